@@ -1,0 +1,1 @@
+"""Responders that only generate."""

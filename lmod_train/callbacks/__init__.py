@@ -1,0 +1,1 @@
+"""The shared evaluation path and the guards around training."""

@@ -1,0 +1,1 @@
+"""Samples in, records out: pure steps, and one pipeline that writes."""

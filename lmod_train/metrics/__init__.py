@@ -1,0 +1,1 @@
+"""torchmetrics classes that gather outcomes over batches and ranks and call scoring."""

@@ -1,0 +1,1 @@
+"""Plain networks, their loading and their cards, one file per dialect."""

@@ -1,0 +1,1 @@
+"""LightningModules: what learns, and what answers through the Trainer."""

@@ -1,0 +1,1 @@
+"""Text in, an answer or the reason why not out."""

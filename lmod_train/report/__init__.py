@@ -1,0 +1,1 @@
+"""Predictions in; tables, figures and pages out."""

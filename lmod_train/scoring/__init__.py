@@ -1,0 +1,1 @@
+"""From answers to numbers, intervals and tests: the definitions, once."""

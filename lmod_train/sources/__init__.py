@@ -1,0 +1,1 @@
+"""One raw dataset each: folders in, samples out."""

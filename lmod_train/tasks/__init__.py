@@ -1,0 +1,1 @@
+"""Ask, parse, score: one file per kind of question."""

@@ -1,0 +1,341 @@
+"""The nouns of the project, and the two protocols that everything else meets at.
+
+Level 0: imports nothing of the project and no torch. Every noun is a frozen dataclass but `Batch`, which Lightning
+walks into and must therefore find plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+Answer = str | float | Mapping[int, str]
+"""What a parser understood: a word, a number, or region id -> structure."""
+
+Split = Literal["train", "val", "test"]
+Status = Literal["answered", "unparsed", "refused", "truncated", "failed"]
+Reason = Literal["empty", "no_match", "ambiguous", "out_of_range", "repetition", "refused", "truncated", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """An axis-aligned box in pixels, `x1` and `y1` exclusive.
+
+    Example:
+        >>> Box(2, 3, 6, 5).width, Box(2, 3, 6, 5).height, Box(2, 3, 6, 5).area
+        (4, 2, 8)
+    """
+
+    x0: int
+    y0: int
+    x1: int
+    y1: int
+
+    @property
+    def width(self) -> int:
+        """Columns covered."""
+        return self.x1 - self.x0
+
+    @property
+    def height(self) -> int:
+        """Rows covered."""
+        return self.y1 - self.y0
+
+    @property
+    def area(self) -> int:
+        """Pixels covered."""
+        return self.width * self.height
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A structure and the box around it; `id` is the number drawn on the image, 0 while none has been given."""
+
+    structure: str
+    box: Box
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MaskFile:
+    """A mask on disk and how it may be coded.
+
+    Each coding maps a name to the pixel values that belong to it; the name ``background`` is required. A structure may
+    share values with another (a disc is rim and cup). The coding that holds is decided by the values present in the
+    file, and nothing else is accepted (`spec` of REFUGE: three codings circulate).
+    """
+
+    path: Path
+    codings: tuple[Mapping[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """What a source tells about the person and the exposure; None where it tells nothing."""
+
+    age: float | None = None
+    sex: str | None = None
+    laterality: str | None = None
+    camera: str | None = None
+    quality: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One image with its annotation, as a source gives it.
+
+    Attributes:
+        source: Name of the source.
+        key: Place in the source, ``part/split/id`` as the source names it; unique within the source.
+        modality: CFP, OCT, SLO, LP or SS.
+        image: The raw image file.
+        group: Patient or augmentation family; what must not be torn apart by a split.
+        licence: Licence of the source, as the source states it.
+        labels: Concept -> vocabulary word, e.g. ``{"diagnosis": "glaucoma"}``; a concept not known is absent.
+        masks: Mask files still to be read (pixels are read by curation, never by a source).
+        regions: Boxes known; a source may give them, otherwise curation finds them in the masks.
+        patient: Demographics and exposure.
+        size: Width and height of the raw image in pixels, (0, 0) until curation has opened it.
+        sha256: Of the raw image file, empty until curation has read it.
+    """
+
+    source: str
+    key: str
+    modality: str
+    image: Path
+    group: str
+    licence: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    masks: tuple[MaskFile, ...] = ()
+    regions: tuple[Region, ...] = ()
+    patient: Patient = Patient()
+    size: tuple[int, int] = (0, 0)
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A sample or file that curation leaves out: counted by `reason`, listed with `detail`."""
+
+    source: str
+    key: str
+    file: str
+    step: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a message: text, or the place of an image (`text` then empty)."""
+
+    type: Literal["text", "image"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a task asks of a sample.
+
+    Attributes:
+        task: Name of the task.
+        messages: What is asked, word for word; ends with the user's turn.
+        choices: The words a reply may choose from, in the prompt's own spelling.
+        answer: The reference reply in the requested format; the training target. The task's parser gives the truth back.
+        language: ISO 639-1 code.
+        marked: Whether the image with drawn, numbered boxes is shown instead of the plain one.
+        regions: The numbered boxes, where the question is about them.
+        variant: Names one of several questions of the same task about the same sample; empty when there is one.
+        stratum: What balanced sampling balances, usually the answer's class; empty leaves the question out of balancing.
+    """
+
+    task: str
+    messages: tuple[Message, ...]
+    choices: tuple[str, ...]
+    answer: str
+    language: str = "en"
+    marked: bool = False
+    regions: tuple[Region, ...] = ()
+    variant: str = ""
+    stratum: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A question with its place: one row of ``records/<task>.parquet``.
+
+    Paths are relative to the curated folder, with forward slashes. `regions` are in pixels of the original image;
+    `scale` is curated pixels per original pixel.
+    """
+
+    id: str
+    task: str
+    task_class: str
+    task_version: int
+    source: str
+    key: str
+    modality: str
+    image: tuple[str, ...]
+    image_plain: tuple[str, ...]
+    image_sha256: tuple[str, ...]
+    split: Split
+    group: str
+    language: str
+    messages: tuple[Message, ...]
+    choices: tuple[str, ...]
+    answer: str
+    regions: tuple[Region, ...] = ()
+    scale: float = 1.0
+    chain: str = ""
+    step: str = ""
+    patient: Patient = Patient()
+    licence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The text a responder returned for one record, and how it ended: one line of ``replies/rank-<r>.jsonl``.
+
+    Attributes:
+        id: Record id.
+        reply: The new text only, special tokens removed.
+        finish_reason: ``stop``, ``length`` or ``error``.
+        error: What went wrong where there is no reply; empty otherwise.
+        rendered: What the model was really sent, template and all.
+        step: Checkpoint step (global optimiser step); 0 for an untuned model.
+        tokens_in: Tokens of the prompt, image tokens included.
+        tokens_out: Tokens generated.
+        seconds: Share of the batch's time.
+        model: Which model answered.
+        settings: Generation settings as sorted JSON.
+        likelihoods: Choice -> log-likelihood, where asked.
+    """
+
+    id: str
+    reply: str
+    finish_reason: Literal["stop", "length", "error"] = "stop"
+    error: str = ""
+    rendered: str = ""
+    step: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    model: str = ""
+    settings: str = ""
+    likelihoods: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Unparsed:
+    """Not an answer, and why. A value of its own: never a guess, never a class."""
+
+    reason: Reason
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A record, the reply to it, and what the task's parser understood.
+
+    Example:
+        >>> status_of(Unparsed("ambiguous")), status_of(Unparsed("refused")), status_of("NORMAL")
+        ('unparsed', 'refused', 'answered')
+    """
+
+    record: Record
+    reply: Reply
+    answer: Answer | Unparsed
+
+    @property
+    def status(self) -> Status:
+        """answered, unparsed, refused, truncated or failed."""
+        return status_of(self.answer)
+
+
+def status_of(answer: Answer | Unparsed) -> Status:
+    """Return the account under which an answer is counted."""
+    if not isinstance(answer, Unparsed):
+        return "answered"
+    if answer.reason in ("refused", "truncated", "failed"):
+        return answer.reason
+    return "unparsed"
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One figure: one row of ``scores.csv`` before run and model are written beside it.
+
+    `subset` is ``all`` or ``key=value[;key=value]``. `value` is None when there is nothing to score (then `n` is 0);
+    `low` and `high` are None where no interval is defined.
+    """
+
+    task: str
+    subset: str
+    metric: str
+    n: int
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class Batch:
+    """Records that travel together, each image held once however many records ask about it.
+
+    A plain class on purpose: Lightning walks into dataclasses and raises on frozen ones under bf16-true, FSDP and
+    DeepSpeed. It moves by `to`, and only its tensors move; casting is the module's business.
+
+    Attributes:
+        records: One per question.
+        image_of: For each record, the row of `tensors["images"]` it asks about; -1 for none.
+        tensors: Whatever the collate made, by name; anything with a `to` method moves.
+    """
+
+    def __init__(self, records: Sequence[Record], image_of: Sequence[int], tensors: dict[str, Any]) -> None:
+        self.records = list(records)
+        self.image_of = list(image_of)
+        self.tensors = tensors
+
+    def __len__(self) -> int:
+        """Questions, not images."""
+        return len(self.records)
+
+    def to(self, device: Any, *args: Any, **kwargs: Any) -> Batch:
+        """Return the same records with every tensor on `device`."""
+        moved = {k: v.to(device, *args, **kwargs) if hasattr(v, "to") else v for k, v in self.tensors.items()}
+        return Batch(self.records, self.image_of, moved)
+
+
+class Responder(Protocol):
+    """Anything that answers a batch of records: backends and modules both do."""
+
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Return one reply per record, carrying its id, in any order."""
+        ...
+
+
+class Collate(Protocol):
+    """Turns records into a batch in the model's own dialect; the datamodule asks the module for it."""
+
+    def __call__(self, records: Sequence[Record], root: Path) -> Batch:
+        """Return the batch; image paths of the records are relative to `root`, the curated folder."""
+        ...
+
+
+Step = Callable[[Sample], Sample | Dropped]
+"""One pure step of curation."""
+
+Parser = Callable[[str, Sequence[str]], Answer | Unparsed]
+"""Text and the allowed choices in, an answer or the reason why not out. Never raises, never guesses."""
+
+SampleStream = Iterator[Sample | Dropped]
+"""What a source yields: samples, and the files it had to leave out."""

@@ -1,0 +1,1 @@
+"""Clinical words with synonyms in English and Chinese and their references: tables only."""

@@ -1,0 +1,1 @@
+"""Tests, named after what they test."""
