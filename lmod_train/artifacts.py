@@ -103,7 +103,7 @@ def whole(path: Path) -> Iterator[Path]:
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield beside
-        os.replace(beside, path)
+        beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
 
@@ -204,7 +204,7 @@ def _is_last(file: Path, number: int) -> bool:
 
 
 class ReplyFile:
-    """An append-only file of replies that survives a kill: each batch is flushed to the disk before the next is asked."""
+    """An append-only file of replies that survives a kill: a batch is on the disk before the next is asked."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -225,7 +225,7 @@ class ReplyFile:
         self._file.close()
 
 
-# --------------------------------------------------------------------------------------------------- predictions, scores
+# ------------------------------------------------------------------------------------------------ predictions, scores
 
 
 def answer_json(answer: Answer | Unparsed) -> str:

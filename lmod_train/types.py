@@ -151,12 +151,12 @@ class Question:
         task: Name of the task.
         messages: What is asked, word for word; ends with the user's turn.
         choices: The words a reply may choose from, in the prompt's own spelling.
-        answer: The reference reply in the requested format; the training target. The task's parser gives the truth back.
+        answer: The reference reply in the requested format and the training target; `parse` gives the truth back.
         language: ISO 639-1 code.
         marked: Whether the image with drawn, numbered boxes is shown instead of the plain one.
         regions: The numbered boxes, where the question is about them.
         variant: Names one of several questions of the same task about the same sample; empty when there is one.
-        stratum: What balanced sampling balances, usually the answer's class; empty leaves the question out of balancing.
+        stratum: What balanced sampling balances, usually the answer's class; empty is not balanced.
     """
 
     task: str
