@@ -1,0 +1,105 @@
+"""Judging: which reply counts, what is absent, what is failed, and that nothing is scored twice or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from lmod_train.errors import BadArgument
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.judging import judge, newest, scores_of, task_arguments, tasks_asked
+from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+
+
+class Shout(Task):
+    """Reads a reply by shouting it; the score counts the right ones."""
+
+    name = "shout"
+    version = 1
+    choices = ("YES", "NO")
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = language
+
+    def ask(self, sample: Sample) -> Iterator[Question]:
+        yield from ()
+
+    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
+        return reply.reply.upper() if reply.reply else Unparsed("empty")
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        if not predictions:
+            return []
+        right = sum(p.answer == p.record.answer for p in predictions)
+        return [Score(self.name, "all", "accuracy", len(predictions), right / len(predictions))]
+
+
+class Whisper(Shout):
+    name = "whisper"
+
+
+def record(id: str, answer: str = "YES", task: str = "shout", task_class: str = "") -> Record:
+    return Record(
+        id=id, task=task, task_class=task_class or f"{__name__}.{task.capitalize()}", task_version=1, source="s",
+        key=id, modality="CFP", image=(), image_plain=(), image_sha256=(), split="val", group=id, language="en",
+        messages=(), choices=("YES", "NO"), answer=answer,
+    )  # fmt: skip
+
+
+def test_a_record_without_a_reply_is_absent_and_order_is_that_of_the_records():
+    predictions = judge(Shout(), [record("b"), record("a"), record("c")], {"a": Reply("a", "yes"), "b": Reply("b", "")})
+    assert [(p.record.id, p.answer) for p in predictions] == [("b", Unparsed("empty")), ("a", "YES")]
+
+
+@pytest.mark.parametrize("reply", [Reply("a", "yes", error="timeout"), Reply("a", "yes", finish_reason="error")])
+def test_an_error_is_failed_even_where_some_text_came_with_it(reply: Reply):
+    (prediction,) = judge(Shout(), [record("a")], {"a": reply})
+    assert prediction.answer == Unparsed("failed", reply.error)
+    assert prediction.status == "failed"
+
+
+def test_a_padding_duplicate_counts_once_and_other_tasks_are_passed_over():
+    records = [record("a"), record("a"), record("w", task="whisper")]
+    predictions = judge(Shout(), records, {"a": Reply("a", "no"), "w": Reply("w", "yes")})
+    assert [p.record.id for p in predictions] == ["a"]
+    assert scores_of([Shout()], predictions) == [Score("shout", "all", "accuracy", 1, 0.0)]
+
+
+def test_the_highest_step_counts_wherever_it_stands():
+    replies = [Reply("a", "old", step=10), Reply("b", "only", step=0), Reply("a", "new", step=200), Reply("a", "x", step=30)]  # fmt: skip # noqa: E501
+    assert {i: r.reply for i, r in newest(replies).items()} == {"a": "new", "b": "only"}
+    assert newest([]) == {}
+
+
+def test_scores_come_task_by_task_and_none_for_a_task_without_predictions():
+    shout, whisper = Shout(), Whisper()
+    records = [record("a"), record("b", "NO"), record("w", task="whisper")]
+    replies = {i: Reply(i, "yes") for i in ("a", "b", "w")}
+    predictions = judge(whisper, records, replies) + judge(shout, records, replies)
+    assert scores_of([shout, whisper], predictions) == [
+        Score("shout", "all", "accuracy", 2, 0.5),
+        Score("whisper", "all", "accuracy", 1, 1.0),
+    ]
+    assert scores_of([shout, whisper], []) == []
+
+
+def test_predictions_of_a_task_not_given_are_an_error_that_names_it():
+    predictions = judge(Whisper(), [record("w", task="whisper")], {"w": Reply("w", "yes")})
+    with pytest.raises(BadArgument, match="whisper"):
+        scores_of([Shout()], predictions)
+
+
+def test_tasks_are_built_from_their_records_with_the_arguments_of_the_run():
+    config = {"data": {"class_path": "x.D", "init_args": {"tasks": [
+        {"class_path": f"{__name__}.Shout", "init_args": {"language": "zh"}}]}}}  # fmt: skip
+    records = [record("w", task="whisper"), record("a"), record("b")]
+    tasks = tasks_asked(records, task_arguments(config))
+    assert [(t.name, t.language) for t in tasks] == [("whisper", "en"), ("shout", "zh")]
+    assert task_arguments({}) == task_arguments({"data": {"tasks": None}}) == {}
+
+
+@pytest.mark.parametrize("path", ["no.such.Thing", f"{__name__}.Nothing", "Bare", "pathlib.Path"])
+def test_a_class_path_that_is_no_task_is_named(path: str):
+    with pytest.raises(BadArgument, match=path):
+        tasks_asked([record("a", task_class=path)], {})
