@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs what tests need (once) and runs the suite: ruff, mypy strict, pytest with doctests.
+#
+#   bash scripts/test.sh                   all but the slow tests
+#   bash scripts/test.sh --slow            the slow tests too
+#   bash scripts/test.sh [--slow] ...      whatever else is given goes to pytest, e.g. tests/cli -k help
+set -euo pipefail
+
+source "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
+
+marked=(-m "not slow")
+if [[ "${1:-}" == --slow ]]; then
+    marked=()
+    shift
+fi
+
+install_into_venv "[test,deepspeed]"
+
+export WANDB_MODE=offline HF_HUB_OFFLINE=1     # tests need no network, and must not find one by accident
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" # two pytest workers on two cores: more threads only wait for each other
+
+echo "== ruff check"
+"$python" -m ruff check .
+echo "== ruff format"
+"$python" -m ruff format --check .
+echo "== mypy"
+"$python" -m mypy
+echo "== pytest"
+"$python" -m pytest -q -n 2 "${marked[@]}" "$@"

@@ -1,0 +1,14 @@
+"""Ship ``configs/`` inside the package; everything else is in pyproject.toml, which cannot say this one thing."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+FOLDERS = ["configs", *(str(p) for p in sorted(Path("configs").rglob("*")) if p.is_dir())]
+SHIPPED = {"lmod_train." + folder.replace("/", "."): folder for folder in FOLDERS}
+
+setup(
+    packages=[*find_packages(include=["lmod_train*"]), *SHIPPED],
+    package_dir=SHIPPED,
+    package_data={"lmod_train": ["py.typed"], **{package: ["*.yaml"] for package in SHIPPED}},
+)
