@@ -1,0 +1,94 @@
+"""The vessel tree of a phantom: arcades from the disc around the fovea, and their branches."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+_Line: TypeAlias = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Vessel:
+    """One vessel as a line of points, its width falling evenly from `width` to `end`; units of the image side."""
+
+    points: tuple[tuple[float, float], ...]
+    width: float
+    end: float
+    vein: bool
+
+
+def draw_vessels(rng: np.random.Generator, disc: tuple[float, float], fovea: tuple[float, float]) -> tuple[Vessel, ...]:
+    """Return an artery and a vein for each quadrant, with branches; none crosses the fovea.
+
+    Args:
+        rng: Stream to draw from.
+        disc: Centre of the optic disc, where all trunks begin.
+        fovea: Centre of the fovea, which the temporal arcades embrace.
+
+    Example:
+        >>> tree = draw_vessels(np.random.default_rng(0), (0.7, 0.5), (0.35, 0.52))
+        >>> len([v for v in tree if v.width > 0.008]) >= 8, all(len(v.points) > 1 for v in tree)
+        (True, True)
+    """
+    trunks: list[Vessel] = []
+    branches: list[Vessel] = []
+    for up in (1, -1):
+        for temporal in (True, False):
+            for vein in (False, True):
+                line = _trunk(rng, up, temporal, np.array(disc), np.array(fovea))
+                width = rng.uniform(0.0105, 0.014) * (1.2 if vein else 0.9) * (1.0 if temporal else 0.8)
+                trunks.append(_vessel(line, width, 0.35 * width, vein))
+                branches += _branches(rng, line, 0.62 * width, vein, np.array(fovea), depth=2)
+    return tuple(trunks + branches)
+
+
+def _trunk(rng: np.random.Generator, up: int, temporal: bool, disc: _Line, fovea: _Line) -> _Line:
+    """Return the points of one arcade, in the frame of disc and fovea turned back into the image."""
+    reach = float(np.hypot(*(fovea - disc)))
+    along = (fovea - disc) / reach
+    above = np.array([along[1], -along[0]]) * (1 if along[0] > 0 else -1)  # points up in the image for either eye
+    s = np.linspace(0, 1, 26)
+    if temporal:
+        t = reach * rng.uniform(1.7, 2.1) * s**1.5
+        v = reach * rng.uniform(0.60, 0.90) * np.sin(math.pi * 0.75 * s**0.6)
+    else:
+        t = -reach * rng.uniform(0.7, 1.2) * s**1.2
+        v = reach * rng.uniform(0.7, 1.2) * s**0.75
+    waves = rng.uniform(0.008, 0.016) * np.sin(2 * math.pi * (rng.uniform(1.5, 3) * s + rng.random())) * np.sqrt(s)
+    root = rng.normal(0, 0.006, 2)
+    line: _Line = disc + root + t[:, None] * along + (up * (v + waves))[:, None] * above
+    return line
+
+
+def _branches(
+    rng: np.random.Generator, parent: _Line, width: float, vein: bool, fovea: _Line, depth: int
+) -> list[Vessel]:
+    """Return the branches of one line and theirs; they leave to both sides in turn."""
+    found: list[Vessel] = []
+    side = 1 if rng.random() < 0.5 else -1
+    for start in rng.uniform(0.25, 0.95, 4 if depth == 2 else 2):
+        side = -side
+        at = int(start * (len(parent) - 2))
+        heading = math.atan2(*(parent[at + 1] - parent[at])[::-1]) + side * rng.uniform(0.45, 0.95)
+        bend = np.cumsum(rng.normal(-side * 0.03, 0.09, 12))
+        step = rng.uniform(0.010, 0.022) * (1 if depth == 2 else 0.65)
+        moves = step * np.stack([np.cos(heading + bend), np.sin(heading + bend)], axis=1)
+        line = np.concatenate([parent[at : at + 1], parent[at] + np.cumsum(moves, axis=0)])
+        near = np.hypot(*(line - fovea).T) < 0.055  # no vessel in the fovea
+        line = line[: int(np.argmax(near))] if near.any() else line
+        if len(line) < 3:
+            continue
+        thin = width * (1 - 0.5 * start)
+        found.append(_vessel(line, thin, 0.5 * thin, vein))
+        if depth > 1:
+            found += _branches(rng, line, 0.7 * thin, vein, fovea, depth - 1)
+    return found
+
+
+def _vessel(line: _Line, width: float, end: float, vein: bool) -> Vessel:
+    return Vessel(tuple((x, y) for x, y in line.tolist()), float(width), float(end), vein)
