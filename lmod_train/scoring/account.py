@@ -1,0 +1,50 @@
+"""The account that stands beside every score: how the replies ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+import numpy as np
+
+from lmod_train.errors import BadArgument
+from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, ratio
+from lmod_train.scoring.items import Item
+from lmod_train.types import Status
+
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+def account_columns(items: Sequence[Item]) -> dict[str, Floats]:
+    """Return the columns that every task has, each of shape (items).
+
+    ``items`` is ones; ``chance`` what a blind guess among the item's choices scores on average; ``chance_filled`` the
+    same where there is no answer and 0 elsewhere; and one 0/1 column per status.
+
+    Raises:
+        BadArgument: An item has no choices.
+    """
+    for item in items:
+        if not item.choices:
+            cure = "let the task put its options into `choices` of the question"
+            raise BadArgument(f"choices of {item.id}", item.choices, "at least one option", cure)
+    columns = {"items": np.ones(len(items))}
+    columns["chance"] = np.array([1 / len(item.choices) for item in items], dtype=np.float64)
+    columns["chance_filled"] = columns["chance"] * [item.status != "answered" for item in items]
+    for status in STATUSES:
+        columns[status] = np.array([item.status == status for item in items], dtype=np.float64)
+    return columns
+
+
+def _share(status: Status) -> Figure:
+    def value(sums: Columns) -> Floats:
+        return ratio(sums[status], sums["items"])
+
+    return Figure(f"share_{status}", value, items_in)
+
+
+ACCOUNT = tuple(_share(status) for status in STATUSES)
+"""Share of the items under each status; they sum to 1. ``share_refused`` is LMOD's rejection rate (v1, Table 4)."""
+
+CHANCE = Figure("chance", lambda sums: ratio(sums["chance"], sums["items"]), items_in, interval=False)
+"""The mean of 1 / number of choices."""

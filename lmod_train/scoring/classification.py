@@ -1,0 +1,140 @@
+"""Scores of questions with one right choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from lmod_train.errors import BadArgument
+from lmod_train.scoring.account import ACCOUNT, CHANCE, account_columns
+from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, measure, ratio
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.subsets import subsets_of
+from lmod_train.types import Answer, Score, Unparsed
+
+
+def classification_scores(
+    task: str, items: Sequence[Item], choices: Sequence[str], positive: str | None = None
+) -> list[Score]:
+    """Return every figure of a single-choice task, over all items and each subset.
+
+    ``accuracy_strict`` counts whatever is not an answer as wrong. ``accuracy_answered`` leaves it out (the protocol of
+    LMOD v1: 66 of 122 answered in 336 items is 54.09 %). ``accuracy_chance_filled`` puts the chance of a right guess in
+    its place. ``balanced_accuracy`` is the mean recall over the classes that occur; ``macro_f1`` the mean F1 over the
+    classes that occur as truth or as answer; in both, as in ``sensitivity`` and ``specificity``, no answer is a wrong
+    one. ``chance`` is the mean of 1 / number of choices, ``majority`` the share of the most frequent class among these
+    very items (so the best that one fixed answer can do). The account follows as ``share_<status>``.
+
+    Args:
+        task: Name of the task.
+        items: One per record id; none give no scores.
+        choices: The classes; numbers are written as Python's ``g`` format does (``2`` for 2.0).
+        positive: The class whose detection is sensitivity; None leaves sensitivity and specificity out.
+
+    Raises:
+        BadArgument: `positive`, a truth or an answer is not among `choices`.
+
+    Example:
+        >>> said = [("a", "yes", "yes"), ("b", "no", "yes"), ("c", "no", "no"), ("d", "no", "no")]
+        >>> items = [Item(i, "answered", answer, truth, ("yes", "no"), group=i) for i, answer, truth in said]
+        >>> scores = {s.metric: s.value for s in classification_scores("demo", items, ("yes", "no"), positive="yes")}
+        >>> scores["accuracy_strict"], scores["sensitivity"], scores["specificity"], scores["majority"]
+        (0.75, 0.5, 1.0, 0.5)
+    """
+    if positive is not None and positive not in choices:
+        raise BadArgument("positive", positive, f"one of {tuple(choices)}", "name a choice of the task")
+    figures = FIGURES if positive is None else (*FIGURES, *_detection(list(choices).index(positive)))
+    scores = []
+    for subset, members in subsets_of(items).items():
+        columns = classification_columns(members, choices)
+        scores += measure(task, subset, columns, [item.group for item in members], (*figures, *ACCOUNT))
+    return scores
+
+
+def label_of(answer: Answer) -> str:
+    """Return the class an answer names.
+
+    Example:
+        >>> label_of("GLAUCOMA"), label_of(2.0)
+        ('GLAUCOMA', '2')
+    """
+    if isinstance(answer, Mapping):
+        raise BadArgument("answer", answer, "a word or a number", "score region answers with `region_scores`")
+    return answer if isinstance(answer, str) else f"{answer:g}"
+
+
+def classification_columns(items: Sequence[Item], choices: Sequence[str]) -> dict[str, Floats]:
+    """Return the account's columns, ``truths`` (n, classes) and ``confusion`` (n, classes, classes + 1).
+
+    Rows of the confusion are the truth, columns the answer; the last column holds what was not answered.
+
+    Raises:
+        BadArgument: A truth or an answer is not among `choices`.
+    """
+    index = {choice: i for i, choice in enumerate(choices)}
+    truths = np.array([_index(item, item.truth, index) for item in items], dtype=np.intp)
+    answers = np.array(
+        [len(index) if isinstance(i.answer, Unparsed) else _index(i, i.answer, index) for i in items], dtype=np.intp
+    )
+    one = np.arange(len(items))
+    confusion = np.zeros((len(items), len(index), len(index) + 1))
+    confusion[one, truths, answers] = 1
+    return account_columns(items) | {"confusion": confusion, "truths": confusion.sum(axis=2)}
+
+
+def _index(item: Item, answer: Answer, index: Mapping[str, int]) -> int:
+    try:
+        return index[label_of(answer)]
+    except KeyError:
+        cure = "let the parser return Unparsed('out_of_range') for what is no choice"
+        raise BadArgument(f"answer of {item.id}", answer, f"one of {tuple(index)}", cure) from None
+
+
+def _right(sums: Columns) -> Floats:
+    right: Floats = np.diagonal(sums["confusion"][..., :-1], axis1=-2, axis2=-1)
+    return right
+
+
+def _correct(sums: Columns) -> Floats:
+    return _right(sums).sum(axis=-1)
+
+
+def _recalls(sums: Columns) -> Floats:
+    return ratio(_right(sums), sums["confusion"].sum(axis=-1))
+
+
+def _mean_of_defined(values: Floats) -> Floats:
+    """Mean over the last axis of what is not NaN; NaN where nothing is."""
+    return ratio(np.nansum(values, axis=-1), np.sum(~np.isnan(values), axis=-1))
+
+
+def _macro_f1(sums: Columns) -> Floats:
+    confusion = sums["confusion"]
+    true, said = confusion.sum(axis=-1), confusion[..., :-1].sum(axis=-2)
+    return _mean_of_defined(ratio(2 * _right(sums), true + said))
+
+
+def _detection(positive: int) -> tuple[Figure, ...]:
+    def sensitivity(sums: Columns) -> Floats:
+        return _recalls(sums)[..., positive]
+
+    def specificity(sums: Columns) -> Floats:
+        confusion = np.delete(sums["confusion"], positive, axis=-2)
+        return ratio(np.delete(confusion[..., :-1], positive, axis=-1).sum(axis=(-2, -1)), confusion.sum(axis=(-2, -1)))
+
+    return (
+        Figure("sensitivity", sensitivity, lambda c: c["truths"][..., positive]),
+        Figure("specificity", specificity, lambda c: np.delete(c["truths"], positive, axis=-1).sum(axis=-1)),
+    )
+
+
+FIGURES = (
+    Figure("accuracy_strict", lambda s: ratio(_correct(s), s["items"]), items_in),
+    Figure("accuracy_answered", lambda s: ratio(_correct(s), s["answered"]), lambda c: c["answered"]),
+    Figure("accuracy_chance_filled", lambda s: ratio(_correct(s) + s["chance_filled"], s["items"]), items_in),
+    Figure("balanced_accuracy", lambda s: _mean_of_defined(_recalls(s)), lambda c: c["truths"]),
+    Figure("macro_f1", _macro_f1, lambda c: c["truths"]),
+    CHANCE,
+    Figure("majority", lambda s: ratio(s["truths"].max(axis=-1), s["items"]), items_in, interval=False),
+)

@@ -1,0 +1,88 @@
+"""What is scored: one item per record id, freed of everything a score does not need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lmod_train.errors import BadArgument
+from lmod_train.types import Answer, Patient, Prediction, Status, Unparsed, status_of
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question with what was answered and what is true.
+
+    Attributes:
+        id: Record id.
+        status: Account under which the reply is counted.
+        answer: What the parser understood, or why nothing.
+        truth: The right answer.
+        choices: The words that could be chosen from.
+        group: Patient or augmentation family, qualified by its source: ``source/group``; intervals resample these.
+            The image stands in where a source tells of no groups.
+        image: Hash of the image or images shown, their paths where no hash is known.
+        modality: CFP, OCT, SLO, LP or SS.
+        source: Name of the source.
+        split: Split of the record.
+        language: ISO 639-1 code of the question.
+        patient: Demographics, for subsets.
+    """
+
+    id: str
+    status: Status
+    answer: Answer | Unparsed
+    truth: Answer
+    choices: tuple[str, ...] = ()
+    group: str = ""
+    image: str = ""
+    modality: str = ""
+    source: str = ""
+    split: str = ""
+    language: str = ""
+    patient: Patient = field(default_factory=Patient)
+
+
+def items_of(predictions: Sequence[Prediction], truth: Callable[[Prediction], Answer | Unparsed]) -> list[Item]:
+    """Return one item per record id, in id order; no predictions give no items.
+
+    The last prediction of an id wins, so that the duplicates by which a distributed sampler pads a batch count once.
+    An empty region answer names nothing and is counted as unparsed, as HR is undefined there (LMOD, section 3.2).
+
+    Args:
+        predictions: In any order, ids may repeat.
+        truth: Reads the right answer of a prediction's record, usually the task's parser on the reference reply.
+
+    Raises:
+        BadArgument: A reference reply cannot be read by its own task.
+    """
+    last = {p.record.id: p for p in predictions}
+    return [_item(last[key], truth(last[key])) for key in sorted(last)]
+
+
+def _item(prediction: Prediction, truth: Answer | Unparsed) -> Item:
+    record, answer = prediction.record, prediction.answer
+    if isinstance(truth, Unparsed):
+        raise BadArgument(
+            f"answer of record {record.id}",
+            record.answer,
+            f"a reference reply that task {record.task!r} can parse (it said {truth.reason})",
+            "make the records again with this version: `python -m lmod_train curate --raw RAW --out CURATED`",
+        )
+    if isinstance(answer, Mapping) and not answer:
+        answer = Unparsed("empty")
+    image = "+".join(record.image_sha256 or record.image)
+    return Item(
+        id=record.id,
+        status=status_of(answer),
+        answer=answer,
+        truth=truth,
+        choices=record.choices,
+        group=f"{record.source}/{record.group or image or record.id}",
+        image=image,
+        modality=record.modality,
+        source=record.source,
+        split=record.split,
+        language=record.language,
+        patient=record.patient,
+    )

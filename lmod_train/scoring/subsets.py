@@ -1,0 +1,51 @@
+"""The parts of a set of items that are scored apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from lmod_train.scoring.items import Item
+
+AGE_GROUPS = ((0, 18), (18, 40), (40, 60), (60, None))
+"""Years, lower end included. 18-40, 40-60 and 60+ are those of LMOD's Table 7; children are kept apart from them."""
+
+
+def age_group(age: float | None) -> str:
+    """Return the age group, empty where the age is not known.
+
+    Example:
+        >>> age_group(39.5), age_group(40), age_group(60), age_group(None)
+        ('18-40', '40-60', '60+', '')
+    """
+    for low, high in AGE_GROUPS:
+        if age is not None and age >= low and (high is None or age < high):
+            return f"{low}+" if high is None else f"{low}-{high}"
+    return ""
+
+
+_KEYS: tuple[tuple[str, Callable[[Item], str]], ...] = (
+    ("modality", lambda item: item.modality),
+    ("source", lambda item: item.source),
+    ("split", lambda item: item.split),
+    ("language", lambda item: item.language),
+    ("sex", lambda item: item.patient.sex or ""),
+    ("age", lambda item: age_group(item.patient.age)),
+)
+
+
+def subsets_of(items: Sequence[Item]) -> dict[str, list[Item]]:
+    """Return ``all`` and ``key=value`` for each key of which more than one value occurs.
+
+    Items of which a key is not known are in no subset of that key. No items give no subset: an empty group is absent.
+
+    Example:
+        >>> pair = [Item("a", "answered", "x", "x", modality="CFP"), Item("b", "answered", "x", "x", modality="OCT")]
+        >>> list(subsets_of(pair))
+        ['all', 'modality=CFP', 'modality=OCT']
+    """
+    subsets = {"all": list(items)} if items else {}
+    for key, value_of in _KEYS:
+        values = sorted({value_of(item) for item in items} - {""})
+        if len(values) > 1:
+            subsets |= {f"{key}={value}": [i for i in items if value_of(i) == value] for value in values}
+    return subsets
