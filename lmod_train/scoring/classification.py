@@ -97,7 +97,8 @@ def _right(sums: Columns) -> Floats:
 
 
 def _correct(sums: Columns) -> Floats:
-    return _right(sums).sum(axis=-1)
+    correct: Floats = _right(sums).sum(axis=-1)
+    return correct
 
 
 def _recalls(sums: Columns) -> Floats:

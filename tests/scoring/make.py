@@ -1,0 +1,60 @@
+"""Records, predictions and items with only what a test names."""
+
+from lmod_train.scoring.items import Item
+from lmod_train.types import Message, Part, Patient, Prediction, Record, Reply, Unparsed, status_of
+
+
+def record(
+    name,
+    answer="yes",
+    *,
+    task="demo",
+    source="phantoms",
+    group=None,
+    modality="CFP",
+    choices=("yes", "no"),
+    patient=None,
+    image="",
+    licence="CC0",
+    regions=(),
+):
+    return Record(
+        id=f"{task}/{source}/{name}",
+        task=task,
+        task_class="",
+        task_version=1,
+        source=source,
+        key=name,
+        modality=modality,
+        image=(image,) if image else (),
+        image_plain=(image,) if image else (),
+        image_sha256=(),
+        split="test",
+        group=name if group is None else group,
+        language="en",
+        messages=(Message("user", (Part("image"), Part("text", "Is it?"))),),
+        choices=tuple(choices),
+        answer=answer,
+        regions=tuple(regions),
+        patient=patient or Patient(),
+        licence=licence,
+    )
+
+
+def prediction(name, said, answer="yes", reply=None, model="scripted", **facts):
+    made = record(name, answer, **facts)
+    text = reply if reply is not None else ("" if isinstance(said, Unparsed) else str(said))
+    return Prediction(made, Reply(id=made.id, reply=text, model=model), said)
+
+
+def item(name, answer, truth, choices=("yes", "no"), **facts):
+    facts.setdefault("group", str(name))
+    return Item(id=str(name), status=status_of(answer), answer=answer, truth=truth, choices=tuple(choices), **facts)
+
+
+def values(scores, subset="all"):
+    return {s.metric: s.value for s in scores if s.subset == subset}
+
+
+def by_metric(scores, subset="all"):
+    return {s.metric: s for s in scores if s.subset == subset}

@@ -1,0 +1,151 @@
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
+
+from lmod_train.errors import BadArgument
+from lmod_train.scoring.classification import classification_scores
+from lmod_train.types import Patient, Unparsed
+from tests.scoring.make import by_metric, item, values
+
+CLASSES = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
+REASONS = ("empty", "refused", "truncated", "failed")
+
+
+def some_items(n=300, classes=CLASSES, seed=0, silent=0.2):
+    rng = np.random.default_rng(seed)
+    truths = rng.choice(classes, n, p=np.arange(1, len(classes) + 1) / sum(range(len(classes) + 1)))
+    answers = [
+        Unparsed(str(rng.choice(REASONS))) if rng.random() < silent else str(rng.choice([t, *classes])) for t in truths
+    ]
+    return [item(i, a, str(t), classes, group=str(i // 2)) for i, (a, t) in enumerate(zip(answers, truths))]
+
+
+def labels(items):
+    return [i.truth for i in items], ["(none)" if isinstance(i.answer, Unparsed) else i.answer for i in items]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_as_scikit_learn_with_no_answer_as_a_class_of_its_own(seed):
+    items = some_items(seed=seed)
+    truths, answers = labels(items)
+    got = values(classification_scores("four", items, CLASSES))
+    assert got["balanced_accuracy"] == pytest.approx(recall_score(truths, answers, labels=CLASSES, average="macro"))
+    assert got["macro_f1"] == pytest.approx(f1_score(truths, answers, labels=CLASSES, average="macro"))
+    assert got["accuracy_strict"] == np.mean([t == a for t, a in zip(truths, answers, strict=True)])
+    said = [(t, a) for t, a in zip(truths, answers, strict=True) if a != "(none)"]
+    assert got["accuracy_answered"] == np.mean([t == a for t, a in said])
+    assert got["majority"] == max(truths.count(c) for c in CLASSES) / len(truths)
+    assert got["chance"] == 0.25
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_answered_as_scikit_learn_says(seed):
+    items = some_items(seed=seed, silent=0)
+    truths, answers = labels(items)
+    got = values(classification_scores("four", items, CLASSES))
+    assert got["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(truths, answers))
+    assert got["macro_f1"] == pytest.approx(f1_score(truths, answers, average="macro"))
+    assert got["accuracy_strict"] == got["accuracy_answered"] == got["accuracy_chance_filled"]
+
+
+def test_macro_f1_leaves_out_a_class_that_never_occurs_but_not_one_that_is_only_answered():
+    items = [item(1, "normal", "normal", CLASSES), item(2, "glaucoma", "normal", CLASSES)]
+    got = values(classification_scores("four", items, CLASSES))
+    assert got["macro_f1"] == pytest.approx(f1_score(["normal"] * 2, ["normal", "glaucoma"], average="macro"))
+    assert got["balanced_accuracy"] == 0.5
+
+
+def test_sensitivity_and_specificity_count_silence_as_a_miss():
+    said = [("yes", "yes")] * 6 + [("no", "yes")] * 2 + [(Unparsed("refused"), "yes")] * 2
+    said += [("no", "no")] * 7 + [("yes", "no")] * 2 + [(Unparsed("empty"), "no")]
+    items = [item(i, a, t) for i, (a, t) in enumerate(said)]
+    got = by_metric(classification_scores("g", items, ("yes", "no"), positive="yes"))
+    assert (got["sensitivity"].value, got["sensitivity"].n) == (0.6, 10)
+    assert (got["specificity"].value, got["specificity"].n) == (0.7, 10)
+    assert got["balanced_accuracy"].value == pytest.approx(0.65)
+    assert got["sensitivity"].low < 0.6 < got["sensitivity"].high
+
+
+def test_sensitivity_without_positives_has_no_value():
+    items = [item(i, "no", "no") for i in range(4)]
+    got = by_metric(classification_scores("g", items, ("yes", "no"), positive="yes"))
+    assert (got["sensitivity"].n, got["sensitivity"].value) == (0, None)
+    assert (got["specificity"].n, got["specificity"].value) == (4, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("right", "answered", "asked", "k", "printed"),
+    [
+        (66, 122, 336, 2, 54.09),  # GPT-4o, glaucoma
+        (14, 71, 76, 4, 19.71),  # GPT-4o, macular-hole stage
+        (16, 71, 76, 4, 22.53),
+        (7, 63, 296, 8, 11.11),  # age groups, all below
+        (17, 76, 296, 8, 22.36),
+        (18, 141, 296, 8, 12.76),
+        (36, 286, 296, 8, 12.58),
+    ],
+)
+def test_answered_accuracies_that_lmod_v1_prints_truncated(right, answered, asked, k, printed):
+    choices = [str(i) for i in range(k)]
+    outcomes = ["0"] * right + ["1"] * (answered - right) + [Unparsed("refused")] * (asked - answered)
+    items = [item(i, a, "0", choices) for i, a in enumerate(outcomes)]
+    got = by_metric(classification_scores("t", items, choices))
+    assert math.floor(got["accuracy_answered"].value * 1e4) / 100 == printed
+    assert got["accuracy_answered"].n == answered
+    assert got["accuracy_strict"].value == right / asked
+    assert got["accuracy_chance_filled"].value == pytest.approx((right + (asked - answered) / k) / asked)
+    assert got["share_refused"].value == pytest.approx(1 - answered / asked)
+
+
+def test_the_account_adds_up_to_one():
+    items = some_items()
+    got = values(classification_scores("four", items, CLASSES))
+    shares = {name: value for name, value in got.items() if name.startswith("share_")}
+    assert set(shares) == {f"share_{s}" for s in ("answered", "unparsed", "refused", "truncated", "failed")}
+    assert sum(shares.values()) == pytest.approx(1)
+    assert shares["share_unparsed"] == np.mean([i.status == "unparsed" for i in items])
+
+
+def test_nothing_answered_is_said_not_scored_as_zero_of_the_answered():
+    items = [item(i, Unparsed("failed"), "yes") for i in range(3)]
+    got = by_metric(classification_scores("g", items, ("yes", "no")))
+    assert (got["accuracy_answered"].n, got["accuracy_answered"].value) == (0, None)
+    assert (got["accuracy_strict"].n, got["accuracy_strict"].value) == (3, 0.0)
+    assert got["accuracy_chance_filled"].value == 0.5
+
+
+def test_numbers_are_classes():
+    items = [item(1, 2.0, 2.0, "1234"), item(2, 3.0, 4.0, "1234")]
+    assert values(classification_scores("stage", items, "1234"))["accuracy_strict"] == 0.5
+
+
+def test_subsets_hold_their_own_items():
+    items = [item(1, "yes", "yes", modality="CFP", patient=Patient(sex="male"))]
+    items += [item(2, "no", "yes", modality="OCT"), item(3, "yes", "yes", modality="OCT")]
+    scores = classification_scores("g", items, ("yes", "no"))
+    assert {s.subset for s in scores} == {"all", "modality=CFP", "modality=OCT"}
+    assert values(scores, "modality=OCT")["accuracy_strict"] == 0.5
+
+
+def test_a_perfect_rare_class_proves_little():
+    items = [item(i, "no", "no") for i in range(98)] + [item(98, "yes", "yes"), item(99, "yes", "yes")]
+    got = by_metric(classification_scores("g", items, ("yes", "no"), positive="yes"))
+    assert got["accuracy_strict"].low > 0.96
+    assert got["sensitivity"].low == pytest.approx(got["balanced_accuracy"].low) == pytest.approx(0.1581, abs=1e-4)
+
+
+def test_what_is_no_choice_is_an_error_that_names_item_and_choices():
+    with pytest.raises(BadArgument, match=r"answer of 1='maybe': expected one of \('yes', 'no'\)"):
+        classification_scores("g", [item(1, "maybe", "yes")], ("yes", "no"))
+    with pytest.raises(BadArgument, match="positive='maybe'"):
+        classification_scores("g", [item(1, "yes", "yes")], ("yes", "no"), positive="maybe")
+    with pytest.raises(BadArgument, match="region_scores"):
+        classification_scores("g", [item(1, {1: "disc"}, "yes")], ("yes", "no"))
+    with pytest.raises(BadArgument, match="choices of 1"):
+        classification_scores("g", [item(1, "yes", "yes", choices=())], ("yes", "no"))
+
+
+def test_no_items_no_scores():
+    assert classification_scores("g", [], ("yes", "no"), positive="yes") == []
