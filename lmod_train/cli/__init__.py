@@ -1,0 +1,76 @@
+"""The command line: plain typed functions that load no torch, and Lightning's commands, loaded only when asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+
+from lmod_train.cli import plain
+from lmod_train.errors import BadArgument, LmodError
+
+PLAIN: dict[str, Callable[..., None]] = {
+    "phantom": plain.phantom,
+    "curate": plain.curate,
+    "rescore": plain.rescore,
+    "report": plain.report,
+    "list": plain.show,
+}
+LIGHTNING = {
+    "fit": "Train a model on the training split; the same run again continues where it stopped.",
+    "validate": "Ask a model every record of the validation split and score its replies.",
+    "test": "Ask a model every record of the test split and score its replies.",
+    "predict": "Ask a model and write its replies, without scoring.",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status: 0, 2 for an error the user can mend, 130 for an interruption.
+
+    Args:
+        arguments: Without the program's name; those of the process where None.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        _run(arguments)
+    except LmodError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: whole files are complete, and the same command continues", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _run(arguments: list[str]) -> None:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(overview())
+    elif arguments[0] == "--version":
+        from lmod_train import __version__
+
+        print(__version__)
+    elif arguments[0] in PLAIN:
+        from lmod_train.cli.parse import call
+
+        call(PLAIN[arguments[0]], arguments[0], arguments[1:])
+    elif arguments[0] in LIGHTNING:
+        from lmod_train.cli import experiment  # torch, Lightning: seconds
+
+        experiment.run(arguments)
+    else:
+        commands = [*PLAIN, *LIGHTNING]
+        near = get_close_matches(arguments[0], commands, n=1)
+        cure = f"did you mean `python -m lmod_train {near[0]}`?" if near else "see `python -m lmod_train --help`"
+        raise BadArgument("command", arguments[0], f"one of {', '.join(commands)}", cure)
+
+
+def overview() -> str:
+    """Return the text of ``--help``: each command with the first line of its own description."""
+    described = {name: (function.__doc__ or "").partition("\n")[0] for name, function in PLAIN.items()} | LIGHTNING
+    commands = "\n".join(f"  {name:<10}{line}" for name, line in described.items())
+    return (
+        "usage: python -m lmod_train COMMAND [options]\n\n"
+        "Eye photographs in, tuned and scored multimodal models out.\n\n"
+        f"commands:\n{commands}\n\n"
+        "`python -m lmod_train COMMAND --help` shows the options of one."
+    )

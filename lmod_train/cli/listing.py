@@ -1,0 +1,112 @@
+"""What there is to choose from, read from source text and configs: nothing is imported, nothing is registered."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class ClassText:
+    """A class as its source text shows it.
+
+    Attributes:
+        path: Class path, as a config names it.
+        bases: Names of the bases as written, without their modules.
+        doc: Docstring, empty where there is none.
+        constants: Class-level names assigned a literal.
+    """
+
+    path: str
+    bases: tuple[str, ...]
+    doc: str
+    constants: dict[str, object]
+
+    @property
+    def name(self) -> str:
+        """The class's own name."""
+        return self.path.rpartition(".")[2]
+
+
+def configs_folder() -> Path:
+    """Return the folder of the shipped configs: inside an installed package, beside it in a checkout."""
+    inside = PACKAGE / "configs"
+    return inside if inside.is_dir() else PACKAGE.parent / "configs"
+
+
+def classes_in(room: Path, package: str) -> Iterator[ClassText]:
+    """Yield the classes at the top level of a room's files, in file and line order."""
+    for file in sorted(room.glob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                bases = tuple(ast.unparse(base).rpartition(".")[2] for base in node.bases)
+                path = f"{package}.{file.stem}.{node.name}"
+                yield ClassText(path, bases, ast.get_docstring(node) or "", dict(_constants(node)))
+
+
+def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
+    """Return the classes that inherit from `base` at any depth and have a `name` of their own, in the order given."""
+    family = {base}
+    while grown := {c.name for c in classes if family & set(c.bases)} - family:
+        family |= grown
+    return [c for c in classes if c.name in family - {base} and "name" in c.constants]
+
+
+def sources() -> str:
+    """Return one paragraph a source: name, class, modality, licence, and what the class says of its folders."""
+    found = descendants("Source", list(classes_in(PACKAGE / "sources", "lmod_train.sources")))
+    return "\n\n".join(
+        f"{c.constants['name']}  ({c.constants.get('modality', '?')}; licence: {c.constants.get('licence', '?')})\n"
+        f"  {c.path}\n" + _indented(c.doc)
+        for c in found
+    )
+
+
+def tasks() -> str:
+    """Return one paragraph a task: name, version, class, and what it asks."""
+    found = descendants("Task", list(classes_in(PACKAGE / "tasks", "lmod_train.tasks")))
+    return "\n\n".join(
+        f"{c.constants['name']}  (version {c.constants.get('version', '?')})\n  {c.path}\n"
+        + _indented(c.doc.partition("\n")[0])
+        for c in found
+    )
+
+
+def models() -> str:
+    """Return one paragraph a model config: how to choose it, its class, and the comment that opens the file."""
+    folder = configs_folder() / "model"
+    paragraphs = []
+    for file in sorted(folder.rglob("*.yaml")):
+        text = file.read_text(encoding="utf-8")
+        comment = re.match(r"(?:#.*\n)*", text)
+        said = "\n".join(line.lstrip("# ") for line in comment[0].splitlines()) if comment else ""
+        chosen = yaml.safe_load(text) or {}
+        paragraphs.append(f"{file.stem}  (--model {file})\n  {chosen.get('class_path', '?')}\n" + _indented(said))
+    return "\n\n".join(paragraphs)
+
+
+def _constants(node: ast.ClassDef) -> Iterator[tuple[str, object]]:
+    for statement in node.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                pass
+            case ast.AnnAssign(target=ast.Name(id=name), value=value) if value is not None:
+                pass
+            case _:
+                continue
+        try:
+            yield name, ast.literal_eval(value)
+        except ValueError:  # computed, not a literal: only importing would tell
+            continue
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}".rstrip() for line in text.splitlines())

@@ -1,0 +1,73 @@
+"""Listing reads source text: what it says is what importing would say, and nothing is imported."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from lmod_train.cli import listing
+from lmod_train.sources.base import Source
+from lmod_train.tasks.base import Task
+
+ROOM = '''
+"""A room."""
+import nowhere_to_be_found
+from lmod_train.tasks.base import Task
+
+class Middle(Task):
+    """Between."""
+
+class Leaf(Middle):
+    """First line.
+
+    More.
+    """
+    name: ClassVar[str] = "leaf"
+    version = 3
+    choices = computed()
+
+class Stranger:
+    name = "stranger"
+'''
+
+
+def test_a_task_is_found_at_any_depth_and_a_stranger_is_not(tmp_path: Path):
+    (tmp_path / "some.py").write_text(ROOM)
+    (leaf,) = listing.descendants("Task", list(listing.classes_in(tmp_path, "package.room")))
+    assert (leaf.path, leaf.doc.splitlines()[0]) == ("package.room.some.Leaf", "First line.")
+    assert leaf.constants == {"name": "leaf", "version": 3}
+
+
+@pytest.mark.parametrize(("base", "room"), [(Source, "sources"), (Task, "tasks")])
+def test_what_is_listed_is_what_importing_finds(base: type, room: str):
+    package = f"lmod_train.{room}"
+    listed = listing.descendants(base.__name__, list(listing.classes_in(listing.PACKAGE / room, package)))
+    for file in sorted((listing.PACKAGE / room).glob("*.py")):
+        importlib.import_module(package if file.stem == "__init__" else f"{package}.{file.stem}")
+
+    def below(parent: type) -> set[type]:
+        return {c for child in parent.__subclasses__() for c in {child, *below(child)}}
+
+    concrete = {f"{c.__module__}.{c.__qualname__}": c for c in below(base)
+                if c.__module__.startswith(package) and "name" in vars(c)}  # fmt: skip
+    assert {c.path for c in listed} == set(concrete)
+    for c in listed:
+        assert c.doc, f"{c.path} has no docstring to list"
+        for constant, value in c.constants.items():
+            if constant in ("name", "modality", "licence", "version"):
+                assert getattr(concrete[c.path], constant) == value
+
+
+def test_each_model_config_is_listed_with_how_to_choose_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "tiny.yaml").write_text("# A tiny one.\n# Paper: none.\nclass_path: a.b.C\n")
+    monkeypatch.setattr(listing, "configs_folder", lambda: tmp_path)
+    assert listing.models() == (
+        f"tiny  (--model {tmp_path / 'model' / 'tiny.yaml'})\n  a.b.C\n  A tiny one.\n  Paper: none."
+    )
+
+
+def test_the_shipped_configs_are_found_in_a_checkout():
+    assert (listing.configs_folder() / "curate" / "default.yaml").exists()

@@ -1,0 +1,92 @@
+"""Rescoring: the files a run would write come from saved replies alone, the newest of each record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lmod_train import artifacts, cli
+from lmod_train.types import Reply, Unparsed
+from tests.tasks.test_judging import Shout, record
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Four records, three with replies: of two steps, one of them failed and later answered."""
+    folder = tmp_path / "tuned"
+    module = Shout.__module__
+    records = [
+        record(i, answer, task_class=f"{module}.Shout") for i, answer in zip("abcd", ["YES", "NO"] * 2, strict=False)
+    ]
+    artifacts.write_records(folder / "records.parquet", records)
+    for rank, replies in enumerate(
+        [
+            [Reply("a", "no", step=0, model="m"), Reply("b", "no", step=100, model="m")],
+            [Reply("a", "yes", step=100, model="m"), Reply("c", "", error="timeout", step=100, model="m")],
+        ]
+    ):
+        file = artifacts.ReplyFile(folder / "replies" / f"rank-{rank}.jsonl")
+        file.append(replies)
+        file.close()
+    return folder
+
+
+def scores(run: Path) -> list[tuple[str, str, str, int, float | None]]:
+    return [(name, model, s.metric, s.n, s.value) for name, model, s in artifacts.read_scores(run / "scores.csv")]
+
+
+def test_predictions_and_scores_are_those_of_the_newest_replies(run: Path, capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["rescore", str(run)]) == 0
+    predictions = artifacts.read_predictions(run / "predictions.parquet")
+    assert {p.record.id: p.answer for p in predictions} == {"a": "YES", "b": "NO", "c": Unparsed("failed", "timeout")}
+    assert scores(run) == [("tuned", "m", "accuracy", 3, pytest.approx(2 / 3, abs=1e-6))]
+    assert f"{run}: 3 of 4 records have a reply" in capsys.readouterr().out
+
+
+def test_rescoring_again_changes_nothing_and_keeps_the_names_the_run_gave(run: Path):
+    artifacts.write_scores(run / "scores.csv", "my run", "my model", [artifacts.Score("shout", "all", "x", 1, 0.0)])
+    assert cli.main(["rescore", str(run)]) == 0
+    once = [(run / name).read_bytes() for name in ("scores.csv", "predictions.parquet")]
+    assert [row[:3] for row in scores(run)] == [("my run", "my model", "accuracy")]
+    assert cli.main(["rescore", str(run)]) == 0
+    assert [(run / name).read_bytes() for name in ("scores.csv", "predictions.parquet")] == once
+
+
+def test_several_steps_and_another_task_version_are_said(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    artifacts.ReplyFile(run / "replies" / "rank-2.jsonl").append([Reply("d", "no", step=0)])
+    monkeypatch.setattr(Shout, "version", 2)
+    assert cli.main(["rescore", str(run)]) == 0
+    said = capsys.readouterr().out
+    assert "of several checkpoint steps: 0, 100" in said
+    assert "shout: asked as version 1, read and scored as 2" in said
+
+
+def test_arguments_of_the_tasks_come_from_the_run_config(run: Path, capsys: pytest.CaptureFixture[str]):
+    (run / "config.yaml").write_text(
+        f"data:\n  tasks:\n  - class_path: {Shout.__module__}.Shout\n    init_args: {{language: 7, wrong: 1}}\n"
+    )
+    with pytest.raises(TypeError, match="wrong"):
+        cli.main(["rescore", str(run)])
+
+
+@pytest.mark.parametrize(
+    ("remove", "named"),
+    [("replies", "replies: no saved replies"), ("records.parquet", "records.parquet: no record file")],
+)
+def test_what_is_missing_is_named(run: Path, remove: str, named: str, capsys: pytest.CaptureFixture[str]):
+    (run / remove).rename(run / "elsewhere")
+    assert cli.main(["rescore", str(run)]) == 2
+    error = capsys.readouterr().err
+    assert named in error and "\nNext: " in error
+    assert not (run / "scores.csv").exists()
+
+
+def test_replies_to_none_of_the_records_write_no_scores(run: Path, capsys: pytest.CaptureFixture[str]):
+    for file in (run / "replies").iterdir():
+        file.unlink()
+    assert cli.main(["rescore", str(run)]) == 2
+    assert "no reply to any of the 4 records" in capsys.readouterr().err
+    assert not (run / "scores.csv").exists()

@@ -1,0 +1,228 @@
+"""The shape of the project: import arrows, rooms without torch, sizes, words, mirrors, no machine's paths.
+
+Each check is a function of a folder that lists what breaks it, so that a seeded violation proves that it can fail.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+GROUND = {"types", "vocabulary", "errors"}
+ARROWS: dict[str, set[str]] = {
+    **dict.fromkeys((*GROUND, "artifacts", "sources", "phantom", "parsing", "scoring", "models"), GROUND),
+    "tasks": {"parsing", "scoring", *GROUND},
+    "metrics": {"scoring", *GROUND},
+    "curation": {"tasks", "artifacts", "sources.base", *GROUND},
+    "datamodules": {"tasks", "artifacts", *GROUND},
+    "backends": {"models", *GROUND},
+    "modules": {"models", "backends", *GROUND},
+    "callbacks": {"tasks", "metrics", "artifacts", *GROUND},
+    "report": {"tasks", "scoring", "artifacts", *GROUND},
+}
+ARROWS["cli"] = set(ARROWS)
+ARROWS["__main__"] = {"cli"}
+
+WITHOUT_TORCH = {*GROUND, "artifacts", "sources", "phantom", "parsing", "scoring", "tasks", "curation", "report", "cli"}
+LOADED_LATE = {"lmod_train.cli.experiment": "Lightning's commands; the front door imports it when one is called"}
+
+LINES_A_FILE, LINES_A_FUNCTION = 300, 50  # of code: blank lines, comments and docstrings are free
+WORDS = {"engine", "manager", "handler", "util", "utils", "helper", "helpers", "trainer"}
+
+NO_MIRROR = {
+    "__init__.py": "the version number alone",
+    "__main__.py": "two lines; every test of tests/cli starts it",
+    "cli/plain.py": "tests/cli has one file a command",
+    "sources/base.py": "abstract; its promises are tested on every source",
+    "tasks/base.py": "abstract; its promises are tested on every task",
+}
+
+
+def modules(root: Path) -> Iterator[tuple[str, Path]]:
+    """Yield (module name, file) of the package below `root`."""
+    for file in sorted((root / "lmod_train").rglob("*.py")):
+        parts = file.relative_to(root).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file
+
+
+def imported(file: Path, module: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, full dotted name) of everything a file imports, inside functions too."""
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, name.name) for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{base}.{name.name}") for name in node.names)
+
+
+def backward_arrows(root: Path) -> list[str]:
+    """List imports that DESIGN's arrows do not have."""
+    broken = []
+    for module, file in modules(root):
+        room = ([*module.split("."), ""])[1]
+        if room and room not in ARROWS:
+            broken.append(f"{file.relative_to(root)}: room {room!r} has no place among the arrows")
+            continue
+        allowed = {f"lmod_train.{name}" for name in ARROWS.get(room, set()) | {room, "__version__"}}
+        for line, name in imported(file, module):
+            if name.startswith("lmod_train.") and not any(name == a or name.startswith(f"{a}.") for a in allowed):
+                broken.append(f"{file.relative_to(root)}:{line}: {room or 'lmod_train'} must not import {name}")
+    return broken
+
+
+def code_lines(file: Path) -> set[int]:
+    """Return the numbers of the lines that hold code: no blank line, no comment, no docstring."""
+    prose = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    with file.open("rb") as text:
+        tokens = [t for t in tokenize.tokenize(text.readline) if t.type not in prose | {tokenize.ENCODING}]
+    lines = {line for t in tokens for line in range(t.start[0], t.end[0] + 1)}
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return lines
+
+
+def too_long(root: Path) -> list[str]:
+    """List files and functions with more code than one noun or one verb needs."""
+    long = []
+    for file in sorted([*(root / "lmod_train").rglob("*.py"), *(root / "scripts").rglob("*.py")]):
+        lines = code_lines(file)
+        if len(lines) > LINES_A_FILE:
+            long.append(f"{file.relative_to(root)}: {len(lines)} lines of code, at most {LINES_A_FILE}")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = lines & set(range(node.body[0].lineno, (node.end_lineno or 0) + 1))
+                if len(body) > LINES_A_FUNCTION:
+                    where = f"{file.relative_to(root)}:{node.lineno}"
+                    long.append(f"{where}: {node.name} has {len(body)} lines of code, at most {LINES_A_FUNCTION}")
+    return long
+
+
+def words_not_used(root: Path) -> list[str]:
+    """List files, folders and classes named by a word the glossary leaves out."""
+
+    def words(name: str) -> set[str]:
+        return {w.lower() for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+
+    named = []
+    for module, file in modules(root):
+        where = file.relative_to(root)
+        if words(module) & WORDS:
+            named.append(f"{where}: file name")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and words(node.name) & WORDS:
+                named.append(f"{where}:{node.lineno}: class {node.name}")
+    return named
+
+
+def without_mirror(root: Path) -> list[str]:
+    """List files of the package that hold code and have no test of their name, but for `NO_MIRROR`."""
+    missing = []
+    for _, file in modules(root):
+        inside = file.relative_to(root / "lmod_train")
+        name = f"test_{inside.parent.name if file.name == '__init__.py' else file.stem}.py"
+        defines = any(not isinstance(n, ast.Expr) for n in ast.parse(file.read_text(encoding="utf-8")).body)
+        if defines and inside.as_posix() not in NO_MIRROR and not (root / "tests" / inside.parent / name).exists():
+            missing.append(f"lmod_train/{inside.as_posix()}: no tests/{(inside.parent / name).as_posix()}")
+    return missing
+
+
+def machine_paths(root: Path) -> list[str]:
+    """List lines that name a folder of somebody's machine."""
+    pattern = re.compile(r"(?<![\w.~}>:/-])/(?:work|tmp|home|root|Users|mnt|scratch)/[\w.]")
+    kinds = {".py", ".md", ".yaml", ".toml", ".sh", ".txt", ".json", ""}
+    kept = ("lmod_train", "tests", "scripts", "configs", ".ci")
+    files = [f for f in root.iterdir() if f.is_file()] + [f for k in kept for f in (root / k).rglob("*") if f.is_file()]
+    return [
+        f"{file.relative_to(root)}:{number}: {line.strip()[:80]}"
+        for file in sorted(files)
+        if file.suffix in kinds and not file.name.startswith(".") and "__pycache__" not in file.parts
+        for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def test_every_import_follows_an_arrow():
+    assert backward_arrows(ROOT) == []
+
+
+def test_files_and_functions_are_short():
+    assert too_long(ROOT) == []
+
+
+def test_names_are_words_of_the_glossary():
+    assert words_not_used(ROOT) == []
+
+
+def test_every_file_has_its_test():
+    assert without_mirror(ROOT) == []
+    assert [name for name in NO_MIRROR if not (ROOT / "lmod_train" / name).exists()] == []
+
+
+def test_no_path_of_a_machine_is_left_in_the_project():
+    assert machine_paths(ROOT) == []
+
+
+def test_rooms_without_torch_load_without_torch():
+    light = [m for m, _ in modules(ROOT) if ([*m.split("."), ""])[1] in WITHOUT_TORCH and m not in LOADED_LATE]
+    program = "import importlib, sys\n" + "\n".join(
+        f"importlib.import_module({m!r}); 'torch' in sys.modules and sys.exit({m + ' imports torch'!r})" for m in light
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert len(light) >= len(WITHOUT_TORCH)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def plant(root: Path, path: str, text: str) -> Path:
+    """Write one file of a seeded tree and return the tree's root."""
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return root
+
+
+def test_a_seeded_backward_arrow_is_found_in_each_of_its_spellings(tmp_path: Path):
+    plant(tmp_path, "lmod_train/parsing/a.py", "from lmod_train.tasks.base import Task")
+    plant(tmp_path, "lmod_train/scoring/b.py", "def late():\n    import lmod_train.artifacts")
+    plant(tmp_path, "lmod_train/tasks/c.py", "from lmod_train import curation, parsing")
+    plant(tmp_path, "lmod_train/curation/d.py", "from lmod_train.sources.base import Source\nfrom ..sources import x")
+    plant(tmp_path, "lmod_train/elsewhere/e.py", "")
+    plant(tmp_path, "lmod_train/cli/f.py", "from lmod_train.modules import g\nfrom .parse import call\nimport os")
+    assert [line.partition(": ")[2] for line in backward_arrows(tmp_path)] == [
+        "curation must not import lmod_train.sources.x",
+        "room 'elsewhere' has no place among the arrows",
+        "parsing must not import lmod_train.tasks.base.Task",
+        "scoring must not import lmod_train.artifacts",
+        "tasks must not import lmod_train.curation",
+    ]
+
+
+def test_a_seeded_long_file_and_a_seeded_long_function_are_found(tmp_path: Path):
+    body = "".join(f"    x{i} = {i}\n" for i in range(LINES_A_FUNCTION))
+    prose = '    """Doc.\n' + "\n    more\n" * 60 + '    """\n    # why\n\n'
+    plant(tmp_path, "lmod_train/short.py", "def f():\n" + prose + body)
+    plant(tmp_path, "lmod_train/verb.py", "def f():\n" + prose + body + "    y = 1\n")
+    plant(tmp_path, "scripts/noun.py", "x = 1\n" * (LINES_A_FILE + 1))
+    assert too_long(tmp_path) == [
+        f"lmod_train/verb.py:1: f has {LINES_A_FUNCTION + 1} lines of code, at most {LINES_A_FUNCTION}",
+        f"scripts/noun.py: {LINES_A_FILE + 1} lines of code, at most {LINES_A_FILE}",
+    ]
+
+
+def test_seeded_words_paths_and_missing_mirrors_are_found(tmp_path: Path):
+    plant(tmp_path, "lmod_train/models/io_utils.py", "class HTTPHandler: ...\nclass Umbrella: ...")
+    plant(tmp_path, "configs/x.yaml", "root: " + "/".join(["", "home", "me", "data"]) + "\nref: https://x.org/home/a")
+    assert [w.rpartition(": ")[2] for w in words_not_used(tmp_path)] == ["file name", "class HTTPHandler"]
+    assert [p.partition(": ")[0] for p in machine_paths(tmp_path)] == ["configs/x.yaml:1"]
+    assert without_mirror(tmp_path) == ["lmod_train/models/io_utils.py: no tests/models/test_io_utils.py"]
+    plant(tmp_path, "tests/models/test_io_utils.py", "")
+    assert without_mirror(tmp_path) == []
