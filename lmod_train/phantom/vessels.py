@@ -69,24 +69,26 @@ def _branches(
     rng: np.random.Generator, parent: _Line, width: float, vein: bool, fovea: _Line, depth: int
 ) -> list[Vessel]:
     """Return the branches of one line and theirs; they leave to both sides in turn."""
+    count = 2 * depth
+    start = rng.uniform(0.25, 0.95, count)
+    side = np.resize([1, -1] if rng.random() < 0.5 else [-1, 1], count)
+    at = (start * (len(parent) - 2)).astype(int)
+    ahead = parent[at + 1] - parent[at]
+    heading = np.arctan2(ahead[:, 1], ahead[:, 0]) + side * rng.uniform(0.45, 0.95, count)
+    angle = heading[:, None] + np.cumsum(rng.normal(0, 0.09, (count, 12)) - 0.03 * side[:, None], axis=1)
+    step = rng.uniform(0.010, 0.022, (count, 1)) * (1 if depth == 2 else 0.65)
+    moves = np.stack([step * np.cos(angle), step * np.sin(angle)], axis=2)
+    moves[:, 0] += parent[at]
+    lines = np.cumsum(moves, axis=1)
+    near = ((lines - fovea) ** 2).sum(axis=2) < 0.055**2  # no vessel in the fovea
+    lengths = np.where(near.any(axis=1), near.argmax(axis=1), 12).tolist()
     found: list[Vessel] = []
-    side = 1 if rng.random() < 0.5 else -1
-    for start in rng.uniform(0.25, 0.95, 4 if depth == 2 else 2):
-        side = -side
-        at = int(start * (len(parent) - 2))
-        heading = math.atan2(*(parent[at + 1] - parent[at])[::-1]) + side * rng.uniform(0.45, 0.95)
-        bend = np.cumsum(rng.normal(-side * 0.03, 0.09, 12))
-        step = rng.uniform(0.010, 0.022) * (1 if depth == 2 else 0.65)
-        moves = step * np.stack([np.cos(heading + bend), np.sin(heading + bend)], axis=1)
-        line = np.concatenate([parent[at : at + 1], parent[at] + np.cumsum(moves, axis=0)])
-        near = np.hypot(*(line - fovea).T) < 0.055  # no vessel in the fovea
-        line = line[: int(np.argmax(near))] if near.any() else line
-        if len(line) < 3:
+    for line, root, length, thin in zip(lines, parent[at], lengths, width * (1 - 0.5 * start), strict=True):
+        if length < 3:
             continue
-        thin = width * (1 - 0.5 * start)
-        found.append(_vessel(line, thin, 0.5 * thin, vein))
+        found.append(_vessel(np.concatenate([root[None], line[:length]]), thin, 0.5 * thin, vein))
         if depth > 1:
-            found += _branches(rng, line, 0.7 * thin, vein, fovea, depth - 1)
+            found += _branches(rng, line[:length], 0.7 * thin, vein, fovea, depth - 1)
     return found
 
 

@@ -1,0 +1,122 @@
+"""Take the photographs of many phantoms: files that appear whole or not at all, in two worker processes."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from tqdm import tqdm
+
+from lmod_train.errors import BadArgument
+from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
+
+_NOTE = "phantom.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """One photograph to take.
+
+    Attributes:
+        seed: Of the eye.
+        diagnosis: Of the eye.
+        photograph: JPEG file to write.
+        mask: Mask file to write, None for none.
+        codes: Grey values of background, disc rim and cup in the mask.
+    """
+
+    seed: int
+    diagnosis: str
+    photograph: Path
+    mask: Path | None = None
+    codes: tuple[int, int, int] = (0, 1, 2)
+
+
+def eye_seed(source: str, seed: int, index: int) -> int:
+    """Return a seed for one eye, apart from those of other sources, seeds and indices.
+
+    Example:
+        >>> eye_seed("refuge", 0, 1) != eye_seed("eye_diseases", 0, 1)
+        True
+    """
+    state = np.random.SeedSequence([seed, zlib.crc32(source.encode()), index]).generate_state(2, np.uint32)
+    return int(state[0]) << 32 | int(state[1])
+
+
+def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
+    """Write down in `root` what is drawn there, so that a restart with other numbers cannot mix two sets.
+
+    Raises:
+        BadArgument: The folder holds phantoms that were drawn with other values.
+    """
+    path = root / _NOTE
+    if path.exists():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if before != dict(drawn):
+            raise BadArgument(
+                "out",
+                str(root),
+                f"phantoms drawn with {dict(drawn)}, but it holds those of {before}",
+                "name a new folder",
+            )
+    root.mkdir(parents=True, exist_ok=True)
+    whole(path, lambda beside: beside.write_text(json.dumps(dict(drawn), sort_keys=True) + "\n", encoding="utf-8"))
+
+
+def take(shots: Sequence[Shot], size: int, source: str, workers: int = 2) -> None:
+    """Write every photograph and mask that is not there yet, with a progress bar.
+
+    Args:
+        shots: What to write; none is fine.
+        size: Pixels a side.
+        source: Name shown beside the progress bar.
+        workers: Processes to start; 0 works in this one.
+    """
+    left = [shot for shot in shots if not all(p.exists() for p in (shot.photograph, shot.mask) if p)]
+    for folder in {p.parent for shot in left for p in (shot.photograph, shot.mask) if p}:
+        folder.mkdir(parents=True, exist_ok=True)
+    bar = partial(tqdm, total=len(shots), initial=len(shots) - len(left), desc=f"phantoms of {source}", unit="eye")
+    one = partial(_take_one, size=size)
+    if workers == 0 or not left:
+        _drain(bar(map(one, left)))
+        return
+    # Spawned, not forked: the caller may hold threads (torch, tqdm) that a fork would copy locked.
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        _drain(bar(pool.map(one, left, chunksize=4)))
+
+
+def _drain(done: Iterable[None]) -> None:
+    for _ in done:
+        pass
+
+
+def _take_one(shot: Shot, size: int) -> None:
+    """Write mask and photograph of one shot; the photograph last."""
+    eye = draw_eye(shot.seed, shot.diagnosis)
+    if shot.mask:
+        background, rim, cup = shot.codes
+        codes = np.where(disc_mask(eye, size), rim, background).astype(np.uint8)
+        codes[cup_mask(eye, size)] = cup
+        kind = "BMP" if shot.mask.suffix == ".bmp" else "PNG"
+        whole(shot.mask, lambda beside: Image.fromarray(codes).save(beside, format=kind))
+    picture = render(eye, size)
+    whole(shot.photograph, lambda beside: picture.save(beside, format="JPEG", quality=92))
+
+
+def whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a file beside `path`, then move it there, so that a kill leaves no half file."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(beside)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
