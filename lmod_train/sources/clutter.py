@@ -1,0 +1,33 @@
+"""Files that archives and desktops leave behind: never data, never worth a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+_NAMES = {"__macosx", "thumbs.db", "desktop.ini", "index.html", "phantom.json"}
+
+
+def is_clutter(path: Path) -> bool:
+    """Return whether a file or folder is left over: hidden, ``__MACOSX``, ``Thumbs.db``, ``*:Zone.Identifier``, ...
+
+    Example:
+        >>> is_clutter(Path("a/._x.jpg")), is_clutter(Path("x.jpg:Zone.Identifier")), is_clutter(Path("x.jpg"))
+        (True, True, False)
+    """
+    name = path.name.casefold()
+    return name in _NAMES or name.startswith(".") or name.endswith("zone.identifier")
+
+
+def entries(folder: Path) -> list[Path]:
+    """Return what lies directly in a folder, clutter left out, in order of names; empty for no folder."""
+    return sorted(p for p in folder.iterdir() if not is_clutter(p)) if folder.is_dir() else []
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield every file at any depth, clutter left out, files of a folder before its subfolders, in order of names."""
+    inside = entries(folder)
+    yield from (p for p in inside if not p.is_dir())
+    for sub in inside:
+        if sub.is_dir() and not sub.is_symlink():  # a link may lead in a circle
+            yield from files_below(sub)

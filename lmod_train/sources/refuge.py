@@ -1,0 +1,188 @@
+"""REFUGE (Orlando et al. 2020): fundus photographs with disc and cup masks and a glaucoma label, in three layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+from lmod_train.errors import SourceNotFound
+from lmod_train.sources.base import Source
+from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.refuge_labels import SHEETS, UnreadableSheet, read_labels
+from lmod_train.types import Dropped, MaskFile, Sample, SampleStream
+
+_ARCHIVES = {
+    **dict.fromkeys(("training400", "refuge-training400", "annotation-training400", "refuge1-train"), "train"),
+    **dict.fromkeys(("refuge-validation400", "refuge-validation400-gt", "refuge1-val"), "val"),
+    **dict.fromkeys(("test400", "refuge-test400", "refuge-test-gt", "refuge1-test"), "test"),
+}
+_PARTS = ("train", "val", "test")
+_MASKS = {"disc_cup_masks", "masks"}
+_KINDS = {".jpg", ".jpeg", ".png", ".bmp"}
+_CLASSES = {"glaucoma": "yes", "non-glaucoma": "no"}
+_CODINGS: tuple[Mapping[str, tuple[int, ...]], ...] = (
+    {"background": (255,), "optic disc": (0, 128), "optic cup": (0,)},  # the challenge's bitmaps are inverted
+    {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)},
+)
+_TREE = """\
+  the challenge's archives, inner folders doubled or not:
+    <root>/REFUGE-Training400/Training400/{Glaucoma,Non-Glaucoma}/g0001.jpg
+    <root>/Annotation-Training400/Disc_Cup_Masks/{Glaucoma,Non-Glaucoma}/g0001.bmp
+    <root>/REFUGE-Validation400/V0001.jpg
+    <root>/REFUGE-Validation400-GT/{Disc_Cup_Masks/V0001.bmp,Fovea_locations.xlsx}
+    <root>/REFUGE-Test400/Test400/T0001.jpg
+    <root>/REFUGE-Test-GT/{Disc_Cup_Masks/{G,N}/T0001.bmp,Glaucoma_label_and_Fovea_location.xlsx}
+  the REFUGE2 bundle:
+    <root>/Train/REFUGE1-train/{Training400/...,Disc_Cup_Masks/...,Fovea_location.xlsx}
+    <root>/Train/REFUGE1-val/{REFUGE-Validation400/...,Disc_Cup_Masks/...,Fovea_locations.xlsx}
+    <root>/Train/REFUGE1-test/{Test400/...,Disc_Cup_Masks/...,Glaucoma_label_and_Fovea_location.xlsx}
+  Kaggle's glaucoma-datasets:
+    <root>/{train,val,test}/{Images/*.jpg,Masks/*.png,index.json}"""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one walk over the tree has found; keys of the dicts are (part, stem casefolded)."""
+
+    photographs: list[tuple[str, Path]] = field(default_factory=list)
+    masks: dict[tuple[str, str], Path] = field(default_factory=dict)
+    labels: dict[tuple[str, str], str] = field(default_factory=dict)
+    dropped: list[Dropped] = field(default_factory=list)
+
+
+class Refuge(Source):
+    """The 1,200 photographs of the REFUGE challenge, 400 a part; keys ``train/g0001``, ``val/V0001``, ``test/T0001``.
+
+    The keys are the same in all three layouts. A photograph without mask or label is yielded without it. One photograph
+    a patient as far as published, so each is its own group. The photographs that the REFUGE2 bundle adds, and those of
+    other challenges in the same folders, are dropped and counted; the cropped and squared copies of Kaggle are ignored.
+
+    References:
+        Orlando et al., REFUGE Challenge, Medical Image Analysis 59 (2020) 101570.
+    """
+
+    name = "refuge"
+    modality = "CFP"
+    licence = "CC BY 4.0 as stated by LMOD; registration, research only as stated elsewhere"
+    redistributable = False  # the stricter of the two statements
+    reference = "https://refuge.grand-challenge.org"
+
+    @classmethod
+    def found_in(cls, folder: Path) -> bool:
+        """Return whether the archives' folders, ``Train/REFUGE1-*`` or Kaggle's parts lie directly in this folder."""
+        inside = {_plain(p.name): p for p in entries(folder) if p.is_dir()}
+        if any("refuge" in name and name in _ARCHIVES for name in inside):
+            return True
+        if "training400" in inside:  # other challenges of the same publisher use the name
+            return "non-glaucoma" in {_plain(p.name) for p in entries(inside["training400"])}
+        below = {_plain(p.name) for p in entries(inside["train"])} if "train" in inside else set()
+        return any(name.startswith("refuge1-") for name in below) or {"images", "masks", "index.json"} <= below
+
+    def verify(self) -> None:
+        """Check that there is at least one photograph of the challenge.
+
+        Raises:
+            SourceNotFound: There is none; the message prints the expected trees.
+        """
+        self._walk()
+
+    def samples(self) -> SampleStream:
+        """Yield train, val and test in order of keys, then a `Dropped` for each file left out.
+
+        Raises:
+            SourceNotFound: As `verify`.
+        """
+        found = self._walk()
+        taken: dict[str, Path] = {}
+        for part, file in sorted(found.photographs, key=lambda f: (_PARTS.index(f[0]), f[1].stem, f[1])):
+            key = f"{part}/{file.stem}"
+            if key in taken:
+                detail = f"the key is taken by {taken[key].relative_to(self.root).as_posix()}"
+                found.dropped.append(self._drop(file, "same key twice", detail))
+                continue
+            taken[key] = file
+            yield self._sample(key, file, found)
+        yield from found.dropped
+
+    def _sample(self, key: str, file: Path, found: _Found) -> Sample:
+        place = (key.split("/")[0], file.stem.casefold())
+        label = _CLASSES.get(_plain(file.parent.name)) or found.labels.get(place)
+        mask = found.masks.get(place)
+        return Sample(
+            source=self.name,
+            key=key,
+            modality=self.modality,
+            image=file,
+            group=file.stem,
+            licence=self.licence,
+            labels={"glaucoma": label} if label else {},
+            masks=(MaskFile(mask, _CODINGS),) if mask else (),
+        )
+
+    def _walk(self) -> _Found:
+        """Sort every file below the root into photographs, masks, labels and what is left out."""
+        found = _Found()
+        inside = {_plain(p.name): p for p in entries(self.root)}
+        # The REFUGE2 bundle has a "Test" folder of its own, so Kaggle's names of parts mean nothing there.
+        bundle = any(_plain(p.name).startswith("refuge1-") for p in entries(inside.get("train", self.root)))
+        for file in files_below(self.root):
+            folders = [_plain(name) for name in file.relative_to(self.root).parts[:-1]]
+            if not any(name.endswith(("_cropped", "_square")) for name in folders):
+                self._sort(file, folders, _part(folders, kaggle=not bundle), found)
+        if not found.photographs:
+            raise SourceNotFound(self.name, self.root, "every photograph (train, val and test)", _TREE)
+        return found
+
+    def _sort(self, file: Path, folders: list[str], part: str | None, found: _Found) -> None:
+        """Put one file where it belongs; text files and the like outside of every part are passed over."""
+        kind = file.suffix.lower()
+        if part is None:
+            if kind in _KINDS:
+                found.dropped.append(self._drop(file, "not of the REFUGE challenge"))
+        elif _MASKS & set(folders) and kind in _KINDS:
+            found.masks.setdefault((part, file.stem.casefold()), file)
+        elif kind in SHEETS:
+            self._label(file, part, found)
+        elif kind in _KINDS - {".bmp"} and not _MASKS & set(folders):
+            found.photographs.append((part, file))
+        else:
+            found.dropped.append(self._drop(file, "stray file"))
+
+    def _label(self, file: Path, part: str, found: _Found) -> None:
+        """Add the labels of one sheet; one that cannot be read costs the labels, not the photographs."""
+        try:
+            labels, problems = read_labels(file)
+        except UnreadableSheet as error:
+            found.dropped.append(self._drop(file, "unreadable sheet", str(error)))
+            return
+        for stem, label in labels.items():
+            if found.labels.setdefault((part, stem), label) != label:
+                problems.append(f"{stem}: labelled otherwise in another sheet")
+                found.labels[part, stem] = ""
+        found.dropped += [self._drop(file, "unreadable label", problem) for problem in problems]
+
+    def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
+        place = file.relative_to(self.root).as_posix()
+        return Dropped(self.name, place, place, "read", reason, detail)
+
+
+def _part(folders: list[str], *, kaggle: bool) -> str | None:
+    """Return train, val or test by the innermost folder that names one; None outside of REFUGE."""
+    if "amd" in folders:  # Training400/AMD belongs to ADAM
+        return None
+    named = [_ARCHIVES[name] for name in folders if name in _ARCHIVES]
+    if named:
+        return named[-1]
+    return next((name for name in folders if name in _PARTS), None) if kaggle else None
+
+
+def _plain(name: str) -> str:
+    """Return a name without ``%20`` and in small letters.
+
+    Example:
+        >>> _plain("REFUGE%2DTest400")
+        'refuge-test400'
+    """
+    return unquote(name).strip().casefold()
