@@ -1,0 +1,52 @@
+r"""Take off what dresses a reply: markup, special tokens, invisible characters."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+_HTML = re.compile(
+    r"</?(?:b|i|u|em|strong|span|div|p|br|hr|pre|code|li|ul|ol|h[1-6]|sub|sup|small|table|tbody|thead|tr|td|th|font|a)"
+    r"(?: [^<>\n]{0,80})?\s?/?>",
+    re.IGNORECASE,
+)
+_SPECIAL = re.compile(
+    r"<\s?\|[^<>|\n]{0,40}\|\s?>|</?s>|<(?:eos|bos|pad|unk|image|end_of_turn|end_of_sentence|end_of_text)>|\[/?INST\]",
+    re.IGNORECASE,
+)
+_BOXED = re.compile(
+    r"<answer>|<\|begin_of_box\|>|\\boxed\s?\{(?:\\text(?:bf|rm)?\{)?", re.IGNORECASE
+)  # GLM-4.5V, R1-style and LaTeX ways to say "this is my answer"
+_UNBOXED = re.compile(r"</answer>|<\|end_of_box\|>", re.IGNORECASE)
+_LATEX = re.compile(r"\\(?:text(?:bf|it|rm)?|mathbf|mathrm)\s?\{|\\[()\[\]]|\$")
+_QUOTES = str.maketrans(
+    {"‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "「": '"', "」": '"', "『": '"', "』": '"'}
+)
+_INVISIBLE = {"Cc", "Cf", "Co", "Cs"}
+
+
+def clean(text: str) -> str:
+    r"""Return the words of a reply in plain form: one width of letters, no markup, no special tokens.
+
+    Line breaks stay, for they part statements. Angle brackets become blanks, for models copy them from the prompt's
+    placeholders (``AMD <TRUE>``); before a digit they stay (``<18``). What a model boxed as its answer is led in by
+    "final answer:".
+
+    Example:
+        >>> clean("**DISEASE:** <diabetic_retinopathy>；</s>")
+        'DISEASE: diabetic retinopathy ;'
+        >>> clean(r"so \boxed{GLAUCOMA}")
+        'so\nfinal answer: GLAUCOMA}'
+    """
+    text = html.unescape(text)
+    text = _UNBOXED.sub("\n", _BOXED.sub("\nfinal answer: ", text))
+    text = _HTML.sub(lambda tag: "\n" if tag[0][1:3].lower() in ("br", "/p", "/l", "/d", "/t", "/h") else "", text)
+    text = unicodedata.normalize("NFKC", _SPECIAL.sub(" ", text))
+    text = _LATEX.sub("", text.translate(_QUOTES))
+    text = "".join(
+        c if c == "\n" or unicodedata.category(c) not in _INVISIBLE else " " if c in "\t\r" else "" for c in text
+    )
+    text = re.sub(r"<(?![0-9])|>(?![0-9])|[*`_~#]|\\", " ", text)
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)

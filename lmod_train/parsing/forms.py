@@ -1,0 +1,75 @@
+"""From a word of the prompt to every way of writing it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.structures import STRUCTURES
+from lmod_train.vocabulary.term import Term
+
+_LETTER = "A-Za-z0-9\u00c0-\u024f"  # what may not touch a Latin word; Chinese may, it has no blanks
+
+
+def plain(word: str) -> str:
+    """Return a word in the form in which two spellings are compared.
+
+    Example:
+        >>> plain(" Diabetic_Retinopathy "), plain("cup-to-disc")
+        ('diabetic retinopathy', 'cup to disc')
+    """
+    return " ".join(word.casefold().replace("_", " ").replace("-", " ").split())
+
+
+@lru_cache(maxsize=4096)
+def term_of(word: str) -> Term | None:
+    """Return the row of the vocabulary that spells `word`, None where no row does.
+
+    Example:
+        >>> term_of("MH").name, term_of("视杯").name, term_of("elbow")
+        ('macular hole', 'optic cup', None)
+    """
+    wanted = plain(word)
+    for term in (*STRUCTURES, *CONDITIONS):
+        if wanted in (plain(form) for form in (term.name, *term.english, *term.chinese)):
+            return term
+    return None
+
+
+def forms_of(word: str) -> tuple[str, ...]:
+    """Return `word` and every synonym of it, the word itself first; only itself where the vocabulary has no row.
+
+    Example:
+        >>> forms_of("Fovea")
+        ('Fovea', 'fovea', 'fovea centralis', 'foveal center', 'foveal centre', '黄斑中心凹', '中心凹')
+    """
+    term = term_of(word)
+    return tuple(dict.fromkeys((word, term.name, *term.english, *term.chinese) if term else (word,)))
+
+
+def pattern_of(forms: Iterable[str]) -> str:
+    """Return a regular expression that finds any form as a word, the longest first.
+
+    Blanks and hyphens are alike, a plural s is allowed, and an abbreviation is not read from a capitalised word.
+
+    Example:
+        >>> import re
+        >>> found = re.compile(pattern_of(["DR", "diabetic retinopathy"]))
+        >>> [m[0] for m in found.finditer("Dr. Li sees Diabetic-Retinopathy (DR), not hydro.")]
+        ['Diabetic-Retinopathy', 'DR']
+    """
+    return "(?:" + "|".join(_form_pattern(form) for form in sorted(set(forms), key=lambda f: (-len(f), f))) + ")"
+
+
+def _form_pattern(form: str) -> str:
+    if not form.isascii():
+        return re.escape(form)
+    words = [re.escape(w) for w in re.split(r"[\s\-_]+", form) if w]
+    if form.isupper() and len(form) <= 5 and len(words) == 1:
+        body = f"(?:{words[0]}|{words[0].lower()})"
+    else:
+        plural = "s?" if len(form) > 3 and form[-1].isalpha() and form[-1] != "s" else ""
+        body = "(?i:" + r"[ \-_]{1,3}".join(words) + plural + ")"
+    return f"(?<![{_LETTER}]){body}(?![{_LETTER}])"

@@ -1,0 +1,26 @@
+"""Recognise an abstention."""
+
+from __future__ import annotations
+
+import re
+
+from lmod_train.vocabulary.phrases import REFUSALS_EN, REFUSALS_ZH
+
+_REFUSAL = re.compile(
+    rf"(?<![a-z])(?:{'|'.join(p.replace(' ', chr(92) + 's{1,3}') for p in REFUSALS_EN)})(?![a-z])|{'|'.join(REFUSALS_ZH)}",
+    re.IGNORECASE,
+)
+
+
+def is_refusal(text: str) -> bool:
+    """Return whether the text declines to answer, or sends the asker to someone else.
+
+    It does not ask whether the text also answers: who reads a reply looks for an answer first.
+
+    Example:
+        >>> is_refusal("I'm sorry, I can't provide a medical diagnosis."), is_refusal("建议咨询眼科医生")
+        (True, True)
+        >>> is_refusal("The cup cannot be larger than the disc.")
+        False
+    """
+    return _REFUSAL.search(text) is not None

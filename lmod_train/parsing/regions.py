@@ -1,0 +1,179 @@
+"""Read which structure each numbered box holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
+from lmod_train.parsing.nearest import nearest
+from lmod_train.types import Unparsed
+from lmod_train.vocabulary import phrases as said
+
+_ID = r"(?P<ids>[0-9]{1,9}(?:\s?(?:,|&|and|和|、)\s?[0-9]{1,9}(?![.:)\]]?\s?[a-z0-9]{2}))*)"
+_TYPE = r"(?:type|label|structure|class|类型|结构|类别)"
+_REGION = r"(?:region|bounding box|box|area|label|区域|框)"
+_REQUESTED = re.compile(
+    rf"(?:{_REGION}[\s_]?(?:ids?|编号|no\.?|number)?|编号|(?<![a-z])id)[\"']?\s?[:=#]?\s?[\"'\[(]?\s?{_ID}[\"'\])]?\s?"
+    rf"[;,.|:\-–—]{{0,2}}\s{{0,3}}[\"'{{(]*(?:region[\s_])?{_TYPE}[\"']?\s?(?:[:=|\-–—]|is)\s?",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    rf"{_REGION}s?[\s_]?(?:ids?|编号|no\.?|number)?[\"']?\s?[:=#]?\s?[\"'\[(]?\s?{_ID}[\"'\])]?\s?"
+    r"(?:[:=|\-–—>;,]{1,2}|is|are|shows?|contains?|represents?|corresponds to|appears to be|为|是)\s?",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(
+    r"(?:^|[\n,;{|])[\s\-•(\[{\"'#]*(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]]*\s?(?:[:=|\-–—.>)、]{1,2})\s?(?=[\"'(\[]?[^\W\d])"
+)
+_REVERSED = re.compile(
+    rf"(?<![a-z]){_TYPE}[\"']?\s?[:=]\s?(?P<type>[^\n;{{}}|]{{1,60}}?)[\"']?\s?[;,]\s?[\"']?(?:region[\s_]?)?id[\"']?\s?[:=]\s?"
+    r"[\"']?(?P<ids>[0-9]{1,9})",
+    re.IGNORECASE,
+)
+_END = re.compile(r"[\n;(\[{}\]|]|\.(?:\s|$)|\s[\-–—]\s|。|；|\bexplanation|\bjustification", re.IGNORECASE)
+_LIGHT = re.compile(
+    r"^(?:(?:the|an?|it|is|this|likely|probably|clearly|type|region|of|be|to|appears|most|my answer)\s+)+",
+    re.IGNORECASE,
+)
+_MAY_FOLLOW = re.compile(
+    r"\s*(?:$|[,.:;/]?\s?(?:region|area|structure|layer|boundary|in|of|which|with|that|at|on|located|is|are|was|as|seen|shown|"
+    r"because|and is|区域?|区)(?![a-z])|,\s|\.$)",
+    re.IGNORECASE,
+)
+_FINAL = re.compile(
+    "(?<![a-z])(?:"
+    + "|".join(p.replace(" ", r"\s{1,3}") for p in said.FINAL_EN)
+    + ")(?![a-z])|"
+    + "|".join(said.FINAL_ZH),
+    re.IGNORECASE,
+)
+_CORRECTION = re.compile(
+    "(?:^|[\n.;。；])[\\s\\-*•]*(?:(?:"
+    + "|".join(said.CORRECTIONS_EN)
+    + ")(?![a-z])|"
+    + "|".join(said.CORRECTIONS_ZH)
+    + ")",
+    re.IGNORECASE,
+)
+_LONGEST_TYPE = 80
+_WORDS_OF_A_TYPE = 6
+
+
+def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparsed:
+    """Return region id -> structure as the text states it.
+
+    Lines in the requested format ("Region ID: 1; Type: Choroid", also as JSON or in a table) beat looser ones ("1 -
+    choroid", "Region 1 is the choroid"). A structure is a choice, in the prompt's own spelling, where the words say
+    one; otherwise the words themselves: a predicted region with a wrong type. Ids that are not on the image are kept:
+    they are the hallucinations that HR counts.
+
+    Args:
+        text: A reply without thinking and markup (see `read`).
+        choices: The structures of the prompt.
+
+    Returns:
+        The regions; or `Unparsed` with ``empty``, ``no_match`` (no numbered region, or every type is foreign) or
+        ``ambiguous`` (regions are given two types, and nothing else is readable).
+
+    Example:
+        >>> parse_regions("Region ID: 1; Type: Optic disk\\nRegion ID: 4; Type: nose", ("optic disc", "optic cup"))
+        {1: 'optic disc', 4: 'nose'}
+        >>> parse_regions("[0.00, 0.00, 1.00, 1.00]", ("optic disc", "optic cup")).reason
+        'no_match'
+    """
+    if not text.strip():
+        return Unparsed("empty")
+    choices = tuple(choices)
+    final = _last(_FINAL, text)
+    if final is not None:
+        settled = _settle(_stated(text[final:], choices), choices)
+        if not isinstance(settled, Unparsed):
+            return settled
+    corrected = _last(_CORRECTION, text)
+    if corrected is not None:
+        later = _settle(_stated(text[corrected:], choices), choices)
+        if not isinstance(later, Unparsed):
+            earlier = _settle(_stated(text[:corrected], choices), choices)
+            return later if isinstance(earlier, Unparsed) else {**earlier, **later}
+    return _settle(_stated(text, choices), choices)
+
+
+def _last(pattern: re.Pattern[str], text: str) -> int | None:
+    found = None
+    for found in pattern.finditer(text):
+        pass
+    return found.end() if found else None
+
+
+def _settle(stated: Sequence[tuple[int, str]], choices: Sequence[str]) -> dict[int, str] | Unparsed:
+    """Give each id one type; an id with two types keeps both words, which is no choice."""
+    types: dict[int, list[str]] = {}
+    for number, structure in stated:
+        if structure not in types.setdefault(number, []):
+            types[number].append(structure)
+    if not types:
+        return Unparsed("no_match")
+    regions = {number: " / ".join(words)[:_LONGEST_TYPE] for number, words in types.items()}
+    if any(structure in choices for structure in regions.values()):
+        return regions
+    if any(len(set(words) & set(choices)) > 1 for words in types.values()):
+        return Unparsed("ambiguous", "one region, two types")
+    return Unparsed("no_match", "no type among the choices")
+
+
+def _stated(text: str, choices: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Return (id, structure) pairs of the strictest format that the text holds."""
+    first_id, first_type = _REQUESTED.search(text), _REVERSED.search(text)
+    if first_type and (first_id is None or first_type.start() < first_id.start()):
+        pairs = [(int(m["ids"]), _structure(m["type"], choices)) for m in _REVERSED.finditer(text)]
+        return [(number, structure) for number, structure in pairs if structure]
+    for pattern in (_REQUESTED, _NAMED, _LISTED):
+        pairs = list(_pairs(pattern, text, choices))
+        if pairs:
+            return pairs
+    return []
+
+
+def _pairs(pattern: re.Pattern[str], text: str, choices: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    found = list(pattern.finditer(text))
+    for i, m in enumerate(found):
+        end = found[i + 1].start() if i + 1 < len(found) else len(text)
+        structure = _structure(text[m.end() : min(end, m.end() + 200)], choices)
+        if not structure:
+            continue
+        if pattern is _LISTED and structure not in choices and len(structure.split()) > _WORDS_OF_A_TYPE:
+            continue  # a numbered sentence, not a region
+        for number in re.findall(r"[0-9]+", m["ids"]):
+            yield int(number), structure
+
+
+@lru_cache(maxsize=64)
+def _spellings(choices: tuple[str, ...]) -> tuple[tuple[tuple[re.Pattern[str], str], ...], dict[str, str]]:
+    """Return a pattern per choice, and every lower-case spelling -> choice."""
+    own = {plain(c) for c in choices}
+    forms = {c: [f for f in forms_of(c) if f == c or plain(f) not in own] for c in choices}
+    patterns = tuple((re.compile(pattern_of(f)), c) for c, f in forms.items())
+    return patterns, {plain(form): c for c, fs in forms.items() for form in fs}
+
+
+def _structure(words: str, choices: tuple[str, ...]) -> str:
+    """Return the choice that the words begin with, else the words themselves; empty where there are none."""
+    opening = re.match(r"[\s\"'(\[:=\-–—,]*", words)
+    words = words[opening.end() if opening else 0 :]
+    stop = _END.search(words)
+    words = words[: stop.start() if stop else len(words)].strip(" \"'.,:*-")
+    words = _LIGHT.sub("", words)
+    patterns, spelled = _spellings(choices)
+    if plain(words) in spelled:
+        return spelled[plain(words)]
+    starts = [(m.end(), c) for p, c in patterns if (m := p.match(words))]
+    if starts:
+        end, choice = max(starts)
+        if _MAY_FOLLOW.match(words, end):
+            return choice
+    elif not term_of(words) and (slip := nearest(plain(words), spelled)):
+        return slip
+    known = term_of(words)
+    return known.name if known and known.name not in choices else " ".join(words.casefold().split())[:_LONGEST_TYPE]

@@ -1,0 +1,42 @@
+"""Tell what a model said from what it thought aloud first."""
+
+from __future__ import annotations
+
+import re
+
+# R1, Qwen3 and GLM; Kimi; Magistral; MedGemma; gpt-oss channels (zoo A.4). The brackets differ, the word hardly does.
+_NAME = r"(?:[a-z]{1,8}:)?(?:think(?:ing)?|thought|reasoning)"
+_TAG = re.compile(
+    rf"(?P<open><{_NAME}>|◁think▷|\[think\]|<unused94>(?:thought)?|<\|channel\|>analysis<\|message\|>)|"
+    rf"(?P<close></{_NAME}>|◁/think▷|\[/think\]|<unused95>|<\|channel\|>final<\|message\|>)",
+    re.IGNORECASE,
+)
+
+
+def strip_thinking(text: str) -> tuple[str, bool]:
+    """Return the text without thinking blocks, and whether every block was closed.
+
+    A closing tag without an opening one means that the prompt's template opened it: all before it was thought. After
+    an opening tag that is never closed nothing is an answer, for the model was cut off while thinking.
+
+    Example:
+        >>> strip_thinking("<think>glaucoma? no</think>NORMAL")
+        ('NORMAL', True)
+        >>> strip_thinking("cup is large</think> GLAUCOMA"), strip_thinking("<think>the cup")
+        ((' GLAUCOMA', True), ('', False))
+    """
+    said: list[str] = []
+    at, thinking = 0, False
+    for tag in _TAG.finditer(text):
+        if tag.lastgroup == "open":
+            if not thinking:
+                said.append(text[at : tag.start()])
+            thinking = True
+        else:
+            if not thinking:
+                said.clear()
+            thinking = False
+        at = tag.end()
+    if not thinking:
+        said.append(text[at:])
+    return "".join(said), not thinking

@@ -1,0 +1,48 @@
+"""Four-way diagnosis of a fundus photograph (LMOD+, multi-class)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lmod_train.parsing.choice import parse_choice
+from lmod_train.parsing.reading import read
+from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.items import items_of
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.prompt import prompt
+from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+
+PROMPT = (
+    "This is a colorful fundus image. Based on the image, please tell me the disease among cataract, diabetic "
+    "retinopathy, glaucoma, normal. Then, give me explanations. Follow the format: DISEASE: <disease_name>; "
+    "Explanations: <EXPLANATIONS>."
+)
+"""LMOD+, Ophthalmologic Disease Diagnosis, multi-class: verbatim."""
+
+
+class FourWay(Task):
+    """Cataract, diabetic retinopathy, glaucoma or normal: one question a sample that carries such a diagnosis.
+
+    Example:
+        >>> FourWay().parse(Reply("a", "DISEASE: Diabetic Retinopathy; Explanations: haemorrhages."), record=None)
+        'diabetic retinopathy'
+    """
+
+    name = "four_way"
+    version = 1
+    choices = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
+
+    def ask(self, sample: Sample) -> Iterator[Question]:
+        """Yield one question where the sample's ``diagnosis`` is one of the four, none otherwise."""
+        diagnosis = sample.labels.get("diagnosis")
+        if diagnosis in self.choices:
+            yield Question(self.name, prompt(PROMPT), self.choices, answer=f"DISEASE: {diagnosis}", stratum=diagnosis)
+
+    def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
+        """Return the disease, or why there is none (see `lmod_train.parsing`)."""
+        return read(reply, parse_choice, self.choices)
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return accuracies, F1, the account and the baselines, each with n and interval."""
+        items = items_of(predictions, lambda p: parse_choice(p.record.answer, self.choices))
+        return classification_scores(self.name, items, self.choices)

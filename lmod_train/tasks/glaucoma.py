@@ -1,0 +1,66 @@
+"""Glaucoma or not (LMOD, diagnosis analysis)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lmod_train.errors import BadArgument
+from lmod_train.parsing.choice import parse_choice
+from lmod_train.parsing.reading import read
+from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.items import items_of
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.prompt import prompt
+from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+
+PROMPT = (
+    "This is <IMAGE TYPE>. Based on the image, please tell me whether this image contains glaucoma, then give "
+    "justifications. Follow the format: GLAUCOMA / NON-GLAUCOMA; Explanation: <JUSTIFICATION>."
+)
+"""LMOD, appendix A.2, prompt 1: verbatim."""
+
+ANSWERS = {"yes": "GLAUCOMA", "no": "NON-GLAUCOMA"}
+
+
+class Glaucoma(Task):
+    """GLAUCOMA or NON-GLAUCOMA: one question a sample whose ``glaucoma`` label is known.
+
+    Args:
+        image_type: Fills ``<IMAGE TYPE>``. LMOD prints the placeholder only; the default is ours, after the wording of
+            its macular-hole example ("an ophthalmology OCT image").
+    """
+
+    name = "glaucoma"
+    version = 1
+    choices = ("GLAUCOMA", "NON-GLAUCOMA")
+
+    def __init__(self, image_type: str = "an ophthalmology fundus image") -> None:
+        self.image_type = image_type
+
+    def ask(self, sample: Sample) -> Iterator[Question]:
+        """Yield one question where the sample has the label ``glaucoma``, none otherwise.
+
+        Raises:
+            BadArgument: The label is neither ``yes`` nor ``no``.
+        """
+        label = sample.labels.get("glaucoma")
+        if label is None:
+            return
+        if label not in ANSWERS:
+            raise BadArgument(
+                f"labels['glaucoma'] of {sample.source}/{sample.key}",
+                label,
+                "'yes' or 'no'",
+                "correct the source, which must translate its own codes",
+            )
+        text = PROMPT.replace("<IMAGE TYPE>", self.image_type)
+        yield Question(self.name, prompt(text), self.choices, answer=ANSWERS[label], stratum=ANSWERS[label])
+
+    def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
+        """Return GLAUCOMA or NON-GLAUCOMA, or why neither (see `lmod_train.parsing`)."""
+        return read(reply, parse_choice, self.choices)
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return accuracies, sensitivity, specificity, the account and the baselines, each with n and interval."""
+        items = items_of(predictions, lambda p: parse_choice(p.record.answer, self.choices))
+        return classification_scores(self.name, items, self.choices, positive="GLAUCOMA")

@@ -1,0 +1,130 @@
+"""Diagnoses and findings that labels and replies speak of. A new condition is a row.
+
+Codes are ICD-10. LMOD+ asks twelve of these of BRSET and four of the eye-diseases folders.
+"""
+
+from __future__ import annotations
+
+from lmod_train.vocabulary.term import Term
+
+CONDITIONS: tuple[Term, ...] = (
+    Term(
+        "cataract",
+        ("cataractous",),
+        ("白内障",),
+        "H25, H26; eye-diseases folders, LMOD+ multi-class",
+    ),
+    Term(
+        "diabetic retinopathy",
+        ("DR", "NPDR", "PDR", "diabetic retinopathic", "diabetic retinal disease"),
+        ("糖尿病视网膜病变", "糖尿病性视网膜病变", "糖网"),
+        "H36.0; BRSET diabetic_retinopathy, eye-diseases folders, LMOD+ binary and multi-class",
+    ),
+    Term(
+        "glaucoma",
+        (
+            "glaucomatous",
+            "normal tension glaucoma",
+            "normal pressure glaucoma",
+            "POAG",
+            "PACG",
+        ),
+        ("青光眼",),
+        "H40; REFUGE, ORIGA, G1020, eye-diseases folders, LMOD and LMOD+ multi-class",
+    ),
+    Term(
+        "normal",
+        (
+            "healthy",
+            "unremarkable",
+            "disease free",
+            "no disease",
+            "no diseases",
+            "no eye disease",
+            "no ocular disease",
+            "no signs of disease",
+            "no sign of disease",
+            "no signs of any disease",
+            "no evidence of disease",
+            "no evidence of any disease",
+            "no visible disease",
+            "no apparent disease",
+            "no abnormality",
+            "no abnormalities",
+            "no visible abnormality",
+            "no visible abnormalities",
+            "no obvious abnormality",
+            "no obvious abnormalities",
+            "no significant abnormality",
+            "no significant abnormalities",
+            "no signs of abnormality",
+            "no signs of abnormalities",
+            "no pathology",
+            "no signs of pathology",
+        ),
+        ("正常", "健康", "未见异常", "未见明显异常", "无异常", "无明显异常", "未见病变", "无病变", "没有异常"),
+        "Z01.0 without finding; eye-diseases folders, LMOD+ multi-class",
+    ),
+    Term(
+        "age-related macular degeneration",
+        ("AMD", "ARMD", "age related macular degeneration", "macular degeneration"),
+        ("年龄相关性黄斑变性", "老年性黄斑变性", "黄斑变性"),
+        "H35.3; BRSET amd, LMOD+ binary",
+    ),
+    Term("drusen", ("drusens",), ("玻璃膜疣",), "H35.36 (ICD-10-CM); BRSET drusens, LMOD+ binary"),
+    Term(
+        "increased cup-to-disc ratio",
+        ("increased cup disc", "increased cup disc ratio", "enlarged cup to disc ratio", "large cup to disc ratio"),
+        ("杯盘比增大", "杯盘比扩大"),
+        "H47.23 (ICD-10-CM); BRSET increased_cup_disc, LMOD+ binary",
+    ),
+    Term(
+        "vascular occlusion",
+        ("retinal vascular occlusion", "retinal vein occlusion", "retinal artery occlusion", "RVO", "RAO"),
+        ("视网膜血管阻塞", "视网膜静脉阻塞", "视网膜动脉阻塞", "血管阻塞"),
+        "H34; BRSET vascular_occlusion, LMOD+ binary",
+    ),
+    Term(
+        "myopic fundus",
+        ("myopic", "pathologic myopia", "pathological myopia", "myopic retinopathy"),
+        ("近视性眼底", "病理性近视", "高度近视眼底改变"),
+        "H44.2; BRSET myopic_fundus, LMOD+ binary",
+    ),
+    Term(
+        "hypertensive retinopathy",
+        ("HTR",),
+        ("高血压视网膜病变", "高血压性视网膜病变"),
+        "H35.0; BRSET hypertensive_retinopathy, LMOD+ binary",
+    ),
+    Term(
+        "hemorrhage",
+        ("haemorrhage", "retinal hemorrhage", "retinal haemorrhage"),
+        ("出血", "视网膜出血"),
+        "H35.6; BRSET hemorrhage, LMOD+ binary",
+    ),
+    Term(
+        "scar",
+        ("chorioretinal scar", "retinal scar"),
+        ("瘢痕", "脉络膜视网膜瘢痕"),
+        "H31.0; BRSET scar, LMOD+ binary",
+    ),
+    Term(
+        "abnormal macula",
+        ("macular abnormality", "macular anomaly"),
+        ("黄斑异常",),
+        "BRSET macula (2 = abnormal), LMOD+ binary",
+    ),
+    Term("nevus", ("naevus", "choroidal nevus", "choroidal naevus"), ("脉络膜痣", "痣"), "D31.3; BRSET nevus, LMOD+"),
+    Term(
+        "abnormal vessels",
+        ("vascular abnormality", "vessel abnormality", "abnormal retinal vessels"),
+        ("血管异常",),
+        "BRSET vessels (2 = abnormal), LMOD+ binary",
+    ),
+    Term(
+        "macular edema",
+        ("macular oedema", "diabetic macular edema", "DME"),
+        ("黄斑水肿", "糖尿病黄斑水肿"),
+        "H35.81 (ICD-10-CM); BRSET macular_edema, IDRiD grading",
+    ),
+)

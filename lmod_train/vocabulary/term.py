@@ -1,0 +1,23 @@
+"""A row of a vocabulary table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A clinical word and the other words people and models use for it.
+
+    Attributes:
+        name: The project's own spelling; what labels and regions carry.
+        english: Other spellings. One in capitals is an abbreviation and never read from a capitalised word
+            (DR and dr, not "Dr. Smith").
+        chinese: Chinese words.
+        reference: Where the concept is defined, and the dataset or paper that brings it here.
+    """
+
+    name: str
+    english: tuple[str, ...]
+    chinese: tuple[str, ...]
+    reference: str
