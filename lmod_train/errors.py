@@ -76,3 +76,24 @@ class BadArgument(LmodError):
 
     def __init__(self, argument: str, value: object, expected: str, cure: str) -> None:
         super().__init__(f"{argument}={value!r}: expected {expected}.\nNext: {cure}")
+
+
+class CurationConflict(LmodError):
+    """A curated folder was begun with other settings or other inputs."""
+
+    def __init__(self, out: Path, differences: Sequence[str]) -> None:
+        listed = "\n".join(f"  {line}" for line in differences)
+        super().__init__(
+            f"out={str(out)!r} was curated with other settings or inputs; these keys differ (was -> now):\n{listed}\n"
+            f"Next: use the same values to continue it, or name a new folder with `--out DIR`."
+        )
+
+
+class StrictDrops(LmodError):
+    """A strict curation left something out."""
+
+    def __init__(self, listing: Path, reasons: Sequence[str]) -> None:
+        super().__init__(
+            f"strict=True: some samples or files were dropped ({'; '.join(reasons)}); {listing} lists them.\n"
+            f"Next: mend or remove these files, or curate without `--strict` (what is done is kept)."
+        )

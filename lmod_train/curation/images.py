@@ -1,0 +1,131 @@
+"""Open raw images whatever their coding, shrink them once, and write them so that the same pixels give the same bytes.
+
+Curated images are JPEG, quality 95 without chroma subsampling: vessels and small red lesions are colour edges, which
+subsampling smears.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import struct
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from lmod_train.types import Dropped, Sample
+
+QUALITY = 95
+FORMAT = {"format": "JPEG", "quality": QUALITY, "subsampling": "4:4:4", "resampling": "Lanczos"}
+"""What the manifest states about the curated images."""
+
+UNREADABLE = (
+    OSError,
+    ValueError,
+    SyntaxError,
+    TypeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    struct.error,
+    Image.DecompressionBombError,
+    Image.DecompressionBombWarning,
+)
+"""What Pillow's decoders raise on damaged files; a missing file is an OSError too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A raw image as 8-bit RGB, upright, and the SHA-256 of its file."""
+
+    image: Image.Image
+    sha256: str
+
+
+def decode(data: bytes) -> Image.Image:
+    """Return the first frame of an image file, fully decoded, in its own mode.
+
+    Raises:
+        OSError: Or another of `UNREADABLE`: damaged, cut short, or so many pixels that it looks like a trap (Pillow's
+            own limit, about 89 million).
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        image = Image.open(io.BytesIO(data))
+        image.load()
+    return image
+
+
+def open_image(sample: Sample) -> Opened | Dropped:
+    """Return the raw image of a sample, or ``image_unreadable`` with what the decoder said."""
+    try:
+        data = sample.image.read_bytes()
+        image = to_rgb(ImageOps.exif_transpose(decode(data)))
+    except UNREADABLE as error:
+        detail = f"{type(error).__name__}: {error}".replace(str(sample.image), sample.image.name)
+        return Dropped(sample.source, sample.key, str(sample.image), "read", "image_unreadable", detail)
+    return Opened(image, hashlib.sha256(data).hexdigest())
+
+
+def to_rgb(image: Image.Image) -> Image.Image:
+    """Return the image as 8-bit RGB.
+
+    16-bit grey keeps its scale (the upper 8 bits, no stretch: brightness stays comparable between images); transparent
+    pixels become black, as the surround of a photograph is.
+
+    Raises:
+        ValueError: Floating-point pixels, or integers beyond 16 bits: they have no known scale.
+
+    Example:
+        >>> to_rgb(Image.new("I;16", (1, 1), 0x8001)).getpixel((0, 0))
+        (128, 128, 128)
+    """
+    if image.mode == "F":
+        raise ValueError("floating-point pixels have no known scale")
+    if image.mode.startswith("I"):  # a 16-bit PNG opens as I or I;16, depending on Pillow's version
+        grey = np.asarray(image).astype(np.int64)
+        if grey.min() < 0 or grey.max() > 0xFFFF:
+            raise ValueError(f"grey values {grey.min()} to {grey.max()} are not 16 bit")
+        return Image.fromarray((grey >> 8).astype(np.uint8)).convert("RGB")
+    if image.has_transparency_data:
+        shown = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", image.size, (0, 0, 0, 255)), shown).convert("RGB")
+    return image.convert("RGB")
+
+
+def shrink(image: Image.Image, longest_side: int | None) -> tuple[Image.Image, float]:
+    """Return the image with its longer side at most `longest_side` pixels, and curated pixels per original pixel.
+
+    Never enlarges; None keeps the original.
+
+    Example:
+        >>> small, scale = shrink(Image.new("RGB", (2000, 1000)), 500)
+        >>> small.size, scale
+        ((500, 250), 0.25)
+    """
+    longer = max(image.size)
+    if longest_side is None or longer <= longest_side:
+        return image, 1.0
+    scale = longest_side / longer
+    width, height = (max(1, round(side * scale)) for side in image.size)
+    return image.resize((width, height), Image.Resampling.LANCZOS), scale
+
+
+def write_image(path: Path, image: Image.Image) -> str:
+    """Write a JPEG, whole or not at all and safe on the disk; return the SHA-256 of its bytes."""
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=QUALITY, subsampling=0)
+    data = buffer.getvalue()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # not artifacts.whole: it comes with pyarrow, which every worker would carry
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with beside.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())  # the journal will say that this image is done
+    beside.replace(path)
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,251 @@
+"""Raw samples in, a curated folder out: the one place of curation that writes records.
+
+The order is: read, group and split, per-sample steps (box, filter, number, draw, write the images), ask, balance, write
+the records. Images are drawn while they are open, before the balance is known; those no record shows are removed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from tqdm import tqdm
+
+from lmod_train.artifacts import read_manifest, write_json, write_records
+from lmod_train.curation import manifest
+from lmod_train.curation.filters import BoxFilter, cutoff_of
+from lmod_train.curation.images import FORMAT
+from lmod_train.curation.inputs import Inputs, read_sources
+from lmod_train.curation.journal import NAME, Journal, differing
+from lmod_train.curation.leakage import Shown, account, find_pairs, torn_copies
+from lmod_train.curation.prepare import Plan, Prepared, image_path, measure_all, prepare_all
+from lmod_train.curation.records import ask_all, count, draw_balanced, records_of
+from lmod_train.curation.splits import Place, split
+from lmod_train.curation.workers import run
+from lmod_train.errors import BadArgument, CurationConflict, StrictDrops
+from lmod_train.sources.base import Source
+from lmod_train.tasks.base import Task
+from lmod_train.types import Dropped, Sample, Split
+
+DEFAULT_FILTER = BoxFilter()
+
+
+def curate(
+    sources: Sequence[Source],
+    tasks: Sequence[Task],
+    out: Path,
+    *,
+    protocol: str = "lmod_v1",
+    seed: int = 0,
+    ratios: Sequence[float] = (0.8, 0.15, 0.05),
+    split_by: Literal["group", "image"] = "group",
+    longest_side: int | None = 1024,
+    box_filter: BoxFilter = DEFAULT_FILTER,
+    balance: Sequence[str] | None = None,
+    copies: Literal["report", "drop"] = "report",
+    workers: int = 2,
+    strict: bool = False,
+    command: str = "",
+    progress: bool = True,
+) -> dict[str, Any]:
+    """Turn raw datasets into a curated folder; start it again after a kill and it goes on where it was.
+
+    The same sources and settings give the same bytes, whatever the number of workers and however often it was killed
+    (but for the manifest's `command` and `root`, which say what was typed). A finished folder is returned at once.
+
+    Args:
+        sources: Raw datasets, each once.
+        tasks: What to ask; several languages of a task are several tasks.
+        out: The curated folder; new, empty, or begun by an earlier start.
+        protocol: Name of the protocol, for the manifest.
+        seed: Of splits, numbers and balance.
+        ratios: Shares of train, val and test.
+        split_by: ``image`` is the published protocol, with a warning.
+        longest_side: Pixels of the curated images' longer side; never enlarged; None keeps originals.
+        box_filter: Which boxes are too small to be asked about.
+        balance: Names of the tasks to balance; None balances every task whose questions carry a stratum.
+        copies: What to do with one image file in two splits: ``report`` it, or ``drop`` the copies that are not in the
+            test split (else not in val).
+        workers: Processes that read and draw; 1 works in this process.
+        strict: Raise when anything was dropped.
+        command: What was typed, for the manifest.
+        progress: Show a progress bar.
+
+    Returns:
+        The manifest, as written to ``manifest.json``.
+
+    Raises:
+        BadArgument: An argument cannot be used, or `out` holds something else.
+        CurationConflict: `out` was begun with other settings or inputs.
+        StrictDrops: Something was dropped and `strict` is set; ``dropped.csv`` lists it.
+    """
+    _check(tasks, out, balance, copies, longest_side)
+    settings = {
+        "protocol": protocol,
+        "seed": seed,
+        "ratios": list(ratios),
+        "split_by": split_by,
+        "longest_side": longest_side,
+        "box_filter": {"quantity": box_filter.quantity, "threshold": box_filter.threshold},
+        "balance": sorted(balance) if balance is not None else None,
+        "copies": copies,
+        "tasks": {f"{t.name}/{t.language}": manifest.task_settings(t) for t in tasks},
+    }
+    inputs = read_sources(sources)
+    head = manifest.header(settings, inputs.listing)
+    if (out / "manifest.json").exists():
+        return _finished(out, head, strict)
+    splits = split(inputs.samples, ratios, seed=seed, by=split_by)
+    out.mkdir(parents=True, exist_ok=True)
+    journal = Journal(out, head)
+    try:
+        cutoffs = _cutoffs(inputs.samples, box_filter, workers)
+        plan = Plan(out, seed, longest_side, box_filter, cutoffs, tuple(tasks))
+        _prepare(inputs.samples, plan, journal, workers, progress)
+    finally:
+        journal.close()
+    written = _write(sources, inputs, plan, journal, splits, settings, strict)
+    written |= {**head, "protocol": protocol, "command": command, "seed": seed}
+    write_json(out / "manifest.json", written)
+    journal.remove()
+    return written
+
+
+def _check(tasks: Sequence[Task], out: Path, balance: Sequence[str] | None, copies: str, side: int | None) -> None:
+    if not tasks:
+        raise BadArgument("tasks", list(tasks), "at least one task", "`python -m lmod_train list tasks` names them")
+    names = [(t.name, t.language) for t in tasks]
+    if len(set(names)) < len(names):
+        raise BadArgument("tasks", names, "each task once a language", "remove the repeated one")
+    unknown = sorted(set(balance or ()) - {t.name for t in tasks})
+    if unknown:
+        raise BadArgument("balance", unknown, f"names among {sorted({t.name for t in tasks})}", "use the tasks' names")
+    if copies not in ("report", "drop"):
+        raise BadArgument("copies", copies, "report or drop", "`report` counts and lists them in the manifest")
+    if side is not None and side < 1:
+        raise BadArgument("longest_side", side, "at least 1 pixel, or null for originals", "the default is 1024")
+    ours = (out / "manifest.json").exists() or (out / NAME).exists()
+    if out.exists() and not ours and (not out.is_dir() or any(out.iterdir())):
+        expected = "a new or empty folder, or one begun by `curate`"  # images that no record shows are removed there
+        raise BadArgument("out", str(out), expected, "name another folder with `--out DIR`")
+
+
+def _finished(out: Path, head: dict[str, Any], strict: bool) -> dict[str, Any]:
+    """Return the manifest of a finished folder, if it is what would be made again."""
+    written = read_manifest(out)
+    differences = differing(
+        {k: written[k] for k in ("settings", "inputs")}, {k: head[k] for k in ("settings", "inputs")}
+    )
+    if differences:
+        raise CurationConflict(out, differences)
+    (out / NAME).unlink(missing_ok=True)  # a kill between the manifest and the journal's removal
+    if strict and written["dropped"]:
+        raise StrictDrops(out / "dropped.csv", _reasons(written["dropped"]))
+    tqdm.write(f"{out} is finished: same settings and inputs, nothing to do", file=sys.stderr)
+    return written
+
+
+def _cutoffs(samples: Sequence[Sample], box_filter: BoxFilter, workers: int) -> dict[str, float]:
+    """Return the measure a box must reach, by source; only ranks need a look at all boxes first."""
+    measures: defaultdict[str, list[float]] = defaultdict(list)
+    if box_filter.quantity == "percentile":
+        for errand in run(partial(measure_all, box_filter=box_filter), samples, workers):
+            for source, measure in errand:
+                measures[source].append(measure)
+    return {source: cutoff_of(box_filter, measures[source]) for source in {s.source for s in samples}}
+
+
+def _prepare(samples: Sequence[Sample], plan: Plan, journal: Journal, workers: int, progress: bool) -> None:
+    def is_done(sample: Sample) -> bool:
+        done = journal.done.get((sample.source, sample.key))
+        return done is not None and all((plan.out / f).exists() for f in _images(done))
+
+    left = [s for s in samples if not is_done(s)]
+    bar = tqdm(total=len(samples), initial=len(samples) - len(left), desc="curate", unit="image", disable=not progress)
+    with bar:
+        for errand in run(partial(prepare_all, plan=plan), left, workers):
+            journal.append(errand)
+            bar.update(len(errand))
+
+
+def _write(
+    sources: Sequence[Source],
+    inputs: Inputs,
+    plan: Plan,
+    journal: Journal,
+    splits: Mapping[Place, Split],
+    settings: Mapping[str, Any],
+    strict: bool,
+) -> dict[str, Any]:
+    """Write drops, leaks and records, remove images that none shows, and return the manifest's account of it."""
+    done = {(s.source, s.key): journal.done[s.source, s.key] for s in inputs.samples}
+    pairs = find_pairs(_shown(inputs.samples, done, splits))
+    torn = torn_copies(pairs) if settings["copies"] == "drop" else set()
+    dropped = [*inputs.dropped, *(p.dropped for p in done.values() if p.dropped is not None)]
+    dropped += [
+        Dropped(s.source, s.key, str(s.image), "leakage", "copy_in_other_split")
+        for s in inputs.samples
+        if (s.source, s.key) in torn
+    ]
+    manifest.write_dropped(plan.out / "dropped.csv", dropped, {s.name: s.root for s in sources})
+    if strict and dropped:
+        raise StrictDrops(plan.out / "dropped.csv", _reasons(manifest.drop_counts(dropped)))
+    if pairs:
+        manifest.write_table(plan.out / "leakage.csv", manifest.LEAK_COLUMNS, (p.row() for p in pairs))
+    kept = [s for s in inputs.samples if (s.source, s.key) not in torn]
+    counts: dict[str, Any] = {}
+    balanced: dict[str, Any] = {}
+    shown: set[str] = set()
+    for name in sorted({t.name for t in plan.tasks}):
+        asked = ask_all([t for t in plan.tasks if t.name == name], kept, done, splits)
+        if settings["balance"] is None or name in settings["balance"]:
+            asked, balanced[name] = draw_balanced(asked, plan.seed)
+        records = records_of(asked)
+        write_records(plan.out / "records" / f"{name}.parquet", records)
+        counts[name] = count(asked)
+        shown.update(image for r in records for image in (*r.image, *r.image_plain))
+    _sweep(plan.out, shown)
+    return {
+        "sources": manifest.source_notes(sources, done.values()),
+        "counts": counts,
+        "dropped": manifest.drop_counts(dropped),
+        "dropped_boxes": manifest.box_counts(done.values()),
+        "balance": balanced,
+        "leakage": account(pairs),
+        "images": {**FORMAT, "longest_side": plan.longest_side, "files": len(shown)},
+    }
+
+
+def _shown(samples: Iterable[Sample], done: Mapping[Place, Prepared], splits: Mapping[Place, Split]) -> list[Shown]:
+    places = [(s, done[s.source, s.key], splits[s.source, s.key]) for s in samples]
+    return [Shown(s.source, s.key, part, s.group, d.files[0], d.phash) for s, d, part in places if d.dropped is None]
+
+
+def _images(done: Prepared) -> list[str]:
+    kinds = ((done.plain, False), (done.marked, True))
+    return [image_path(done.source, done.key, marked=marked) for sha256, marked in kinds if sha256]
+
+
+def _sweep(out: Path, shown: set[str]) -> None:
+    """Remove images that no record shows, and what a kill left half-written."""
+    for file in list((out / "images").rglob("*")):
+        if file.is_file() and file.relative_to(out).as_posix() not in shown:
+            file.unlink()
+    for folder in sorted((f for f in (out / "images").rglob("*") if f.is_dir()), reverse=True):
+        if not any(folder.iterdir()):
+            folder.rmdir()
+    for part in [*out.glob(".*.part"), *(out / "records").glob(".*.part")]:
+        part.unlink()
+
+
+def _reasons(counts: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{source} {step} {reason}: {n}"
+        for source, steps in counts.items()
+        for step, reasons in steps.items()
+        for reason, n in reasons.items()
+    ]
