@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.special import betaincinv  # scipy.stats holds it too, and takes a second to import
 
 from lmod_train.types import Score
 
@@ -171,8 +171,8 @@ def clopper_pearson(hits: int, n: int) -> tuple[float, float]:
         (0.0, 0.3084...)
     """
     tail = (1 - LEVEL) / 2
-    low = 0.0 if hits == 0 else float(beta.ppf(tail, hits, n - hits + 1))
-    high = 1.0 if hits == n else float(beta.ppf(1 - tail, hits + 1, n - hits))
+    low = 0.0 if hits == 0 else float(betaincinv(hits, n - hits + 1, tail))
+    high = 1.0 if hits == n else float(betaincinv(hits + 1, n - hits, 1 - tail))
     return low, high
 
 

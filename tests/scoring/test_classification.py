@@ -19,7 +19,9 @@ def some_items(n=300, classes=CLASSES, seed=0, silent=0.2):
     answers = [
         Unparsed(str(rng.choice(REASONS))) if rng.random() < silent else str(rng.choice([t, *classes])) for t in truths
     ]
-    return [item(i, a, str(t), classes, group=str(i // 2)) for i, (a, t) in enumerate(zip(answers, truths))]
+    return [
+        item(i, a, str(t), classes, group=str(i // 2)) for i, (a, t) in enumerate(zip(answers, truths, strict=True))
+    ]
 
 
 def labels(items):

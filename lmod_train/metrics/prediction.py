@@ -1,0 +1,85 @@
+"""The metric that everything else is a view of: gather predictions, keep one per id, call the ruler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.utilities.distributed import gather_all_tensors
+
+from lmod_train.metrics.outcomes import decode, encode
+from lmod_train.types import Prediction, Score
+
+Ruler = Callable[[Sequence[Prediction]], list[Score]]
+"""From predictions to figures; usually ``task.score``. Picklable where the metric is to be."""
+
+
+class Scores:
+    """Scores that travel through torchmetrics, which walks into lists and stumbles over frozen dataclasses."""
+
+    def __init__(self, scores: Sequence[Score]) -> None:
+        self._scores = tuple(scores)
+
+    def __iter__(self) -> Iterator[Score]:
+        """Scores in the ruler's order."""
+        return iter(self._scores)
+
+    def __len__(self) -> int:
+        """Number of scores."""
+        return len(self._scores)
+
+
+class PredictionMetric(Metric):
+    """Predictions gathered over batches and ranks, scored by one function at the end.
+
+    Ranks may hold different numbers of predictions, also none. Each id is scored once, the last update wins: the
+    duplicates by which a distributed sampler pads drop out. By default `compute` gathers over all ranks first; inside a
+    loop where only some ranks log, pass ``sync_on_compute=False`` and call `sync` on every rank.
+
+    Args:
+        score: The ruler.
+        **options: Of `torchmetrics.Metric`, such as ``sync_on_compute``.
+
+    Example:
+        >>> metric = PredictionMetric(lambda predictions: [Score("demo", "all", "n", len(predictions), None)])
+        >>> metric.update([])
+        >>> [score.n for score in metric.compute()]
+        [0]
+    """
+
+    is_differentiable = False
+    higher_is_better: bool | None = None
+    full_state_update = False
+    outcomes: list[Tensor] | Tensor
+
+    def __init__(self, score: Ruler, **options: Any) -> None:
+        super().__init__(**{"dist_sync_fn": _gather_bytes} | options)
+        self.score = score
+        self.add_state("outcomes", default=[], dist_reduce_fx="cat")
+
+    def update(self, predictions: Sequence[Prediction]) -> None:
+        """Add predictions; an empty batch adds nothing."""
+        text = b"".join(encode(prediction) for prediction in predictions)
+        if text:
+            assert isinstance(self.outcomes, list)
+            self.outcomes.append(torch.frombuffer(bytearray(text), dtype=torch.uint8).to(self.device))
+
+    def predictions(self) -> list[Prediction]:
+        """Return the predictions held here, one per id, in id order (of all ranks after `sync`)."""
+        parts = self.outcomes if isinstance(self.outcomes, list) else [self.outcomes]
+        lines = b"".join(part.cpu().numpy().tobytes() for part in parts).splitlines()
+        last = {p.record.id: p for p in map(decode, lines)}
+        return [last[key] for key in sorted(last)]
+
+    def compute(self) -> Any:
+        """Return the `Scores` of everything gathered; whatever the ruler says of nothing where nothing was."""
+        return Scores(self.score(self.predictions()))
+
+
+def _gather_bytes(state: Tensor, group: Any = None) -> list[Tensor]:
+    """Gather over ranks; the placeholder of a rank without predictions is of another dtype until here."""
+    gathered: list[Tensor] = gather_all_tensors(state.to(torch.uint8), group)
+    return gathered
