@@ -1,0 +1,93 @@
+import hashlib
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lmod_train.curation.images import open_image, shrink, to_rgb, write_image
+from lmod_train.types import Dropped, Sample
+from tests.curation.world import photograph
+
+
+def sample(path):
+    return Sample("s", "k", "CFP", path, "g", "CC0")
+
+
+def test_the_hash_is_of_the_raw_file(tmp_path):
+    photograph(tmp_path / "a.png", 0)
+    opened = open_image(sample(tmp_path / "a.png"))
+    assert opened.sha256 == hashlib.sha256((tmp_path / "a.png").read_bytes()).hexdigest()
+    assert (opened.image.mode, opened.image.size) == ("RGB", (160, 120))
+
+
+def test_sixteen_bit_grey_keeps_its_scale(tmp_path):
+    ramp = np.linspace(0, 65535, 64).astype(np.uint16).reshape(8, 8)
+    Image.fromarray(ramp).save(tmp_path / "a.png")
+    opened = open_image(sample(tmp_path / "a.png"))
+    np.testing.assert_array_equal(np.asarray(opened.image)[..., 1], ramp // 256)
+
+
+def test_orientation_is_applied(tmp_path):
+    image = Image.new("RGB", (30, 20))
+    exif = image.getexif()
+    exif[0x0112] = 6
+    image.save(tmp_path / "a.jpg", exif=exif)
+    assert open_image(sample(tmp_path / "a.jpg")).image.size == (20, 30)
+
+
+@pytest.mark.parametrize("mode", ["L", "1", "P", "CMYK", "LA"])
+def test_every_mode_becomes_rgb(mode):
+    assert to_rgb(Image.new(mode, (3, 3))).mode == "RGB"
+
+
+def test_transparent_pixels_become_black():
+    assert to_rgb(Image.new("RGBA", (1, 1), (255, 200, 90, 0))).getpixel((0, 0)) == (0, 0, 0)
+
+
+def _jpeg():
+    buffer = io.BytesIO()
+    Image.effect_noise((200, 200), 90).convert("RGB").save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"not an image", _jpeg()[:2000], b"\x89PNG\r\n\x1a\n" + b"\0" * 50],
+    ids=["empty", "text", "cut", "png"],
+)
+def test_damaged_files_are_dropped_with_what_the_decoder_said(tmp_path, data):
+    (tmp_path / "a.jpg").write_bytes(data)
+    dropped = open_image(sample(tmp_path / "a.jpg"))
+    assert isinstance(dropped, Dropped)
+    assert (dropped.reason, dropped.step, dropped.file) == ("image_unreadable", "read", str(tmp_path / "a.jpg"))
+    assert dropped.detail and str(tmp_path) not in dropped.detail
+
+
+def test_too_many_pixels_and_floats_and_missing_files_are_dropped(tmp_path, monkeypatch):
+    photograph(tmp_path / "a.png", 0)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 160 * 120 - 1)
+    assert "DecompressionBomb" in open_image(sample(tmp_path / "a.png")).detail
+    Image.new("F", (4, 4)).save(tmp_path / "f.tif")
+    assert "floating-point" in open_image(sample(tmp_path / "f.tif")).detail
+    assert open_image(sample(tmp_path / "none.png")).reason == "image_unreadable"
+
+
+@pytest.mark.parametrize(
+    ("size", "side", "expected", "scale"),
+    [((2124, 2056), 1024, (1024, 991), 1024 / 2124), ((100, 50), 1024, (100, 50), 1.0), ((9, 4000), 40, (1, 40), 0.01)],
+)
+def test_shrinking_never_enlarges_and_keeps_a_pixel(size, side, expected, scale):
+    small, got = shrink(Image.new("RGB", size), side)
+    assert small.size == expected and got == pytest.approx(scale)
+    assert shrink(Image.new("RGB", size), None)[0].size == size
+
+
+def test_a_written_image_is_near_the_pixels_and_its_hash_is_of_the_file(tmp_path):
+    photograph(tmp_path / "a.png", 5)
+    image = Image.open(tmp_path / "a.png").convert("RGB")
+    digest = write_image(tmp_path / "deep" / "b.jpg", image)
+    assert digest == hashlib.sha256((tmp_path / "deep" / "b.jpg").read_bytes()).hexdigest()
+    again = np.asarray(Image.open(tmp_path / "deep" / "b.jpg"), dtype=float)
+    assert np.abs(again - np.asarray(image, dtype=float)).mean() < 1.5
+    assert [f.name for f in (tmp_path / "deep").iterdir()] == ["b.jpg"]
