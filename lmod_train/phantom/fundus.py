@@ -44,12 +44,13 @@ def render(eye: Eye, size: int) -> Image.Image:
     """
     if size < 16:
         raise BadArgument("size", size, "at least 16 pixels", "use 120 or more to recognise anything")
-    rng = np.random.default_rng([eye.seed, 1])
-    scene = _retina(eye, size, rng)
+    # One stream each, so that a lesion more leaves texture and noise as they are.
+    texture, outlines, noise = (np.random.default_rng([eye.seed, stream]) for stream in (1, 2, 3))
+    scene = _retina(eye, size, texture)
     _lay_disc(scene, eye, size)
     _lay_vessels(scene, eye, size)
-    _lay_lesions(scene, eye, size, rng)
-    return _photograph(scene, eye, size, rng)
+    _lay_lesions(scene, eye, size, outlines)
+    return _photograph(scene, eye, size, noise)
 
 
 def disc_mask(eye: Eye, size: int) -> _Mask:
@@ -154,9 +155,12 @@ def _lay_vessels(scene: _Plane, eye: Eye, size: int) -> None:
         scene *= 1 - _colour(absorbed) * (seen * _share(layer))
 
 
-def _share(layer: Image.Image) -> _Plane:
+def _share(layer: Image.Image, soft: float = 0) -> _Plane:
     """Return a layer drawn at twice the size as shares from 0 to 1, which takes the stairs off its edges."""
-    plane: _Plane = np.asarray(layer.reduce(2), dtype=np.float32) / np.float32(255)
+    layer = layer.reduce(2)
+    if soft:
+        layer = layer.filter(ImageFilter.GaussianBlur(soft))
+    plane: _Plane = np.asarray(layer, dtype=np.float32) / np.float32(255)
     return plane
 
 
@@ -185,9 +189,7 @@ def _lay_lesions(scene: _Plane, eye: Eye, size: int, rng: np.random.Generator) -
         draw = ImageDraw.Draw(layer)
         for lesion in lesions:
             draw.polygon(_outline(lesion, 2 * size, rng), fill=235)
-        if colour is _COTTON:
-            layer = layer.filter(ImageFilter.GaussianBlur(0.016 * size))
-        _blend(scene, _share(layer), _colour(colour))
+        _blend(scene, _share(layer, soft=0.008 * size if colour is _COTTON else 0), _colour(colour))
 
 
 def _outline(lesion: Lesion, side: int, rng: np.random.Generator) -> list[Point]:
