@@ -24,7 +24,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What was found, in order of folders, and what was skipped. Both are empty for an empty folder."""
+    """What was found, in order of folders, and what was skipped; no sources where nothing is recognised."""
 
     sources: tuple[Source, ...]
     skipped: tuple[Skipped, ...]

@@ -1,0 +1,17 @@
+"""Phantoms written once for the whole room; a test that damages files works on a copy."""
+
+import pytest
+
+from lmod_train.phantom import eye_diseases, refuge
+
+LAYOUTS = ("challenge", "refuge2", "kaggle")
+
+
+@pytest.fixture(scope="session")
+def drawn(tmp_path_factory):
+    """A raw folder with every source, refuge in its three layouts."""
+    raw = tmp_path_factory.mktemp("drawn")
+    eye_diseases.write(raw / "eyes", 8, seed=11, size=48, workers=0)
+    for layout in LAYOUTS:
+        refuge.write(raw / layout, 12, seed=12, size=64, layout=layout, workers=0)
+    return raw
