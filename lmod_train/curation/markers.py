@@ -61,7 +61,7 @@ def mark(image: Image.Image, regions: Sequence[Region], scale: float) -> Image.I
     for i in reversed(large_first):  # small boxes have the fewest good places: they choose first
         width, height = label_size(regions[i].id, digit)
         others = [b for j, b in enumerate(boxes) if j != i]
-        labels.append(place_label(boxes[i], others, labels, (width, height), stroke, image.size))
+        labels.append(place_label(boxes[i], others, labels, (width, height), stroke + 2 * _edge(stroke), image.size))
         _label(pen, labels[-1], regions[i].id, digit)
     return drawn
 
@@ -79,7 +79,7 @@ def place_label(
         others: The other boxes.
         labels: Labels already placed.
         size: Width and height of the label.
-        stroke: Thickness of the frame, kept free.
+        stroke: Thickness of the frame with its contrasting lines, kept free.
         within: Width and height of the image; the label is moved inside it.
     """
 
@@ -145,12 +145,17 @@ def _scaled(box: Box, scale: float, within: tuple[int, int]) -> Box:
     )
 
 
+def _edge(stroke: int) -> int:
+    """Return the thickness of the contrasting lines on both sides of a frame."""
+    return max(1, stroke // 4)
+
+
 def _frame(
     pen: ImageDraw.ImageDraw, box: Box, colour: tuple[int, int, int], stroke: int, within: tuple[int, int]
 ) -> None:
-    contrast = _contrast(colour)
-    edge = max(1, stroke // 4)
-    for reach, line, thick in ((stroke + edge, contrast, stroke + 2 * edge), (stroke, colour, stroke)):
+    edge = _edge(stroke)
+    border = stroke + 2 * edge
+    for reach, line, thick in ((border, _contrast(colour), border), (stroke + edge, colour, stroke)):
         x0, y0 = max(0, box.x0 - reach), max(0, box.y0 - reach)
         x1, y1 = min(within[0], box.x1 + reach), min(within[1], box.y1 + reach)
         pen.rectangle((x0, y0, x1 - 1, y1 - 1), outline=line, width=thick)

@@ -1,0 +1,294 @@
+import csv
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from lmod_train.artifacts import read_manifest, read_records, sha256_of
+from lmod_train.curation import pipeline
+from lmod_train.curation.filters import BoxFilter
+from lmod_train.curation.journal import NAME
+from lmod_train.curation.pipeline import curate
+from lmod_train.errors import BadArgument, CurationConflict, LmodError, StrictDrops
+from lmod_train.types import Question
+from tests.curation.world import Discs, Folders, Glaucoma, Regions, asked, mask_file, photograph, tree, truth_of
+
+CURATE = """
+import sys
+from pathlib import Path
+from tests.curation.world import Discs, Folders, Glaucoma, Regions
+from lmod_train.curation.pipeline import curate
+if __name__ == "__main__":
+    raw, out = Path(sys.argv[1]), Path(sys.argv[2])
+    curate([Discs(raw / "d"), Folders(raw / "f")], [Regions(), Glaucoma()], out, workers=int(sys.argv[3]),
+           longest_side=100, progress=False)
+"""
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    root = tmp_path_factory.mktemp("raw")
+    Discs.write(root / "d", 40)
+    Folders.write(root / "f", 24)
+    return root
+
+
+def make(raw, out, **changed):
+    settings = {"longest_side": 100, "workers": 1, "progress": False} | changed
+    return curate([Discs(raw / "d"), Folders(raw / "f")], [Regions(), Glaucoma()], out, **settings)
+
+
+@pytest.fixture(scope="module")
+def curated(raw, tmp_path_factory):
+    out = tmp_path_factory.mktemp("curated") / "out"
+    make(raw, out)
+    return out
+
+
+def test_every_record_gives_back_the_truth(curated):
+    records = read_records(curated / "records" / "regions.parquet")
+    assert len(records) == 40 and [r.id for r in records] == sorted(r.id for r in records)
+    for record in records:
+        disc, cup = truth_of(int(record.key[-3:]))
+        assert {r.structure: r.box for r in record.regions} == {"optic disc": disc, "optic cup": cup}
+        assert sorted(r.id for r in record.regions) == [1, 2]
+        assert record.answer == ", ".join(f"{r.id}: {r.structure}" for r in record.regions)
+        assert record.image == (f"images/discs/{record.key}.marked.jpg",)
+        assert record.image_plain == (f"images/discs/{record.key}.jpg",)
+        assert record.scale == 100 / 160 and record.licence == "CC0" and record.task_version == 1
+        assert record.task_class == "tests.curation.world.Regions"
+
+
+def test_hashes_are_of_the_image_shown_and_sizes_are_the_curated_ones(curated):
+    for record in read_records(curated / "records"):
+        assert record.image_sha256 == (sha256_of(curated / record.image[0]),)
+        with Image.open(curated / record.image_plain[0]) as image:
+            assert image.size == (100, 75)
+
+
+def test_patients_stay_whole_over_all_tasks_and_classes_are_balanced(curated):
+    homes, counts = {}, {}
+    for record in read_records(curated / "records"):
+        assert homes.setdefault((record.source, record.group), record.split) == record.split
+        if record.task == "glaucoma":
+            counts.setdefault(record.split, []).append(record.answer)
+    for answers in counts.values():
+        assert len(set(answers)) == 1 or answers.count("GLAUCOMA") == answers.count("NORMAL")
+    assert len(counts["train"]) == 34  # 17 photographs with glaucoma are in train, the rarer class
+
+
+def test_the_manifest_agrees_with_the_records(curated, raw):
+    manifest = read_manifest(curated)
+    records = read_records(curated / "records")
+    for task, splits in manifest["counts"].items():
+        for name, counted in splits.items():
+            own = [r for r in records if (r.task, r.split) == (task, name)]
+            assert counted["records"] == len(own)
+            assert counted["groups"] == len({(r.source, r.group) for r in own})
+    assert manifest["sources"]["folders"]["redistributable"] is False and manifest["sources"]["discs"]["files"] == 80
+    assert manifest["images"]["files"] == sum(f.is_file() for f in (curated / "images").rglob("*"))
+    assert not (curated / NAME).exists() and (curated / "dropped.csv").read_text().startswith("source,key,file,step")
+
+
+def test_no_record_no_image(curated):
+    shown = {p for r in read_records(curated / "records") for p in (*r.image, *r.image_plain)}
+    assert {f.relative_to(curated).as_posix() for f in (curated / "images").rglob("*") if f.is_file()} == shown
+
+
+def test_two_workers_give_the_same_bytes(raw, curated, tmp_path):
+    make(raw, tmp_path / "out", workers=2)
+    assert tree(tmp_path / "out") == tree(curated)
+
+
+def test_a_finished_folder_is_left_alone(raw, curated, capsys):
+    before = {f: f.stat().st_mtime_ns for f in curated.rglob("*")}
+    assert make(raw, curated) == read_manifest(curated)
+    assert {f: f.stat().st_mtime_ns for f in curated.rglob("*")} == before
+    assert "nothing to do" in capsys.readouterr().err
+
+
+def test_other_settings_inputs_or_folders_are_refused_by_name(raw, curated, tmp_path):
+    with pytest.raises(CurationConflict, match=r"settings\.seed: 0 -> 1"):
+        make(raw, curated, seed=1)
+    shutil.copytree(raw, tmp_path / "raw")
+    (tmp_path / "raw" / "d" / "images" / "p003.png").unlink()
+    with pytest.raises(CurationConflict, match=r"inputs\.discs\.samples: 40 -> 39"):
+        make(tmp_path / "raw", curated)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years of work")
+    with pytest.raises(BadArgument, match="out="):
+        make(raw, tmp_path / "mine")
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [({"balance": ["nothing"]}, "balance"), ({"copies": "keep"}, "copies"), ({"longest_side": 0}, "longest_side")],
+)
+def test_arguments_without_sense_are_refused(raw, tmp_path, changed, named):
+    with pytest.raises(BadArgument, match=named):
+        make(raw, tmp_path / "out", **changed)
+
+
+def test_every_drop_is_listed_and_counted_and_strict_refuses(tmp_path):
+    source = Discs.write(tmp_path / "raw", 12)
+    (tmp_path / "raw" / "images" / "p001.png").write_bytes(b"no image")
+    (tmp_path / "raw" / "masks" / "p002.bmp").unlink()
+    photograph(tmp_path / "raw" / "images" / "p003.png", 3, size=(161, 120))
+    photograph(tmp_path / "raw" / "unlabelled.png", 5)
+    out = tmp_path / "out"
+    with pytest.raises(StrictDrops, match="image_unreadable: 1"):
+        curate([source], [Regions()], out, strict=True, workers=1, progress=False)
+    manifest = curate([source], [Regions()], out, workers=1, progress=False)
+    assert manifest["dropped"] == {
+        "discs": {
+            "boxes": {"mask_size_differs": 1, "mask_unreadable": 1},
+            "read": {"image_unreadable": 1, "no_label": 1},
+        }
+    }
+    with (out / "dropped.csv").open(newline="") as file:
+        rows = {(r["key"], r["file"], r["reason"]) for r in csv.DictReader(file)}
+    assert rows == {
+        ("train/p001", "images/p001.png", "image_unreadable"),
+        ("train/p002", "masks/p002.bmp", "mask_unreadable"),
+        ("train/p003", "masks/p003.bmp", "mask_size_differs"),
+        ("unlabelled", "unlabelled.png", "no_label"),
+    }
+    assert len(read_records(out / "records")) == 12 - 3
+    with pytest.raises(StrictDrops):
+        curate([source], [Regions()], out, strict=True, workers=1, progress=False)
+
+
+def test_small_boxes_are_counted_and_a_sample_without_boxes_still_serves(tmp_path):
+    source = Discs.write(tmp_path / "raw", 6)
+    manifest = curate(
+        [source],
+        [Regions(), Glaucoma()],
+        tmp_path / "out",
+        box_filter=BoxFilter("side", 0.2),
+        workers=1,
+        progress=False,
+    )
+    assert manifest["dropped_boxes"] == {"discs": {"optic cup": {"too_small": 6}}}
+    none = curate(
+        [source],
+        [Regions(), Glaucoma()],
+        tmp_path / "none",
+        box_filter=BoxFilter("side", 1),
+        balance=[],
+        progress=False,
+    )
+    assert none["counts"]["regions"] == {}
+    assert sum(c["records"] for c in none["counts"]["glaucoma"].values()) == 6
+    half = curate([source], [Regions()], tmp_path / "half", box_filter=BoxFilter("percentile", 50), progress=False)
+    assert half["dropped_boxes"] == {"discs": {"optic cup": {"too_small": 6}}}  # every cup is smaller than every disc
+
+
+def test_copies_across_splits_are_reported_and_dropped_on_demand(tmp_path):
+    source = Folders.write(tmp_path / "f", 20)
+    for i in range(2, 20):
+        if i % 4:
+            shutil.copy(tmp_path / "f" / "normal" / "1.png", tmp_path / "f" / "normal" / f"{i}.png")
+    told = curate([source], [Glaucoma()], tmp_path / "told", workers=1, progress=False)
+    assert told["leakage"]["counts"]["exact"]["crossing_splits"] > 0 and told["leakage"]["crossing"]
+    assert (tmp_path / "told" / "leakage.csv").exists()
+    dropped = curate([source], [Glaucoma()], tmp_path / "drop", copies="drop", balance=[], workers=1, progress=False)
+    assert dropped["dropped"]["folders"]["leakage"]["copy_in_other_split"] > 0
+    homes = {}
+    for record in read_records(tmp_path / "drop" / "records"):
+        homes.setdefault(record.image_sha256, set()).add(record.split)
+    assert all(len(h) == 1 for h in homes.values())
+
+
+class Twice(Glaucoma):
+    name = "twice"
+
+    def ask(self, sample):
+        yield Question(self.name, asked("A?"), (), "a")
+        yield Question(self.name, asked("B?"), (), "b")
+
+
+def test_a_task_that_asks_twice_under_one_id_is_an_error(raw, tmp_path):
+    with pytest.raises(LmodError, match="variant"):
+        curate([Folders(raw / "f")], [Twice()], tmp_path / "out", workers=1, progress=False)
+
+
+def test_a_second_language_has_its_own_ids_in_the_same_file(raw, tmp_path):
+    curate([Folders(raw / "f")], [Glaucoma(), Glaucoma("zh")], tmp_path / "out", workers=1, progress=False)
+    ids = pq.read_table(tmp_path / "out" / "records" / "glaucoma.parquet").column("id").to_pylist()
+    english = {i for i in ids if not i.endswith("/zh")}
+    assert {i + "/zh" for i in english} == set(ids) - english and english
+
+
+def test_keys_that_cannot_be_files_are_dropped(tmp_path):
+    class Odd(Folders):
+        def samples(self):
+            from dataclasses import replace
+
+            one, two, three, *_ = super().samples()
+            yield from (replace(one, key="../../escape"), replace(two, key="a"), replace(three, key="a"))
+
+    manifest = curate([Odd.write(tmp_path / "f", 4)], [Glaucoma()], tmp_path / "out", workers=1, progress=False)
+    assert manifest["dropped"] == {"folders": {"read": {"key_repeated": 1, "key_unusable": 1}}}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_at_any_moment_it_goes_on_and_ends_the_same(raw, curated, tmp_path, workers):
+    out = tmp_path / "out"
+    rng = np.random.default_rng(workers)
+    killed, lines = 0, 0
+    for target in sorted(rng.integers(1, 50, size=3).tolist()):
+        process = _start(raw, out, workers)
+        while process.poll() is None and _lines(out) < target:
+            time.sleep(0.002)
+        killed += process.poll() is None
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert _lines(out) >= lines or (out / "manifest.json").exists()  # nothing done is done again
+        lines = _lines(out)
+    assert killed >= 1
+    process = _start(raw, out, workers)
+    assert process.wait(timeout=60) == 0
+    assert tree(out) == tree(curated)
+
+
+@pytest.mark.parametrize("step", ["write_records", "_sweep", "write_json"])
+def test_stopped_while_writing_it_ends_the_same(raw, curated, tmp_path, monkeypatch, step):
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pipeline, step, stop)
+        with pytest.raises(KeyboardInterrupt):
+            make(raw, tmp_path / "out")
+    (tmp_path / "out" / "images" / "discs" / ".p.jpg.7.part").write_bytes(b"half")
+    make(raw, tmp_path / "out")
+    assert tree(tmp_path / "out") == tree(curated)
+
+
+def _start(raw, out, workers):
+    return subprocess.Popen([sys.executable, "-c", CURATE, str(raw), str(out), str(workers)])
+
+
+def _lines(out):
+    return (out / NAME).read_bytes().count(b"\n") if (out / NAME).exists() else 0
+
+
+def test_workers_need_neither_torch_nor_pyarrow():
+    code = "import sys, lmod_train.curation.prepare, lmod_train.curation.workers; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"torch", "pyarrow", "pandas"} & set(loaded)
+
+
+def test_the_mask_is_hashed_too(tmp_path):
+    source = Discs.write(tmp_path / "raw", 4)
+    first = curate([source], [Regions()], tmp_path / "a", workers=1, progress=False)
+    mask_file(tmp_path / "raw" / "masks" / "p000.bmp", 9)
+    second = curate([source], [Regions()], tmp_path / "b", workers=1, progress=False)
+    assert first["sources"]["discs"]["sha256"] != second["sources"]["discs"]["sha256"]
