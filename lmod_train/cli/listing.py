@@ -21,7 +21,7 @@ class ClassText:
         path: Class path, as a config names it.
         bases: Names of the bases as written, without their modules.
         doc: Docstring, empty where there is none.
-        constants: Class-level names assigned a literal.
+        constants: Names assigned a literal by the class, and private ones by its file.
     """
 
     path: str
@@ -49,7 +49,8 @@ def classes_in(room: Path, package: str) -> Iterator[ClassText]:
             if isinstance(node, ast.ClassDef):
                 bases = tuple(ast.unparse(base).rpartition(".")[2] for base in node.bases)
                 path = f"{package}.{file.stem}.{node.name}"
-                yield ClassText(path, bases, ast.get_docstring(node) or "", dict(_constants(node)))
+                constants = {k: v for k, v in _constants(tree) if k.startswith("_")} | dict(_constants(node))
+                yield ClassText(path, bases, ast.get_docstring(node) or "", constants)
 
 
 def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
@@ -61,11 +62,11 @@ def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
 
 
 def sources() -> str:
-    """Return one paragraph a source: name, class, modality, licence, and what the class says of its folders."""
+    """Return one paragraph a source: name, class, modality, licence, description, expected folders."""
     found = descendants("Source", list(classes_in(PACKAGE / "sources", "lmod_train.sources")))
     return "\n\n".join(
         f"{c.constants['name']}  ({c.constants.get('modality', '?')}; licence: {c.constants.get('licence', '?')})\n"
-        f"  {c.path}\n" + _indented(c.doc)
+        f"  {c.path}\n{_indented(c.doc)}\n  Expected folders:\n{_indented(str(c.constants.get('_TREE', '?')))}"
         for c in found
     )
 
@@ -93,7 +94,7 @@ def models() -> str:
     return "\n\n".join(paragraphs)
 
 
-def _constants(node: ast.ClassDef) -> Iterator[tuple[str, object]]:
+def _constants(node: ast.ClassDef | ast.Module) -> Iterator[tuple[str, object]]:
     for statement in node.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):

@@ -41,8 +41,8 @@ def call(function: Callable[..., None], command: str, arguments: Sequence[str]) 
     A file ``configs/<command>/default.yaml`` gives defaults where it exists; ``--config`` replaces them key by key.
     """
     parser = parser_of(function, command)
-    values = parser.instantiate(parser.parse_args(list(arguments))).as_dict()
-    function(**{name: values[name] for name in inspect.signature(function).parameters})
+    values = parser.instantiate(parser.parse_args(list(arguments)))
+    function(**{name: value for name, value in vars(values).items() if name not in ("config", "__default_config__")})
 
 
 def parser_of(function: Callable[..., None], command: str) -> CommandParser:
@@ -55,7 +55,7 @@ def parser_of(function: Callable[..., None], command: str) -> CommandParser:
         default_config_files=[str(defaults)] if defaults.exists() else [],
     )
     types, said = get_type_hints(function), _said(function)
-    positional = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    positional = [p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     for parameter in positional:
         kind, about = types[parameter.name], {"help": said.get(parameter.name)}
         if get_origin(kind) is Literal:
@@ -68,7 +68,7 @@ def parser_of(function: Callable[..., None], command: str) -> CommandParser:
         parser.add_argument("--config", action="config", help=f"YAML of these options, e.g. one of {defaults.parent}.")
     parser.add_function_arguments(function, skip={p.name for p in positional}, as_positional=False, fail_untyped=True)
     for action in parser._actions:  # `--strict` as well as `--strict true`
-        if types.get(action.dest) is bool:
+        if getattr(action, "_typehint", None) is bool:
             action.nargs, action.const = "?", True
     return parser
 

@@ -2,43 +2,50 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 
-from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.errors import ArtifactError, BadArgument, NothingToCurate
+from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
+
+_LIST = "`python -m lmod_train list sources` names them"
 
 
 def phantom(*, out: Path, n: int = 64, seed: int = 0, sources: str = "eye_diseases,refuge") -> None:
     """Draw phantom eyes from known truth, in the folder shapes of raw datasets.
 
     Args:
-        out: Folder to write to; each source gets a folder of its own name in it.
+        out: Folder to write below; each source gets its own folder in it.
         n: Eyes a source, at least 1.
         seed: The same seed draws the same eyes; another seed, other eyes.
         sources: Which folder shapes, separated by commas.
     """
     from importlib import import_module
 
-    from lmod_train.sources.discovery import source_classes
-
-    if n < 1:
-        raise BadArgument("--n", n, "at least 1 eye", "`python -m lmod_train phantom --help`")
-    known = [source.name for source in source_classes() if _can_be_drawn(source.name)]
-    for name in sources.split(","):
+    known = _drawable()
+    chosen = sources.split(",")
+    for name in chosen:
         if name not in known:
             raise BadArgument("--sources", name, f"one of {', '.join(known)}", f"e.g. `--sources {known[0]}`")
-    for name in sources.split(","):
-        import_module(f"lmod_train.phantom.{name}").write(out / name, n, seed)
-        print(f"{name}: {n} phantom eyes, seed {seed}, in {out / name}")
+    if n < 1:
+        raise BadArgument("--n", n, "at least 1 eye", "leave it out for 64")
+    for name in chosen:
+        import_module(f"lmod_train.phantom.{name}").write(out, n, seed)
+        print(f"{name}: {n} phantoms, seed {seed}, below {out}")
 
 
-def _can_be_drawn(source: str) -> bool:
-    from importlib.util import find_spec
+def _drawable() -> list[str]:
+    """Names of the sources that have a file of their name among the phantoms."""
+    from lmod_train.cli.listing import PACKAGE, classes_in, descendants
 
-    return find_spec(f"lmod_train.phantom.{source}") is not None
+    found = descendants("Source", list(classes_in(PACKAGE / "sources", "lmod_train.sources")))
+    names = [str(source.constants["name"]) for source in found]
+    return [name for name in names if (PACKAGE / "phantom" / f"{name}.py").exists()]
 
 
 def rescore(run: Path) -> None:
@@ -65,7 +72,7 @@ def rescore(run: Path) -> None:
     scores = judging.scores_of(tasks, predictions)
     artifacts.write_predictions(run / "predictions.parquet", predictions)
     models = ", ".join(sorted({p.reply.model for p in predictions}))
-    artifacts.write_scores(run / "scores.csv", *(_named_before(run) or (run.resolve().name, models)), scores)
+    artifacts.write_scores(run / "scores.csv", *(_named_before(run) or (_label(run), models)), scores)
     print(f"{run}: {len(predictions)} of {len({r.id for r in records})} records have a reply")
     for task in tasks:
         older = sorted({r.task_version for r in records if r.task == task.name} - {task.version})
@@ -80,6 +87,13 @@ def rescore(run: Path) -> None:
 def _config_of(run: Path) -> dict[str, Any]:
     path = run / "config.yaml"
     return (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.exists() else {}
+
+
+def _label(run: Path) -> str:
+    """Return what a run is called in tables: its place below a folder ``runs``, otherwise its own name."""
+    parts = run.resolve().parts
+    start = max(i for i, part in enumerate(("runs", *parts)) if part == "runs")
+    return "/".join(parts[start:]) if start and start < len(parts) else parts[-1]
 
 
 def _named_before(run: Path) -> tuple[str, str] | None:
@@ -106,25 +120,68 @@ def curate(
     *,
     out: Path,
     tasks: list[Task],
-    protocol: str,
     raw: Path | None = None,
     roots: dict[str, Path] | None = None,
-    seed: int = 0,
-    workers: int = 2,
-    strict: bool = False,
+    box_quantity: Literal["side", "area", "percentile"] = "side",
+    box_threshold: float = 0.02,
+    **settings: Any,
 ) -> None:
-    """Turn raw datasets into benchmark records.
+    """Turn raw datasets into benchmark records; started again after a kill, it continues.
 
     Args:
-        out: Folder to write images, records and manifest to.
+        out: The curated folder: images, records and manifest; new, empty, or begun by an earlier start.
         tasks: What to ask of every sample.
-        protocol: Name of the protocol, written to the manifest; one folder is one protocol.
-        raw: Folder to look for sources in, at any depth and under any names.
-        roots: Source name -> folder, one by one, e.g. `--roots.refuge PATH`.
-        seed: Of splits, balanced sampling and region numbers.
-        workers: Processes that read and draw.
-        strict: Stop at the first sample that must be left out, instead of counting and listing it.
+        raw: Folder in and below which every source is found by its own files, whatever the folders are called.
+        roots: Source name -> folder, one by one, e.g. `--roots.refuge PATH`; wins over what is found below `--raw`.
+        box_quantity: What makes a box too small to be asked about: its longer side over the image's, its area over the
+            image's, or the percentile of that area within the source.
+        box_threshold: Boxes below it are left out and counted; 0 keeps all.
+        **settings: Of the pipeline.
     """
+    from lmod_train.curation import pipeline
+    from lmod_train.curation.filters import BoxFilter
+
+    manifest = pipeline.curate(
+        _sources(raw, roots or {}),
+        tasks,
+        out,
+        box_filter=BoxFilter(box_quantity, box_threshold),
+        command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
+        progress=sys.stderr.isatty(),
+        **settings,
+    )
+    for task, counts in manifest["counts"].items():
+        parts = ", ".join(f"{split} {c['records']}" for split, c in counts.items()) or "none"
+        print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts})")
+    for source, steps in manifest["dropped"].items():
+        reasons = ", ".join(f"{reason} {n}" for reasons in steps.values() for reason, n in reasons.items())
+        print(f"dropped of {source}: {reasons}; listed in {out / 'dropped.csv'}")
+    print(f"wrote {out / 'manifest.json'}")
+
+
+def _sources(raw: Path | None, roots: dict[str, Path]) -> list[Source]:
+    """Return the sources found and named, sorted by name, and say which they are and what was passed over."""
+    from lmod_train.sources.discovery import discover, source_classes
+
+    known = source_classes()
+    for name in roots:
+        if name not in known:
+            raise BadArgument(f"--roots.{name}", str(roots[name]), f"one of {', '.join(known)} as its name", _LIST)
+    if raw is None and not roots:
+        raise BadArgument("--raw", None, "a folder to look for sources in, or `--roots.SOURCE PATH`", _LIST)
+    sources = {name: known[name](root) for name, root in roots.items()}
+    if raw is not None:
+        found = discover(raw)
+        for source in found.sources:
+            sources.setdefault(source.name, source)
+        for skipped in found.skipped:
+            print(f"skipped {skipped.folder}: {skipped.why}")
+    if not sources and raw is not None:
+        raise NothingToCurate(raw, list(known))
+    for name, source in sorted(sources.items()):
+        source.verify()
+        print(f"found {name} in {source.root}")
+    return [sources[name] for name in sorted(sources)]
 
 
 def show(kind: Literal["sources", "tasks", "models"]) -> None:

@@ -9,12 +9,16 @@ import pytest
 
 from lmod_train.cli import listing
 from lmod_train.sources.base import Source
+from lmod_train.sources.discovery import source_classes
 from lmod_train.tasks.base import Task
 
 ROOM = '''
 """A room."""
 import nowhere_to_be_found
 from lmod_train.tasks.base import Task
+
+_TREE = "root/*.jpg"
+name = "of the file"
 
 class Middle(Task):
     """Between."""
@@ -37,7 +41,7 @@ def test_a_task_is_found_at_any_depth_and_a_stranger_is_not(tmp_path: Path):
     (tmp_path / "some.py").write_text(ROOM)
     (leaf,) = listing.descendants("Task", list(listing.classes_in(tmp_path, "package.room")))
     assert (leaf.path, leaf.doc.splitlines()[0]) == ("package.room.some.Leaf", "First line.")
-    assert leaf.constants == {"name": "leaf", "version": 3}
+    assert leaf.constants == {"name": "leaf", "version": 3, "_TREE": "root/*.jpg"}
 
 
 @pytest.mark.parametrize(("base", "room"), [(Source, "sources"), (Task, "tasks")])
@@ -71,3 +75,11 @@ def test_each_model_config_is_listed_with_how_to_choose_it(tmp_path: Path, monke
 
 def test_the_shipped_configs_are_found_in_a_checkout():
     assert (listing.configs_folder() / "curate" / "default.yaml").exists()
+
+
+def test_every_source_is_listed_with_licence_and_folders():
+    listed = listing.sources()
+    for name, cls in source_classes().items():
+        assert f"{name}  ({cls.modality}; licence: {cls.licence})" in listed
+    assert "?" not in listed
+    assert "{cataract,diabetic_retinopathy,glaucoma,normal}/*.jpg" in listed

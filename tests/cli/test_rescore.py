@@ -90,3 +90,20 @@ def test_replies_to_none_of_the_records_write_no_scores(run: Path, capsys: pytes
     assert cli.main(["rescore", str(run)]) == 2
     assert "no reply to any of the 4 records" in capsys.readouterr().err
     assert not (run / "scores.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("folder", "label"),
+    [
+        ("a/tuned", "tuned"),
+        ("runs/quickstart/validate", "quickstart/validate"),
+        ("runs/a/runs/b", "b"),
+        ("runs", "runs"),
+    ],
+)
+def test_a_run_is_called_by_its_place_below_runs(run: Path, folder: str, label: str):
+    moved = run.parent / "elsewhere" / folder
+    moved.parent.mkdir(parents=True)
+    run.rename(moved)
+    assert cli.main(["rescore", str(moved)]) == 0
+    assert {row[0] for row in scores(moved)} == {label}

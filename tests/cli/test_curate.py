@@ -1,0 +1,152 @@
+"""From phantoms to records by the command line: what is found, what is skipped, what is written, what is refused."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from lmod_train import artifacts, cli
+from lmod_train.cli import plain
+from lmod_train.curation.filters import BoxFilter
+from lmod_train.tasks.base import Task
+from lmod_train.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+
+
+class Diagnosis(Task):
+    """Asks for the diagnosis, the shortest way."""
+
+    name = "diagnosis"
+    version = 1
+    choices = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
+
+    def ask(self, sample: Sample) -> Iterator[Question]:
+        if "diagnosis" in sample.labels:
+            messages = (Message("user", (Part("image"), Part("text", "Diagnosis?"))),)
+            yield Question(self.name, messages, self.choices, sample.labels["diagnosis"])
+
+    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
+        return reply.reply
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        return []
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight phantoms a source, and a folder that is no source."""
+    folder = tmp_path_factory.mktemp("phantoms")
+    assert cli.main(["phantom", "--out", str(folder), "--n", "8", "--seed", "3"]) == 0
+    (folder / "holiday" / "beach").mkdir(parents=True)
+    (folder / "holiday" / "beach" / "dog.jpg").write_bytes(b"woof")
+    return folder
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "own.yaml"
+    file.write_text(f"protocol: mine\ntasks:\n- class_path: {__name__}.Diagnosis\nworkers: 1\n")
+    return file
+
+
+def curate(config: Path, out: Path, *more: str | Path) -> int:
+    return cli.main(["curate", "--config", str(config), "--out", str(out), *map(str, more)])
+
+
+def test_raw_folder_becomes_records(raw: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    out = tmp_path / "curated"
+    assert curate(config, out, "--raw", raw, "--seed", "5", "--longest_side", "64", "--ratios", "[0.5,0.5,0]") == 0
+    said = capsys.readouterr().out.splitlines()
+    records = artifacts.read_records(out / "records")
+    manifest = artifacts.read_manifest(out)
+    splits = {s: sum(r.split == s for r in records) for s in ("train", "val")}
+    assert {r.source for r in records} >= {"eye_diseases"}
+    assert [line for line in said if line.startswith("skipped")] == [
+        f"skipped {raw / 'holiday'}: no known source recognised in it"
+    ]
+    assert [line.split(" in ")[0] for line in said if line.startswith("found")] == [
+        "found eye_diseases",
+        "found refuge",
+    ]
+    assert f"diagnosis: {len(records)} records (train {splits['train']}, val {splits['val']})" in said
+    assert said[-1] == f"wrote {out / 'manifest.json'}"
+    assert manifest["settings"]["seed"] == 5
+    assert manifest["settings"]["longest_side"] == 64
+    assert manifest["protocol"] == "mine"
+    assert "curate" in manifest["command"]
+
+
+def test_roots_are_named_one_by_one(raw: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (root,) = [p for p in raw.iterdir() if "diseases" in p.name]
+    assert curate(config, tmp_path / "curated", "--roots.eye_diseases", root, "--longest_side", "64") == 0
+    said = capsys.readouterr().out
+    assert f"found eye_diseases in {root}" in said and "refuge" not in said
+    assert list(json.loads((tmp_path / "curated" / "manifest.json").read_text())["sources"]) == ["eye_diseases"]
+
+
+def test_a_file_left_out_is_said_and_strict_refuses(
+    raw: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (root,) = [p for p in raw.iterdir() if "diseases" in p.name]
+    broken = next(root.rglob("glaucoma")) / "broken.jpg"
+    broken.write_bytes(b"not an image")
+    try:
+        arguments = ("--roots.eye_diseases", root, "--longest_side", "64")
+        assert curate(config, tmp_path / "kept", *arguments) == 0
+        assert f"listed in {tmp_path / 'kept' / 'dropped.csv'}" in capsys.readouterr().out
+        assert curate(config, tmp_path / "strict", *arguments, "--strict") == 2
+        assert "strict=True" in capsys.readouterr().err
+    finally:
+        broken.unlink()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ([], ["--raw=None", "--roots.SOURCE PATH"]),
+        (["--raw", "nowhere"], ["raw='nowhere'", "an existing folder"]),
+        (["--roots.refug", "x"], ["--roots.refug='x'", "refuge"]),
+        (["--roots.refuge", "x"], ["'refuge'", "Expected one of these layouts"]),
+        (["--rawr", "x"], ["--rawr", "did you mean --raw?"]),
+        (["--raw", ".", "--split_by", "eye"], ["split_by", "eye"]),
+    ],
+)
+def test_what_cannot_be_curated_is_answered_with_its_cure(
+    arguments: list[str], parts: list[str], config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    try:
+        status: object = curate(config, tmp_path / "curated", *arguments)
+    except SystemExit as stop:
+        status = stop.code
+    error = capsys.readouterr().err
+    assert status == 2
+    assert all(part in error for part in [*parts, "\nNext: "]), error
+
+
+def test_a_folder_without_sources_is_said_to_have_none(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "empty").mkdir()
+    assert curate(config, tmp_path / "curated", "--raw", tmp_path / "empty") == 2
+    assert "no known source was recognised" in capsys.readouterr().err
+
+
+def test_the_box_filter_of_the_command_is_that_of_the_pipeline():
+    parameters = inspect.signature(plain.curate).parameters
+    assert BoxFilter(parameters["box_quantity"].default, parameters["box_threshold"].default) == BoxFilter()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"), [(["--n", "0"], "--n=0"), (["--sources", "refuge,orig"], "--sources='orig'")]
+)
+def test_phantoms_that_cannot_be_drawn_are_refused(
+    arguments: list[str], part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert cli.main(["phantom", "--out", str(tmp_path / "raw"), *arguments]) == 2
+    assert part in capsys.readouterr().err
+    assert not (tmp_path / "raw").exists()
