@@ -26,4 +26,4 @@ echo "== ruff format"
 echo "== mypy"
 "$python" -m mypy
 echo "== pytest"
-"$python" -m pytest -q -n 2 "${marked[@]}" "$@"
+"$python" -m pytest -q -n 2 ${marked[@]+"${marked[@]}"} "$@"

@@ -18,7 +18,7 @@ interpreter() {
             return
         fi
     done
-    echo "python=$(python3 --version 2>&1 || true): expected Python 3.11, 3.12 or 3.13 with its venv module." >&2
+    echo "python=$(command -v python3 >/dev/null && python3 --version || echo none): expected Python 3.11, 3.12 or 3.13 with its venv module." >&2
     echo "Next: install it (Debian, Ubuntu: apt-get install python3.11 python3.11-venv), then type this command again." >&2
     return 2
 }

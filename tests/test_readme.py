@@ -15,7 +15,7 @@ from lmod_train.cli.listing import PACKAGE
 
 README = PACKAGE.parent / "README.md"
 BLOCK = re.compile(r"^```bash run\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.M | re.S)
-TINY = {"--n 64": "--n 40"}
+TINY = {"--n 64": "--n 24"}
 
 
 def expected(line: str) -> str:
