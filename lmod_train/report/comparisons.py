@@ -1,0 +1,79 @@
+"""Runs against each other on the items that both answered to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from lmod_train.scoring.comparison import Paired, cochran_q, holm, mcnemar, paired_difference
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.regions import image_score
+from lmod_train.types import Score
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two runs on the same items of one task.
+
+    Attributes:
+        task: Name of the task.
+        first: Label of the first run.
+        second: Label of the second run.
+        test: Exact McNemar test on right and wrong.
+        difference: Mean score of first - second, with the interval over patients.
+        adjusted: The p value after Holm, over all pairs of the report; None where there is no common item.
+    """
+
+    task: str
+    first: str
+    second: str
+    test: Paired
+    difference: Score
+    adjusted: float | None
+
+
+def merit(item: Item) -> float:
+    """Return what an item adds to its task's headline: 1 or 0, or for regions the image's F1 (LMOD+).
+
+    Example:
+        >>> merit(Item("a", "answered", "NORMAL", "NORMAL")), merit(Item("b", "answered", {1: "x"}, {1: "x", 2: "y"}))
+        (1.0, 0.666...)
+    """
+    if isinstance(item.truth, Mapping):
+        return image_score(item.answer, item.truth).f1
+    return float(item.answer == item.truth)
+
+
+def pairs(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[Pair]:
+    """Compare every two runs on every task that both have; an image is right when every region is.
+
+    Args:
+        runs: Label of a run -> task -> items.
+    """
+    found: list[tuple[str, str, str, Paired, Score]] = []
+    for task in dict.fromkeys(task for items in runs.values() for task in items):
+        having = [label for label in runs if task in runs[label]]
+        for first, second in combinations(having, 2):
+            a, b = ({i.id: i for i in runs[label][task]} for label in (first, second))
+            both = [(a[key], b[key]) for key in sorted(a.keys() & b.keys())]
+            scores = [(merit(x), merit(y)) for x, y in both]
+            test = mcnemar([x == 1 for x, _ in scores], [y == 1 for _, y in scores])
+            groups = [x.group for x, _ in both]
+            gap = paired_difference(task, [x for x, _ in scores], [y for _, y in scores], groups)
+            found.append((task, first, second, test, gap))
+    adjusted = iter(holm([test.p for *_, test, _ in found if test.p is not None]))
+    return [Pair(*row, adjusted=None if row[3].p is None else next(adjusted)) for row in found]
+
+
+def joint(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[tuple[str, int, int, float, float]]:
+    """Return (task, runs, common items, Q, p) of Cochran's Q for each task that three runs or more share items of."""
+    rows = []
+    for task in dict.fromkeys(task for items in runs.values() for task in items):
+        tables = [{i.id: merit(i) == 1 for i in items[task]} for items in runs.values() if task in items]
+        common = sorted(set.intersection(*(set(t) for t in tables)))
+        if len(tables) > 2 and common:
+            q, p = cochran_q([[t[key] for t in tables] for key in common])
+            assert p is not None
+            rows.append((task, len(tables), len(common), q, p))
+    return rows

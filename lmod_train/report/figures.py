@@ -1,0 +1,220 @@
+"""One figure per kind, drawn from ``scores.csv`` and the outcomes: PNG to look at, SVG for the paper, same bytes twice.
+
+Colours are Okabe & Ito's, told apart by colour-blind readers, and every run has a marker of its own besides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lmod_train.report.headline import headline_metric
+from lmod_train.report.runs import Figures
+from lmod_train.scoring.classification import classification_columns
+from lmod_train.scoring.items import Item
+from lmod_train.types import Score
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+MARKERS = "osD^vP*X"
+_STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "text.parse_math": False,  # a model's name may hold a dollar
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.hashsalt": "lmod_train",  # otherwise element names in the SVG are random
+    "figure.dpi": 150,
+}
+
+
+@contextmanager
+def _canvas(out: Path, name: str, rows: int, columns: int, size: tuple[float, float], **options: Any) -> Iterator[Any]:
+    """Yield axes (rows, columns) and save the figure as ``name.png`` and ``name.svg``."""
+    import matplotlib as mpl  # here, as `--help` must not wait for it
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure.subplots(rows, columns, squeeze=False, **options)
+        figure.savefig(out / f"{name}.png", metadata={"Software": None})
+        figure.savefig(out / f"{name}.svg", metadata={"Date": None, "Creator": None})
+
+
+def draw_scores(runs: Sequence[Figures], names: Sequence[str], out: Path) -> list[str]:
+    """Draw the headline of every task with its interval, chance and majority class beside it; return the file names."""
+    tasks = list(dict.fromkeys(task for run in runs for task in run.tasks()))
+    height = 0.9 + sum(0.75 + 0.34 * sum(task in r.tasks() for r in runs) for task in tasks)
+    ratios = {"height_ratios": [1 + 0.45 * sum(task in r.tasks() for r in runs) for task in tasks]}
+    with _canvas(out, "scores", len(tasks), 1, (7.2, height), sharex=True, gridspec_kw=ratios) as axes:
+        for axis, task in zip(axes[:, 0], tasks, strict=True):
+            _score_panel(axis, task, [(i, r) for i, r in enumerate(runs) if task in r.tasks()], names)
+        axes[-1, 0].set_xlabel("score with 95 % interval")
+        handles = axes[0, 0].get_legend_handles_labels()
+        axes[0, 0].figure.legend(*handles, loc="outside upper right", ncols=2, frameon=False, fontsize=9)
+    return ["scores"]
+
+
+def _score_panel(axis: Any, task: str, having: Sequence[tuple[int, Figures]], names: Sequence[str]) -> None:
+    metric = headline_metric(having[0][1].scores, task)
+    for row, (i, run) in enumerate(having):
+        score = run.find(task, headline_metric(run.scores, task))
+        for baseline, mark in (("chance", "|"), ("majority", "d")):
+            found = run.find(task, baseline)
+            if found and found.value is not None:
+                named = f"{baseline} class" if baseline == "majority" else baseline
+                style = {"color": "#777777", "ms": 13 if mark == "|" else 6, "mfc": "none", "mew": 1.6}
+                axis.plot(found.value, row, mark, label=named if row == 0 else "_", zorder=1, **style)
+        if score and score.value is not None:
+            _with_interval(axis, score, row, i)
+    axis.set_yticks(range(len(having)), [f"{names[i]}\nn = {_n(run, task)}" for i, run in having], fontsize=9)
+    axis.set_ylim(len(having) - 0.4, -0.6)
+    axis.set_xlim(-0.02, 1.02)
+    axis.grid(axis="x", color="#dddddd", zorder=0)
+    axis.set_title(f"{task} ({metric})", loc="left", fontsize=10, fontweight="bold")
+
+
+def _n(run: Figures, task: str) -> int:
+    score = run.find(task, headline_metric(run.scores, task))
+    return score.n if score else 0
+
+
+def _with_interval(axis: Any, score: Score, row: float, i: int) -> None:
+    style = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+    if score.low is not None and score.high is not None:
+        axis.plot([score.low, score.high], [row, row], color=style["color"], lw=2.2, solid_capstyle="butt", zorder=2)
+    axis.plot(score.value, row, ms=7, ls="", zorder=3, **style)
+
+
+def draw_modalities(
+    runs: Sequence[Figures], names: Sequence[str], outcomes: Sequence[Mapping[str, Sequence[Item]]], out: Path
+) -> list[str]:
+    """Draw the headline by modality: a radar where a task has three modalities or more, bars where it has fewer."""
+    tasks = list(dict.fromkeys(task for run in runs for task in run.tasks()))
+    parted = {t: [_by_modality(r, o, t) for r, o in zip(runs, outcomes, strict=True)] for t in tasks}
+    for name, chosen in _kinds(parted).items():
+        polar = {"subplot_kw": {"projection": "polar"}} if name == "radar" else {"sharey": True}
+        across = min(3, len(chosen))
+        down = math.ceil(len(chosen) / across)
+        with _canvas(out, name, down, across, (max(5.0, 3.7 * across), 0.8 + 3.4 * down), **polar) as axes:
+            for axis, task in zip(axes.flat, chosen, strict=False):
+                spokes = sorted({m for values in parted[task] for m in values})
+                (_radar_panel if name == "radar" else _bar_panel)(axis, spokes, parted[task], names)
+                axis.set_title(f"{task}\n({headline_metric(_having(runs, task).scores, task)})", fontsize=10, pad=16)
+            for axis in list(axes.flat)[len(chosen) :]:
+                axis.set_visible(False)
+            handles = _one_each(axes)
+            columns = min(3, len(handles))
+            axes.flat[0].figure.legend(
+                handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False
+            )
+    return list(_kinds(parted))
+
+
+def _having(runs: Sequence[Figures], task: str) -> Figures:
+    return next(run for run in runs if task in run.tasks())
+
+
+def _kinds(parted: Mapping[str, Sequence[Mapping[str, Score]]]) -> dict[str, list[str]]:
+    kinds: dict[str, list[str]] = {"radar": [], "modalities": []}
+    for task, values in parted.items():
+        kinds["radar" if len({m for v in values for m in v}) > 2 else "modalities"].append(task)
+    return {kind: tasks for kind, tasks in kinds.items() if tasks}
+
+
+def _one_each(axes: Any) -> dict[str, Any]:
+    """Return label -> handle over all panels."""
+    found: dict[str, Any] = {}
+    for axis in axes.flat:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return found
+
+
+def _by_modality(run: Figures, items: Mapping[str, Sequence[Item]], task: str) -> dict[str, Score]:
+    """Return modality -> headline; a run about one modality has no such subsets, there it is the figure over all."""
+    if task not in run.tasks():
+        return {}
+    metric = headline_metric(run.scores, task)
+    found = {
+        s.subset.removeprefix("modality="): s
+        for s in run.scores
+        if s.task == task and s.metric == metric and s.subset.startswith("modality=") and ";" not in s.subset
+    }
+    overall, only = run.find(task, metric), {i.modality for i in items.get(task, ())}
+    return found or ({only.pop(): overall} if overall and len(only) == 1 else {})
+
+
+def _radar_panel(axis: Any, spokes: Sequence[str], parted: Sequence[Mapping[str, Score]], names: Sequence[str]) -> None:
+    angles = np.linspace(0, 2 * np.pi, len(spokes), endpoint=False)
+    for i, values in enumerate(parted):
+        found = [values[m].value if m in values else None for m in spokes]
+        radii = [math.nan if v is None else v for v in found]  # a modality not asked leaves a gap, it is not 0
+        if values:
+            style = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+            axis.plot([*angles, angles[0]], [*radii, radii[0]], lw=1.8, ms=5, label=names[i], **style)
+    axis.set_xticks(angles, spokes)
+    axis.set_theta_zero_location("N")
+    axis.set_ylim(0, 1)
+    axis.set_yticks([0.25, 0.5, 0.75, 1.0], ["", "0.5", "", "1"], fontsize=8, color="#555555")
+
+
+def _bar_panel(axis: Any, spokes: Sequence[str], parted: Sequence[Mapping[str, Score]], names: Sequence[str]) -> None:
+    width = 0.8 / len(parted)
+    for i, values in enumerate(parted):
+        for place, m in enumerate(spokes):
+            if m not in values or values[m].value is None:
+                continue
+            x, s = place + (i - (len(parted) - 1) / 2) * width, values[m]
+            axis.bar(x, s.value, 0.9 * width, color=COLOURS[i % len(COLOURS)], label=names[i] if place == 0 else "_")
+            if s.low is not None and s.high is not None:
+                axis.plot([x, x], [s.low, s.high], color="#222222", lw=1.2)
+    axis.set_xticks(range(len(spokes)), spokes)
+    axis.set_xlim(-0.6, len(spokes) - 0.4)
+    axis.set_ylim(0, 1.02)
+
+
+def draw_confusions(
+    names: Sequence[str],
+    outcomes: Sequence[Mapping[str, Sequence[Item]]],
+    choices: Mapping[str, Sequence[str]],
+    out: Path,
+) -> list[str]:
+    """Draw truth against answer for each task with choices of its own, one panel a run; return the file names.
+
+    The last column holds whatever is not an answer; shades are shares of the row, numbers are items.
+    """
+    drawn = []
+    for task, classes in choices.items():
+        having = [(n, o[task]) for n, o in zip(names, outcomes, strict=True) if o.get(task)]
+        if not classes or any(isinstance(i.truth, Mapping) for _, items in having for i in items):
+            continue
+        across = min(3, len(having))
+        down, side = math.ceil(len(having) / across), 1.9 + 0.62 * len(classes)
+        drawn.append(f"confusion-{task}")
+        with _canvas(out, drawn[-1], down, across, ((side + 0.7) * across, side * down)) as axes:
+            for axis, (name, items) in zip(axes.flat, having, strict=False):
+                _confusion_panel(axis, classification_columns(items, classes)["confusion"].sum(axis=0), classes)
+                axis.set_title(f"{task}: {name}", fontsize=10)
+            for axis in list(axes.flat)[len(having) :]:
+                axis.set_visible(False)
+    return drawn
+
+
+def _confusion_panel(axis: Any, counts: Any, classes: Sequence[str]) -> None:
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    for (row, column), count in np.ndenumerate(counts):
+        dark = shares[row, column] > 0.55
+        axis.text(column, row, f"{count:.0f}", ha="center", va="center", color="white" if dark else "#222222")
+    axis.axvline(len(classes) - 0.5, color="#222222", lw=1.2)
+    axis.set_xticks(range(len(classes) + 1), [*classes, "no answer"], rotation=35, ha="right", fontsize=8)
+    axis.set_yticks(range(len(classes)), list(classes), fontsize=8)
+    axis.set_xlabel("answer")
+    axis.set_ylabel("truth")

@@ -1,0 +1,136 @@
+"""The one table: task x model, with what a score must be read against."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmod_train.report.runs import Figures, read_figures
+from lmod_train.types import Score
+
+HEADLINES = ("accuracy_strict", "f1_lmod_plus")
+"""The figure that speaks for a task is the first of these that it has, otherwise the first figure it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the main table; None where a run has no such figure."""
+
+    task: str
+    run: str
+    model: str
+    metric: str
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+    chance: float | None
+    majority: float | None
+    unparsed: float | None
+
+
+def headline_metric(scores: Sequence[Score], task: str) -> str:
+    """Return the name of the figure that speaks for a task.
+
+    Example:
+        >>> headline_metric([Score("anatomy", "all", m, 9, 0.5) for m in ("precision", "f1_lmod_plus")], "anatomy")
+        'f1_lmod_plus'
+    """
+    own = [s.metric for s in scores if s.task == task and s.subset == "all"]
+    return next((m for m in HEADLINES if m in own), own[0])
+
+
+def headline(runs: Sequence[Path]) -> list[Row]:
+    """Return the main table: tasks in the order of first appearance, runs in the order given.
+
+    Raises:
+        BadArgument: No run was named, or one twice.
+        ArtifactError: A run has no scores.
+    """
+    return headline_rows(read_figures(runs))
+
+
+def headline_rows(figures: Sequence[Figures]) -> list[Row]:
+    """Return the main table of runs already read."""
+    rows = []
+    for task in dict.fromkeys(task for run in figures for task in run.tasks()):
+        for run in figures:
+            if task not in run.tasks():
+                continue
+            metric = headline_metric(run.scores, task)
+            score = run.find(task, metric)
+            assert score is not None
+            beside = [run.find(task, name) for name in ("chance", "majority", "share_unparsed")]
+            chance, majority, unparsed = (b.value if b else None for b in beside)
+            numbers = (score.n, score.value, score.low, score.high, chance, majority, unparsed)
+            rows.append(Row(task, run.run, run.model, metric, *numbers))
+    return rows
+
+
+def format_table(rows: Sequence[Row]) -> str:
+    """Return the table as text that reads well in a terminal and is Markdown too; no rows give the heading only.
+
+    Example:
+        >>> print(format_table([Row("glaucoma", "tuned", "base", "accuracy_strict", 200, .9, .85, .94, .5, .5, 0.0)]))
+        | task     | model | run   | metric          |   n | score | 95 % interval | chance | majority | unparsed |
+        | -------- | ----- | ----- | --------------- | --: | ----: | ------------- | -----: | -------: | -------: |
+        | glaucoma | base  | tuned | accuracy_strict | 200 | 0.900 | 0.850-0.940   |  0.500 |    0.500 |    0.0 % |
+    """
+    heads = ["task", "model", "run", "metric", ">n", ">score", "95 % interval", ">chance", ">majority", ">unparsed"]
+    lines = [
+        [
+            r.task,
+            r.model,
+            r.run,
+            r.metric,
+            str(r.n),
+            number(r.value),
+            interval(r.low, r.high),
+            number(r.chance),
+            number(r.majority),
+            percent(r.unparsed),
+        ]
+        for r in rows
+    ]
+    return grid(heads, lines)
+
+
+def grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    r"""Return an aligned Markdown table; a head that starts with ``>`` is set to the right.
+
+    Example:
+        >>> print(grid(["a", ">b"], [["x|y", "1"]]))
+        | a    |  b |
+        | ---- | -: |
+        | x\|y |  1 |
+    """
+    right = [head.startswith(">") for head in heads]
+    cells = [[head.removeprefix(">") for head in heads], *[[_cell(c) for c in line] for line in lines]]
+    widths = [max(2, *(len(line[i]) for line in cells)) for i in range(len(heads))]
+    rule = ["-" * (w - 1) + ":" if r else "-" * w for w, r in zip(widths, right, strict=True)]
+
+    def join(line: Sequence[str]) -> str:
+        set_out = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)]
+        return "| " + " | ".join(set_out) + " |"
+
+    return "\n".join([join(cells[0]), join(rule), *map(join, cells[1:])])
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def number(value: float | None) -> str:
+    """Return three decimals; a dash where there is no value."""
+    return "-" if value is None else f"{value:.3f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return ``low-high``; ``none`` where no interval is defined."""
+    return "none" if low is None or high is None else f"{low:.3f}-{high:.3f}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent with one decimal; a dash where there is none."""
+    return "-" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,133 @@
+"""One self-contained page to look through predictions with their images."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment
+
+from lmod_train.report.comparisons import merit
+from lmod_train.report.headline import Row, interval, number, percent
+from lmod_train.report.runs import Outcomes
+from lmod_train.report.template import PAGE
+from lmod_train.report.thumbnails import licences, thumbnail
+from lmod_train.scoring.items import Item
+from lmod_train.types import Answer, Prediction, Unparsed
+
+CAP = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One prediction with the label of its run and the item that it is scored as."""
+
+    run: str
+    prediction: Prediction
+    item: Item
+
+
+def page(
+    rows: Sequence[Row],
+    pictures: Sequence[Path],
+    runs: Mapping[str, Outcomes],
+    curated: Mapping[str, Path | None],
+    cap: int,
+) -> str:
+    """Return the page as HTML, nothing of which is loaded from elsewhere.
+
+    Whatever a model wrote is escaped, and the page's own policy forbids it to load or send anything. Of many
+    predictions a fixed sample is shown, spread over runs and tasks, the same ids in every run; the page says so.
+
+    Args:
+        rows: The main table.
+        pictures: PNG files of the figures.
+        runs: Label -> outcomes.
+        curated: Label -> curated folder with the images; None where none is known.
+        cap: Predictions shown at most.
+    """
+    every = [s for label, outcomes in runs.items() for s in _all_of(label, outcomes)]
+    shown = sample(every, cap)
+    images: dict[tuple[Path | None, str], str] = {}
+    cards = [_card(s, curated[s.run], images) for s in shown]
+    notes = {n.source: n for label in runs for n in licences(curated[label], _records(shown, label))}
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(PAGE).render(
+        rows=rows,
+        number=number,
+        interval=interval,
+        percent=percent,
+        pictures=[(p.stem, base64.b64encode(p.read_bytes()).decode("ascii")) for p in pictures],
+        cards=cards,
+        total=len(every),
+        notes=[notes[source] for source in sorted(notes)],
+        tasks=sorted({s.prediction.record.task for s in shown}),
+        runs=list(runs),
+        statuses=sorted({c["status"] for c in cards}),
+        images=list(images.values()),
+    )
+
+
+def sample(every: Sequence[Shown], cap: int) -> list[Shown]:
+    """Return at most `cap` predictions, equally many of each run and task, chosen by a hash of the id."""
+    parts: dict[tuple[str, str], list[Shown]] = {}
+    for s in every:
+        parts.setdefault((s.run, s.prediction.record.task), []).append(s)
+    each = cap if len(every) <= cap else max(1, cap // len(parts))
+    chosen = {id(s) for part in parts.values() for s in sorted(part, key=_hash)[:each]}
+    return [s for s in every if id(s) in chosen][:cap]
+
+
+def _hash(shown: Shown) -> str:
+    return hashlib.sha256(shown.prediction.record.id.encode()).hexdigest()
+
+
+def _all_of(label: str, outcomes: Outcomes) -> list[Shown]:
+    items = {i.id: i for part in outcomes.items.values() for i in part}
+    found = [Shown(label, p, items[p.record.id]) for p in outcomes.predictions]
+    return sorted(found, key=lambda s: s.prediction.record.id)
+
+
+def _records(shown: Sequence[Shown], label: str) -> list[Any]:
+    return [s.prediction.record for s in shown if s.run == label]
+
+
+def _card(shown: Shown, curated: Path | None, images: dict[tuple[Path | None, str], str]) -> dict[str, Any]:
+    """Return what the template shows of one prediction; images are numbers into the page's list, each held once."""
+    record, item, missing, places = shown.prediction.record, shown.item, [], []
+    for image in record.image:
+        key = (curated, image)
+        if key not in images:
+            images[key] = thumbnail(curated, image) if curated else ""
+        places.append(list(images).index(key)) if images[key] else missing.append(image)
+    right = merit(item)
+    status = (
+        item.status if item.status != "answered" else "right" if right == 1 else "partly right" if right else "wrong"
+    )
+    return {
+        "run": shown.run,
+        "task": record.task,
+        "id": record.id,
+        "status": status,
+        "source": record.source,
+        "modality": record.modality,
+        "question": "\n".join(part.text for m in record.messages for part in m.parts if part.type == "text"),
+        "truth": _words(item.truth),
+        "answer": _words(item.answer),
+        "reply": shown.prediction.reply.reply or shown.prediction.reply.error,
+        "images": places,
+        "missing": missing,
+    }
+
+
+def _words(answer: Answer | Unparsed) -> str:
+    if isinstance(answer, Unparsed):
+        return f"none ({answer.reason}{': ' + answer.detail if answer.detail else ''})"
+    if isinstance(answer, Mapping):
+        return "; ".join(f"{region}: {structure}" for region, structure in sorted(answer.items()))
+    return json.dumps(answer, ensure_ascii=False) if isinstance(answer, float) else answer

@@ -1,0 +1,117 @@
+"""A run folder as the report reads it: figures from ``scores.csv``, outcomes from ``predictions.parquet``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lmod_train.artifacts import read_predictions, read_scores
+from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.scoring.items import Item, items_of
+from lmod_train.tasks.judging import task_arguments, tasks_asked
+from lmod_train.types import Prediction, Reply, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The scores of one run: what the main table needs, and nothing slower to read.
+
+    Attributes:
+        path: The run folder.
+        run: Name of the run, as its scores carry it.
+        model: Name of the model.
+        scores: Every figure.
+    """
+
+    path: Path
+    run: str
+    model: str
+    scores: tuple[Score, ...]
+
+    def tasks(self) -> list[str]:
+        """Names of the tasks, in the order of the scores."""
+        return list(dict.fromkeys(s.task for s in self.scores))
+
+    def find(self, task: str, metric: str, subset: str = "all") -> Score | None:
+        """Return one figure, None where the run has none of that name."""
+        return next((s for s in self.scores if (s.task, s.metric, s.subset) == (task, metric, subset)), None)
+
+
+def read_figures(runs: Sequence[Path]) -> list[Figures]:
+    """Read the scores of runs, in the order given.
+
+    Raises:
+        BadArgument: No run was named, or one twice.
+        ArtifactError: A run has no scores, or an empty table of them.
+    """
+    if not runs or len({run.resolve() for run in runs}) < len(runs):
+        raise BadArgument("runs", [str(r) for r in runs], "one or more different run folders", "name each run once")
+    found = []
+    for path in runs:
+        rows = read_scores(path / "scores.csv")
+        if not rows:
+            raise ArtifactError(path / "scores.csv", "holds no figure", f"`python -m lmod_train rescore {path}`")
+        found.append(Figures(path, rows[0][0], rows[0][1], tuple(score for _, _, score in rows)))
+    return found
+
+
+def labels(runs: Sequence[Figures]) -> list[str]:
+    """Return a short name for each run: its model, with the run or the folder behind it where that is not enough.
+
+    Example:
+        >>> labels([Figures(Path("a"), "zero", "base", ()), Figures(Path("b"), "tuned", "base", ())])
+        ['base (zero)', 'base (tuned)']
+    """
+    models, pairs = Counter(r.model for r in runs), Counter((r.model, r.run) for r in runs)
+    named = []
+    for r in runs:
+        within = r.run if pairs[r.model, r.run] == 1 else str(r.path)
+        named.append(r.model if models[r.model] == 1 else f"{r.model} ({within})")
+    return named
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The predictions of one run and the items that they are scored as.
+
+    Attributes:
+        predictions: One per record id, in the order of the file.
+        items: Task -> items, in id order.
+        choices: Task -> its choices; empty where each question has its own.
+        curated: The curated folder that the run's configuration names, if it names one.
+    """
+
+    predictions: tuple[Prediction, ...]
+    items: dict[str, list[Item]]
+    choices: dict[str, tuple[str, ...]]
+    curated: Path | None
+
+
+def read_outcomes(run: Path) -> Outcomes:
+    """Read the predictions of a run; the truth is what each task's own parser reads from the reference reply.
+
+    Raises:
+        ArtifactError: The run has no predictions.
+        BadArgument: A task of the run is not installed, or cannot read its own reference.
+    """
+    predictions = tuple({p.record.id: p for p in read_predictions(run / "predictions.parquet")}.values())
+    config = _config(run)
+    items, choices = {}, {}
+    for task in tasks_asked([p.record for p in predictions], task_arguments(config)):
+        own = [p for p in predictions if p.record.task == task.name]
+        parse = task.parse
+        items[task.name] = items_of(own, lambda p, parse=parse: parse(Reply(p.record.id, p.record.answer), p.record))  # type: ignore[misc]
+        choices[task.name] = tuple(getattr(task, "choices", ()))
+    data = config.get("data") or {}
+    curated = (data.get("init_args") or data).get("curated")
+    return Outcomes(predictions, items, choices, Path(curated) if curated else None)
+
+
+def _config(run: Path) -> dict[str, Any]:
+    path = run / "config.yaml"
+    return (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.exists() else {}

@@ -1,0 +1,115 @@
+"""The tables of a report as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lmod_train.report.comparisons import joint, pairs
+from lmod_train.report.headline import format_table, grid, headline_metric, headline_rows, interval, number
+from lmod_train.report.runs import Figures
+from lmod_train.scoring.items import Item
+
+_MAIN = """The figure of each task is its strict one: whatever is not an answer counts as wrong. Intervals draw whole
+patients. Chance and majority class are those of the very items asked. `scores.csv` has every figure."""
+_ACCOUNT = """Items by how the reply ended. Wrong are the answers that were read and are not right; a dash where a task
+has degrees of right."""
+_PAIRS = """Runs on the items that both have. First only: items that only the first has right (an image is right when
+every region is). p: exact McNemar, two-sided, items taken as independent; Holm: over all rows of this table.
+Difference: of the mean score (accuracy, or F1 per image), with an interval that draws whole patients."""
+
+
+def tables(runs: Sequence[Figures], names: Sequence[str], items: Mapping[str, Mapping[str, Sequence[Item]]]) -> str:
+    """Return every table of the report.
+
+    Args:
+        runs: The runs.
+        names: Their labels, in the same order.
+        items: Label -> task -> items.
+    """
+    parts = ["# Scores", _MAIN, format_table(headline_rows(runs)), "## How the replies ended", _ACCOUNT]
+    parts.append(account(runs, names))
+    compared = comparison(items)
+    if compared:
+        parts += ["## Runs compared", _PAIRS, compared]
+    several = joint(items)
+    if several:
+        lines = [[task, str(k), str(n), f"{q:.2f}", p_value(p)] for task, k, n, q, p in several]
+        parts += ["Do the runs differ at all (Cochran's Q)?", grid(["task", ">runs", ">n", ">Q", ">p"], lines)]
+    parted = subsets(runs, names)
+    if parted:
+        parts += ["## By subset", "A subset is shown where more than one value of its key occurs.", parted]
+    return "\n\n".join(parts) + "\n"
+
+
+def account(runs: Sequence[Figures], names: Sequence[str]) -> str:
+    """Return the table of how replies ended, in items."""
+    lines = []
+    for task in dict.fromkeys(task for run in runs for task in run.tasks()):
+        for run, name in zip(runs, names, strict=True):
+            counts = {
+                s: _count(run, task, f"share_{s}") for s in ("answered", "refused", "unparsed", "truncated", "failed")
+            }
+            right = _count(run, task, "accuracy_strict")
+            answered = counts["answered"]
+            if answered is None:
+                continue
+            wrong = None if right is None else answered - right
+            every = sum(c for c in counts.values() if c is not None)
+            rest = [counts["refused"], counts["unparsed"], counts["truncated"], counts["failed"]]
+            lines.append([task, name, *("-" if c is None else str(c) for c in (every, answered, wrong, *rest))])
+    heads = [">n", ">answered", ">of them wrong", ">refused", ">unparsed", ">truncated", ">failed"]
+    return grid(["task", "model", *heads], lines)
+
+
+def _count(run: Figures, task: str, metric: str) -> int | None:
+    score = run.find(task, metric)
+    return None if score is None or score.value is None else round(score.value * score.n)
+
+
+def comparison(items: Mapping[str, Mapping[str, Sequence[Item]]]) -> str:
+    """Return the table of paired comparisons; empty with a single run."""
+    lines = []
+    for pair in pairs(items):
+        gap = pair.difference
+        said = "-" if gap.value is None else f"{gap.value:+.3f}"
+        between = "none" if gap.low is None or gap.high is None else f"{gap.low:+.3f} to {gap.high:+.3f}"
+        only = [str(pair.test.only_first), str(pair.test.only_second)]
+        ps = [p_value(pair.test.p), p_value(pair.adjusted)]
+        lines.append([pair.task, pair.first, pair.second, str(pair.test.n), *only, *ps, said, between])
+    heads = [
+        "task",
+        "first",
+        "second",
+        ">n",
+        ">first only",
+        ">second only",
+        ">p",
+        ">Holm",
+        ">difference",
+        "95 % interval",
+    ]
+    return grid(heads, lines) if lines else ""
+
+
+def subsets(runs: Sequence[Figures], names: Sequence[str]) -> str:
+    """Return the headline of each subset; empty where there is none."""
+    lines = []
+    for task in dict.fromkeys(task for run in runs for task in run.tasks()):
+        for run, name in zip(runs, names, strict=True):
+            own = [s for s in run.scores if s.task == task and s.subset != "all"]
+            for s in own:
+                if s.metric == headline_metric(run.scores, task):
+                    chance = run.find(task, "chance", s.subset)
+                    base = number(chance.value if chance else None)
+                    lines.append([task, s.subset, name, str(s.n), number(s.value), interval(s.low, s.high), base])
+    return grid(["task", "subset", "model", ">n", ">score", "95 % interval", ">chance"], lines) if lines else ""
+
+
+def p_value(p: float | None) -> str:
+    """Return a p value as papers print it.
+
+    Example:
+        >>> p_value(0.04), p_value(1e-9), p_value(None)
+        ('0.040', '< 0.001', '-')
+    """
+    return "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"

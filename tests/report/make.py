@@ -1,0 +1,89 @@
+"""Run folders with known outcomes, made by the project's own tasks and files."""
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import yaml
+from PIL import Image
+
+from lmod_train.artifacts import write_json, write_predictions, write_records, write_scores
+from lmod_train.tasks.anatomy import Anatomy
+from lmod_train.tasks.four_way import FourWay
+from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.judging import judge, scores_of
+from lmod_train.types import Box, Region, Reply
+from tests.scoring.make import record
+
+EYE = ("optic disc", "optic cup")
+CLASSES = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
+LURE = "<script>alert(1)</script>"
+
+
+def records(n=24, modalities=("CFP",)):
+    found = []
+    for i in range(n):
+        place = {
+            "image": f"images/phantoms/{i}.jpg",
+            "modality": modalities[i % len(modalities)],
+            "group": f"p{i // 2}",
+        }
+        regions = tuple(Region(s, Box(0, 0, 9, 9), k) for k, s in enumerate(EYE[:: 1 if i % 2 else -1], 1))
+        told = "\n".join(f"Region ID: {r.id}; Type: {r.structure}" for r in regions)
+        made = [
+            (FourWay, record(str(i), f"DISEASE: {CLASSES[i % 4]}", task="four_way", choices=CLASSES, **place)),
+            (
+                Glaucoma,
+                record(
+                    str(i),
+                    ("GLAUCOMA", "NON-GLAUCOMA")[i % 2],
+                    task="glaucoma",
+                    choices=("GLAUCOMA", "NON-GLAUCOMA"),
+                    **place,
+                ),
+            ),
+            (Anatomy, record(str(i), told, task="anatomy", choices=EYE, regions=regions, **place)),
+        ]
+        found += [replace(r, task_class=f"{c.__module__}.{c.__qualname__}") for c, r in made]
+    return found
+
+
+def answer(skill, seed):
+    """Reply rightly with probability `skill`, otherwise with another record's answer, a refusal or a lure."""
+    rng = random.Random(seed)
+
+    def reply(r, every):
+        said = r.answer
+        if rng.random() > skill:
+            others = [o.answer for o in every if o.task == r.task]
+            said = rng.choice([*others, *others, "I cannot determine this from the image.", f"{LURE} 青光眼?"])
+        return Reply(r.id, said, rendered="<image>", model="")
+
+    return reply
+
+
+def curate(folder, n=24, redistributable=True):
+    for i in range(n):
+        file = folder / "images" / "phantoms" / f"{i}.jpg"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (400, 300), (200, 40 + i * 8, 30)).save(file)
+    write_json(
+        folder / "manifest.json",
+        {"schema_version": 1, "sources": {"phantoms": {"licence": "CC0", "redistributable": redistributable}}},
+    )
+    return folder
+
+
+def run(folder: Path, skill, *, model="base", name="", seed=0, curated=None, n=24, modalities=("CFP",)):
+    asked = records(n, modalities)
+    reply = answer(skill, seed)
+    replies = {r.id: replace(reply(r, asked), model=model) for r in asked}
+    tasks = [FourWay(), Glaucoma(), Anatomy()]
+    predictions = [p for task in tasks for p in judge(task, asked, replies)]
+    write_records(folder / "records.parquet", asked)
+    write_predictions(folder / "predictions.parquet", predictions)
+    write_scores(folder / "scores.csv", name or folder.name, model, scores_of(tasks, predictions))
+    config = {"data": {"curated": str(curated)}} if curated else {}
+    (folder / "config.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(config))))
+    return folder
