@@ -13,40 +13,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from lmod_train.parsing.cues import CONCLUSION, EXPLANATION, VERDICT, after, last, settled
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.stance import clauses, of_the_whole, stance
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import phrases as said
 
-_LEAD = r"(?:^|[\n.;。；,!?])\s*[-•*(\[{\"']*\s*"
-
-
-def _labels(words: Sequence[str]) -> str:
-    return "|".join(w.replace(" ", r"\s{1,3}") for w in words)
-
-
-_FINAL = re.compile(
-    rf"(?<![a-z])(?:{_labels(said.FINAL_EN)})(?![a-z])|{'|'.join(said.FINAL_ZH)}"
-    rf"|{_LEAD}(?:(?:{_labels(said.CORRECTIONS_EN)})(?![a-z])|{'|'.join(said.CORRECTIONS_ZH)})",
-    re.IGNORECASE,
-)
-_CONCLUSION = re.compile(
-    rf"{_LEAD}(?:(?:{_labels(said.CONCLUSIONS_EN)})(?![a-z])|{'|'.join(said.CONCLUSIONS_ZH)})", re.IGNORECASE
-)
-_EXPLANATION = re.compile(rf"(?<![a-z])(?:{_labels(said.EXPLANATION_LABELS)})[\"']?\s{{0,3}}[:=]", re.IGNORECASE)
-_FIELD = re.compile(
-    rf"{_LEAD}(?:(?:the|my)\s)?(?:{_labels(said.VERDICT_LABELS)})[\"']?\s{{0,3}}[:=]\s{{0,3}}"
-    r"(?P<value>[^\n;。]{0,400}?)(?=[\n;。]|\.(?:\s|$)|$)",
-    re.IGNORECASE,
-)
 _POLAR = rf"(?P<yes>{pattern_of(said.YES)})|(?P<no>{pattern_of(said.NO)})"
 _POLAR_FIRST = re.compile(rf"[\s\"'(\[{{:=-]*(?:{_POLAR})(?P<rest>.*)", re.DOTALL)
 _POLAR_LABEL = re.compile(rf"[\s\"'\])}}]*[:=\-–—(\[<]*\s*(?:{_POLAR})(?P<rest>.*)", re.DOTALL)
 _AFTER_NO = re.compile(r"\s*(?:$|[,:/)\]}\"'\-–—]|(?:the|there|it|this|i|we|or)(?![a-z]))", re.IGNORECASE)
+_ALTERNATIVE = re.compile(rf"\s*(?:/|or(?![a-z])|\||或)\s*(?:{_POLAR})", re.IGNORECASE)
+_POLAR_LAST = re.compile(rf"(?P<either>{pattern_of([*said.YES, *said.NO])}\s*(?:/|or(?![a-z])|或)\s*)?(?:{_POLAR})\W*$")
+_LABELLED = re.compile(
+    rf"(?:[^:=\n]{{1,60}}[:=]|(?:(?!(?i:not?|isn't)\s)[\w()\-]{{1,20}}\s){{1,3}})\W*(?:{_POLAR})\W*"
+)  # "AMD: FALSE", "AMD TRUE"; not "There is no AMD", and not "is not true"
+_DENYING_WORD = re.compile(r"(?<![a-z])not(?![a-z])|n't|不|非", re.IGNORECASE)
 _FILLER = re.compile(
     r"(?<![a-z])(?:the|an?|is|it|its|it's|this|that|of|for|eye|eyes|fundus|image|photograph|patient|answer|diagnosis|disease|"
     r"class|label|result|clearly|definitely|therefore|so|i|would|say|stage|retina|or|and|in|my|non|not|no)(?![a-z])"
-    r"|[^\w]|[0-9_]|眼底?|的|是|为|诊断|答案|结果|该|图像|未见|无|非|没有",
+    r"|[^\w]|[0-9_]|眼底?|的|或|和|、|是|为|诊断|答案|结果|该|图像|未见|无|非|没有",
     re.IGNORECASE,
 )
 _NON = re.compile(r"(?<![a-z])non(?=[a-z]{5})", re.IGNORECASE)
@@ -87,11 +73,9 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
         return Unparsed("empty")
     concepts = _concepts(tuple(choices))
     text = _NON.sub("non-", text)
-    last = None
-    for last in _FINAL.finditer(text):
-        pass
-    if last is not None:
-        final = _verdict(_after_cue(text, last.end()), concepts, final=True)
+    spoken = settled(text)
+    if spoken is not None:
+        final = _verdict(spoken, concepts, final=True)
         if not (isinstance(final, Unparsed) and final.reason == "no_match"):
             return final
     return _verdict(text, concepts)
@@ -134,21 +118,11 @@ def _claim_of(choice: str) -> tuple[str | None, bool]:
     return choice, True
 
 
-def _after_cue(text: str, at: int) -> str:
-    """Return what follows a cue such as "final answer", its linking words taken off."""
-    return re.sub(
-        r"^[\s:=\-,]*(?:(?:is|should be|would be|that|it is|it's)(?![a-z])[\s:=\-,]*)?(?:是|为)?",
-        "",
-        text[at:],
-        flags=re.I,
-    )
-
-
 def _verdict(text: str, concepts: Sequence[_Concept], final: bool = False) -> str | Unparsed:
     """Read the requested format, then a conclusion, then free text; `final` text states its first clause."""
-    explained = _EXPLANATION.search(text)
+    explained = EXPLANATION.search(text)
     head = text[: explained.start()] if explained else text
-    fields = [m["value"] for m in _FIELD.finditer(head) if re.search(r"\w", m["value"])]
+    fields = [m["value"] for m in VERDICT.finditer(head) if re.search(r"\w", m["value"])]
     if fields:
         stated = [c for value in fields for c in _claims(value, concepts, bare=True)]
         if stated or all(len(value.split()) <= 6 for value in fields):
@@ -160,11 +134,9 @@ def _verdict(text: str, concepts: Sequence[_Concept], final: bool = False) -> st
         stated = list(_claims(parts[0], concepts, bare=True)) if parts and _is_bare(parts[0], concepts) else []
     if stated:
         return _decide(stated, head)
-    last = None
-    for last in _CONCLUSION.finditer(text):
-        pass
-    if last is not None:
-        stated = list(_free_claims(_after_cue(text, last.end()), concepts))
+    concluded = last(CONCLUSION, text)
+    if concluded is not None:
+        stated = list(_free_claims(after(text, concluded.end()), concepts))
     return _decide(stated or list(_free_claims(text, concepts)), text)
 
 
@@ -183,10 +155,12 @@ def _decide(stated: Sequence[str], where: str) -> str | Unparsed:
 
 
 def _is_bare(clause: str, concepts: Sequence[_Concept]) -> bool:
-    """Return whether a clause says a choice and nothing else."""
+    """Return whether a clause says a choice and nothing else; of TRUE / FALSE also behind a label ("AMD: FALSE")."""
     if len(clause) > 200:
         return False
     for concept in concepts:
+        if concept.mention is None and _LABELLED.fullmatch(clause):
+            return True
         if concept.mention is not None:
             clause = concept.mention.sub(" ", clause)
     return _FILLER.sub("", re.sub(_POLAR, " ", clause)) == ""
@@ -195,47 +169,49 @@ def _is_bare(clause: str, concepts: Sequence[_Concept]) -> bool:
 def _claims(clause: str, concepts: Sequence[_Concept], bare: bool) -> Iterator[str]:
     """Yield the choices that a clause states; with `bare` a plain mention is a statement."""
     mentions = [(m, c) for c in concepts if c.mention is not None for m in c.mention.finditer(clause)]
-    spans = {(m.start(), m.end()) for m, _ in mentions}
-    for mention, concept in mentions:
-        start, end = mention.span()
-        if any(s <= start and end <= e and (s, e) != (start, end) for s, e in spans if e - s > end - start):
+    longest = 0
+    for mention, concept in sorted(mentions, key=lambda found: (found[0].start(), -found[0].end())):
+        if mention.end() <= longest:
             continue  # "normal" inside "normal tension glaucoma"
-        asserted = _asserted(clause, mention, concept, bare)
-        choice = None if asserted is None else concept.asserted if asserted else concept.denied
-        if choice is not None:
-            yield choice
-    if any(c.asserted and c.denied for c in concepts) and len(concepts) == 1:
-        yield from _polar_claims(clause, concepts[0], bare)
+        longest = mention.end()
+        stated = _stances(clause, mention, concept, bare)
+        yield from filter(None, (concept.asserted if asserted else concept.denied for asserted in stated))
+    if len(concepts) == 1 and concepts[0].asserted and concepts[0].denied:
+        stated = _polar_stances(clause, concepts[0], bare)
+        yield from filter(None, (concepts[0].asserted if asserted else concepts[0].denied for asserted in stated))
 
 
-def _asserted(clause: str, mention: re.Match[str], concept: _Concept, bare: bool) -> bool | None:
+def _stances(clause: str, mention: re.Match[str], concept: _Concept, bare: bool) -> tuple[bool, ...]:
+    """Return whether a mention is asserted (True) or denied (False); both for "yes / no", nothing for neither."""
     start, end = mention.span()
     if concept.adjective and not of_the_whole(clause, start, end):
-        return None
+        return ()
     labelled = _POLAR_LABEL.match(clause, end)
-    if labelled and (labelled["yes"] or _AFTER_NO.match(labelled["rest"])):
+    if labelled and _answers(labelled):
+        if _ALTERNATIVE.match(labelled["rest"]):
+            return (True, False)
         if mention["non"]:
-            return False if labelled["yes"] else None  # a doubled negation is not untangled
-        if re.match(r"\s*(?:/|or\b|\|)", labelled["rest"]):
-            return None
-        return bool(labelled["yes"])
-    said_of = stance(clause, start, end, bare)
+            return (False,) if labelled["yes"] else ()  # a doubled negation is not untangled
+        return (bool(labelled["yes"]),)
+    said_of = stance(clause, start, end, bare or bool(mention["non"]))
     if mention["non"]:
-        return False if said_of == "asserted" or (said_of is None and bare) else None
-    return None if said_of is None else said_of == "asserted"
+        return (False,) if said_of == "asserted" else ()
+    return () if said_of is None else (said_of == "asserted",)
 
 
-def _polar_claims(clause: str, concept: _Concept, bare: bool) -> Iterator[str]:
-    """Yield what a leading yes or no states; of a question without a concept also one that closes a short clause."""
+def _polar_stances(clause: str, concept: _Concept, bare: bool) -> tuple[bool, ...]:
+    """Return what a leading yes or no states; of a question without a concept also one that ends a short clause."""
     first = _POLAR_FIRST.match(clause)
-    if first and (first["yes"] or _AFTER_NO.match(first["rest"])):
-        yield (concept.asserted if first["yes"] else concept.denied) or ""
-        other = re.match(r"\s*(?:/|or\b|\|)\s*(?:" + _POLAR + ")", first["rest"], re.IGNORECASE)
-        if other:
-            yield (concept.asserted if other["yes"] else concept.denied) or ""
-    elif concept.mention is None and bare and len(clause) <= 120:
-        last = re.search(rf"(?:(?P<twice>{pattern_of([*said.YES, *said.NO])})\s*(?:/|or)\s*)?(?:{_POLAR})\W*$", clause)
-        if last and not last["twice"]:
-            yield (concept.asserted if last["yes"] else concept.denied) or ""
-        elif last:
-            yield from filter(None, (concept.asserted, concept.denied))
+    if first and _answers(first):
+        return (True, False) if _ALTERNATIVE.match(first["rest"]) else (bool(first["yes"]),)
+    if concept.mention is None and bare and len(clause) <= 120:
+        end = _POLAR_LAST.search(clause)
+        if end and not _DENYING_WORD.search(clause, 0, end.start()):
+            return (True, False) if end["either"] else (bool(end["yes"]),)
+    return ()
+
+
+def _answers(polar: re.Match[str]) -> bool:
+    """Return whether a yes or no stands as a word of its own: "No, ..." does, "No signs of ..." and 是否 do not."""
+    yes = polar["yes"]
+    return bool(yes and yes.isascii()) or _AFTER_NO.match(polar["rest"]) is not None

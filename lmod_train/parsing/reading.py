@@ -27,9 +27,10 @@ def read(reply: Reply, parser: Parser, choices: Sequence[str]) -> Answer | Unpar
 
     Example:
         >>> from lmod_train.parsing.choice import parse_choice
-        >>> read(Reply("a", "<think>hm</think>**GLAUCOMA**; Explanation: ..."), parse_choice, ("GLAUCOMA", "NON-GLAUCOMA"))
+        >>> choices = ("GLAUCOMA", "NON-GLAUCOMA")
+        >>> read(Reply("a", "<think>hm</think>**GLAUCOMA**; Explanation: ..."), parse_choice, choices)
         'GLAUCOMA'
-        >>> read(Reply("a", "Please consult an eye doctor."), parse_choice, ("GLAUCOMA", "NON-GLAUCOMA")).reason
+        >>> read(Reply("a", "Please consult an eye doctor."), parse_choice, choices).reason
         'refused'
     """
     if reply.finish_reason == "error" or reply.error:

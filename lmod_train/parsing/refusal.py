@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 
+from lmod_train.parsing.cues import any_of
 from lmod_train.vocabulary.phrases import REFUSALS_EN, REFUSALS_ZH
 
-_REFUSAL = re.compile(
-    rf"(?<![a-z])(?:{'|'.join(p.replace(' ', chr(92) + 's{1,3}') for p in REFUSALS_EN)})(?![a-z])|{'|'.join(REFUSALS_ZH)}",
-    re.IGNORECASE,
-)
+_REFUSAL = re.compile(any_of(REFUSALS_EN, REFUSALS_ZH), re.IGNORECASE)
 
 
 def is_refusal(text: str) -> bool:

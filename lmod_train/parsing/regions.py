@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from lmod_train.parsing.cues import CORRECTION, FINAL, last
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.nearest import nearest
 from lmod_train.types import Unparsed
-from lmod_train.vocabulary import phrases as said
 
 _ID = r"(?P<ids>[0-9]{1,9}(?:\s?(?:,|&|and|和|、)\s?[0-9]{1,9}(?![.:)\]]?\s?[a-z0-9]{2}))*)"
 _TYPE = r"(?:type|label|structure|class|类型|结构|类别)"
 _REGION = r"(?:region|bounding box|box|area|label|区域|框)"
 _REQUESTED = re.compile(
-    rf"(?:{_REGION}[\s_]?(?:ids?|编号|no\.?|number)?|编号|(?<![a-z])id)[\"']?\s?[:=#]?\s?[\"'\[(]?\s?{_ID}[\"'\])]?\s?"
-    rf"[;,.|:\-–—]{{0,2}}\s{{0,3}}[\"'{{(]*(?:region[\s_])?{_TYPE}[\"']?\s?(?:[:=|\-–—]|is)\s?",
+    rf"(?:{_REGION}[\s_]?(?:ids?|编号|no\.?|number)?|编号|(?<![a-z])id)[\"']?\s?[:=#]?\s?[\"'\[(<]?\s?{_ID}[\"'\])>]?\s?"
+    rf"[;,.|:\-–—]{{0,2}}\s{{0,3}}[\"'{{(<]*(?:region[\s_])?{_TYPE}[\"']?\s?(?:[:=|\-–—]|is)\s?",
     re.IGNORECASE,
 )
 _NAMED = re.compile(
-    rf"{_REGION}s?[\s_]?(?:ids?|编号|no\.?|number)?[\"']?\s?[:=#]?\s?[\"'\[(]?\s?{_ID}[\"'\])]?\s?"
+    rf"{_REGION}s?[\s_]?(?:ids?|编号|no\.?|number)?[\"']?\s?[:=#]?\s?[\"'\[(<]?\s?{_ID}[\"'\])>]?\s?"
     r"(?:[:=|\-–—>;,]{1,2}|is|are|shows?|contains?|represents?|corresponds to|appears to be|为|是)\s?",
     re.IGNORECASE,
 )
@@ -42,27 +42,12 @@ _MAY_FOLLOW = re.compile(
     r"because|and is|区域?|区)(?![a-z])|,\s|\.$)",
     re.IGNORECASE,
 )
-_FINAL = re.compile(
-    "(?<![a-z])(?:"
-    + "|".join(p.replace(" ", r"\s{1,3}") for p in said.FINAL_EN)
-    + ")(?![a-z])|"
-    + "|".join(said.FINAL_ZH),
-    re.IGNORECASE,
-)
-_CORRECTION = re.compile(
-    "(?:^|[\n.;。；])[\\s\\-*•]*(?:(?:"
-    + "|".join(said.CORRECTIONS_EN)
-    + ")(?![a-z])|"
-    + "|".join(said.CORRECTIONS_ZH)
-    + ")",
-    re.IGNORECASE,
-)
 _LONGEST_TYPE = 80
 _WORDS_OF_A_TYPE = 6
 
 
 def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparsed:
-    """Return region id -> structure as the text states it.
+    r"""Return region id -> structure as the text states it.
 
     Lines in the requested format ("Region ID: 1; Type: Choroid", also as JSON or in a table) beat looser ones ("1 -
     choroid", "Region 1 is the choroid"). A structure is a choice, in the prompt's own spelling, where the words say
@@ -78,7 +63,7 @@ def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparse
         ``ambiguous`` (regions are given two types, and nothing else is readable).
 
     Example:
-        >>> parse_regions("Region ID: 1; Type: Optic disk\\nRegion ID: 4; Type: nose", ("optic disc", "optic cup"))
+        >>> parse_regions("Region ID: 1; Type: Optic disk\nRegion ID: 4; Type: nose", ("optic disc", "optic cup"))
         {1: 'optic disc', 4: 'nose'}
         >>> parse_regions("[0.00, 0.00, 1.00, 1.00]", ("optic disc", "optic cup")).reason
         'no_match'
@@ -86,25 +71,18 @@ def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparse
     if not text.strip():
         return Unparsed("empty")
     choices = tuple(choices)
-    final = _last(_FINAL, text)
+    final = last(FINAL, text)
     if final is not None:
-        settled = _settle(_stated(text[final:], choices), choices)
+        settled = _settle(_stated(text[final.end() :], choices), choices)
         if not isinstance(settled, Unparsed):
             return settled
-    corrected = _last(_CORRECTION, text)
+    corrected = last(CORRECTION, text)
     if corrected is not None:
-        later = _settle(_stated(text[corrected:], choices), choices)
+        later = _settle(_stated(text[corrected.end() :], choices), choices)
         if not isinstance(later, Unparsed):
-            earlier = _settle(_stated(text[:corrected], choices), choices)
+            earlier = _settle(_stated(text[: corrected.start()], choices), choices)
             return later if isinstance(earlier, Unparsed) else {**earlier, **later}
     return _settle(_stated(text, choices), choices)
-
-
-def _last(pattern: re.Pattern[str], text: str) -> int | None:
-    found = None
-    for found in pattern.finditer(text):
-        pass
-    return found.end() if found else None
 
 
 def _settle(stated: Sequence[tuple[int, str]], choices: Sequence[str]) -> dict[int, str] | Unparsed:

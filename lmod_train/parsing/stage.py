@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from lmod_train.parsing.cues import EXPLANATION, settled
 from lmod_train.parsing.stance import clauses, stance
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import phrases as said
@@ -13,11 +14,12 @@ _WORDS = "|".join(sorted((re.escape(w) for w in said.NUMERALS if w.isascii()), k
 _HAN = "".join(w for w in said.NUMERALS if not w.isascii())
 _LATIN_LABEL = "|".join(w for w in said.STAGE_LABELS if w.isascii())
 _HAN_LABEL = "|".join(w for w in said.STAGE_LABELS if not w.isascii())
-_NUMBER = rf"(?P<number>-?[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))(?![.][0-9])"
-_TAIL = rf"(?P<letter>[abc](?![a-z]))?(?:\s{{0,3}}(?:-|–|/|~|to|or|或|至)\s{{0,3}}(?P<other>[0-9]{{1,3}}|(?:{_WORDS})(?![a-z])))?"
+_NUMBER = rf"(?P<number>[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))(?![.][0-9])"
+_OTHER = rf"(?:-|–|/|~|to|or|或|至)\s{{0,3}}(?P<other>[0-9]{{1,3}}|(?:{_WORDS})(?![a-z]))"
+_TAIL = rf"(?P<letter>[abc](?![a-z]))?(?:\s{{0,3}}{_OTHER})?"
 _UNIT = rf"(?P<unit>\s{{0,3}}(?:{said.UNITS}))?"
 _STATED = re.compile(
-    rf"(?<![a-z])(?:{_LATIN_LABEL}|{_HAN_LABEL})(?![a-z])[\"')\]}}]*\s{{0,3}}(?:[:=]|[\-–—](?=\s)|is|of|为|是)?\s{{0,3}}"
+    rf"(?<![a-z])(?:{_LATIN_LABEL}|{_HAN_LABEL})(?![a-z])[\"')\]}}]*\s{{0,3}}(?:[:=\-–—]|is|of|为|是)?\s{{0,3}}"
     rf"[\"'(\[{{<]*\s?{_NUMBER}{_TAIL}{_UNIT}",
     re.IGNORECASE,
 )
@@ -25,14 +27,6 @@ _STATED_HAN = re.compile(rf"第?\s?(?P<number>[0-9]{{1,9}}|[{_HAN}]|[ivIV]{{1,3}
 _ORDINAL = re.compile(r"(?<![a-z])(?P<number>first|second|third|fourth)(?=\s(?:stage|grade))", re.IGNORECASE)
 _ALONE = re.compile(rf"\W*{_NUMBER}{_TAIL}{_UNIT}\W*", re.IGNORECASE)
 _FIELD = re.compile(r"(?:^|[\n{,;])\s*[\"'\-•(]*(?:stage|grade|分期|分级|阶段)[\"']?\s{0,3}[:=]", re.IGNORECASE)
-_EXPLAINED = re.compile(rf"(?<![a-z])(?:{'|'.join(said.EXPLANATION_LABELS)})[\"']?\s{{0,3}}[:=]", re.IGNORECASE)
-_FINAL = re.compile(
-    "(?<![a-z])(?:"
-    + "|".join(p.replace(" ", r"\s{1,3}") for p in (*said.FINAL_EN, *said.CORRECTIONS_EN))
-    + ")(?![a-z])|"
-    + "|".join((*said.FINAL_ZH, *said.CORRECTIONS_ZH)),
-    re.IGNORECASE,
-)
 
 
 def parse_stage(text: str, choices: Sequence[str]) -> str | Unparsed:
@@ -52,28 +46,31 @@ def parse_stage(text: str, choices: Sequence[str]) -> str | Unparsed:
     Example:
         >>> parse_stage("stage two", ("1", "2", "3", "4")), parse_stage("Stage: IV; Justification: ...", ("1", "4"))
         ('2', '4')
-        >>> parse_stage("Stage: 200 μm ; Justification: ...", ("1", "2")).reason, parse_stage("Stage: 5", ("1", "2")).reason
-        ('no_match', 'out_of_range')
+        >>> [parse_stage(text, ("1", "2", "3", "4")).reason for text in ("Stage: 200 μm; Justification: -", "Stage: 5")]
+        ['no_match', 'out_of_range']
     """
     if not text.strip():
         return Unparsed("empty")
-    last = None
-    for last in _FINAL.finditer(text):
-        pass
-    spoken = [text[last.end() :].lstrip(" :=-,")] if last else []
-    explained = _EXPLAINED.search(text)
-    field = _FIELD.search(text)
-    if explained and text[: explained.start()].strip():
-        spoken.append(text[: explained.start()])
-    elif field:
-        spoken.append(text[field.start() : text.find("\n", field.end()) + 1 or len(text)])
-    for part in (*spoken, text):
-        found = list(dict.fromkeys(_numbers(part)))
-        if found:
-            return _decide(found, choices)
-        if field and part is not text and part is not spoken[0] if last else field and part is not text:
-            return Unparsed("no_match", part.strip()[:80])  # the requested field holds no stage
-    return Unparsed("no_match", text.strip()[:80])
+    spoken = settled(text)
+    if spoken is not None and (found := _numbers(clauses(spoken)[:1])):
+        return _decide(found, choices)
+    requested = _requested(text)
+    if requested is not None:
+        found = _numbers(clauses(requested))
+        return _decide(found, choices) if found else Unparsed("no_match", requested.strip()[:80])
+    found = _numbers(clauses(text))
+    return _decide(found, choices) if found else Unparsed("no_match", text.strip()[:80])
+
+
+def _requested(text: str) -> str | None:
+    """Return the text in the requested format, up to the explanation; None where the format is not used."""
+    explained = EXPLANATION.search(text)
+    head = text[: explained.start()] if explained else text
+    field = _FIELD.search(head)
+    if field:
+        end = re.compile(r"[\n;]|[.](?=\s)|$").search(head, field.end())
+        return head[field.start() : end.start() if end else len(head)]
+    return head if explained and re.search(r"\w", head) else None
 
 
 def _decide(found: Sequence[int | None], choices: Sequence[str]) -> str | Unparsed:
@@ -85,19 +82,25 @@ def _decide(found: Sequence[int | None], choices: Sequence[str]) -> str | Unpars
     return by_number[found[0]]
 
 
-def _numbers(text: str) -> Iterator[int | None]:
-    """Yield every stage stated and not denied; None stands for a range."""
-    for clause in clauses(text):
+def _numbers(parts: Sequence[str]) -> list[int | None]:
+    """Return the different stages that the clauses state and do not deny; None stands for a range."""
+    found: dict[int | None, None] = {}
+    for clause in parts:
         alone = _ALONE.fullmatch(clause)
-        if alone and not alone["unit"]:
-            yield None if alone["other"] else _value(alone["number"])
+        if alone:
+            if not alone["unit"]:
+                found[None if alone["other"] else _value(alone["number"])] = None
             continue
-        for pattern in (_STATED, _STATED_HAN, _ORDINAL):
-            for m in pattern.finditer(clause):
-                groups = m.groupdict()
-                if groups.get("unit") or stance(clause, m.start(), m.end(), bare=True) != "asserted":
-                    continue
-                yield None if groups.get("other") else _value(m["number"])
+        for m in (m for pattern in (_STATED, _STATED_HAN, _ORDINAL) for m in pattern.finditer(clause)):
+            groups = m.groupdict()
+            number = None if groups.get("other") else _value(m["number"])
+            if (
+                number not in found
+                and not groups.get("unit")
+                and stance(clause, m.start(), m.end(), bare=True) == "asserted"
+            ):
+                found[number] = None
+    return list(found)
 
 
 def _value(numeral: str) -> int:

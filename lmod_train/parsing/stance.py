@@ -7,9 +7,9 @@ a statement: "glaucoma is a group of diseases", "to determine whether it is glau
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Literal
 
+from lmod_train.parsing.cues import any_of, last
 from lmod_train.vocabulary import phrases as said
 
 Stance = Literal["asserted", "denied"]
@@ -18,16 +18,11 @@ WINDOW = 160
 """Characters looked at on each side of a mention; keeps the work linear in the reply's length."""
 
 
-def _any(english: Iterable[str], chinese: Iterable[str] = ()) -> str:
-    words = "|".join(p.replace(" ", r"\s{1,3}") for p in english)
-    return "|".join([rf"(?<![a-z])(?:{words})(?![a-z])", *chinese])
-
-
-_BREAK = re.compile(r"[!?;。！？；\n]|\.(?![0-9])|" + _any(said.CONTRASTS_EN, said.CONTRASTS_ZH), re.IGNORECASE)
-_DENIAL = re.compile(_any(said.DENIALS_EN, said.DENIALS_ZH), re.IGNORECASE)
-_HEDGE = re.compile(_any(said.HEDGES_EN, said.HEDGES_ZH), re.IGNORECASE)
-_ASSERTION = re.compile(_any(said.ASSERTIONS_EN, said.ASSERTIONS_ZH), re.IGNORECASE)
-_SCOPE_END = re.compile(_any(said.SCOPE_ENDS_EN), re.IGNORECASE)
+_BREAK = re.compile(r"[!?;。！？；\n]|\.(?![0-9])|" + any_of(said.CONTRASTS_EN, said.CONTRASTS_ZH), re.IGNORECASE)
+_DENIAL = re.compile(any_of(said.DENIALS_EN, said.DENIALS_ZH), re.IGNORECASE)
+_HEDGE = re.compile(any_of(said.HEDGES_EN, said.HEDGES_ZH), re.IGNORECASE)
+_ASSERTION = re.compile(any_of(said.ASSERTIONS_EN, said.ASSERTIONS_ZH), re.IGNORECASE)
+_SCOPE_END = re.compile(any_of(said.SCOPE_ENDS_EN), re.IGNORECASE)
 _LIST = re.compile(said.LIST_WORDS, re.IGNORECASE)
 _LINK = (
     r"[\s\"'\])}]*(?:\([^()]{0,40}\)\s*)?(?:[:=\-–—>]{1,3}\s*)?"
@@ -35,11 +30,13 @@ _LINK = (
     r"definitely|considered|deemed|most|very|highly|quite|a|an)\s+){0,4}"
 )
 _HEDGED_AFTER = re.compile(
-    r"[\s\"'\]):]*(?:" + _any(said.HEDGED_AFTER_EN, said.HEDGED_AFTER_ZH).replace(r" )(?![a-z])", r" )") + ")",
+    r"[\s\"'\]):]*(?:" + any_of(said.HEDGED_AFTER_EN, said.HEDGED_AFTER_ZH).replace(r" )(?![a-z])", r" )") + ")",
     re.IGNORECASE,
 )
-_DENIED_AFTER = re.compile(_LINK + "(?:" + _any(said.DENIED_AFTER_EN, said.DENIED_AFTER_ZH) + ")", re.IGNORECASE)
-_ASSERTED_AFTER = re.compile(_LINK + "(?:" + _any(said.ASSERTED_AFTER_EN, said.ASSERTED_AFTER_ZH) + ")", re.IGNORECASE)
+_DENIED_AFTER = re.compile(_LINK + "(?:" + any_of(said.DENIED_AFTER_EN, said.DENIED_AFTER_ZH) + ")", re.IGNORECASE)
+_ASSERTED_AFTER = re.compile(
+    _LINK + "(?:" + any_of(said.ASSERTED_AFTER_EN, said.ASSERTED_AFTER_ZH) + ")", re.IGNORECASE
+)
 _PART = re.compile(rf"(?<![a-z])(?:{said.PARTS})(?![a-z])", re.IGNORECASE)
 _NOT_WHOLE = re.compile(rf"\s+(?!(?:{said.WHOLES})(?![a-z]))[a-z]|-[a-z]", re.IGNORECASE)
 _OF_PART = re.compile(r"\s+(?:in|of|on|within|at|for)\s+(?:\w+\s+){0,4}?" + f"(?:{said.PARTS})(?![a-z])", re.IGNORECASE)
@@ -103,12 +100,10 @@ def of_the_whole(clause: str, start: int, end: int) -> bool:
 
 def _hedged(before: str) -> bool:
     """Return whether what precedes only speaks of the mention; a hedge does not reach behind a later assertion."""
-    last = None
-    for last in _HEDGE.finditer(before):
-        pass
-    if last is None:
+    hedge = last(_HEDGE, before)
+    if hedge is None:
         return False
-    between = before[last.end() :]
+    between = before[hedge.end() :]
     return not ("," in between and _ASSERTION.search(between[between.rindex(",") :]))
 
 
@@ -118,12 +113,10 @@ def _reach(before: str, after: str) -> Literal["reaches", "none", "unclear"]:
     Over a comma it reaches only inside a list ("no cataract, glaucoma or edema"); before a comma that opens a new
     statement ("no haze, which suggests") it ends. A comma that is neither leaves it unclear.
     """
-    last = None
-    for last in _DENIAL.finditer(before):
-        pass
-    if last is None:
+    denial = last(_DENIAL, before)
+    if denial is None:
         return "none"
-    between = before[last.end() :]
+    between = before[denial.end() :]
     if _SCOPE_END.search(between):
         return "none"
     if "," not in between:

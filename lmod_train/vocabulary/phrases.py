@@ -100,8 +100,10 @@ HEDGES_EN = (
     "perhaps",
     "maybe",
     "cannot be sure",
-    "(?:can't|cannot|can not|could not|couldn't|unable to|not able to|not possible to|impossible to|difficult to|hard to|"
-    "not (?:enough|sufficient) (?:information|evidence) to) (?:\\w+ ){0,2}?(?:diagnose|determine|tell|confirm|say|provide|"
+    "(?:can't|cannot|can not|could not|couldn't|unable to|not able to|not possible to|impossible to|"
+    "difficult to|hard to|"
+    "not (?:enough|sufficient) (?:information|evidence) to) (?:\\w+ ){0,2}?(?:diagnose|determine|tell|"
+    "confirm|say|provide|"
     "assess|make|give|evaluate|conclude|offer|answer|interpret|identify|exclude|rule out|distinguish|be excluded|"
     "be ruled out|judge|detect if|establish)",
     "risks? (?:of|for|factors? for)",
@@ -109,7 +111,8 @@ HEDGES_EN = (
     "treat(?:ment|ed|ing)? (?:of|for)?",
     "used (?:to|for|in)",
     "to (?:detect|determine|diagnose|evaluate|assess|screen for|monitor|check for|rule out|exclude|look for)",
-    "(?:screen|screened|screening|evaluated?|evaluation|assess(?:ed|ment)|monitor(?:ed|ing)?|tested|test|checked|examined)"
+    "(?:screen|screened|screening|evaluated?|evaluation|assess(?:ed|ment)|monitor(?:ed|ing)?|tested|test|"
+    "checked|examined)"
     " for",
     "(?:diseases|conditions|disorders|pathologies) (?:such as|like|including|are)",
     "patients? with",
@@ -342,8 +345,10 @@ EXPLANATION_LABELS = (
 
 # "Normal" said of a part is no diagnosis: "normal cup-to-disc ratio", "the vessels look healthy".
 PARTS = (
-    r"dis[ck]s?|cups?|cup-to-dis[ck]|macula|macular|fovea|foveal|vessels?|vasculature|vascular|nerves?|lens|margins?|ratio|"
-    r"pressure|iop|colou?r|cornea|rim|retinal layers|background|arter(?:y|ies)|veins?|periphery|contours?|boundar(?:y|ies)|"
+    r"dis[ck]s?|cups?|cup-to-dis[ck]|macula|macular|fovea|foveal|vessels?|vasculature|vascular|nerves?|"
+    r"lens|margins?|ratio|"
+    r"pressure|iop|colou?r|cornea|rim|retinal layers|background|arter(?:y|ies)|veins?|periphery|contours?|"
+    r"boundar(?:y|ies)|"
     r"视盘|视杯|杯盘比|黄斑|血管|晶状体|角膜|神经|边界|颜色|眼压"
 )
 WHOLES = (
@@ -357,18 +362,24 @@ REFUSALS_EN = (
     "i apologi[sz]e",
     "(?:can't|cannot|can not|could not|couldn't|unable to|not able to|not qualified to|not possible to|impossible to|"
     "difficult to|won't|will not|not comfortable|not in a position to|not equipped to|refuse to|decline to|"
-    "do not feel able to) (?:\\w+ ){0,3}?(?:diagnos\\w+|determin\\w+|tell|confirm|say|provid\\w+|assess\\w*|mak\\w+|giv\\w+|"
-    "evaluat\\w+|conclud\\w+|offer|answer|interpret\\w*|identif\\w+|assist|help|comply|analy[sz]\\w+|view|see|process|judge|"
+    "do not feel able to) (?:\\w+ ){0,3}?(?:diagnos\\w+|determin\\w+|tell|confirm|say|provid\\w+|"
+    "assess\\w*|mak\\w+|giv\\w+|"
+    "evaluat\\w+|conclud\\w+|offer|answer|interpret\\w*|identif\\w+|assist|help|comply|analy[sz]\\w+|"
+    "view|see|process|judge|"
     "decide|be determined|be made|be assessed|be diagnosed|read)",
-    "(?:don't|do not|doesn't|does not|didn't) (?:\\w+ )?(?:have|provide|contain|offer|show|give) (?:\\w+ )?(?:enough|sufficient|"
+    "(?:don't|do not|doesn't|does not|didn't) (?:\\w+ )?(?:have|provide|contain|offer|show|"
+    "give) (?:\\w+ )?(?:enough|sufficient|"
     "adequate) (?:\\w+ ){0,2}?(?:information|detail|details|evidence|data|quality|resolution)",
     "not (?:enough|sufficient) (?:information|detail|evidence|data)",
     "insufficient (?:\\w+ )?(?:information|evidence|data|quality|detail)",
     "image (?:is )?(?:not clear enough|too (?:blurry|blurred|dark|unclear))",
-    "(?:consult|see|visit|contact|seek advice from|refer\\w* to|seek)(?: with)? (?:an? |the |your |his |her |their |medical )?"
-    "(?:\\w+ ){0,4}?(?:ophthalmologists?|optometrists?|doctors?|physicians?|professionals?|specialists?|provider|care provider|"
+    "(?:consult|see|visit|contact|seek advice from|refer\\w* to|seek)(?: with)? (?:an? |the |your |his |"
+    "her |their |medical )?"
+    "(?:\\w+ ){0,4}?(?:ophthalmologists?|optometrists?|doctors?|physicians?|professionals?|specialists?|"
+    "provider|care provider|"
     "attention|advice|experts?)",
-    "(?:needs?|requires?|need for) (?:an? )?(?:\\w+ )?(?:comprehensive|further|additional|full|clinical|complete) (?:\\w+ )?"
+    "(?:needs?|requires?|need for) (?:an? )?(?:\\w+ )?(?:comprehensive|further|additional|full|clinical|"
+    "complete) (?:\\w+ )?"
     "(?:examination|evaluation|testing|tests|assessment|information)",
     "as an ai(?: language| assistant)?(?: model)?",
     "i(?:'m| am) (?:just |only )?an ai",
@@ -379,6 +390,7 @@ REFUSALS_EN = (
     "unsure",
     "uncertain",
     "undetermined",
+    "unknown",
     "indeterminate",
     "inconclusive",
     "cannot be determined",
@@ -419,6 +431,7 @@ NUMERALS = {
 
 STAGE_LABELS = ("stage", "grade", "stadium", "level", "分期", "分级", "阶段", "期", "级")
 UNITS = (
-    r"%|percent|(?:µ|μ|u|m|c|n)m\b|microns?|micromet(?:er|re)s?|millimet(?:er|re)s?|mmhg|degrees?|°|years?|months?|weeks?|"
+    r"%|percent|(?:µ|μ|u|m|c|n)m\b|microns?|micromet(?:er|re)s?|millimet(?:er|re)s?|mmhg|degrees?|°|"
+    r"years?|months?|weeks?|"
     r"diopters?|d\b|微米|毫米|年|岁|度|倍"
 )

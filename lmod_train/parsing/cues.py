@@ -1,0 +1,65 @@
+"""Signposts in a reply, shared by the parsers: a final answer, a correction, a conclusion, an explanation."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable
+
+from lmod_train.vocabulary import phrases as said
+
+_LEAD = r"(?:^|[\n.;。；,!?])\s{0,9}[-•*(\[{\"']{0,3}\s{0,9}"
+
+
+def any_of(english: Iterable[str], chinese: Iterable[str] = ()) -> str:
+    """Return a regular expression for any of the phrases: English ones as whole words, Chinese ones anywhere.
+
+    Example:
+        >>> [bool(re.search(any_of(["no"], ["无"]), text)) for text in ("no", "not", "retinopathy", "无")]
+        [True, False, False, True]
+    """
+    words = "|".join(phrase.replace(" ", r"\s{1,3}") for phrase in english)
+    return "|".join([rf"(?<![a-z])(?:{words})(?![a-z])", *chinese])
+
+
+def last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Return the last match in the text, None where there is none.
+
+    Example:
+        >>> last(re.compile("[0-9]"), "1 or 2")[0]
+        '2'
+    """
+    matches = deque(pattern.finditer(text), maxlen=1)
+    return matches[0] if matches else None
+
+
+FINAL = re.compile(any_of(said.FINAL_EN, said.FINAL_ZH), re.IGNORECASE)
+CORRECTION = re.compile(f"{_LEAD}(?:{any_of(said.CORRECTIONS_EN, said.CORRECTIONS_ZH)})", re.IGNORECASE)
+CONCLUSION = re.compile(f"{_LEAD}(?:{any_of(said.CONCLUSIONS_EN, said.CONCLUSIONS_ZH)})", re.IGNORECASE)
+EXPLANATION = re.compile(rf"(?:{any_of(said.EXPLANATION_LABELS)})[\"']?\s{{0,3}}[:=]", re.IGNORECASE)
+VERDICT = re.compile(
+    rf"{_LEAD}(?:(?:the|my)\s)?(?:{any_of(said.VERDICT_LABELS)})[\"']?\s{{0,3}}[:=]\s{{0,3}}"
+    r"(?P<value>[^\n;。]{0,400}?)(?=[\n;。]|\.(?:\s|$)|$)",
+    re.IGNORECASE,
+)
+
+_LINK = re.compile(
+    r"[\s:=\-,]*(?:(?:is|should be|would be|that|it is|it's)(?![a-z])[\s:=\-,]*)?[是为]?[\s:]*", re.IGNORECASE
+)
+
+
+def settled(text: str) -> str | None:
+    """Return what follows the last "final answer" or correction, linking words taken off; None where neither is said.
+
+    Example:
+        >>> settled("GLAUCOMA. Correction: it is NON-GLAUCOMA"), settled("GLAUCOMA")
+        ('NON-GLAUCOMA', None)
+    """
+    cues = [cue for cue in (last(FINAL, text), last(CORRECTION, text)) if cue is not None]
+    return after(text, max(cue.end() for cue in cues)) if cues else None
+
+
+def after(text: str, at: int) -> str:
+    """Return the text from `at` on, the words that link a cue to what it announces taken off."""
+    link = _LINK.match(text, at)
+    return text[link.end() if link else at :]
