@@ -1,10 +1,19 @@
 """What every source, task, ... promises: inherit the class, give the fixture, and the promises are tested."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
 import pytest
 
+from lmod_train.artifacts import answer_json, answer_of, read_records, write_records
 from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source
-from lmod_train.types import Dropped, Sample
+from lmod_train.tasks.base import Task
+from lmod_train.types import Dropped, Prediction, Question, Record, Reply, Sample, Unparsed
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.structures import STRUCTURES
 
@@ -69,3 +78,117 @@ class SourceContract:
                 reading(type(source)(tmp_path))
             message = str(caught.value)
             assert str(tmp_path) in message and "<root>/" in message and f"--roots.{source.name}" in message
+
+
+def record_from(question: Question, sample: Sample, task: Task) -> Record:
+    """Return the record that curation would make of a question, without an image."""
+    path = f"{type(task).__module__}.{type(task).__qualname__}"
+    return Record(
+        id=f"{task.name}/{sample.source}/{sample.key}",
+        task=task.name,
+        task_class=path,
+        task_version=task.version,
+        source=sample.source,
+        key=sample.key,
+        modality=sample.modality,
+        image=("a.jpg",),
+        image_plain=("a.jpg",),
+        image_sha256=(f"sha-{sample.key}",),
+        split="test",
+        group=f"{sample.group}-{sample.key}",
+        language=question.language,
+        messages=question.messages,
+        choices=question.choices,
+        answer=question.answer,
+        regions=question.regions,
+    )
+
+
+class TaskContract:
+    """What every task keeps; a test class inherits it and names a task and samples."""
+
+    task: ClassVar[Task]
+    asked_of: ClassVar[tuple[Sample, ...]]
+    not_asked_of: ClassVar[tuple[Sample, ...]]
+
+    @staticmethod
+    def predictions_of(task: Task, samples: Sequence[Sample], replies: Sequence[str]) -> list[Prediction]:
+        """Ask each sample its one question and let the task read the reply of the same place."""
+        predictions = []
+        for sample, text in zip(samples, replies, strict=True):
+            (question,) = task.ask(sample)
+            record = record_from(question, sample, task)
+            reply = Reply(record.id, text)
+            predictions.append(Prediction(record, reply, task.parse(reply, record)))
+        return predictions
+
+    def questions(self) -> list[tuple[Sample, Question]]:
+        found = [(sample, question) for sample in self.asked_of for question in self.task.ask(sample)]
+        assert len(found) >= len(self.asked_of) > 0
+        return found
+
+    def test_name_version_and_choices(self) -> None:
+        assert self.task.name == self.task.name.lower().replace(" ", "_") != ""
+        assert type(self.task.version) is int
+        assert self.task.version >= 1
+        assert all(isinstance(choice, str) and choice for choice in self.task.choices)
+
+    def test_nothing_is_asked_without_what_is_needed(self) -> None:
+        assert [list(self.task.ask(sample)) for sample in self.not_asked_of] == [[] for _ in self.not_asked_of]
+
+    def test_asking_twice_asks_the_same(self) -> None:
+        assert [list(self.task.ask(sample)) for sample in self.asked_of] == [
+            list(self.task.ask(s)) for s in self.asked_of
+        ]
+
+    def test_questions_are_the_tasks_own_and_whole(self) -> None:
+        for _, question in self.questions():
+            assert question.task == self.task.name
+            assert question.choices
+            assert set(question.choices) <= set(self.task.choices)
+            (message,) = question.messages
+            assert message.role == "user"
+            assert [part.type for part in message.parts] == ["image", "text"]
+            assert "<IMAGE TYPE>" not in message.parts[1].text
+            assert "<OPTIONS>" not in message.parts[1].text
+            assert all(choice in message.parts[1].text for choice in question.choices)
+
+    def test_records_survive_the_disk(self, tmp_path: Path) -> None:
+        records = [record_from(question, sample, self.task) for sample, question in self.questions()]
+        write_records(tmp_path / "records.parquet", records)
+        assert read_records(tmp_path / "records.parquet") == records
+
+    def test_the_reference_reply_gives_the_truth_back(self) -> None:
+        for sample, question in self.questions():
+            record = record_from(question, sample, self.task)
+            answer = self.task.parse(Reply(record.id, question.answer), record)
+            assert not isinstance(answer, Unparsed)
+            assert answer_of(answer_json(answer)) == answer
+            if question.regions:
+                assert isinstance(answer, dict)
+                assert sorted(answer) == sorted(region.id for region in question.regions)
+                assert set(answer.values()) <= set(question.choices)
+            else:
+                assert answer in question.choices
+                assert question.stratum in ("", answer)
+
+    def test_different_truths_have_different_answers(self) -> None:
+        truths = [(s.labels, [(r.id, r.structure) for r in q.regions]) for s, q in self.questions()]
+        answers = [q.answer for _, q in self.questions()]
+        assert len({str(t) for t in truths}) == len(set(answers))
+
+    def test_no_reply_is_failed_and_an_empty_one_unparsed(self) -> None:
+        for sample, question in self.questions():
+            record = record_from(question, sample, self.task)
+            assert self.task.parse(Reply(record.id, "", "error", "HTTP 500"), record) == Unparsed("failed", "HTTP 500")
+            assert self.task.parse(Reply(record.id, ""), record) == Unparsed("empty")
+
+    def test_a_perfect_responder_scores_one_once_per_id(self) -> None:
+        samples = [replace(sample, key=f"{sample.key}/{i}") for i, sample in enumerate(self.asked_of)]
+        answers = [question.answer for sample in samples for question in self.task.ask(sample)]
+        predictions = self.predictions_of(self.task, samples, answers)
+        scores = self.task.score([*predictions, *predictions])
+        best = [s for s in scores if s.subset == "all" and s.metric in ("accuracy_strict", "precision", "recall")]
+        assert best
+        assert all(s.value == 1.0 and s.n == len(samples) for s in best)
+        assert self.task.score([]) == []

@@ -15,8 +15,8 @@ from lmod_train.tasks.prompt import prompt
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 PROMPT = (
-    "This is an ophthalmology image of type <IMAGE TYPE>. Please identify and describe the type of each labeled bounding "
-    "box in this image. Options can be <OPTIONS>. Please just follow the format: Region ID: xxx; Type: xxx."
+    "This is an ophthalmology image of type <IMAGE TYPE>. Please identify and describe the type of each labeled "
+    "bounding box in this image. Options can be <OPTIONS>. Please just follow the format: Region ID: xxx; Type: xxx."
 )
 """LMOD+, Anatomical Structure Recognition, with what it prints for surgical scenes made placeholders."""
 

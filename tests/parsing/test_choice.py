@@ -115,13 +115,16 @@ GLAUCOMA_REPLIES = [
     ("There is no cataract, glaucoma or diabetic retinopathy.", N),
     ("The image appears normal, without evidence of glaucoma.", N),
     (
-        "The image shows a normal fundus with no signs of glaucoma. The optic disc appears to be within normal limits, and "
+        "The image shows a normal fundus with no signs of glaucoma. The optic disc appears to be within "
+        "normal limits, and "
         "there are no visible cup-to-disc ratios that would suggest glaucoma.",
         N,
     ),  # LMOD+ figure 7
     (
-        "Glaucoma is an eye condition characterized by increased pressure within the eye, leading to damage to the optic "
-        "nerve. This condition can cause vision loss if not treated promptly. The image shows signs of glaucoma such as "
+        "Glaucoma is an eye condition characterized by increased pressure within the eye, leading to "
+        "damage to the optic "
+        "nerve. This condition can cause vision loss if not treated promptly. The image shows signs of "
+        "glaucoma such as "
         "elevated intraocular pressure.< | end_of_sentence | >",
         G,
     ),  # LMOD+ figure 7, special token and all

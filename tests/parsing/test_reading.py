@@ -80,9 +80,12 @@ def test_a_loop_begins_at_the_measured_count(count: int) -> None:
 
 
 _PIECES = st.sampled_from(
-    ["glaucoma", "NON-GLAUCOMA", "no ", "not", "Region ID: ", "1", "; Type: ", "optic disc", "Stage: ", "200 um", "IV", "<", ">",
-     "<think>", "</think>", "{", '"', "\n", ",", ".", "Final answer:", "Correction:", "yes", "/", "未见", "青光眼", "是否", "\ud800",
-     "\x00", "&#xD800;", "\u202e", "²", "９" * 20, "Explanation:", "DISEASE:", "normal", "cannot", " or ", "\\boxed{", "（", "一期"]
+    ["glaucoma", "NON-GLAUCOMA", "no ", "not", "Region ID: ", "1", "; Type: ", "optic disc", "Stage: ",
+    "200 um", "IV", "<", ">",
+     "<think>", "</think>", "{", '"', "\n", ",", ".", "Final answer:", "Correction:", "yes", "/", "未见",
+     "青光眼", "是否", "\ud800",
+     "\x00", "&#xD800;", "\u202e", "²", "９" * 20, "Explanation:", "DISEASE:", "normal", "cannot", " or ",
+     "\\boxed{", "（", "一期"]
 )  # fmt: skip
 
 
@@ -103,8 +106,10 @@ def test_nothing_raises_and_answers_are_legal(parser: Any, choices: tuple[str, .
 @pytest.mark.parametrize(("parser", "choices"), PARSERS)
 @pytest.mark.parametrize(
     "unit",
-    ["a", " ", "\n", "no ", "no, ", "glaucoma, cataract; ", "Region ID: 1; Type: ", "Region ID: 1 and ", "1, ", "<", "<think>",
-     "Diagnosis: ", "stage ", "non-", "the ", "cannot ", "未见", "是", "((((", "yes/", "Final answer: ", "\"'", "- ", "wait ", "i "],
+    ["a", " ", "\n", "no ", "no, ", "glaucoma, cataract; ", "Region ID: 1; Type: ", "Region ID: 1 and ",
+    "1, ", "<", "<think>",
+     "Diagnosis: ", "stage ", "non-", "the ", "cannot ", "未见", "是", "((((", "yes/", "Final answer: ", "\"'",
+     "- ", "wait ", "i "],
 )  # fmt: skip
 def test_time_is_linear_on_hostile_text(parser: Any, choices: tuple[str, ...], unit: str) -> None:
     # Numbered so that the text is no loop, which would be cut away before the parser sees it.

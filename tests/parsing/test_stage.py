@@ -20,8 +20,10 @@ def outcome(text: str) -> str:
 # LMOD, appendix G, with the outcome the paper states (the stage, or no valid answer).
 GOLDEN = [
     (
-        "Stage: 4; Justification: The OCT image displays a full-thickness macular hole, where there is a complete defect "
-        "involving all the retinal layers. This clearly indicates a Stage 4 macular hole. Additionally, the involvement of "
+        "Stage: 4; Justification: The OCT image displays a full-thickness macular hole, where there is "
+        "a complete defect "
+        "involving all the retinal layers. This clearly indicates a Stage 4 macular hole. Additionally, "
+        "the involvement of "
         "the posterior vitreous detachment supports this stage classification.",
         "4",
     ),
@@ -31,7 +33,8 @@ GOLDEN = [
         "2",
     ),
     (
-        "Stage: 3; Justification: The image shows a macular hole with a diameter of 300 micrometers. This is considered "
+        "Stage: 3; Justification: The image shows a macular hole with a diameter of 300 micrometers. "
+        "This is considered "
         "stage 3, which is a more advanced stage of macular hole development.",
         "3",
     ),
@@ -46,7 +49,8 @@ GOLDEN = [
         "?no_match",
     ),
     (
-        "Stage: 2; Justification: The image shows a macular hole in the retina, which is a stage 2 macular hole. In stage "
+        "Stage: 2; Justification: The image shows a macular hole in the retina, which is a stage 2 "
+        "macular hole. In stage "
         "2, the hole is small and has not yet begun to contract.",
         "2",
     ),
