@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
@@ -32,16 +33,23 @@ def versions() -> dict[str, str]:
 
 
 def task_settings(task: Task) -> dict[str, Any]:
-    """Return what decides about a task's words: class, version, language, choices and its own plain attributes."""
-    plain = {k: v for k, v in sorted(vars(task).items()) if isinstance(v, (str, int, float, bool, type(None)))}
+    """Return what decides about a task's words: class, version, language, choices and every attribute that JSON holds."""
     kind = type(task)
     return {
         "class": f"{kind.__module__}.{kind.__qualname__}",
         "version": kind.version,
         "language": task.language,
         "choices": [str(c) for c in getattr(task, "choices", ())],
-        "attributes": plain,
+        "attributes": {k: plain for k, v in sorted(vars(task).items()) if (plain := _plain(v)) is not None},
     }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON reads it back; None where JSON cannot hold it."""
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError):
+        return None
 
 
 def header(settings: Mapping[str, Any], listing: Mapping[str, Any]) -> dict[str, Any]:
