@@ -33,7 +33,7 @@ def versions() -> dict[str, str]:
 
 
 def task_settings(task: Task) -> dict[str, Any]:
-    """Return what decides about a task's words: class, version, language, choices and every attribute that JSON holds."""
+    """Return what decides about a task's words: class, version, language, choices, all attributes JSON can hold."""
     kind = type(task)
     return {
         "class": f"{kind.__module__}.{kind.__qualname__}",
