@@ -1,0 +1,26 @@
+"""What every backend promises: it only generates."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from lmod_train.types import Batch, Collate, Reply
+
+
+class Backend(ABC):
+    """Anything outside the Trainer that answers records.
+
+    Attributes:
+        collate: Its dialect, available before `prepare`.
+    """
+
+    collate: Collate
+
+    @abstractmethod
+    def prepare(self, device: Any) -> None:
+        """Load what is needed onto the device; called again, do nothing."""
+
+    @abstractmethod
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Return one reply per record, carrying its id; a failure is a reply with `error` set, not an exception."""

@@ -1,0 +1,54 @@
+"""A LLaVA checkpoint in transformers layout that answers and does not learn: the zero-shot rows."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from transformers import PreTrainedModel
+
+from lmod_train.backends.base import Backend
+from lmod_train.models.checkpoint import find, image_tokens, load
+from lmod_train.models.generation import Decoding, respond
+from lmod_train.models.llava import LlavaDialect
+from lmod_train.types import Batch, Reply
+
+
+class HuggingFace(Backend):
+    """Greedy replies of a local checkpoint.
+
+    Args:
+        checkpoint: Folder in transformers layout, or the name of a checkpoint that comes with the package.
+        max_new_tokens: Longest reply in tokens (LMOD Table 6: 512).
+        dtype: Of weights and pixels.
+
+    Raises:
+        WeightsNotFound: There is no such checkpoint.
+    """
+
+    def __init__(
+        self, checkpoint: str, max_new_tokens: int = 512, dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    ) -> None:
+        self._folder = find(checkpoint)
+        self._name, self._dtype = checkpoint, getattr(torch, dtype)
+        self._decoding = Decoding(max_new_tokens)
+        self._dialect = LlavaDialect(self._folder)
+        self.collate = self._dialect
+        self._model: PreTrainedModel | None = None
+
+    def prepare(self, device: Any) -> None:
+        """Load the network.
+
+        Raises:
+            WeightsMismatch: The weights do not fill it, or make another number of image tokens than the prompt holds.
+        """
+        if self._model is None:
+            self._model = load(self._folder, self._dtype).eval()
+            self._dialect.verify(image_tokens(self._model))
+        self._model.to(device)
+
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Answer the batch."""
+        if self._model is None:
+            raise RuntimeError("call prepare(device) first")
+        return respond(self._model, self._dialect, batch, self._decoding, self._name)

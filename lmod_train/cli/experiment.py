@@ -1,0 +1,111 @@
+"""Lightning's front door: `fit`, `validate`, `test`, `predict`, each in a run folder that can be continued."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonargparse import Namespace
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
+from lightning.pytorch.utilities.rank_zero import rank_zero_info, rank_zero_only
+
+from lmod_train.artifacts import whole
+from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.cli.plain import rescore
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.errors import RunConflict
+from lmod_train.modules.base import LmodModule
+
+VOLATILE = ("config", "run", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath")
+"""Keys that say where a run lies or how it is continued, not what it is."""
+
+
+class Experiment(LightningCLI):
+    """LightningCLI with a run folder, the evaluation callback, and one link: the classifier's choices."""
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        """Add `--run`, the callbacks that every run has, and the link."""
+        parser.add_argument("--run", type=Path, default=None, help="Folder of the run; runs/<config>/<command>.")
+        parser.link_arguments("data.choices", "model.init_args.choices", apply_on="instantiate")
+        parser.add_lightning_class_args(GenerationEval, "evaluation")
+        parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
+        parser.set_defaults({"checkpoint.save_last": True, "checkpoint.save_top_k": 1})
+
+    def before_instantiate_classes(self) -> None:
+        """Settle the run folder, refuse to mix two configurations in it, and continue what lies there."""
+        config = self.config[self.subcommand]
+        run = config.run or default_run(config, str(self.subcommand))
+        config.run, config.trainer.default_root_dir = run, str(run)
+        config.checkpoint.dirpath = str(run / "checkpoints")
+        resolved = yaml.safe_load(self._parser(self.subcommand).dump(config, skip_validation=True))
+        if config.ckpt_path:
+            resolved["weights"] = str(config.ckpt_path)
+        _settle(run, resolved)
+        last = run / "checkpoints" / "last.ckpt"
+        if self.subcommand == "fit" and config.ckpt_path is None and last.exists():
+            rank_zero_info(f"continuing from {last}")
+            config.ckpt_path = str(last)
+
+
+def run(arguments: list[str]) -> None:
+    """Run one of Lightning's commands, then derive predictions and scores from the replies.
+
+    Args:
+        arguments: The command and its options.
+    """
+    if not os.environ.get("WANDB_API_KEY") and not (Path.home() / ".netrc").exists():
+        os.environ.setdefault("WANDB_MODE", "offline")  # without a key wandb would stop the run to ask for one
+    experiment = Experiment(
+        LmodModule,
+        RecordsDataModule,
+        subclass_mode_model=True,
+        save_config_callback=None,
+        trainer_defaults={"use_distributed_sampler": False, "num_sanity_val_steps": 0},
+        parser_kwargs={"prog": "python -m lmod_train"},
+        args=arguments,
+    )
+    folder = Path(experiment.trainer.default_root_dir)
+    if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and any((folder / "replies").iterdir()):
+        rescore(folder)
+
+
+def default_run(config: Namespace, command: str) -> Path:
+    """Return ``runs/<name of the last config file>/<command>``."""
+    files = [str(f) for f in config.config or []]
+    return Path("runs") / (Path(files[-1]).stem if files else "unnamed") / command
+
+
+@rank_zero_only
+def _settle(run: Path, resolved: dict[str, Any]) -> None:
+    """Write ``config.yaml``, or compare with the one that is there.
+
+    Raises:
+        RunConflict: The folder was started with other values.
+    """
+    file = run / "config.yaml"
+    if file.exists():
+        was = dict(_flat(yaml.safe_load(file.read_text(encoding="utf-8"))))
+        now = dict(_flat(resolved))
+        differing = [k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _volatile(k)]
+        if differing:
+            raise RunConflict(run, [f"{k}: {was.get(k)!r} -> {now.get(k)!r}" for k in differing])
+    else:
+        with whole(file) as beside:
+            beside.write_text(yaml.safe_dump(resolved, sort_keys=True), encoding="utf-8")
+
+
+def _volatile(key: str) -> bool:
+    return any(key == v or key.startswith(f"{v}.") for v in VOLATILE)
+
+
+def _flat(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (dotted key, leaf)."""
+    if isinstance(tree, Mapping):
+        for key, value in tree.items():
+            yield from _flat(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, tree

@@ -1,0 +1,56 @@
+"""A loader that knows how far it is, so that a run resumed in mid-epoch sees every item once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from torch.utils.data import DataLoader
+
+from lmod_train.datamodules.order import ImageBatches
+from lmod_train.types import Batch, Collate, Record
+
+
+class RecordLoader(DataLoader[Batch]):
+    """Batches of records, collated by the model's own dialect.
+
+    Lightning stores `state_dict` in its checkpoints and gives it back before it goes on in mid-epoch.
+
+    Args:
+        records: What is asked.
+        batches: In which order.
+        collate: The dialect.
+        root: The curated folder.
+        workers: Processes that read and collate.
+    """
+
+    def __init__(
+        self, records: list[Record], batches: ImageBatches, collate: Collate, root: Path, workers: int = 0
+    ) -> None:
+        super().__init__(
+            records,  # type: ignore[arg-type]  # a list is a map-style dataset
+            batch_sampler=batches,
+            collate_fn=partial(collate, root=root),
+            num_workers=workers,
+            multiprocessing_context="spawn" if workers else None,
+        )
+        self._batches = batches
+        self._done = 0
+
+    def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]
+        if self._done >= len(self._batches):
+            self._batches.epoch, self._done = self._batches.epoch + 1, 0
+        self._batches.start = self._done
+        for batch in super().__iter__():
+            self._done += 1
+            yield batch
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return epoch and batches done."""
+        return {"epoch": self._batches.epoch, "done": self._done}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict` was taken."""
+        self._batches.epoch, self._done = state["epoch"], state["done"]

@@ -1,0 +1,145 @@
+"""Curated records in, batches out: one datamodule for every task and every model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from lightning import LightningDataModule
+from lightning.pytorch.utilities.rank_zero import rank_zero_info
+
+from lmod_train.artifacts import read_manifest, read_records
+from lmod_train.datamodules.loader import RecordLoader
+from lmod_train.datamodules.order import ImageBatches, by_image
+from lmod_train.errors import BadArgument
+from lmod_train.tasks.base import Task
+from lmod_train.types import Record
+
+
+class RecordsDataModule(LightningDataModule):
+    """Records of the named tasks, batched by image, in the dialect of the module being run.
+
+    Args:
+        curated: Folder that `curate` wrote.
+        tasks: Which tasks to train and evaluate on; records of other tasks are left out and counted.
+        batch_size: Questions in a training batch.
+        eval_batch_size: Questions in an evaluation batch.
+        max_questions: At most so many questions about one image travel together.
+        split: What `validate`, `test` and `predict` ask: the split the command is named after, or all records.
+        modality: Only records of this modality; empty for all.
+        limit: At most so many records of each task in evaluation, the first in id order; 0 for all.
+        workers: Processes that read images.
+        seed: Of the training order.
+    """
+
+    def __init__(
+        self,
+        curated: Path,
+        tasks: list[Task],
+        batch_size: int = 16,
+        eval_batch_size: int = 32,
+        max_questions: int = 16,
+        split: Literal["command", "train", "val", "test", "all"] = "command",
+        modality: str = "",
+        limit: int = 0,
+        workers: int = 0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.curated, self.tasks = Path(curated), {t.name: t for t in tasks}
+        if len(self.tasks) != len(tasks):
+            raise BadArgument("data.tasks", [t.name for t in tasks], "each task once", "remove the repeated one")
+        self._batch_size, self._eval_batch_size, self._max_questions = batch_size, eval_batch_size, max_questions
+        self._split, self._modality, self._limit = split, modality, limit
+        self._workers, self._seed = workers, seed
+        self._records: list[Record] = []
+        self.answered: Callable[[], Iterable[str]] = frozenset
+        """Ids that need not be asked, told by the evaluation callback when a run is continued."""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The one task's choices, `()` where there are several tasks: a classifier serves one task."""
+        return next(iter(self.tasks.values())).choices if len(self.tasks) == 1 else ()
+
+    def setup(self, stage: str) -> None:
+        """Read the records of all named tasks.
+
+        Raises:
+            ArtifactError: The folder is not curated.
+            BadArgument: A named task has no records there.
+        """
+        if self._records:
+            return
+        read_manifest(self.curated)
+        everything = read_records(self.curated / "records")
+        known = Counter(r.task for r in everything)
+        for name in self.tasks:
+            if not known[name]:
+                raise BadArgument(
+                    "data.tasks",
+                    name,
+                    f"one of the tasks curated in {self.curated}: {', '.join(sorted(known)) or 'none'}",
+                    "curate it, or take it out of data.tasks",
+                )
+        self._records = [r for r in everything if r.task in self.tasks and self._modality in ("", r.modality)]
+        others = sum(known.values()) - len(self._records)
+        if others:
+            rank_zero_info(f"{self.curated}: {len(self._records)} records used, {others} of other tasks left out")
+
+    def records(self, split: str) -> list[Record]:
+        """Return the records of a split (``all`` for every one), in id order, as many as evaluation asks."""
+        chosen = [r for r in self._records if split in ("all", r.split)]
+        if split == "train" or not self._limit:
+            return chosen
+        return [r for name in self.tasks for r in [c for c in chosen if c.task == name][: self._limit]]
+
+    def asked(self, stage: str) -> list[Record]:
+        """Return what `validate`, `test` or `predict` asks, whether or not it has been answered already."""
+        named = {"validate": "val", "fit": "val", "test": "test", "predict": "test"}[stage]
+        return self.records(named if self._split == "command" or stage == "fit" else self._split)
+
+    def train_dataloader(self) -> RecordLoader:
+        """Return the training loader; its order is that of (seed, epoch).
+
+        Raises:
+            BadArgument: The training split is empty.
+        """
+        records = self.records("train")
+        if not records:
+            raise BadArgument(
+                "data.curated", str(self.curated), "records in the split train", "curate with more samples"
+            )
+        return self._loader(records, self._batch_size, shuffle=True)
+
+    def val_dataloader(self) -> RecordLoader:
+        """Return the loader of `validate`, and of validation inside `fit`."""
+        fitting = self.trainer is not None and self.trainer.state.fn == "fit"
+        return self._evaluation("fit" if fitting else "validate")
+
+    def test_dataloader(self) -> RecordLoader:
+        """Return the loader of `test`."""
+        return self._evaluation("test")
+
+    def predict_dataloader(self) -> RecordLoader:
+        """Return the loader of `predict`."""
+        return self._evaluation("predict")
+
+    def _evaluation(self, stage: str) -> RecordLoader:
+        done = set(self.answered())
+        return self._loader([r for r in self.asked(stage) if r.id not in done], self._eval_batch_size, shuffle=False)
+
+    def _loader(self, records: Sequence[Record], batch_size: int, *, shuffle: bool) -> RecordLoader:
+        trainer = self.trainer
+        if trainer is None:
+            raise RuntimeError("a RecordsDataModule makes loaders for a Trainer; call trainer.fit or trainer.validate")
+        batches = ImageBatches(
+            by_image(records, min(self._max_questions, batch_size)),
+            batch_size,
+            shuffle=shuffle,
+            seed=self._seed,
+            rank=trainer.global_rank,
+            ranks=trainer.world_size,
+        )
+        return RecordLoader(list(records), batches, trainer.lightning_module.collate, self.curated, self._workers)

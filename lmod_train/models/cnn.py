@@ -1,0 +1,39 @@
+"""The feasibility CNN of LMOD figure 7: is the difference between the classes learnable from pixels at all?
+
+Reference: LMOD (NAACL Findings 2025), figure 7 and section 4.4: crops of 128 x 128 pixels, batch 512, learning rate
+0.001, 20 epochs, one classifier per modality.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from torch import Tensor, nn
+
+
+class FeasibilityCNN(nn.Module):
+    """Two convolutions with the same 2 x 2 max-pool after each, one hidden layer of 128 units.
+
+    Args:
+        classes: Number of output classes, at least 2.
+        size: Side of the square input in pixels, a multiple of 4; the paper's is 128.
+
+    Example:
+        >>> import torch
+        >>> FeasibilityCNN(classes=4)(torch.zeros(2, 3, 128, 128)).shape
+        torch.Size([2, 4])
+    """
+
+    def __init__(self, classes: int, size: int = 128) -> None:
+        super().__init__()
+        pool = nn.MaxPool2d(2)
+        self.features = nn.Sequential(
+            nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), pool, nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), pool
+        )
+        self.head = nn.Sequential(
+            nn.Flatten(), nn.Linear(64 * (size // 4) ** 2, 128), nn.ReLU(), nn.Linear(128, classes)
+        )
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Map images (B, 3, size, size), values in [0, 1], to logits (B, classes)."""
+        return cast(Tensor, self.head(self.features(images)))

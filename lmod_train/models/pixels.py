@@ -1,0 +1,39 @@
+"""From an image file to the square a tower takes, without losing retina at the edges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PIL import Image
+
+from lmod_train.errors import ArtifactError
+
+
+def open_rgb(path: Path) -> Image.Image:
+    """Open a curated image as RGB.
+
+    Raises:
+        ArtifactError: It is missing or damaged.
+    """
+    try:
+        with Image.open(path) as image:
+            return image.convert("RGB")
+    except (OSError, SyntaxError) as error:
+        raise ArtifactError(
+            path, f"curated image cannot be read ({error})", "curate again: `python -m lmod_train curate ...`"
+        ) from error
+
+
+def pad_square(image: Image.Image, fill: tuple[int, int, int]) -> Image.Image:
+    """Centre the image on a square of its longer side: a centre crop would cut 25 % off a 4:3 photograph.
+
+    Example:
+        >>> pad_square(Image.new("RGB", (40, 20)), (127, 127, 127)).size
+        (40, 40)
+    """
+    side = max(image.size)
+    if image.size == (side, side):
+        return image
+    square = Image.new("RGB", (side, side), fill)
+    square.paste(image, ((side - image.width) // 2, (side - image.height) // 2))
+    return square

@@ -1,0 +1,207 @@
+"""Instruction tuning of a LLaVA-style model: LoRA on the language model, the projector trained, the tower frozen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from peft import LoraConfig, get_peft_model
+from torch import Tensor
+from torch.nn import functional
+from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+from lmod_train.models.checkpoint import find, image_tokens, load
+from lmod_train.models.generation import Decoding, image_features, respond
+from lmod_train.models.llava import LlavaDialect
+from lmod_train.models.sequences import IGNORED, training_sequences
+from lmod_train.modules.base import LmodModule
+from lmod_train.types import Batch, Reply
+
+LANGUAGE_MODEL_LINEAR = r".*language_model.*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)"
+"""Anchored: the seven names alone would also hit a CLIP tower's q, k and v."""
+
+
+@dataclass(frozen=True)
+class Lora:
+    """Low-rank adapters on every linear map of the language model (Hu et al. 2021).
+
+    Attributes:
+        rank: Of the update.
+        alpha: Scale; the update is multiplied by alpha / rank.
+        dropout: On the adapter's input.
+    """
+
+    rank: int = 128
+    alpha: int = 256
+    dropout: float = 0.05
+
+
+@dataclass(frozen=True)
+class Optimisation:
+    """AdamW with linear warm-up and a half cosine to zero, stepped every iteration.
+
+    Defaults are LLaVA-1.5's LoRA recipe.
+
+    Attributes:
+        lr: Of the adapters.
+        projector_lr: Of the projector.
+        weight_decay: On matrices; vectors are never decayed.
+        warmup: Share of all steps.
+        betas: Of AdamW.
+    """
+
+    lr: float = 2e-4
+    projector_lr: float = 2e-5
+    weight_decay: float = 0.0
+    warmup: float = 0.03
+    betas: tuple[float, float] = (0.9, 0.999)
+
+
+class Conversation(LmodModule):
+    """A LLaVA-style model that learns to answer records and answers them.
+
+    The loss falls on the answer and its end token, and every question weighs the same however long its answer is. The
+    prompt is rendered once, the same for training and inference.
+
+    Args:
+        checkpoint: Folder in transformers layout, or the name of a checkpoint that comes with the package.
+        lora: Adapters on the language model; null trains the projector alone.
+        optimisation: Learning rates and schedule.
+        max_new_tokens: Longest reply in tokens (LMOD Table 6: 512).
+        dtype: Of the frozen weights; what is trained is kept in float32.
+        gradient_checkpointing: Recompute activations of the language model to save memory.
+        tune_tower: Train the vision tower too, at the projector's learning rate.
+
+    Raises:
+        WeightsNotFound: There is no such checkpoint.
+    """
+
+    def __init__(
+        self,
+        checkpoint: str,
+        lora: Lora | None = Lora(),
+        optimisation: Optimisation = Optimisation(),
+        max_new_tokens: int = 512,
+        dtype: Literal["float32", "bfloat16"] = "float32",
+        gradient_checkpointing: bool = False,
+        tune_tower: bool = False,
+    ) -> None:
+        super().__init__()
+        self._folder, self._name = find(checkpoint), checkpoint
+        self._lora, self._optimisation = lora, optimisation
+        self._decoding, self._dtype = Decoding(max_new_tokens), getattr(torch, dtype)
+        self._gradient_checkpointing, self._tune_tower = gradient_checkpointing, tune_tower
+        self._dialect = LlavaDialect(self._folder)
+        self.collate = self._dialect
+        self.model: Any = None
+
+    @property
+    def network(self) -> Any:
+        """The `LlavaForConditionalGeneration` itself, adapters inside."""
+        return self.model if self._lora is None else self.model.get_base_model()
+
+    def configure_model(self) -> None:
+        """Load the base whole, freeze it, and put the trained parts on it."""
+        if self.model is not None:
+            return
+        base: Any = load(self._folder, self._dtype).requires_grad_(False)
+        self._dialect.verify(image_tokens(base))
+        if self._gradient_checkpointing:
+            base.gradient_checkpointing_enable({"use_reentrant": False})
+            base.enable_input_require_grads()
+        self.model = base if self._lora is None else get_peft_model(base, self._adapter(self._lora))
+        for name, parameter in self.model.named_parameters():
+            if (self._lora is None and "multi_modal_projector" in name) or (
+                self._tune_tower and "vision_tower" in name
+            ):
+                parameter.requires_grad_(True)
+            if parameter.requires_grad:
+                parameter.data = parameter.data.float()
+
+    @staticmethod
+    def _adapter(lora: Lora) -> LoraConfig:
+        return LoraConfig(
+            r=lora.rank,
+            lora_alpha=lora.alpha,
+            lora_dropout=lora.dropout,
+            target_modules=LANGUAGE_MODEL_LINEAR,
+            modules_to_save=["multi_modal_projector"],  # inside the adapter file, so that no checkpoint lacks it
+        )
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Return the loss: mean over records of the mean negative log-likelihood of the answer's tokens, in nats."""
+        loss = self._loss(batch)
+        self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
+        return loss
+
+    def _loss(self, batch: Batch) -> Tensor:
+        sequences = training_sequences(
+            batch.tensors["prompt_ids"],
+            batch.tensors["answer_ids"],
+            self._dialect.tokenizer.pad_token_id,
+            self.device,
+        )
+        labels = sequences.pop("labels")[:, 1:]
+        hidden = self.network.model(**sequences, mm_encoder_outputs=self._encoded(batch)).last_hidden_state[:, :-1]
+        learnt = labels != IGNORED
+        logits = self.network.lm_head(hidden[learnt])  # logits only where there is something to learn
+        losses = functional.cross_entropy(logits.float(), labels[learnt], reduction="none")
+        per_answer = learnt.sum(1, keepdim=True).expand_as(labels)[learnt]
+        return (losses / per_answer).sum() / len(batch)
+
+    def _encoded(self, batch: Batch) -> dict[str, BaseModelOutputWithPooling]:
+        """Encode each image once and hand it to every record that asks about it."""
+        rows = [i for i in batch.image_of if i >= 0]
+        if not rows:
+            return {}
+        features = image_features(self.network, batch.tensors["images"].to(self._dtype))
+        return {"image": BaseModelOutputWithPooling(pooler_output=list(features[rows]))}  # type: ignore[arg-type]
+
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Answer greedily."""
+        return respond(self.network, self._dialect, batch, self._decoding, self._name, self.step)
+
+    def configure_optimizers(self) -> dict[str, Any]:
+        """AdamW in groups, each with its own learning rate; warm-up and half cosine over all steps of the run."""
+        settings = self._optimisation
+        groups: dict[tuple[float, float], list[Tensor]] = {}
+        for name, parameter in self.named_parameters():
+            if parameter.requires_grad:
+                lr = settings.lr if "lora_" in name else settings.projector_lr
+                decay = settings.weight_decay if parameter.ndim > 1 else 0.0
+                groups.setdefault((lr, decay), []).append(parameter)
+        optimiser = torch.optim.AdamW(
+            [{"params": p, "lr": lr, "weight_decay": decay} for (lr, decay), p in groups.items()],
+            betas=settings.betas,
+        )
+        steps = int(self.trainer.estimated_stepping_batches)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, warmup_cosine(steps, settings.warmup))
+        return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def on_train_end(self) -> None:
+        """Write adapter, projector, template and processor together, in peft's layout, to ``checkpoints/adapter``."""
+        if self._lora is not None and self.trainer.is_global_zero:
+            folder = Path(self.trainer.default_root_dir) / "checkpoints" / "adapter"
+            self.model.save_pretrained(folder)
+            self._dialect.processor.save_pretrained(folder)
+
+
+def warmup_cosine(steps: int, warmup: float) -> Any:
+    """Return the factor of the learning rate at each step: linear from 0, then half a cosine to 0 at the last.
+
+    Example:
+        >>> factor = warmup_cosine(100, 0.1)
+        >>> [round(factor(i), 3) for i in (0, 5, 10, 55, 100)]
+        [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+    rising = max(1, round(steps * warmup))
+
+    def factor(step: int) -> float:
+        if step < rising:
+            return step / rising
+        return 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
+
+    return factor
