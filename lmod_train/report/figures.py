@@ -102,7 +102,9 @@ def draw_modalities(
         polar = {"subplot_kw": {"projection": "polar"}} if name == "radar" else {"sharey": True}
         across = min(3, len(chosen))
         down = math.ceil(len(chosen) / across)
-        with _canvas(out, name, down, across, (max(5.0, 3.7 * across), 0.8 + 3.4 * down), **polar) as axes:
+        with _canvas(
+            out, name, down, across, (max(5.0, 3.7 * across), 1.0 + (4.2 if name == "radar" else 3.4) * down), **polar
+        ) as axes:
             for axis, task in zip(axes.flat, chosen, strict=False):
                 spokes = sorted({m for values in parted[task] for m in values})
                 (_radar_panel if name == "radar" else _bar_panel)(axis, spokes, parted[task], names)
@@ -158,7 +160,7 @@ def _radar_panel(axis: Any, spokes: Sequence[str], parted: Sequence[Mapping[str,
         radii = [math.nan if v is None else v for v in found]  # a modality not asked leaves a gap, it is not 0
         if values:
             style = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
-            axis.plot([*angles, angles[0]], [*radii, radii[0]], lw=1.8, ms=5, label=names[i], **style)
+            axis.plot([*angles, angles[0]], [*radii, radii[0]], lw=1.8, ms=5, label=names[i], clip_on=False, **style)
     axis.set_xticks(angles, spokes)
     axis.set_theta_zero_location("N")
     axis.set_ylim(0, 1)

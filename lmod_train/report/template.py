@@ -40,7 +40,8 @@ dd.reply { background: #f4f4f4; padding: .4rem .6rem; max-height: 20rem; overflo
 {% for row in rows %}
 <tr><td>{{ row.task }}<td>{{ row.model }}<td>{{ row.run }}<td>{{ row.metric }}<td class="n">{{ row.n }}
 <td class="n">{{ number(row.value) }}<td class="n">{{ interval(row.low, row.high) }}
-<td class="n">{{ number(row.chance) }}<td class="n">{{ number(row.majority) }}<td class="n">{{ percent(row.unparsed) }}</tr>
+<td class="n">{{ number(row.chance) }}<td class="n">{{ number(row.majority) }}
+<td class="n">{{ percent(row.unparsed) }}</tr>
 {% endfor %}
 </table>
 <h2>Figures</h2>

@@ -1,0 +1,45 @@
+import csv
+
+import pytest
+
+from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.report.headline import format_table, headline, headline_metric
+from lmod_train.types import Score
+
+
+def test_the_headline_follows_from_the_figures_a_task_has():
+    scores = [Score("a", "all", m, 1, 0.5) for m in ("precision", "f1_lmod_plus")] + [Score("b", "all", "bleu", 1, 0.1)]
+    scores += [Score("c", "sex=male", "accuracy_strict", 1, 0.5), Score("c", "all", "accuracy_strict", 1, 0.5)]
+    assert [headline_metric(scores, task) for task in "abc"] == ["f1_lmod_plus", "bleu", "accuracy_strict"]
+
+
+def test_every_number_is_the_one_in_scores_csv(three):
+    runs, _, _ = three
+    rows = headline(runs)
+    assert [(r.task, r.run) for r in rows] == [(t, r.name) for t in ("four_way", "glaucoma", "anatomy") for r in runs]
+    for row, path in zip(rows, runs * 3, strict=True):
+        with (path / "scores.csv").open(newline="") as file:
+            cells = {(c["task"], c["metric"]): c for c in csv.DictReader(file) if c["subset"] == "all"}
+        own = cells[row.task, row.metric]
+        assert row.metric == ("f1_lmod_plus" if row.task == "anatomy" else "accuracy_strict")
+        assert (row.n, row.value, row.low, row.high) == (
+            int(own["n"]),
+            *(float(own[k]) for k in ("value", "low", "high")),
+        )
+        for name, value in (("chance", row.chance), ("majority", row.majority), ("share_unparsed", row.unparsed)):
+            assert value == float(cells[row.task, name]["value"])
+
+
+def test_the_table_is_aligned_and_complete(three):
+    lines = format_table(headline(three[0])).splitlines()
+    assert len(lines) == 2 + 9 and len({len(line) for line in lines}) == 1
+    assert "| chance | majority | unparsed |" in lines[0]
+
+
+def test_no_run_twice_named_and_missing_scores(tmp_path, three):
+    with pytest.raises(BadArgument, match="one or more different run folders"):
+        headline([])
+    with pytest.raises(BadArgument, match="name each run once"):
+        headline([three[0][0], three[0][0]])
+    with pytest.raises(ArtifactError, match="rescore"):
+        headline([tmp_path])

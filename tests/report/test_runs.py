@@ -1,0 +1,21 @@
+from lmod_train.artifacts import read_scores
+from lmod_train.report.runs import labels, read_figures, read_outcomes
+from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.regions import region_scores
+
+
+def test_the_outcomes_score_to_the_very_figures_of_the_run(three):
+    """One definition: what was logged is what the report's own reading of the predictions gives."""
+    runs, _, curated = three
+    found = read_outcomes(runs[0])
+    logged = [s for _, _, s in read_scores(runs[0] / "scores.csv") if s.task != "glaucoma"]
+    again = classification_scores("four_way", found.items["four_way"], found.choices["four_way"])
+    again += region_scores("anatomy", found.items["anatomy"])
+    assert [(s.metric, s.n, s.value) for s in logged] == [
+        (s.metric, s.n, None if s.value is None else round(s.value, 6)) for s in again
+    ]
+    assert found.curated == curated
+
+
+def test_labels_add_the_run_only_where_the_model_is_not_enough(three):
+    assert labels(read_figures(three[0])) == ["base (untuned)", "base (tuned)", "cnn"]
