@@ -107,13 +107,18 @@ def _named_before(run: Path) -> tuple[str, str] | None:
 def report(runs: list[Path], *, out: Path) -> None:
     """Draw tables, figures and a page to look through from the predictions of one or more runs.
 
+    Prints the headline table, task by model: n, score, interval, chance, majority class, unparsed share.
+
     Args:
         runs: Folders of runs, each with predictions.parquet and scores.csv.
         out: Folder to write the report to.
     """
+    from lmod_train.report.headline import format_table, headline
     from lmod_train.report.report import report as draw
 
-    draw(runs, out)
+    page = draw(runs, out)
+    print(format_table(headline(runs)))
+    print(f"wrote {page}")
 
 
 def curate(

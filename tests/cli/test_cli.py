@@ -33,12 +33,10 @@ def test_front_door_loads_no_torch(arguments: list[str]):
 
 @pytest.mark.parametrize("arguments", [["--help"], ["list", "tasks"]], ids=" ".join)
 def test_front_door_answers_in_under_a_second(arguments: list[str]):
-    def seconds() -> float:
-        started = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "lmod_train", *arguments], capture_output=True, check=True)
-        return time.perf_counter() - started
-
-    assert min(seconds() for _ in range(3)) < 1.0  # the best of three: the machine may be busy with other tests
+    before = os.times()
+    subprocess.run([sys.executable, "-m", "lmod_train", *arguments], capture_output=True, check=True)
+    after = os.times()  # seconds of work, not of waiting: the machine may be busy with other tests
+    assert 0 < sum(after[2:4]) - sum(before[2:4]) < 1.0
 
 
 def test_help_names_every_command_with_its_first_line(capsys: pytest.CaptureFixture[str]):

@@ -1,0 +1,63 @@
+"""The whole way without a model: phantoms, records, replies by hand, scores, report, by the command line alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lmod_train import artifacts, cli
+from lmod_train.types import Reply
+
+
+@pytest.fixture(scope="module")
+def curated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("path")
+    assert cli.main(["phantom", "--out", str(folder / "raw"), "--n", "12"]) == 0
+    assert cli.main(["curate", "--raw", str(folder / "raw"), "--out", str(folder / "curated")]) == 0
+    return folder / "curated"
+
+
+def run_of(curated: Path, run: Path, wrong: int) -> Path:
+    """A run that gave the reference reply to every record but the first `wrong` of each task, where it said nothing."""
+    records = artifacts.read_records(curated / "records")
+    artifacts.write_records(run / "records.parquet", records)
+    silent = {r.id for task in {r.task for r in records} for r in [x for x in records if x.task == task][:wrong]}
+    file = artifacts.ReplyFile(run / "replies" / "rank-0.jsonl")
+    file.append(Reply(r.id, "" if r.id in silent else r.answer, model="by hand") for r in records)
+    file.close()
+    assert cli.main(["rescore", str(run)]) == 0
+    return run
+
+
+def test_reference_replies_score_one_and_silence_is_counted(
+    curated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    runs = [run_of(curated, tmp_path / "perfect", 0), run_of(curated, tmp_path / "silent", 2)]
+    n = {f.stem: len(artifacts.read_records(f)) for f in (curated / "records").iterdir()}
+    scores = [
+        {(s.task, s.metric): s for _, _, s in artifacts.read_scores(run / "scores.csv") if s.subset == "all"}
+        for run in runs
+    ]
+    for task in ("four_way", "glaucoma"):
+        assert (scores[0][task, "accuracy_strict"].value, scores[0][task, "accuracy_strict"].n) == (1.0, n[task])
+        assert scores[1][task, "accuracy_strict"].value == pytest.approx(1 - 2 / n[task], abs=1e-6)
+        assert scores[1][task, "accuracy_answered"].value == 1.0
+    assert scores[0]["anatomy", "f1_lmod_plus"].value == 1.0
+    assert scores[1]["anatomy", "f1_lmod_plus"].value == pytest.approx(1 - 2 / n["anatomy"], abs=1e-6)
+    capsys.readouterr()
+    assert cli.main(["report", *map(str, runs), "--out", str(tmp_path / "report")]) == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[-1] == f"wrote {tmp_path / 'report' / 'index.html'}"
+    for word in ("perfect", "silent", "anatomy", "four_way", "glaucoma"):
+        assert word in said
+    assert (tmp_path / "report" / "index.html").stat().st_size > 1000
+    joined = artifacts.read_scores(tmp_path / "report" / "scores.csv")
+    assert {(run, model) for run, model, _ in joined} == {("perfect", "by hand"), ("silent", "by hand")}
+
+
+def test_a_run_without_predictions_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "run").mkdir()
+    assert cli.main(["report", str(tmp_path / "run"), "--out", str(tmp_path / "report")]) == 2
+    error = capsys.readouterr().err
+    assert str(tmp_path / "run") in error and "rescore" in error
