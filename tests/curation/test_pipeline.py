@@ -254,7 +254,7 @@ def test_killed_at_any_moment_it_goes_on_and_ends_the_same(raw, curated, tmp_pat
         lines = _lines(out)
     assert killed >= 1
     process = _start(raw, out, workers)
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=300) == 0
     assert tree(out) == tree(curated)
 
 
