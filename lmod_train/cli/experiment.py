@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 from jsonargparse import Namespace
 from lightning.pytorch.callbacks import ModelCheckpoint
@@ -17,7 +19,7 @@ from lmod_train.artifacts import whole
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.cli.plain import rescore
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.errors import RunConflict
+from lmod_train.errors import BadArgument, RunConflict
 from lmod_train.modules.base import LmodModule
 
 VOLATILE = ("config", "run", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath")
@@ -41,6 +43,14 @@ class Experiment(LightningCLI):
         run = config.run or default_run(config, str(self.subcommand))
         config.run, config.trainer.default_root_dir = run, str(run)
         config.checkpoint.dirpath = str(run / "checkpoints")
+        if config.trainer.accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
+            raise BadArgument(
+                "trainer.accelerator",
+                config.trainer.accelerator,
+                "a CUDA device, and none is visible on this machine",
+                "run it where there is one; to try the configuration here with a small checkpoint add `--trainer "
+                "configs/trainer/cpu.yaml --model.init_args.checkpoint small_base`",
+            )
         resolved = yaml.safe_load(self._parser(self.subcommand).dump(config, skip_validation=True))
         if config.ckpt_path:
             resolved["weights"] = str(config.ckpt_path)
@@ -66,7 +76,7 @@ def run(arguments: list[str]) -> None:
         save_config_callback=None,
         trainer_defaults={"use_distributed_sampler": False, "num_sanity_val_steps": 0},
         parser_kwargs={"prog": "python -m lmod_train"},
-        args=arguments,
+        args=None if arguments == sys.argv[1:] else arguments,  # Lightning warns of arguments given twice
     )
     folder = Path(experiment.trainer.default_root_dir)
     if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and any((folder / "replies").iterdir()):
