@@ -57,13 +57,13 @@ def parser_of(function: Callable[..., None], command: str) -> CommandParser:
     types, said = get_type_hints(function), _said(function)
     positional = [p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     for parameter in positional:
-        kind, about = types[parameter.name], {"help": said.get(parameter.name)}
+        kind, about = types[parameter.name], said.get(parameter.name)
         if get_origin(kind) is Literal:
-            parser.add_argument(parameter.name, choices=get_args(kind), **about)
+            parser.add_argument(parameter.name, choices=get_args(kind), help=about)
         elif get_origin(kind) is list:
-            parser.add_argument(parameter.name, type=get_args(kind)[0], nargs="+", **about)
+            parser.add_argument(parameter.name, type=get_args(kind)[0], nargs="+", help=about)
         else:
-            parser.add_argument(parameter.name, type=kind, **about)
+            parser.add_argument(parameter.name, type=kind, help=about)
     if defaults.parent.is_dir():
         parser.add_argument("--config", action="config", help=f"YAML of these options, e.g. one of {defaults.parent}.")
     parser.add_function_arguments(function, skip={p.name for p in positional}, as_positional=False, fail_untyped=True)
