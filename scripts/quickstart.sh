@@ -22,8 +22,19 @@ stage() {
     stages+="$(printf '%6d s  %s' $((SECONDS - started)) "$1")"$'\n'
 }
 
-stage phantom --out "$target/raw" --n 512 --seed 0
-stage curate --raw "$target/raw" --out "$target/curated" --seed 0
-# The evaluations and trainings between records and report stand here once their front door is there.
+stage phantom --out "$target/raw" --n 600 --seed 0
+stage curate --raw "$target/raw" --out "$target/curated" --seed 0 --config configs/curate/quickstart.yaml
+
+here=(--data.curated "$target/curated")
+stage validate --config configs/zero_shot.yaml "${here[@]}" --run "$target/runs/untuned"
+for name in cnn_anatomy cnn_glaucoma cnn_four_way; do
+    stage fit --config "configs/$name.yaml" "${here[@]}" --run "$target/fits/$name"
+    stage validate --config "configs/$name.yaml" "${here[@]}" --run "$target/runs/$name" \
+        --ckpt_path "$target/fits/$name/checkpoints/last.ckpt"
+done
+stage fit --config configs/quickstart.yaml "${here[@]}" --run "$target/fits/tuned"
+stage validate --config configs/quickstart.yaml "${here[@]}" --run "$target/runs/tuned" \
+    --ckpt_path "$target/fits/tuned/checkpoints/last.ckpt"
+stage report "$target"/runs/* --out "$target/report"
 
 printf '\n== time\n%s' "$stages"

@@ -22,7 +22,7 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, RunConflict
 from lmod_train.modules.base import LmodModule
 
-VOLATILE = ("config", "run", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath")
+VOLATILE = ("config", "run", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath", "trainer.logger")
 """Keys that say where a run lies or how it is continued, not what it is."""
 
 
@@ -43,6 +43,8 @@ class Experiment(LightningCLI):
         run = config.run or default_run(config, str(self.subcommand))
         config.run, config.trainer.default_root_dir = run, str(run)
         config.checkpoint.dirpath = str(run / "checkpoints")
+        for logger in _loggers(config.trainer.logger):
+            logger.init_args.save_dir = str(run)
         if config.trainer.accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
             raise BadArgument(
                 "trainer.accelerator",
@@ -84,9 +86,16 @@ def run(arguments: list[str]) -> None:
 
 
 def default_run(config: Namespace, command: str) -> Path:
-    """Return ``runs/<name of the last config file>/<command>``."""
+    """Return ``runs/<name of the last config file>/<command>``; each run of a wandb sweep has a folder of its own."""
     files = [str(f) for f in config.config or []]
-    return Path("runs") / (Path(files[-1]).stem if files else "unnamed") / command
+    sweep = f"-{os.environ['WANDB_RUN_ID']}" if "WANDB_RUN_ID" in os.environ else ""
+    return Path("runs") / (Path(files[-1]).stem if files else "unnamed") / f"{command}{sweep}"
+
+
+def _loggers(configured: Any) -> list[Namespace]:
+    """Return the loggers that say where they save."""
+    several = configured if isinstance(configured, list) else [configured]
+    return [c for c in several if isinstance(c, Namespace) and "save_dir" in c.get("init_args", Namespace())]
 
 
 @rank_zero_only

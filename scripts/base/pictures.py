@@ -51,12 +51,14 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=12000)
     arguments = parser.parse_args()
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    pictures = np.lib.format.open_memmap(arguments.out, "w+", np.uint8, (arguments.n, SIDE, SIDE, 3))
+    beside = arguments.out.with_suffix(".part")
+    pictures = np.lib.format.open_memmap(beside, "w+", np.uint8, (arguments.n, SIDE, SIDE, 3))
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         drawn = pool.map(picture, range(arguments.n), chunksize=32)
         for index, image in enumerate(tqdm(drawn, total=arguments.n, desc="pictures")):
             pictures[index] = image
     pictures.flush()
+    beside.rename(arguments.out)  # only a complete file is taken for done
 
 
 if __name__ == "__main__":

@@ -1,0 +1,62 @@
+"""A table of predictions with their images on wandb, so that replies are looked at and not only counted."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import Any
+
+from lightning import Callback, LightningModule, Trainer
+from lightning.pytorch.loggers import WandbLogger
+
+from lmod_train.artifacts import answer_json, read_replies
+from lmod_train.tasks.judging import judge, newest
+from lmod_train.types import Prediction
+
+COLUMNS = ["id", "task", "image", "reply", "parsed", "reference", "status"]
+
+
+class PredictionTable(Callback):
+    """Logs the first predictions of every task after each evaluation; nothing where no wandb logger is configured.
+
+    Args:
+        rows: At most so many of each task.
+    """
+
+    def __init__(self, rows: int = 32) -> None:
+        self._rows = rows
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Log the table."""
+        loggers = [logger for logger in trainer.loggers if isinstance(logger, WandbLogger)]
+        if not loggers or trainer.sanity_checking or not trainer.is_global_zero:
+            return
+        for task, predictions in self._predictions(trainer).items():
+            for logger in loggers:
+                logger.log_table(f"predictions/{task}", COLUMNS, self._table(trainer, predictions))
+
+    on_test_end = on_validation_end
+
+    def _predictions(self, trainer: Trainer) -> dict[str, list[Prediction]]:
+        """Return the first predictions of each task, in record order."""
+        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        replies = newest(read_replies(Path(trainer.default_root_dir) / "replies").values())
+        records = data.asked(str(trainer.state.fn.value) if trainer.state.fn else "validate")
+        return {name: judge(task, records, replies)[: self._rows] for name, task in data.tasks.items()}
+
+    def _table(self, trainer: Trainer, predictions: list[Prediction]) -> list[list[Any]]:
+        import wandb  # seconds to import, and only runs that log to it need it
+
+        root: Path = trainer.datamodule.curated  # type: ignore[attr-defined]
+        return [
+            [
+                p.record.id,
+                p.record.task,
+                wandb.Image(str(root / p.record.image[0])) if p.record.image else None,
+                html.escape(p.reply.reply),  # what a model writes is not to be trusted by a page that shows it
+                answer_json(p.answer),
+                p.record.answer,
+                p.status,
+            ]
+            for p in predictions
+        ]
