@@ -105,6 +105,8 @@ def draw_modalities(
         with _canvas(
             out, name, down, across, (max(5.0, 3.7 * across), 1.0 + (4.2 if name == "radar" else 3.4) * down), **polar
         ) as axes:
+            if name == "radar":  # the layout leaves the padding of a title above a round axis out of its sums
+                axes.flat[0].figure.get_layout_engine().set(h_pad=0.3)
             for axis, task in zip(axes.flat, chosen, strict=False):
                 spokes = sorted({m for values in parted[task] for m in values})
                 (_radar_panel if name == "radar" else _bar_panel)(axis, spokes, parted[task], names)

@@ -22,3 +22,4 @@ def test_three_modalities_give_a_radar(tmp_path):
     report([one], tmp_path / "out")
     assert (tmp_path / "out" / "radar.svg").exists()
     assert not (tmp_path / "out" / "modalities.svg").exists()
+    assert np.all(np.asarray(Image.open(tmp_path / "out" / "radar.png"))[[0, -1]] == 255), "nothing is cut off"
