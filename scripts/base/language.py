@@ -8,8 +8,9 @@ picture is ever shown with a task's question.
 from __future__ import annotations
 
 import argparse
+import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -33,6 +34,7 @@ from transformers import (
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.models.llava.image_processing_llava import LlavaImageProcessor
 
+from lmod_train.models import checkpoint
 from lmod_train.models.sequences import IGNORED, training_sequences
 from lmod_train.phantom.description import describe
 
@@ -88,7 +90,7 @@ def model_of(tower: CLIPVisionModel, tokenizer: PreTrainedTokenizerFast) -> Llav
     config = LlavaConfig(
         vision_config=tower.config,
         text_config=text,
-        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        image_token_index=cast(int, tokenizer.convert_tokens_to_ids("<image>")),
         vision_feature_layer=-1,
         vision_feature_select_strategy="default",
         tie_word_embeddings=True,
@@ -166,7 +168,7 @@ def loss_of(model: Any, features: Tensor | None, prompts: list[list[int]], answe
     encoded = {}
     if features is not None:
         projected = model.model.multi_modal_projector(features)
-        encoded = {"image": BaseModelOutputWithPooling(pooler_output=list(projected))}
+        encoded = {"image": BaseModelOutputWithPooling(pooler_output=list(projected))}  # type: ignore[arg-type]
     hidden = model.model(**sequences, mm_encoder_outputs=encoded).last_hidden_state[:, :-1]
     learnt = labels != IGNORED
     return functional.cross_entropy(model.lm_head(hidden[learnt]), labels[learnt])
@@ -175,10 +177,12 @@ def loss_of(model: Any, features: Tensor | None, prompts: list[list[int]], answe
 @torch.no_grad()
 def tower_features(tower: CLIPVisionModel, images: Tensor) -> Tensor:
     """Return features (N, 100, width) in float16, computed once."""
-    out = []
-    for part in tqdm(images.split(128), desc="features"):
-        out.append(tower(normalise(part), output_hidden_states=True).hidden_states[-1][:, 1:].half())
-    return torch.cat(out)
+    return torch.cat(
+        [
+            tower(normalise(part), output_hidden_states=True).hidden_states[-1][:, 1:].half()
+            for part in tqdm(images.split(128), desc="features")
+        ]
+    )
 
 
 def train(pictures: Path, tower_folder: Path, out: Path, steps: int, batch: int, seed: int) -> None:
@@ -214,16 +218,13 @@ def train(pictures: Path, tower_folder: Path, out: Path, steps: int, batch: int,
             save(model, processor, out)
             with torch.no_grad():
                 kept = np.arange(held_out, held_out + 200)
-                tqdm.write(
-                    f"held-out loss {loss_of(model, features[torch.from_numpy(kept)].float(), *teaching.of_pictures(kept, rng)):.4f}"
-                )
+                seen = features[torch.from_numpy(kept)].float()
+                tqdm.write(f"held-out loss {loss_of(model, seen, *teaching.of_pictures(kept, rng)):.4f}")
             show(out, images[held_out : held_out + 6], turns[held_out : held_out + 6])
 
 
 def save(model: Any, processor: LlavaProcessor, out: Path) -> None:
     """Save in half precision: the file is half as long and the difference is below what training notices."""
-    import copy
-
     stored = copy.deepcopy(model).half()
     stored.generation_config = GenerationConfig(
         bos_token_id=processor.tokenizer.bos_token_id,
@@ -236,9 +237,7 @@ def save(model: Any, processor: LlavaProcessor, out: Path) -> None:
 
 def show(out: Path, images: Tensor, turns: list[list[tuple[str, str]]]) -> None:
     """Print what the saved base says of pictures kept apart, beside the truth."""
-    from lmod_train.models.checkpoint import load as load_checkpoint
-
-    model: Any = load_checkpoint(out).eval()
+    model: Any = checkpoint.load(out).eval()
     tokenizer: Any = LlavaProcessor.from_pretrained(out).tokenizer
     for image, (first, *_) in zip(images, turns, strict=True):
         ids = tokenizer(

@@ -98,7 +98,8 @@ def _patches(eye: Eye, regions: tuple[Region, ...]) -> npt.NDArray[np.uint8]:
         layers[4 + r.id, r.box.y0 : r.box.y1, r.box.x0 : r.box.x1] = 1
     share = layers.reshape(len(layers), GRID, SIDE // GRID, GRID, SIDE // GRID).mean((2, 4))
     share[2:4] = np.minimum(share[2:4] * 4, 1)
-    return (share * 255).round().astype(np.uint8)
+    coverage: npt.NDArray[np.uint8] = (share * 255).round().astype(np.uint8)
+    return coverage
 
 
 def _facts(eye: Eye, regions: tuple[Region, ...]) -> npt.NDArray[np.float32]:
@@ -117,7 +118,7 @@ def _all_variants(pictures: Path, index: int) -> list[Taught]:
 
 
 def load(folder: Path) -> tuple[Tensor, Tensor, Tensor]:
-    """Return images uint8 (N, 3, INPUT, INPUT), patches uint8 (N, findings, GRID, GRID), facts (N, facts); N = eyes x 3."""
+    """Return images uint8 (N, 3, INPUT, INPUT), patches uint8 (N, findings, GRID, GRID), facts; N = eyes x 3."""
     images, patches, facts = (torch.from_numpy(np.load(folder / f"{n}.npy")) for n in ("images", "patches", "facts"))
     return images.permute(0, 3, 1, 2).contiguous(), patches, facts
 

@@ -100,9 +100,8 @@ def train(pictures: Path, out: Path, steps: int, batch: int, seed: int) -> None:
 @torch.no_grad()
 def report(tower: CLIPVisionModel, heads: Heads, images: Tensor, patches: Tensor, facts: Tensor) -> None:
     """Print how well pictures kept apart are seen."""
-    outs = []
-    for rows in torch.arange(len(images)).split(100):
-        outs.append(heads(tower(normalise(images[rows]), output_hidden_states=True).hidden_states[-1][:, 1:]))
+    parts = [tower(normalise(part), output_hidden_states=True).hidden_states[-1][:, 1:] for part in images.split(100)]
+    outs = [heads(tokens) for tokens in parts]
     dense, fact = torch.cat([o[0] for o in outs]).sigmoid(), torch.cat([o[1] for o in outs])
     truth = patches.float() / 255
     tqdm.write(
