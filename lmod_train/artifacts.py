@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import quote
@@ -37,6 +38,7 @@ from lmod_train.types import (
 )
 
 SCHEMA_VERSION = 1
+ROWS_A_GROUP = 1024
 
 _text, _texts = pa.string(), pa.list_(pa.string())
 _region = pa.struct(
@@ -136,11 +138,16 @@ def record_of(row: Mapping[str, Any]) -> Record:
 
 
 def write_records(path: Path, records: Iterable[Record]) -> int:
-    """Write one Parquet file, whole or not at all; return the number of rows. No records gives an empty table."""
-    rows = [record_row(r) for r in records]
-    with whole(path) as beside:
-        pq.write_table(pa.Table.from_pylist(rows, schema=RECORD_SCHEMA), beside, compression="zstd")
-    return len(rows)
+    """Write one Parquet file, whole or not at all; return the number of rows. No records gives an empty table.
+
+    Rows are written in groups as the records come, so that memory does not grow with their number.
+    """
+    waiting, count = iter(records), 0
+    with whole(path) as beside, pq.ParquetWriter(beside, RECORD_SCHEMA, compression="zstd") as writer:
+        while group := [record_row(r) for r in islice(waiting, ROWS_A_GROUP)]:
+            writer.write_table(pa.Table.from_pylist(group, schema=RECORD_SCHEMA))
+            count += len(group)
+    return count
 
 
 def read_records(path: Path) -> list[Record]:
@@ -336,17 +343,12 @@ def read_scores(path: Path) -> list[tuple[str, str, Score]]:
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ()) != SCORE_COLUMNS:
             raise ArtifactError(path, "has other columns", f"`python -m lmod_train rescore {path.parent}`")
-        number = lambda cell: None if cell == "" else float(cell)  # noqa: E731
-        return [
-            (
-                r["run"],
-                r["model"],
-                Score(
-                    r["task"], r["subset"], r["metric"], int(r["n"]), *(number(r[c]) for c in ("value", "low", "high"))
-                ),
-            )
-            for r in reader
-        ]
+        return [(r["run"], r["model"], _score_of(r)) for r in reader]
+
+
+def _score_of(row: Mapping[str, str]) -> Score:
+    value, low, high = (float(row[c]) if row[c] else None for c in ("value", "low", "high"))
+    return Score(row["task"], row["subset"], row["metric"], int(row["n"]), value, low, high)
 
 
 # ------------------------------------------------------------------------------------------------------------- manifest

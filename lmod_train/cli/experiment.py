@@ -13,7 +13,7 @@ import yaml
 from jsonargparse import Namespace
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
-from lightning.pytorch.utilities.rank_zero import rank_zero_info, rank_zero_only
+from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only
 
 from lmod_train.artifacts import whole
 from lmod_train.callbacks.generation import GenerationEval
@@ -95,7 +95,7 @@ def default_run(config: Namespace, command: str) -> Path:
 def _loggers(configured: Any) -> list[Namespace]:
     """Return the loggers that say where they save."""
     several = configured if isinstance(configured, list) else [configured]
-    return [c for c in several if isinstance(c, Namespace) and "save_dir" in c.get("init_args", Namespace())]
+    return [c for c in several if isinstance(c, Namespace) and "save_dir" in (c.get("init_args") or ())]
 
 
 @rank_zero_only

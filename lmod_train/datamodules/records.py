@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from lightning import LightningDataModule
-from lightning.pytorch.utilities.rank_zero import rank_zero_info
+from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.artifacts import read_manifest, read_records
 from lmod_train.datamodules.loader import RecordLoader
@@ -142,4 +142,5 @@ class RecordsDataModule(LightningDataModule):
             rank=trainer.global_rank,
             ranks=trainer.world_size,
         )
-        return RecordLoader(list(records), batches, trainer.lightning_module.collate, self.curated, self._workers)
+        collate: Any = trainer.lightning_module.collate
+        return RecordLoader(list(records), batches, collate, self.curated, self._workers)

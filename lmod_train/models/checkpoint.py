@@ -66,7 +66,7 @@ def load(folder: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
     level = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.ERROR)  # the load report is checked below and belongs in the error
     try:
-        loaded: tuple[PreTrainedModel, dict[str, Any]] = AutoModelForImageTextToText.from_pretrained(
+        loaded: Any = AutoModelForImageTextToText.from_pretrained(
             folder,
             dtype=dtype,
             output_loading_info=True,
@@ -77,7 +77,8 @@ def load(folder: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
         )
     finally:
         transformers_logging.set_verbosity(level)
-    model, report = loaded
+    model: PreTrainedModel = loaded[0]
+    report: dict[str, Any] = loaded[1]
     missing = [*report["missing_keys"], *(str(k[0]) for k in report["mismatched_keys"])]
     unexpected = list(report["unexpected_keys"])
     if missing or unexpected:

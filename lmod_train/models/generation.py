@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from lmod_train.models.llava import LlavaDialect
@@ -36,14 +35,14 @@ class Decoding:
         return json.dumps({"do_sample": False, "max_new_tokens": self.max_new_tokens, "num_beams": 1}, sort_keys=True)
 
 
-def image_features(model: PreTrainedModel, pixels: Tensor) -> Tensor:
+def image_features(model: Any, pixels: Tensor) -> Tensor:
     """Return projected image embeddings (images, tokens, width) of pixels (images, 3, side, side)."""
     return torch.stack(list(model.get_image_features(pixels, return_dict=True).pooler_output))
 
 
 @torch.no_grad()
 def respond(
-    model: PreTrainedModel, dialect: LlavaDialect, batch: Batch, decoding: Decoding, name: str, step: int = 0
+    model: Any, dialect: LlavaDialect, batch: Batch, decoding: Decoding, name: str, step: int = 0
 ) -> list[Reply]:
     """Answer every record of a batch.
 
@@ -85,7 +84,7 @@ def respond(
     ]
 
 
-def _end_tokens(model: PreTrainedModel, dialect: LlavaDialect) -> set[int]:
+def _end_tokens(model: Any, dialect: LlavaDialect) -> set[int]:
     configured: Any = model.generation_config.eos_token_id if model.generation_config else None
     ends = set(configured) if isinstance(configured, list) else {configured} - {None}
     return ends | {dialect.tokenizer.eos_token_id}
@@ -109,7 +108,7 @@ def _common(prompts: Sequence[Sequence[int]]) -> int:
 
 
 def _generate(
-    model: PreTrainedModel,
+    model: Any,
     dialect: LlavaDialect,
     features: Tensor | None,
     batch: Batch,
@@ -127,7 +126,7 @@ def _generate(
     seen = [i for i in distinct if i >= 0]
     encoded = {}
     if features is not None and seen:
-        encoded = {"image": BaseModelOutputWithPooling(pooler_output=list(features[seen]))}
+        encoded = {"image": BaseModelOutputWithPooling(pooler_output=list(features[seen]))}  # type: ignore[arg-type]
     cache = model(input_ids=prefix, mm_encoder_outputs=encoded, use_cache=True, logits_to_keep=1).past_key_values
     cache.batch_select_indices(torch.tensor([distinct.index(i) for i in images], device=device))
 

@@ -39,13 +39,13 @@ class LmodModule(LightningModule, ABC):
         fitting = self._trainer is not None and self._trainer.state.fn == "fit"
         return self.global_step if fitting else self.checkpoint_step
 
-    def validation_step(self, batch: Batch, batch_idx: int) -> list[Reply]:
+    def validation_step(self, batch: Batch, batch_idx: int) -> Any:
         """Answer the batch; the evaluation callback takes the replies."""
         return self.respond(batch)
 
     test_step = predict_step = validation_step
 
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
         """Return the trained tensors only."""
         trained = {name for name, p in self.named_parameters() if p.requires_grad}
         return {k: v for k, v in super().state_dict(*args, **kwargs).items() if k in trained}

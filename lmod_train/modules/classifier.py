@@ -59,8 +59,8 @@ class Crops:
             image = pad_square(image, (0, 0, 0))
         else:
             box = region.box
-            edges = (box.x0 * scale, box.y0 * scale, box.x1 * scale, box.y1 * scale)
-            image = image.crop(tuple(round(e) for e in edges))
+            x0, y0, x1, y1 = (round(edge * scale) for edge in (box.x0, box.y0, box.x1, box.y1))
+            image = image.crop((x0, y0, max(x1, x0 + 1), max(y1, y0 + 1)))
         image = image.resize((self.side, self.side), Image.Resampling.BILINEAR)
         return torch.from_numpy(np.asarray(image)).permute(2, 0, 1).float() / 255
 

@@ -92,7 +92,8 @@ class Conversation(LmodModule):
         super().__init__()
         self._folder, self._name = find(checkpoint), checkpoint
         self._lora, self._optimisation = lora, optimisation
-        self._decoding, self._dtype = Decoding(max_new_tokens), getattr(torch, dtype)
+        self._decoding = Decoding(max_new_tokens)
+        self._weights_dtype: torch.dtype = getattr(torch, dtype)
         self._gradient_checkpointing, self._tune_tower = gradient_checkpointing, tune_tower
         self._dialect = LlavaDialect(self._folder)
         self.collate = self._dialect
@@ -107,7 +108,7 @@ class Conversation(LmodModule):
         """Load the base whole, freeze it, and put the trained parts on it."""
         if self.model is not None:
             return
-        base: Any = load(self._folder, self._dtype).requires_grad_(False)
+        base: Any = load(self._folder, self._weights_dtype).requires_grad_(False)
         self._dialect.verify(image_tokens(base))
         if self._gradient_checkpointing:
             base.gradient_checkpointing_enable({"use_reentrant": False})
@@ -157,14 +158,14 @@ class Conversation(LmodModule):
         rows = [i for i in batch.image_of if i >= 0]
         if not rows:
             return {}
-        features = image_features(self.network, batch.tensors["images"].to(self._dtype))
+        features = image_features(self.network, batch.tensors["images"].to(self._weights_dtype))
         return {"image": BaseModelOutputWithPooling(pooler_output=list(features[rows]))}  # type: ignore[arg-type]
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Answer greedily."""
         return respond(self.network, self._dialect, batch, self._decoding, self._name, self.step)
 
-    def configure_optimizers(self) -> dict[str, Any]:
+    def configure_optimizers(self) -> Any:
         """AdamW in groups, each with its own learning rate; warm-up and half cosine over all steps of the run."""
         settings = self._optimisation
         groups: dict[tuple[float, float], list[Tensor]] = {}

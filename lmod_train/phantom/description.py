@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lmod_train.phantom.eye import Eye
 from lmod_train.types import Box, Region
 
+
 @dataclass(frozen=True)
 class Turn:
     """A question about the picture and its true answer."""
