@@ -1,4 +1,4 @@
-"""Ship ``configs/`` inside the package; everything else is in pyproject.toml, which cannot say this one thing."""
+"""Ship ``configs/`` and the small base inside the package; everything else is in pyproject.toml."""
 
 from pathlib import Path
 
@@ -10,5 +10,5 @@ SHIPPED = {"lmod_train." + folder.replace("/", "."): folder for folder in FOLDER
 setup(
     packages=[*find_packages(include=["lmod_train*"]), *SHIPPED],
     package_dir=SHIPPED,
-    package_data={"lmod_train": ["py.typed"], **{package: ["*.yaml"] for package in SHIPPED}},
+    package_data={"lmod_train": ["py.typed"], "lmod_train.models": ["small_base/*"], **{package: ["*.yaml"] for package in SHIPPED}},
 )

@@ -35,7 +35,7 @@ class Experiment(LightningCLI):
         parser.link_arguments("data.choices", "model.init_args.choices", apply_on="instantiate")
         parser.add_lightning_class_args(GenerationEval, "evaluation")
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
-        parser.set_defaults({"checkpoint.save_last": True, "checkpoint.save_top_k": 1})
+        parser.set_defaults({"checkpoint.save_last": True, "checkpoint.every_n_train_steps": 20})
 
     def before_instantiate_classes(self) -> None:
         """Settle the run folder, refuse to mix two configurations in it, and continue what lies there."""
@@ -58,7 +58,7 @@ class Experiment(LightningCLI):
             resolved["weights"] = str(config.ckpt_path)
         _settle(run, resolved)
         last = run / "checkpoints" / "last.ckpt"
-        if self.subcommand == "fit" and config.ckpt_path is None and last.exists():
+        if self.subcommand == "fit" and last.exists():  # whatever weights it began from, it goes on from its own
             rank_zero_info(f"continuing from {last}")
             config.ckpt_path = str(last)
 
@@ -81,7 +81,10 @@ def run(arguments: list[str]) -> None:
         args=None if arguments == sys.argv[1:] else arguments,  # Lightning warns of arguments given twice
     )
     folder = Path(experiment.trainer.default_root_dir)
-    if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and any((folder / "replies").iterdir()):
+    if experiment.subcommand == "fit":  # the last step need not be a multiple of the steps between checkpoints
+        experiment.trainer.save_checkpoint(folder / "checkpoints" / "last.ckpt")
+    answered = any(file.stat().st_size for file in (folder / "replies").glob("*.jsonl"))
+    if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and answered:
         rescore(folder)
 
 
@@ -100,13 +103,13 @@ def _loggers(configured: Any) -> list[Namespace]:
 
 @rank_zero_only
 def _settle(run: Path, resolved: dict[str, Any]) -> None:
-    """Write ``config.yaml``, or compare with the one that is there.
+    """Write ``config.yaml``, or compare with the one that is there; a start that came to nothing is overwritten.
 
     Raises:
         RunConflict: The folder was started with other values.
     """
     file = run / "config.yaml"
-    if file.exists():
+    if file.exists() and ((run / "replies").exists() or (run / "checkpoints").exists()):
         was = dict(_flat(yaml.safe_load(file.read_text(encoding="utf-8"))))
         now = dict(_flat(resolved))
         differing = [k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _volatile(k)]
