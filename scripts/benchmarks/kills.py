@@ -82,8 +82,9 @@ def tensors(run: Path) -> dict[str, object]:
     return {k: v.numpy().tobytes() for k, v in state.items()}
 
 
-def survive(name: str, command: Sequence[str], spoiled: Sequence[str], kills: int, rng: random.Random) -> None:
-    """Run `command` undisturbed; kill `spoiled` at random moments within its time, then let it finish."""
+def survive(name: str, commands: Sequence[list[str]], kills: int, rng: random.Random) -> None:
+    """Run the first command undisturbed; kill the second at random moments within that time, then let it finish."""
+    command, spoiled = commands
     seconds = quiet(command)
     moments = sorted(rng.uniform(0.05, 0.95) * seconds for _ in range(kills))
     hit = [kill(spoiled, moment) for moment in moments]
@@ -120,7 +121,7 @@ def _curate(out: Path, work: Path) -> list[str]:
 def curating(work: Path, kills: int, rng: random.Random) -> bool:
     """Kill `curate`."""
     folders = work / "quiet" / "curated", work / "killed" / "curated"
-    survive("curate", _curate(folders[0], work), _curate(folders[1], work), kills, rng)
+    survive("curate", [_curate(folder, work) for folder in folders], kills, rng)
     texts = [(f / "manifest.json").read_text(encoding="utf-8").replace(str(f), "") for f in folders]
     for folder in folders:  # the command line, and so the folder's own name, stands in the manifest
         (folder / "manifest.json").rename(folder.parent / "manifest.json")
@@ -135,7 +136,7 @@ def validating(work: Path, kills: int, rng: random.Random) -> bool:
     runs = work / "quiet" / "untuned", work / "killed" / "untuned"
     options = ("--data.curated", work / "quiet" / "curated", "--data.eval_batch_size", "4", "--data.split", "all")
     commands = [lmod("validate", "--config", CONFIGS / "zero_shot.yaml", *options, "--run", run) for run in runs]
-    survive("validate", *commands, kills, rng)
+    survive("validate", commands, kills, rng)
     return all(
         [
             check("every score", figures(runs[0]) == figures(runs[1])),
@@ -147,20 +148,13 @@ def validating(work: Path, kills: int, rng: random.Random) -> bool:
 def fitting(work: Path, kills: int, rng: random.Random) -> bool:
     """Kill a `fit`, then ask both tuned models the same records."""
     runs = work / "quiet" / "fit", work / "killed" / "fit"
-    options = (
-        "--data.curated",
-        work / "quiet" / "curated",
-        "--data.batch_size",
-        "8",
-        "--checkpoint.every_n_train_steps",
-        "2",
-    )
-    commands = [lmod("fit", "--config", CONFIGS / "quickstart.yaml", *options, "--run", run) for run in runs]
-    survive("fit", *commands, kills, rng)
+    shared = ("--config", CONFIGS / "quickstart.yaml", "--data.curated", work / "quiet" / "curated")
+    options = ("--data.batch_size", "8", "--checkpoint.every_n_train_steps", "2")
+    survive("fit", [lmod("fit", *shared, *options, "--run", run) for run in runs], kills, rng)
     tuned = [run.parent / "tuned" for run in runs]
     for run, answers in zip(runs, tuned, strict=True):
-        weights = ("--ckpt_path", run / "checkpoints" / "last.ckpt")
-        quiet(lmod("validate", "--config", CONFIGS / "quickstart.yaml", *data, "--run", answers, *weights))
+        weights = run / "checkpoints" / "last.ckpt"
+        quiet(lmod("validate", *shared, "--run", answers, "--ckpt_path", weights))
     return all(
         [
             check("every trained tensor, to the bit", tensors(runs[0]) == tensors(runs[1])),
