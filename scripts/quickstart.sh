@@ -12,14 +12,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 install_into_venv ""
 
 export WANDB_MODE="${WANDB_MODE:-offline}"
-stages=""
 
 # stage COMMAND [options]: one command of `python -m lmod_train`, shown, run and timed
 stage() {
     local started=$SECONDS
     printf '\n== python -m lmod_train %s\n' "$*"
     "$python" -m lmod_train "$@"
-    stages+="$(printf '%6d s  %s' $((SECONDS - started)) "$1")"$'\n'
+    printf '== %s took %d s\n' "$1" $((SECONDS - started))
 }
 
 stage phantom --out "$target/raw" --n 600 --seed 0
@@ -36,5 +35,3 @@ stage fit --config configs/quickstart.yaml "${here[@]}" --run "$target/fits/tune
 stage validate --config configs/quickstart.yaml "${here[@]}" --run "$target/runs/tuned" \
     --ckpt_path "$target/fits/tuned/checkpoints/last.ckpt"
 stage report "$target"/runs/* --out "$target/report"
-
-printf '\n== time\n%s' "$stages"
