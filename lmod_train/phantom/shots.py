@@ -44,12 +44,14 @@ class Shot:
 def eye_seed(source: str, seed: int, index: int) -> int:
     """Return a seed for one eye, apart from those of other sources, seeds and indices.
 
+    It is below 2**48: seeds from there on are the small base's, which must not have seen the eyes it is tried on.
+
     Example:
         >>> eye_seed("refuge", 0, 1) != eye_seed("eye_diseases", 0, 1)
         True
     """
     state = np.random.SeedSequence([seed, zlib.crc32(source.encode()), index]).generate_state(2, np.uint32)
-    return int(state[0]) << 32 | int(state[1])
+    return (int(state[0]) << 32 | int(state[1])) % 2**48
 
 
 def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
