@@ -40,6 +40,8 @@ from lmod_train.types import (
 SCHEMA_VERSION = 1
 ROWS_A_GROUP = 1024
 
+_VERSION = b"lmod_train.schema"
+
 _text, _texts = pa.string(), pa.list_(pa.string())
 _region = pa.struct(
     [
@@ -81,7 +83,7 @@ RECORD_SCHEMA = pa.schema(
         ("patient", _patient),
         ("licence", _text),
     ],
-    metadata={"lmod_train.schema": str(SCHEMA_VERSION)},
+    metadata={_VERSION: str(SCHEMA_VERSION)},
 )
 """One explicit schema for all tasks: inferred ones fail when two task files load together."""
 
@@ -162,14 +164,23 @@ def read_records(path: Path) -> list[Record]:
         raise ArtifactError(path, "no record file here", cure)
     records: list[Record] = []
     for file in files:
-        try:
-            table = pq.read_table(file)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise ArtifactError(file, f"cannot be read as Parquet ({error})", cure) from error
-        if not table.schema.equals(RECORD_SCHEMA):
-            raise ArtifactError(file, f"is not of record schema version {SCHEMA_VERSION}", cure)
-        records += [record_of(row) for row in table.to_pylist()]
+        records += [record_of(row) for row in _rows(file, RECORD_SCHEMA, cure)]
     return records
+
+
+def _rows(file: Path, schema: pa.Schema, cure: str) -> list[dict[str, Any]]:
+    """Return the rows of a Parquet file that has exactly this schema, of this version."""
+    try:
+        table = pq.read_table(file)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ArtifactError(file, f"cannot be read as Parquet ({error})", cure) from error
+    version = (table.schema.metadata or {}).get(_VERSION, b"none").decode()
+    if version != str(SCHEMA_VERSION):
+        raise ArtifactError(file, f"is of schema version {version}, expected {SCHEMA_VERSION}", cure)
+    if not table.schema.equals(schema):
+        raise ArtifactError(file, f"has other columns than schema version {SCHEMA_VERSION}", cure)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
 
 
 # ------------------------------------------------------------------------------------------------------------- replies
@@ -183,31 +194,41 @@ def reply_line(reply: Reply) -> str:
 def read_replies(folder: Path) -> dict[tuple[str, int], Reply]:
     """Read every ``rank-*.jsonl`` of a ``replies`` folder; the last line of a key (id, step) wins.
 
-    A torn last line, left by a kill, is passed over; a damaged line elsewhere is an error, as it is not ours.
+    A torn last line, left by a kill, is passed over; a damaged line elsewhere is an error, as it is not ours. No folder
+    and no file is no reply.
 
     Raises:
         ArtifactError: A complete line is not a reply.
     """
-    known = {f.name for f in fields(Reply)}
     replies: dict[tuple[str, int], Reply] = {}
     for file in sorted(folder.glob("rank-*.jsonl")):
-        for number, line in enumerate(file.read_bytes().split(b"\n"), 1):
+        *lines, last = file.read_bytes().split(b"\n")
+        for number, line in enumerate([*lines, last] if _is_whole(last) else lines, 1):
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
-                reply = Reply(**{k: v for k, v in row.items() if k in known})
+                reply = _reply_of(line)
             except (ValueError, TypeError, AttributeError) as error:
-                if _is_last(file, number):
-                    continue
                 raise ArtifactError(file, f"line {number} is not a reply ({error})", f"delete line {number}") from error
             replies[reply.id, reply.step] = reply
     return replies
 
 
-def _is_last(file: Path, number: int) -> bool:
-    data = file.read_bytes()
-    return not data.endswith(b"\n") and number == data.count(b"\n") + 1
+def _reply_of(line: bytes) -> Reply:
+    known = {f.name for f in fields(Reply)}
+    reply = Reply(**{k: v for k, v in json.loads(line).items() if k in known})
+    if not (isinstance(reply.id, str) and isinstance(reply.reply, str) and isinstance(reply.step, int)):
+        raise TypeError("id and reply must be text, step a whole number")
+    return reply
+
+
+def _is_whole(last: bytes) -> bool:
+    """Tell whether what stands behind the last newline lacks nothing but its own; no part of an object is JSON."""
+    try:
+        json.loads(last)
+    except ValueError:
+        return False
+    return True
 
 
 class ReplyFile:
@@ -215,11 +236,14 @@ class ReplyFile:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        torn = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
-        if torn:  # cut the torn line off, or the next reply would continue it and both would be lost
-            data = path.read_bytes()
-            path.write_bytes(data[: data.rfind(b"\n") + 1])
+        data = path.read_bytes() if path.exists() else b""
+        end = data.rfind(b"\n") + 1
+        whole_last = _is_whole(data[end:])
+        if not whole_last and end < len(data):  # or the next reply would continue it and both would be lost
+            os.truncate(path, end)  # not written anew: a kill in between would cost every reply
         self._file = path.open("a", encoding="utf-8")
+        if whole_last:
+            self._file.write("\n")
 
     def append(self, replies: Iterable[Reply]) -> None:
         """Write the replies, one line each, and wait until they are on the disk."""
@@ -300,16 +324,13 @@ def read_predictions(path: Path) -> list[Prediction]:
     """Read ``predictions.parquet``.
 
     Raises:
-        ArtifactError: It is missing or not of this schema.
+        ArtifactError: It is missing, unreadable, or of another schema version.
     """
     cure = f"derive it again from the replies: `python -m lmod_train rescore {path.parent}`"
     if not path.exists():
         raise ArtifactError(path, "no predictions here", cure)
-    table = pq.read_table(path)
-    if not table.schema.equals(PREDICTION_SCHEMA):
-        raise ArtifactError(path, f"is not of prediction schema version {SCHEMA_VERSION}", cure)
     predictions = []
-    for row in table.to_pylist():
+    for row in _rows(path, PREDICTION_SCHEMA, cure):
         names = [n for n, _ in _reply_columns if n not in ("reply_step", "likelihoods")]
         reply = Reply(
             id=row["id"],
@@ -327,7 +348,7 @@ def write_scores(path: Path, run: str, model: str, scores: Sequence[Score]) -> N
         writer = csv.writer(file)
         writer.writerow(SCORE_COLUMNS)
         for s in scores:
-            numbers = ["" if v is None else repr(round(v, 6)) for v in (s.value, s.low, s.high)]
+            numbers = ["" if v is None else repr(round(float(v), 6)) for v in (s.value, s.low, s.high)]
             writer.writerow([run, model, s.task, s.subset, s.metric, s.n, *numbers])
 
 
@@ -364,13 +385,16 @@ def read_manifest(curated: Path) -> dict[str, Any]:
     """Read ``manifest.json`` of a curated folder.
 
     Raises:
-        ArtifactError: The folder holds none, or one of another schema version.
+        ArtifactError: The folder holds none, a damaged one, or one of another schema version.
     """
     path = curated / "manifest.json"
     cure = f"`python -m lmod_train curate --raw RAW --out {curated}`"
     if not path.exists():
         raise ArtifactError(path, "missing: this folder is not curated, or its curation did not finish", cure)
-    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ArtifactError(path, f"is not JSON ({error})", f"delete it, then {cure}") from error
     if manifest.get("schema_version") != SCHEMA_VERSION:
         raise ArtifactError(path, f"schema version {manifest.get('schema_version')}, expected {SCHEMA_VERSION}", cure)
     return manifest

@@ -1,0 +1,79 @@
+"""Every error names what was given and what was expected, and ends with the next thing to type."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from lmod_train import errors
+from lmod_train.errors import (
+    ArtifactError,
+    BadArgument,
+    CurationConflict,
+    LmodError,
+    NothingToCurate,
+    RunConflict,
+    SourceNotFound,
+    StrictDrops,
+    WeightsMismatch,
+    WeightsNotFound,
+)
+
+CASES: list[tuple[LmodError, list[str]]] = [
+    (
+        SourceNotFound("refuge", Path("raw/x"), "train.zip", "  REFUGE/train"),
+        ["'refuge'", "train.zip", "root='raw/x'", "Expected", "REFUGE/train", "curate --roots.refuge PATH"],
+    ),
+    (
+        NothingToCurate(Path("raw"), ["eye_diseases", "refuge"]),
+        ["raw='raw'", "eye_diseases, refuge", "list sources", "phantom --out raw"],
+    ),
+    (ArtifactError(Path("run/scores.csv"), "missing", "`rescore run`"), ["run/scores.csv", "missing", "`rescore run`"]),
+    (
+        RunConflict(Path("runs/a"), ["model.lr: 1 -> 2", "seed: 0 -> 1"]),
+        ["run='runs/a'", "was -> now", "  model.lr: 1 -> 2\n", "  seed: 0 -> 1\n", "--run DIR"],
+    ),
+    (
+        WeightsNotFound("model.checkpoint", "base", "no such folder", "download it"),
+        ["model.checkpoint='base'", "no such folder", "download it"],
+    ),
+    (
+        WeightsMismatch("a.ckpt", ["w1"], ["u1", "u2"], "use its own config"),
+        ["a.ckpt", "missing: w1;", "unexpected: u1, u2)", "Nothing was loaded", "use its own config"],
+    ),
+    (BadArgument("--n", 0, "at least 1", "leave it out"), ["--n=0", "expected at least 1", "leave it out"]),
+    (
+        CurationConflict(Path("curated"), ["seed: 0 -> 1"]),
+        ["out='curated'", "was -> now", "  seed: 0 -> 1\n", "--out DIR"],
+    ),
+    (
+        StrictDrops(Path("curated/dropped.csv"), ["refuge read damaged: 2"]),
+        ["strict=True", "refuge read damaged: 2", "curated/dropped.csv", "without `--strict`"],
+    ),
+]
+
+
+def test_every_error_of_the_project_is_tried_here():
+    ours = {c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, LmodError)} - {LmodError}
+    assert ours == {type(error) for error, _ in CASES}
+
+
+@pytest.mark.parametrize(("error", "parts"), CASES, ids=[type(error).__name__ for error, _ in CASES])
+def test_errors_name_the_value_what_was_expected_and_what_comes_next(error: LmodError, parts: list[str]):
+    said = str(error)
+    assert [part for part in parts if part not in said] == []
+    last = said.splitlines()[-1]
+    assert last.startswith("Next: ") and len(last) > len("Next: ") and said.count("\nNext: ") == 1
+
+
+def test_long_lists_of_weights_are_cut_and_counted():
+    names = [f"layer.{i}" for i in range(9)]
+    said = str(WeightsMismatch("a.ckpt", names, [], "x"))
+    assert "missing: layer.0, layer.1, layer.2, layer.3, layer.4, layer.5 and 3 more; unexpected: none" in said
+    assert "layer.6" not in said
+
+
+def test_a_value_that_is_a_text_is_told_from_one_that_is_not():
+    assert "n='1'" in str(BadArgument("n", "1", "a number", "x")) and "n=1:" in str(BadArgument("n", 1, "two", "x"))

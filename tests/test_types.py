@@ -1,0 +1,92 @@
+"""The nouns: what each answer is counted as, and a batch that Lightning can move without looking into it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, get_args
+
+import pytest
+
+from lmod_train.types import Batch, Box, Prediction, Reason, Record, Reply, Status, Unparsed, status_of
+
+RECORD = Record(
+    id="t/s/1", task="t", task_class="m.T", task_version=1, source="s", key="1", modality="CFP", image=("a.jpg",),
+    image_plain=("a.jpg",), image_sha256=("0",), split="val", group="g", language="en", messages=(),
+    choices=("YES", "NO"), answer="YES",
+)  # fmt: skip
+
+ACCOUNT: dict[Reason, Status] = {
+    "empty": "unparsed",
+    "no_match": "unparsed",
+    "ambiguous": "unparsed",
+    "out_of_range": "unparsed",
+    "repetition": "unparsed",
+    "refused": "refused",
+    "truncated": "truncated",
+    "failed": "failed",
+}
+
+
+class Moving:
+    """Something with a `to`, as a tensor has, that remembers where it went."""
+
+    def __init__(self, *place: Any, **how: Any) -> None:
+        self.place, self.how = place, how
+
+    def to(self, *place: Any, **how: Any) -> Moving:
+        return Moving(*place, **how)
+
+
+def test_every_reason_has_its_account():
+    assert set(ACCOUNT) == set(get_args(Reason))
+    assert {reason: status_of(Unparsed(reason)) for reason in ACCOUNT} == ACCOUNT
+    assert {*ACCOUNT.values(), "answered"} == set(get_args(Status))
+
+
+@pytest.mark.parametrize("answer", ["NORMAL", "", 0.0, 3.5, {1: "optic disc"}, {}, MappingProxyType({2: "cup"})])
+def test_an_answer_is_answered_whatever_its_kind(answer: str | float | Mapping[int, str]):
+    assert status_of(answer) == "answered"
+    assert Prediction(RECORD, Reply("t/s/1", "x"), answer).status == "answered"
+
+
+def test_a_prediction_has_the_status_of_its_answer():
+    assert Prediction(RECORD, Reply("t/s/1", ""), Unparsed("truncated")).status == "truncated"
+
+
+def test_a_batch_moves_what_can_move_and_nothing_else():
+    tensors = {"images": Moving("cpu"), "ids": Moving("cpu"), "note": "as it is", "counts": [1, 2]}
+    batch = Batch([RECORD, RECORD], (0, 0), tensors)
+    moved = batch.to("cuda:1", non_blocking=True)
+    assert [(moved.tensors[k].place, moved.tensors[k].how) for k in ("images", "ids")] == [
+        (("cuda:1",), {"non_blocking": True})
+    ] * 2
+    assert (moved.tensors["note"], moved.tensors["counts"]) == ("as it is", [1, 2])
+    assert (moved.records, moved.image_of, len(moved)) == ([RECORD, RECORD], [0, 0], 2)
+    assert batch.tensors["images"].place == ("cpu",), "the batch that was moved stays where it was"
+    assert moved.records[0] is RECORD
+
+
+def test_a_batch_is_plain_so_that_lightning_does_not_walk_into_it():
+    assert not dataclasses.is_dataclass(Batch)
+    assert not issubclass(Batch, Mapping | list | tuple)
+    assert callable(Batch.to)
+
+
+def test_an_empty_batch_moves_too():
+    assert len(Batch([], [], {}).to("cpu")) == 0
+
+
+def test_a_real_tensor_changes_its_type_with_its_place():
+    torch = pytest.importorskip("torch")
+    batch = Batch([RECORD], [0], {"images": torch.ones(1, 3, 2, 2)})
+    assert batch.to("meta").tensors["images"].device.type == "meta"
+    assert batch.to("cpu", torch.bfloat16).tensors["images"].dtype is torch.bfloat16
+
+
+def test_nouns_are_frozen_and_equal_by_value():
+    assert dataclasses.replace(RECORD) == RECORD != dataclasses.replace(RECORD, answer="NO")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        RECORD.answer = "NO"  # type: ignore[misc]
+    assert (Box(1, 1, 1, 4).width, Box(1, 1, 1, 4).height, Box(1, 1, 1, 4).area) == (0, 3, 0)
