@@ -2,36 +2,160 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from jsonargparse import Namespace
 
 from lmod_train.cli import PLAIN
 from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.parse import parser_of
 
 CONFIGS = configs_folder()
-COUNT = {"curate": 2}
+COUNT = {"": 8, "curate": 4, "model": 5, "sweep": 1, "task": 3, "trainer": 6}
 """Folder -> number of configs; "" is the experiments at the top. A new config is counted here."""
+
+LINES = 25
+"""A config is short: so many lines at most, comments and blank ones not counted."""
 
 
 def of(folder: str) -> list[Path]:
     return sorted((CONFIGS / folder).glob("*.yaml" if folder == "" else "**/*.yaml"))
 
 
+def read(file: Path) -> dict[str, Any]:
+    return dict(yaml.safe_load(file.read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="module")
+def parser() -> Any:
+    """Lightning's parser with our classes behind it; it parses and builds nothing."""
+    from lmod_train.cli.experiment import Experiment
+    from lmod_train.datamodules.records import RecordsDataModule
+    from lmod_train.modules.base import LmodModule
+
+    class Parsed(Experiment):
+        def before_instantiate_classes(self) -> None: ...
+
+        def instantiate_classes(self) -> None: ...
+
+        def _run_subcommand(self, subcommand: str) -> None: ...
+
+    arguments = ["validate", *PARTS, "--model", str(CONFIGS / "model" / "scripted.yaml")]
+    built = Parsed(LmodModule, RecordsDataModule, subclass_mode_model=True, args=arguments, seed_everything_default=0)
+    return built.parser
+
+
+PARTS = ["--data.curated", "curated", "--data.tasks", f"[{CONFIGS / 'task' / 'glaucoma.yaml'}]"]
+
+
+def parsed(parser: Any, command: str, *arguments: str | Path) -> Namespace:
+    namespace: Namespace = parser.parse_args([command, *map(str, arguments)])[command]
+    return namespace
+
+
 def test_every_config_is_counted():
-    files = sorted(CONFIGS.rglob("*.yaml"))
-    rooms = [f.relative_to(CONFIGS).parts[0] if f.parent != CONFIGS else "" for f in files]
-    assert {room: rooms.count(room) for room in rooms} == COUNT
+    rooms = Counter(f.parent.relative_to(CONFIGS).as_posix().removeprefix(".") for f in CONFIGS.rglob("*.yaml"))
+    assert dict(rooms) == COUNT
+
+
+@pytest.mark.parametrize("file", sorted(CONFIGS.rglob("*.yaml")), ids=lambda f: f.relative_to(CONFIGS).as_posix())
+def test_configs_are_short_and_name_parts_that_exist(file: Path):
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert 0 < sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in lines) <= LINES
+    for name in paths(read(file)):
+        assert any((place / name).is_file() for place in (file.parent, CONFIGS.parent)), f"{file} names {name}"
+
+
+def paths(value: Any) -> Iterator[str]:
+    """Yield what is written as the path of a YAML file, anywhere below `value`."""
+    if isinstance(value, str):
+        if value.endswith(".yaml"):
+            yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from paths(inner)
+
+
+def test_paths_are_found_wherever_they_stand():
+    assert list(paths({"a": "b.yaml", "c": [{"d": "e.yaml"}, "f.txt", 3]})) == ["b.yaml", "e.yaml"]
 
 
 @pytest.mark.parametrize("file", of("curate"), ids=lambda f: f.stem)
 def test_curation_configs_build_their_tasks(file: Path):
     parser = parser_of(PLAIN["curate"], "curate")
     values = parser.instantiate(parser.parse_args(["--config", str(file), "--out", "curated"]))
-    written = yaml.safe_load(file.read_text(encoding="utf-8"))
+    written = read(file)
     assert values.protocol == written["protocol"]
     assert [f"{type(t).__module__}.{type(t).__qualname__}" for t in values.tasks] == [
         t["class_path"] if isinstance(t, dict) else t for t in written["tasks"]
     ]
+
+
+@pytest.mark.parametrize("file", of(""), ids=lambda f: f.stem)
+def test_experiments_parse_into_the_parts_they_name(file: Path, parser: Any):
+    config, written = parsed(parser, "fit", "--config", file), read(file)
+    model = written["model"] if isinstance(written["model"], dict) else read(file.parent / written["model"])
+    tasks = [read(file.parent / name) for name in written["data"]["tasks"]]
+    trainer = read(file.parent / written["trainer"])
+    assert config.model.class_path == model["class_path"]
+    assert [t.class_path for t in config.data.tasks] == [t["class_path"] for t in tasks]
+    assert {key: config.trainer[key] for key in ("accelerator", "devices")} == {
+        key: trainer[key] for key in ("accelerator", "devices")
+    }
+    assert str(config.data.curated) == written["data"]["curated"]
+
+
+@pytest.mark.parametrize("file", of("model"), ids=lambda f: f.stem)
+def test_models_parse_as_their_class(file: Path, parser: Any):
+    config = parsed(parser, "validate", *PARTS, "--model", file)
+    assert config.model.class_path == read(file)["class_path"]
+    assert {k: config.model.init_args[k] for k in plain(read(file)["init_args"])} == plain(read(file)["init_args"])
+
+
+def plain(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in arguments.items() if not isinstance(v, dict)}
+
+
+@pytest.mark.parametrize("file", of("task"), ids=lambda f: f.stem)
+def test_tasks_parse_as_their_class(file: Path, parser: Any):
+    model = CONFIGS / "model" / "scripted.yaml"
+    config = parsed(parser, "validate", "--data.curated", "c", "--data.tasks", f"[{file}]", "--model", model)
+    (task,) = config.data.tasks
+    assert task.class_path == read(file)["class_path"]
+    assert {k: task.init_args[k] for k in read(file).get("init_args", {})} == read(file).get("init_args", {})
+
+
+@pytest.mark.parametrize("file", of("trainer"), ids=lambda f: f.stem)
+def test_trainers_parse(file: Path, parser: Any):
+    model = CONFIGS / "model" / "scripted.yaml"
+    config = parsed(parser, "validate", *PARTS, "--model", model, "--trainer", file)
+    written = plain(read(file))
+    lists = {k for k, v in written.items() if isinstance(v, list)}
+    assert {k: config.trainer[k] for k in written.keys() - lists} == {k: written[k] for k in written.keys() - lists}
+    assert [c.class_path for k in lists for c in config.trainer[k]] == [
+        c["class_path"] for k in lists for c in written[k]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("broken", "named"),
+    [
+        ({"model": {"class_path": "lmod_train.modules.frozen.Frozen", "init_args": {"backnd": 1}}}, "backnd"),
+        ({"trainer": {"max_epoch": 1}}, "max_epoch"),
+        ({"data": {"curated": "c", "tasks": ["task/nowhere.yaml"]}}, "nowhere"),
+    ],
+)
+def test_a_broken_experiment_does_not_parse(
+    broken: dict[str, Any], named: str, parser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    scripted = {"model": str(CONFIGS / "model" / "scripted.yaml"), "data": {"curated": "c", "tasks": PARTS[3:]}}
+    file = tmp_path / "broken.yaml"
+    file.write_text(yaml.safe_dump(scripted | broken))
+    with pytest.raises(SystemExit):
+        parsed(parser, "fit", "--config", file)
+    assert named in capsys.readouterr().err

@@ -53,8 +53,8 @@ class PredictionTable(Callback):
                 p.record.id,
                 p.record.task,
                 wandb.Image(str(root / p.record.image[0])) if p.record.image else None,
-                html.escape(p.reply.reply),  # what a model writes is not to be trusted by a page that shows it
-                answer_json(p.answer),
+                html.escape(p.reply.reply),  # what a model writes is not to be trusted by a page that shows it,
+                html.escape(answer_json(p.answer), quote=False),  # nor what a parser quotes of it
                 p.record.answer,
                 p.status,
             ]

@@ -104,7 +104,7 @@ def _named_before(run: Path) -> tuple[str, str] | None:
     return rows[0][:2] if rows else None
 
 
-def report(runs: list[Path], *, out: Path) -> None:
+def report(runs: list[Path], *, out: Path, curated: Path | None = None, cap: int = 500) -> None:
     """Draw tables, figures and a page to look through from the predictions of one or more runs.
 
     Prints the headline table, task by model: n, score, interval, chance, majority class, unparsed share.
@@ -112,11 +112,17 @@ def report(runs: list[Path], *, out: Path) -> None:
     Args:
         runs: Folders of runs, each with predictions.parquet and scores.csv.
         out: Folder to write the report to.
+        curated: Folder with the images; the one that each run's config.yaml names where it is left out.
+        cap: Predictions on the page at most, 1 or more.
     """
     from lmod_train.report.headline import format_table, headline
     from lmod_train.report.report import report as draw
 
-    page = draw(runs, out)
+    if cap < 1:
+        raise BadArgument("--cap", cap, "at least 1 prediction", "leave it out for 500")
+    if curated is not None and not curated.is_dir():
+        raise BadArgument("--curated", str(curated), "the folder that `curate` wrote", "leave it out, or name another")
+    page = draw(runs, out, curated, cap)
     print(format_table(headline(runs)))
     print(f"wrote {page}")
 
@@ -129,6 +135,7 @@ def curate(
     roots: dict[str, Path] | None = None,
     box_quantity: Literal["side", "area", "percentile"] = "side",
     box_threshold: float = 0.02,
+    strict: bool = False,
     **settings: Any,
 ) -> None:
     """Turn raw datasets into benchmark records; started again after a kill, it continues.
@@ -141,6 +148,8 @@ def curate(
         box_quantity: What makes a box too small to be asked about: its longer side over the image's, its area over the
             image's, or the percentile of that area within the source.
         box_threshold: Boxes below it are left out and counted; 0 keeps all.
+        strict: Where anything was left out, end with an error once everything is read and drawn and dropped.csv lists
+            it, and write no records; the same command without it goes on from there.
         **settings: Of the pipeline.
     """
     from lmod_train.curation import pipeline
@@ -151,6 +160,7 @@ def curate(
         tasks,
         out,
         box_filter=BoxFilter(box_quantity, box_threshold),
+        strict=strict,
         command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
         progress=sys.stderr.isatty(),
         **settings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from lmod_train import artifacts, cli
 from lmod_train.cli import plain
+from lmod_train.curation import pipeline
 from lmod_train.curation.filters import BoxFilter
 from lmod_train.tasks.base import Task
 from lmod_train.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
@@ -76,7 +78,7 @@ def test_raw_folder_becomes_records(raw: Path, config: Path, tmp_path: Path, cap
     assert manifest["settings"]["seed"] == 5
     assert manifest["settings"]["longest_side"] == 64
     assert manifest["protocol"] == "mine"
-    assert "curate" in manifest["command"]
+    assert manifest["command"].startswith("python -m lmod_train ")
 
 
 def test_roots_are_named_one_by_one(raw: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -99,6 +101,13 @@ def test_a_file_left_out_is_said_and_strict_refuses(
         assert f"listed in {tmp_path / 'kept' / 'dropped.csv'}" in capsys.readouterr().out
         assert curate(config, tmp_path / "strict", *arguments, "--strict") == 2
         assert "strict=True" in capsys.readouterr().err
+        listed = [(tmp_path / name / "dropped.csv").read_text().splitlines() for name in ("kept", "strict")]
+        assert ["broken.jpg" in lines[1] and len(lines) == 2 for lines in listed] == [True, True]
+        assert not (tmp_path / "strict" / "records").exists(), "as the help of --strict says"
+        assert curate(config, tmp_path / "strict", *arguments) == 0, "without it, the same folder is finished"
+        assert artifacts.read_records(tmp_path / "strict" / "records") == artifacts.read_records(
+            tmp_path / "kept" / "records"
+        )
     finally:
         broken.unlink()
 
@@ -136,8 +145,19 @@ def test_a_folder_without_sources_is_said_to_have_none(
     assert "no known source was recognised" in capsys.readouterr().err
 
 
-def test_the_box_filter_of_the_command_is_that_of_the_pipeline():
+def test_the_command_that_was_typed_is_in_the_manifest(
+    raw: Path, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    typed = ["curate", "--config", str(config), "--raw", str(raw), "--out", str(tmp_path / "a folder")]
+    monkeypatch.setattr("sys.argv", ["lmod_train", *typed, "--longest_side", "64"])
+    assert cli.main() == 0
+    command = artifacts.read_manifest(tmp_path / "a folder")["command"]
+    assert shlex.split(command) == ["python", "-m", "lmod_train", *typed, "--longest_side", "64"]
+
+
+def test_what_the_command_presets_is_what_the_pipeline_presets():
     parameters = inspect.signature(plain.curate).parameters
+    assert parameters["strict"].default == inspect.signature(pipeline.curate).parameters["strict"].default
     assert BoxFilter(parameters["box_quantity"].default, parameters["box_threshold"].default) == BoxFilter()
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
 
 from lmod_train import artifacts, cli
+from lmod_train.cli import plain
+from lmod_train.report.headline import format_table, headline
+from lmod_train.report.page import CAP
 from lmod_train.types import Reply
 
 
@@ -48,12 +52,44 @@ def test_reference_replies_score_one_and_silence_is_counted(
     capsys.readouterr()
     assert cli.main(["report", *map(str, runs), "--out", str(tmp_path / "report")]) == 0
     said = capsys.readouterr().out
-    assert said.splitlines()[-1] == f"wrote {tmp_path / 'report' / 'index.html'}"
-    for word in ("perfect", "silent", "anatomy", "four_way", "glaucoma"):
-        assert word in said
+    assert said == f"{format_table(headline(runs))}\nwrote {tmp_path / 'report' / 'index.html'}\n"
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in said.splitlines()[2:-1]]
+    assert sorted(row[0:3] for row in table) == sorted(
+        [task, "by hand", run] for task in n for run in ("perfect", "silent")
+    )
+    assert {row[0]: int(row[4]) for row in table} == n
     assert (tmp_path / "report" / "index.html").stat().st_size > 1000
     joined = artifacts.read_scores(tmp_path / "report" / "scores.csv")
     assert {(run, model) for run, model, _ in joined} == {("perfect", "by hand"), ("silent", "by hand")}
+
+
+def test_images_come_from_the_named_folder_and_the_page_is_capped(curated: Path, tmp_path: Path):
+    """The runs by hand have no config.yaml, so that the images are only found where the command says."""
+    run = run_of(curated, tmp_path / "perfect", 0)
+    pages = {}
+    for name, more in (("bare", []), ("images", ["--curated", str(curated)]), ("one", ["--cap", "3"])):
+        assert cli.main(["report", str(run), "--out", str(tmp_path / name), *more]) == 0
+        pages[name] = (tmp_path / name / "index.html").read_text(encoding="utf-8")
+    assert ["data:image/jpeg" in pages[name] for name in ("bare", "images")] == [False, True]
+    assert ["Image not found" in pages[name] for name in ("bare", "images")] == [True, False]
+    shown = len(artifacts.read_records(curated / "records"))
+    assert [pages[name].count("<article ") for name in ("bare", "images", "one")] == [shown, shown, 3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"), [(["--cap", "0"], "--cap=0"), (["--curated", "nowhere"], "--curated='nowhere'")]
+)
+def test_options_that_cannot_be_used_are_refused(
+    arguments: list[str], part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert cli.main(["report", str(tmp_path), "--out", str(tmp_path / "report"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert part in error and "\nNext: " in error
+    assert not (tmp_path / "report").exists()
+
+
+def test_the_cap_of_the_command_is_that_of_the_page():
+    assert inspect.signature(plain.report).parameters["cap"].default == CAP
 
 
 def test_a_run_without_predictions_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
