@@ -49,12 +49,11 @@ class GenerationEval(Callback):
             self._replies = {
                 i: reply
                 for (i, step), reply in saved.items()
-                if step == pl_module.step and not reply.error and i in self._records
+                if step == pl_module.step and not (reply.error or reply.finish_reason == "error") and i in self._records
             }
             return list(self._replies)
 
-        if stage != "fit":
-            data.answered = answered
+        data.answered = frozenset if stage == "fit" else answered
         self._file = ReplyFile(run / "replies" / f"rank-{trainer.global_rank}.jsonl")
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:

@@ -13,10 +13,12 @@ from lmod_train.datamodules.order import ImageBatches
 from lmod_train.types import Batch, Collate, Record
 
 
-class RecordLoader(DataLoader[Batch]):
+class RecordLoader:
     """Batches of records, collated by the model's own dialect.
 
-    Lightning stores `state_dict` in its checkpoints and gives it back before it goes on in mid-epoch.
+    Lightning stores `state_dict` in its checkpoints and gives it back before it goes on in mid-epoch. Every iteration
+    is an epoch of its own, also after one that was left early; only a loaded state goes on where it was taken. Not a
+    `DataLoader` but around one: Lightning rebuilds those for `predict`, with a sampler that it makes up.
 
     Args:
         records: What is asked.
@@ -29,7 +31,7 @@ class RecordLoader(DataLoader[Batch]):
     def __init__(
         self, records: list[Record], batches: ImageBatches, collate: Collate, root: Path, workers: int = 0
     ) -> None:
-        super().__init__(
+        self._loader: DataLoader[Record] = DataLoader(
             records,  # type: ignore[arg-type]  # a list is a map-style dataset
             batch_sampler=batches,
             collate_fn=partial(collate, root=root),
@@ -37,13 +39,18 @@ class RecordLoader(DataLoader[Batch]):
             multiprocessing_context="spawn" if workers else None,
         )
         self._batches = batches
-        self._done = 0
+        self._done, self._continues = 0, False
 
-    def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]
-        if self._done >= len(self._batches):
+    def __len__(self) -> int:
+        """Batches of a whole epoch."""
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[Batch]:
+        if self._done >= len(self._batches) or (self._done and not self._continues):
             self._batches.epoch, self._done = self._batches.epoch + 1, 0
+        self._continues = False
         self._batches.start = self._done
-        for batch in super().__iter__():
+        for batch in self._loader:
             self._done += 1
             yield batch
 
@@ -53,4 +60,4 @@ class RecordLoader(DataLoader[Batch]):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken."""
-        self._batches.epoch, self._done = state["epoch"], state["done"]
+        self._batches.epoch, self._done, self._continues = state["epoch"], state["done"], True

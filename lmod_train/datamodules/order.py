@@ -28,10 +28,17 @@ def by_image(records: Sequence[Record], max_questions: int) -> list[list[int]]:
 
 
 class ImageBatches(Sampler[list[int]]):
-    """Batches of record positions; a batch counts questions and never tears a group apart.
+    """Batches of record positions; a batch counts questions.
 
-    Sharding is by group over ranks. Training batches are shuffled anew each epoch from (seed, epoch), and every rank
-    gets the same number, the last groups of an epoch being left out for that epoch; evaluation keeps every record once.
+    Every rank takes the same number of batches, or ranks would wait for one another for ever.
+
+    In training, groups are shuffled anew each epoch from (seed, epoch), laid end to end and cut into batches of exactly
+    `batch_size`, dealt to the ranks in turn; a group is torn only where a batch ends. So the number of batches is the
+    same in every epoch, which Lightning counts once and plans its schedule by. The rest is a smaller batch on each
+    rank, less than one question a rank being left out for that epoch.
+
+    In evaluation, groups are dealt to the ranks whole and every record comes once; a rank that has fewer batches than
+    another ends with empty ones.
 
     Attributes:
         epoch: Which epoch the next iteration is.
@@ -53,26 +60,35 @@ class ImageBatches(Sampler[list[int]]):
         self._rank, self._ranks = rank, ranks
         self.epoch, self.start = 0, 0
 
-    def _batches(self, rank: int) -> list[list[int]]:
-        order = np.arange(len(self._groups))
-        if self._shuffle:
-            order = np.random.default_rng([self._seed, self.epoch]).permutation(order)
+    def _training(self) -> list[list[int]]:
+        """Return this rank's batches of the present epoch."""
+        order = np.random.default_rng([self._seed, self.epoch]).permutation(len(self._groups))
+        questions = [position for i in order for position in self._groups[i]]
+        step = self._batch_size * self._ranks
+        batches = []
+        for start in range(0, len(questions), step):
+            size = min(self._batch_size, (len(questions) - start) // self._ranks)
+            first = start + self._rank * size
+            batches.append(questions[first : first + size])
+        return [batch for batch in batches if batch]
+
+    def _evaluation(self, rank: int) -> list[list[int]]:
+        """Return the batches of a rank, without the empty ones at its end."""
         batches: list[list[int]] = []
-        for group in (self._groups[i] for i in order[rank :: self._ranks]):
+        for group in self._groups[rank :: self._ranks]:
             if not batches or len(batches[-1]) + len(group) > self._batch_size:
                 batches.append([])
             batches[-1] += group
         return batches
 
-    def _count(self) -> int:
-        """Batches of this rank; in training the fewest of any rank, or ranks would wait for one another for ever."""
-        if not self._shuffle or self._ranks == 1:
-            return len(self._batches(self._rank))
-        return min(len(self._batches(rank)) for rank in range(self._ranks))
-
     def __iter__(self) -> Iterator[list[int]]:
-        yield from self._batches(self._rank)[self.start : self._count()]
+        batches = self._training() if self._shuffle else self._evaluation(self._rank)
+        batches += [[]] * (len(self) - len(batches))
+        yield from batches[self.start :]
 
     def __len__(self) -> int:
-        """Batches of a whole epoch."""
-        return self._count()
+        """Batches of a whole epoch, the same on every rank."""
+        if not self._shuffle:
+            return max(len(self._evaluation(rank)) for rank in range(self._ranks))
+        whole, rest = divmod(sum(map(len, self._groups)), self._batch_size * self._ranks)
+        return whole + (rest >= self._ranks)

@@ -83,22 +83,25 @@ class RecordsDataModule(LightningDataModule):
                     f"one of the tasks curated in {self.curated}: {', '.join(sorted(known)) or 'none'}",
                     "curate it, or take it out of data.tasks",
                 )
-        self._records = [r for r in everything if r.task in self.tasks and self._modality in ("", r.modality)]
+        chosen = (r for r in everything if r.task in self.tasks and self._modality in ("", r.modality))
+        self._records = sorted(chosen, key=lambda r: r.id)
         others = sum(known.values()) - len(self._records)
         if others:
-            rank_zero_info(f"{self.curated}: {len(self._records)} records used, {others} of other tasks left out")
+            rank_zero_info(
+                f"{self.curated}: {len(self._records)} records used, {others} of other tasks or modalities left out"
+            )
 
     def records(self, split: str) -> list[Record]:
-        """Return the records of a split (``all`` for every one), in id order, as many as evaluation asks."""
-        chosen = [r for r in self._records if split in ("all", r.split)]
-        if split == "train" or not self._limit:
-            return chosen
-        return [r for name in self.tasks for r in [c for c in chosen if c.task == name][: self._limit]]
+        """Return the records of a split (``all`` for every one), in id order."""
+        return [r for r in self._records if split in ("all", r.split)]
 
     def asked(self, stage: str) -> list[Record]:
         """Return what `validate`, `test` or `predict` asks, whether or not it has been answered already."""
         named = {"validate": "val", "fit": "val", "test": "test", "predict": "test"}[stage]
-        return self.records(named if self._split == "command" or stage == "fit" else self._split)
+        chosen = self.records(named if self._split == "command" or stage == "fit" else self._split)
+        if not self._limit:
+            return chosen
+        return [r for name in self.tasks for r in [c for c in chosen if c.task == name][: self._limit]]
 
     def train_dataloader(self) -> RecordLoader:
         """Return the training loader; its order is that of (seed, epoch).
@@ -127,8 +130,16 @@ class RecordsDataModule(LightningDataModule):
         return self._evaluation("predict")
 
     def _evaluation(self, stage: str) -> RecordLoader:
-        done = set(self.answered())
-        return self._loader([r for r in self.asked(stage) if r.id not in done], self._eval_batch_size, shuffle=False)
+        asked, done = self.asked(stage), set(self.answered())
+        if not asked and stage != "fit":
+            splits = dict(Counter(r.split for r in self._records))
+            raise BadArgument(
+                "data.split",
+                self._split,
+                f"a split with records to {stage} (records by split: {splits})",
+                "name another",
+            )
+        return self._loader([r for r in asked if r.id not in done], self._eval_batch_size, shuffle=False)
 
     def _loader(self, records: Sequence[Record], batch_size: int, *, shuffle: bool) -> RecordLoader:
         trainer = self.trainer

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForImageTextToText, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
-from lmod_train.errors import WeightsMismatch, WeightsNotFound
+from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
 
 SHIPPED = Path(__file__).parent
 """Checkpoints that come with the package lie beside this file, one folder each."""
@@ -21,8 +21,9 @@ def find(checkpoint: str) -> Path:
     """Return the folder of a checkpoint: a path, or the name of one that comes with the package.
 
     Raises:
-        WeightsNotFound: There is no such folder, or it holds no weights.
+        WeightsNotFound: There is no such folder, or it holds no weights, or not all that its index names.
         WeightsMismatch: Its `config.json` is of the LLaVA codebase before transformers had the class.
+        BadArgument: It is of another architecture.
 
     Example:
         >>> find("small_base").name
@@ -53,6 +54,19 @@ def find(checkpoint: str) -> Path:
             ["mm_vision_tower"],
             "this is a checkpoint of the original LLaVA code, which transformers would read as a default 7B model "
             "without an error; use one converted to transformers layout",
+        )
+    if config.get("model_type") != "llava":
+        raise BadArgument(
+            "checkpoint",
+            checkpoint,
+            f"a LLaVA checkpoint; its config.json says model_type {config.get('model_type')!r}",
+            "name a checkpoint whose config.json says model_type llava",
+        )
+    index = folder / "model.safetensors.index.json"
+    shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()) if index.exists() else set()
+    if absent := sorted(s for s in shards if not (folder / s).is_file()):
+        raise WeightsNotFound(
+            "checkpoint", checkpoint, f"{folder} lacks {', '.join(absent)}", "fetch the missing files"
         )
     return folder
 

@@ -36,7 +36,8 @@ class Decoding:
 
 
 def image_features(model: Any, pixels: Tensor) -> Tensor:
-    """Return projected image embeddings (images, tokens, width) of pixels (images, 3, side, side)."""
+    """Return projected image embeddings (images, tokens, width) of pixels (images, 3, side, side), of any type."""
+    pixels = pixels.to(next(model.model.vision_tower.parameters()).dtype)
     return torch.stack(list(model.get_image_features(pixels, return_dict=True).pooler_output))
 
 
@@ -59,7 +60,7 @@ def respond(
     """
     began = time.perf_counter()
     prompts: list[list[int]] = batch.tensors["prompt_ids"]
-    features = image_features(model, batch.tensors["images"].to(model.dtype)) if "images" in batch.tensors else None
+    features = image_features(model, batch.tensors["images"]) if "images" in batch.tensors else None
     made: list[list[int]] = [[] for _ in prompts]
     for rows in _by_prefix(prompts, model.config.image_token_id):
         out = _generate(model, dialect, features, batch, rows, decoding)
@@ -119,23 +120,14 @@ def _generate(
     device, pad = model.device, dialect.tokenizer.pad_token_id
     prompts = [batch.tensors["prompt_ids"][r] for r in rows]
     shared = _common(prompts)
-    images = [batch.image_of[r] for r in rows]
-    distinct = list(dict.fromkeys(images))
-
-    prefix = torch.tensor([prompts[0][:shared]] * len(distinct), device=device)
-    seen = [i for i in distinct if i >= 0]
-    encoded = {}
-    if features is not None and seen:
-        encoded = {"image": BaseModelOutputWithPooling(pooler_output=list(features[seen]))}  # type: ignore[arg-type]
-    cache = model(input_ids=prefix, mm_encoder_outputs=encoded, use_cache=True, logits_to_keep=1).past_key_values
-    cache.batch_select_indices(torch.tensor([distinct.index(i) for i in images], device=device))
-
+    cache = _prefill(model, prompts[0][:shared], features, [batch.image_of[r] for r in rows])
     longest = max(len(p) for p in prompts)
     ids = torch.full((len(rows), longest), pad, device=device)
     mask = torch.zeros_like(ids)
     for row, prompt in enumerate(prompts):  # padding stands between prefix and question, hidden by the mask
-        ids[row, :shared], ids[row, longest - len(prompt) + shared :] = prefix[0], torch.tensor(prompt[shared:])
-        mask[row, :shared], mask[row, longest - len(prompt) + shared :] = 1, 1
+        own = longest - len(prompt) + shared
+        ids[row, :shared], ids[row, own:] = torch.tensor(prompt[:shared]), torch.tensor(prompt[shared:])
+        mask[row, :shared], mask[row, own:] = 1, 1
     ends = sorted(_end_tokens(model, dialect))
     out = model.generate(
         input_ids=ids,
@@ -148,6 +140,20 @@ def _generate(
         pad_token_id=pad,
     )[:, longest:]
     return [_until_end(tokens, set(ends)) for tokens in out.tolist()]
+
+
+def _prefill(model: Any, prefix: Sequence[int], features: Tensor | None, images: Sequence[int]) -> Any:
+    """Return the key-value cache of the prefix for each row's image, computed once an image; None without a prefix."""
+    if not prefix:
+        return None
+    distinct = list(dict.fromkeys(images))
+    encoded = {}
+    if features is not None and min(distinct) >= 0:  # rows of one prefix have an image all, or none
+        encoded = {"image": BaseModelOutputWithPooling(pooler_output=list(features[distinct]))}  # type: ignore[arg-type]
+    ids = torch.tensor([prefix] * len(distinct), device=model.device)
+    cache = model(input_ids=ids, mm_encoder_outputs=encoded, use_cache=True, logits_to_keep=1).past_key_values
+    cache.batch_select_indices(torch.tensor([distinct.index(i) for i in images], device=model.device))
+    return cache
 
 
 def _until_end(tokens: list[int], ends: set[int]) -> list[int]:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from transformers import AutoProcessor
 
-from lmod_train.errors import WeightsMismatch
+from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.models.pixels import open_rgb, pad_square
 from lmod_train.types import Batch, Record
 
@@ -25,11 +25,21 @@ class LlavaDialect:
 
     Args:
         folder: A checkpoint in transformers layout; only its tokenizer and processor files are read.
+
+    Raises:
+        WeightsMismatch: There is no chat template among them.
     """
 
     def __init__(self, folder: Path) -> None:
         self.processor: Any = AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         self.tokenizer: Any = self.processor.tokenizer
+        if not self.processor.chat_template:
+            raise WeightsMismatch(
+                str(folder),
+                ["chat_template"],
+                [],
+                "add the chat_template.jinja that was published with these weights; their prompt is unknown without it",
+            )
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.unk_token or self.tokenizer.eos_token
         images = self.processor.image_processor
@@ -67,7 +77,12 @@ class LlavaDialect:
         The words of the record stand unchanged inside.
         """
         turns = [
-            {"role": m.role, "content": [{"type": p.type} | ({"text": p.text} if p.text else {}) for p in m.parts]}
+            {
+                "role": m.role,
+                "content": [
+                    {"type": "image"} if p.type == "image" else {"type": "text", "text": p.text} for p in m.parts
+                ],
+            }
             for m in record.messages
         ]
         prompt: str = self.processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
@@ -106,9 +121,22 @@ class LlavaDialect:
         return made
 
     def __call__(self, records: Sequence[Record], root: Path) -> Batch:
-        """Collate: each image once, prompt and answer ids for each record."""
-        paths = list(dict.fromkeys(image for r in records for image in r.image[:1]))
+        """Collate: each image once, prompt and answer ids for each record.
+
+        Raises:
+            BadArgument: A record shows several images, or its prompt has another number of image places than images.
+        """
+        paths = list(dict.fromkeys(image for r in records for image in r.image))
         rendered = [self.render(r) for r in records]
+        for record, (prompt, _) in zip(records, rendered, strict=True):
+            places = prompt.count(self.processor.image_token)
+            if places != len(record.image) or places > 1:
+                raise BadArgument(
+                    f"messages of {record.id}",
+                    prompt,
+                    f"one {self.processor.image_token} and one image, or neither; it has {len(record.image)} image(s)",
+                    "leave the task out of data.tasks, or curate it again",
+                )
         encoded = [self.encode(*r) for r in rendered]
         tensors: dict[str, Any] = {
             "rendered": [prompt for prompt, _ in rendered],

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+import torch
 from lightning import LightningModule
+from torch import Tensor
 
 from lmod_train.errors import WeightsMismatch
 from lmod_train.types import Batch, Collate, Reply
@@ -54,9 +58,10 @@ class LmodModule(LightningModule, ABC):
         """Refuse a checkpoint whose trained tensors are not exactly ours.
 
         Raises:
-            WeightsMismatch: A trained tensor is missing, or one is left over.
+            WeightsMismatch: A trained tensor is missing, left over, or of another shape.
         """
-        ours, theirs = set(self.state_dict()), set(checkpoint["state_dict"])
+        ours = _shapes(self.state_dict())
+        theirs = _shapes(checkpoint["state_dict"]) if "state_dict" in checkpoint else ours  # DeepSpeed loads its own
         if ours != theirs:
             raise WeightsMismatch(
                 "ckpt_path",
@@ -71,3 +76,13 @@ class LmodModule(LightningModule, ABC):
         trained = sum(p.numel() for p in self.parameters() if p.requires_grad)
         everything = sum(p.numel() for p in self.parameters())
         self.print(f"training {trained:,} of {everything:,} parameters")
+        self._seed = torch.initial_seed()
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        """Seed dropout from (seed, batches since the start of training, rank): a resumed run draws the same."""
+        place = [self._seed, self.trainer.fit_loop.total_batch_idx, self.global_rank]
+        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> set[str]:
+    return {f"{name} {tuple(tensor.shape)}" for name, tensor in tensors.items()}

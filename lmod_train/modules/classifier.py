@@ -27,7 +27,8 @@ from lmod_train.types import Batch, Record, Region, Reply
 class Crops:
     """The CNN's dialect: one square crop a region, or the whole padded picture where a record has no regions.
 
-    Crops are cut from the plain picture: a drawn frame would tell its number, not its structure.
+    Crops are cut from the plain picture, without drawn frames, and stretched to the square; whole pictures are padded.
+    Classes are read from the reference reply, which is in the prompt's own words: what stands last in each line.
 
     Attributes:
         choices: Words a reply may use, in the order of the classes.
@@ -44,14 +45,17 @@ class Crops:
         owners: list[int] = []
         opened: dict[str, Image.Image] = {}
         for row, record in enumerate(records):
+            if not record.image_plain:
+                raise BadArgument("data.tasks", record.task, f"an image ({record.id} has none)", "leave the task out")
             name = record.image_plain[0]
             if name not in opened:
                 opened[name] = open_rgb(root / name)
-            for region in record.regions or (None,):
-                crops.append(self._crop(opened[name], region, record.scale))
-                targets.append(self._target(record, region))
-                owners.append(row)
-        tensors: dict[str, Any] = {"crops": torch.stack(crops), "targets": torch.tensor(targets), "owners": owners}
+            regions = record.regions or (None,)
+            crops += [self._crop(opened[name], region, record.scale) for region in regions]
+            targets += self._targets(record, len(regions))
+            owners += [row] * len(regions)
+        stacked = torch.stack(crops) if crops else torch.zeros(0, 3, self.side, self.side)
+        tensors: dict[str, Any] = {"crops": stacked, "targets": torch.tensor(targets), "owners": owners}
         return Batch(records, [-1] * len(records), tensors)
 
     def _crop(self, image: Image.Image, region: Region | None, scale: float) -> Tensor:
@@ -62,19 +66,19 @@ class Crops:
             x0, y0, x1, y1 = (round(edge * scale) for edge in (box.x0, box.y0, box.x1, box.y1))
             image = image.crop((x0, y0, max(x1, x0 + 1), max(y1, y0 + 1)))
         image = image.resize((self.side, self.side), Image.Resampling.BILINEAR)
-        return torch.from_numpy(np.asarray(image)).permute(2, 0, 1).float() / 255
+        return torch.from_numpy(np.array(image)).permute(2, 0, 1).float() / 255
 
-    def _target(self, record: Record, region: Region | None) -> int:
-        """Return the class: the region's structure, or what stands last in the reference reply."""
-        word = region.structure if region else record.answer.rpartition(": ")[2]
-        if word not in self.choices:
+    def _targets(self, record: Record, wanted: int) -> list[int]:
+        """Return the classes of a record, one a line of its reference reply."""
+        words = [line.rpartition(": ")[2] for line in record.answer.splitlines()]
+        if len(words) != wanted or not set(words) <= set(self.choices):
             raise BadArgument(
                 "data.tasks",
-                word,
-                f"answers among the task's choices {list(self.choices)}",
+                record.answer,
+                f"{wanted} line(s), each ending in one of the task's choices {list(self.choices)}",
                 f"curate again with the task's present options (record {record.id})",
             )
-        return self.choices.index(word)
+        return [self.choices.index(word) for word in words]
 
 
 class Classifier(LmodModule):

@@ -115,21 +115,19 @@ class Conversation(LmodModule):
             base.enable_input_require_grads()
         self.model = base if self._lora is None else get_peft_model(base, self._adapter(self._lora))
         for name, parameter in self.model.named_parameters():
-            if (self._lora is None and "multi_modal_projector" in name) or (
-                self._tune_tower and "vision_tower" in name
-            ):
-                parameter.requires_grad_(True)
+            if self._lora is None and ("projector" in name or (self._tune_tower and "vision_tower" in name)):
+                parameter.requires_grad_(True)  # with adapters, peft has copied these and trains the copies
             if parameter.requires_grad:
                 parameter.data = parameter.data.float()
 
-    @staticmethod
-    def _adapter(lora: Lora) -> LoraConfig:
+    def _adapter(self, lora: Lora) -> LoraConfig:
+        tower = ["vision_tower"] if self._tune_tower else []
         return LoraConfig(
             r=lora.rank,
             lora_alpha=lora.alpha,
             lora_dropout=lora.dropout,
             target_modules=LANGUAGE_MODEL_LINEAR,
-            modules_to_save=["multi_modal_projector"],  # inside the adapter file, so that no checkpoint lacks it
+            modules_to_save=["multi_modal_projector", *tower],  # inside the adapter file, so that none lacks them
         )
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
@@ -158,7 +156,7 @@ class Conversation(LmodModule):
         rows = [i for i in batch.image_of if i >= 0]
         if not rows:
             return {}
-        features = image_features(self.network, batch.tensors["images"].to(self._weights_dtype))
+        features = image_features(self.network, batch.tensors["images"])
         return {"image": BaseModelOutputWithPooling(pooler_output=list(features[rows]))}  # type: ignore[arg-type]
 
     def respond(self, batch: Batch) -> list[Reply]:
@@ -198,7 +196,7 @@ def warmup_cosine(steps: int, warmup: float) -> Any:
         >>> [round(factor(i), 3) for i in (0, 5, 10, 55, 100)]
         [0.0, 0.5, 1.0, 0.5, 0.0]
     """
-    rising = max(1, round(steps * warmup))
+    rising = round(steps * warmup)
 
     def factor(step: int) -> float:
         if step < rising:

@@ -19,9 +19,11 @@ class Frozen(LmodModule):
         self._backend = backend
         self.collate = backend.collate
 
-    def configure_model(self) -> None:
-        """Let the backend load what it needs, once."""
+    def on_validation_start(self) -> None:
+        """Let the backend load what it needs, once; only now is the device known."""
         self._backend.prepare(self.device)
+
+    on_test_start = on_predict_start = on_validation_start
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Ask the backend."""

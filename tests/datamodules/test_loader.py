@@ -1,0 +1,64 @@
+"""The loader's place in its epoch."""
+
+from itertools import islice
+
+import pytest
+
+from lmod_train.datamodules.loader import RecordLoader
+from lmod_train.datamodules.order import ImageBatches
+from lmod_train.types import Batch
+from tests.tiny import record
+
+RECORDS = [record(str(i)) for i in range(10)]
+
+
+def collate(records, root):
+    return Batch(records, [-1] * len(records), {"root": root})
+
+
+def loader(tmp_path, shuffle=True):
+    batches = ImageBatches([[i] for i in range(10)], 3, shuffle=shuffle, seed=5)
+    return RecordLoader(RECORDS, batches, collate, tmp_path)
+
+
+def ids(batches):
+    return [[r.id for r in b.records] for b in batches]
+
+
+def test_batches_are_collated_against_the_curated_folder(tmp_path):
+    made = list(loader(tmp_path, shuffle=False))
+    assert ids(made) == [["0", "1", "2"], ["3", "4", "5"], ["6", "7", "8"], ["9"]]
+    assert made[0].tensors["root"] == tmp_path
+
+
+@pytest.mark.parametrize("epoch", [0, 1])
+@pytest.mark.parametrize("done", [0, 1, 3, 4])
+def test_a_resumed_loader_gives_what_remained(tmp_path, epoch, done):
+    steady = loader(tmp_path)
+    whole = [ids(steady) for _ in range(4)]
+    killed = loader(tmp_path)
+    for _ in range(epoch):
+        list(killed)
+    running = iter(killed)
+    list(islice(running, done))
+    resumed = loader(tmp_path)
+    resumed.load_state_dict(killed.state_dict())
+    if done == 0:  # nothing of this epoch was begun: the next iteration begins it
+        assert ids(resumed) == whole[epoch]
+    elif done < 4:
+        assert ids(resumed) == whole[epoch][done:]
+        assert ids(resumed) == whole[epoch + 1]
+    else:
+        assert ids(resumed) == whole[epoch + 1]
+
+
+def test_an_epoch_left_early_is_over(tmp_path):
+    cut, steady = loader(tmp_path), loader(tmp_path)
+    whole = [ids(steady) for _ in range(2)]
+    assert ids(islice(cut, 2)) == whole[0][:2]
+    assert ids(cut) == whole[1]
+
+
+def test_evaluation_cut_short_asks_the_same_again(tmp_path):
+    evaluation = loader(tmp_path, shuffle=False)
+    assert ids(islice(evaluation, 2)) == ids(islice(evaluation, 2)) == [["0", "1", "2"], ["3", "4", "5"]]

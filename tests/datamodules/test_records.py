@@ -1,0 +1,143 @@
+"""Which records are asked, in which loader; and that a Trainer killed in mid-epoch goes on as if it had not been."""
+
+import pytest
+from lightning.pytorch.callbacks import Callback, ModelCheckpoint
+
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.modules.classifier import Classifier
+from lmod_train.tasks.anatomy import Anatomy
+from lmod_train.tasks.four_way import FourWay
+from lmod_train.tasks.glaucoma import Glaucoma
+from tests.tiny import record, trainer, write_curated
+
+SPLITS = ["train"] * 14 + ["val"] * 5 + ["test"] * 3
+
+
+def glaucoma(i, split):
+    yes = i % 2
+    answer = ("NON-GLAUCOMA", "GLAUCOMA")[yes]
+    return record(f"glaucoma/phantom/{i:02}", image=[f"{i:02}.png"], answer=answer, split=split)
+
+
+def four_way(i, split):
+    words = FourWay.choices
+    fields = {"task": "four_way", "choices": words, "modality": "OCT" if i % 3 else "CFP"}
+    return record(
+        f"four_way/phantom/{i:02}", image=[f"{i:02}.png"], answer=f"DISEASE: {words[i % 4]}", split=split, **fields
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    records = [make(i, s) for make in (glaucoma, four_way) for i, s in enumerate(SPLITS)]
+    return write_curated(tmp_path_factory.mktemp("curated"), records[::-1])
+
+
+def ids(records):
+    return [r.id for r in records]
+
+
+def numbers(task, wanted):
+    return [f"{task}/phantom/{i:02}" for i, s in enumerate(SPLITS) if s in wanted]
+
+
+def test_choices_are_those_of_one_task(folder):
+    assert RecordsDataModule(folder, [Glaucoma()]).choices == ("GLAUCOMA", "NON-GLAUCOMA")
+    assert RecordsDataModule(folder, [Glaucoma(), FourWay()]).choices == ()
+    with pytest.raises(BadArgument, match="each task once"):
+        RecordsDataModule(folder, [Glaucoma(), Glaucoma()])
+
+
+def test_a_command_asks_the_split_it_is_named_after(folder):
+    data = RecordsDataModule(folder, [Glaucoma()])
+    data.setup("validate")
+    assert ids(data.records("train")) == numbers("glaucoma", ["train"])
+    wanted = {"validate": "val", "fit": "val", "test": "test", "predict": "test"}
+    assert {s: ids(data.asked(s)) for s in wanted} == {s: numbers("glaucoma", [w]) for s, w in wanted.items()}
+
+
+def test_a_split_that_is_named_goes_first_but_not_in_fit(folder):
+    data = RecordsDataModule(folder, [Glaucoma(), FourWay()], split="all")
+    data.setup("validate")
+    assert sorted(ids(data.asked("validate"))) == sorted(numbers("glaucoma", SPLITS) + numbers("four_way", SPLITS))
+    assert {r.split for r in data.asked("fit")} == {"val"}
+
+
+@pytest.mark.parametrize(("split", "named"), [("train", "train"), ("command", "val")])
+def test_a_limit_is_of_each_task_and_not_of_training(folder, split, named):
+    data = RecordsDataModule(folder, [Glaucoma(), FourWay()], split=split, limit=2)
+    data.setup("validate")
+    asked = ids(data.asked("validate"))
+    assert asked == numbers("glaucoma", [named])[:2] + numbers("four_way", [named])[:2]
+    assert len(data.records("train")) == 28
+
+
+def test_a_modality_leaves_the_others_out(folder):
+    data = RecordsDataModule(folder, [FourWay()], modality="CFP", split="all")
+    data.setup("validate")
+    assert {int(r.id[-2:]) % 3 for r in data.asked("validate")} == {0}
+
+
+def test_an_unknown_task_is_named_with_those_that_are_there(folder):
+    with pytest.raises(BadArgument, match=r"data.tasks='anatomy'.*four_way, glaucoma"):
+        RecordsDataModule(folder, [Anatomy()]).setup("fit")
+
+
+def test_a_folder_that_is_not_curated_is_refused(tmp_path):
+    with pytest.raises(ArtifactError, match="curate"):
+        RecordsDataModule(tmp_path, [Glaucoma()]).setup("fit")
+
+
+def fast(folder, **options):
+    return RecordsDataModule(folder, [Glaucoma()], batch_size=3, eval_batch_size=2, **options)
+
+
+def small():
+    return Classifier(choices=("GLAUCOMA", "NON-GLAUCOMA"), side=8)
+
+
+def test_a_split_without_records_is_refused(tmp_path):
+    only = write_curated(tmp_path, [glaucoma(0, "test")])
+    with pytest.raises(BadArgument, match=r"data.split='command'.*validate.*'test': 1"):
+        trainer(tmp_path).validate(small(), datamodule=fast(only), verbose=False)
+    with pytest.raises(BadArgument, match="records in the split train"):
+        trainer(tmp_path, max_epochs=1).fit(small(), datamodule=fast(only))
+
+
+class Watch(Callback):
+    """Notes what each step was asked and its loss; raises before the step that it is told."""
+
+    def __init__(self, kill_at=None):
+        self.seen, self.kill_at, self.started = [], kill_at, 0
+
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        if self.kill_at is not None and trainer.global_step == self.kill_at:
+            raise KilledError
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        self.seen.append((trainer.current_epoch, ids(batch.records), float(outputs["loss"])))
+
+
+class KilledError(Exception): ...
+
+
+@pytest.mark.parametrize("kill_at", [3, 5, 7])  # in mid-epoch, between two epochs, in the second epoch
+def test_a_killed_training_goes_on_as_if_it_had_not_been(folder, tmp_path, kill_at):
+    def run(name, watch, **options):
+        import torch
+
+        torch.manual_seed(0)
+        saved = ModelCheckpoint(tmp_path / name, save_last=True, every_n_train_steps=1, save_top_k=1)
+        quick = trainer(
+            tmp_path, max_epochs=2, callbacks=[watch, saved], enable_checkpointing=True, limit_val_batches=0
+        )
+        quick.fit(small(), datamodule=fast(folder), **options)
+
+    steady, killed, resumed = Watch(), Watch(kill_at), Watch()
+    run("steady", steady)
+    assert len(steady.seen) == 10, "14 records in batches of 3, twice"
+    with pytest.raises(KilledError):
+        run("killed", killed)
+    run("killed", resumed, ckpt_path=tmp_path / "killed" / "last.ckpt", weights_only=True)
+    assert killed.seen + resumed.seen == steady.seen
