@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,7 @@ def run(arguments: list[str]) -> None:
     """
     if not os.environ.get("WANDB_API_KEY") and not (Path.home() / ".netrc").exists():
         os.environ.setdefault("WANDB_MODE", "offline")  # without a key wandb would stop the run to ask for one
+    warnings.filterwarnings("ignore", message="Found .* module\\(s\\) in eval mode")  # a frozen tower is meant to be
     experiment = Experiment(
         LmodModule,
         RecordsDataModule,

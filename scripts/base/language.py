@@ -226,6 +226,7 @@ def train(pictures: Path, tower_folder: Path, out: Path, steps: int, batch: int,
 def save(model: Any, processor: LlavaProcessor, out: Path) -> None:
     """Save in half precision: the file is half as long and the difference is below what training notices."""
     stored = copy.deepcopy(model).half()
+    stored.config.vision_config._name_or_path = ""  # the folder the tower lay in on the machine that built it
     stored.generation_config = GenerationConfig(
         bos_token_id=processor.tokenizer.bos_token_id,
         eos_token_id=processor.tokenizer.eos_token_id,
