@@ -55,6 +55,8 @@ class RecordsDataModule(LightningDataModule):
         self._split, self._modality, self._limit = split, modality, limit
         self._workers, self._seed = workers, seed
         self._records: list[Record] = []
+        self._training: RecordLoader | None = None
+        self._continued: dict[str, Any] = {}
         self.answered: Callable[[], Iterable[str]] = frozenset
         """Ids that need not be asked, told by the evaluation callback when a run is continued."""
 
@@ -114,7 +116,23 @@ class RecordsDataModule(LightningDataModule):
             raise BadArgument(
                 "data.curated", str(self.curated), "records in the split train", "curate with more samples"
             )
-        return self._loader(records, self._batch_size, shuffle=True)
+        self._training = self._loader(records, self._batch_size, shuffle=True)
+        if self._continued:
+            self._training.load_state_dict(self._continued)
+            self._continued = {}
+        return self._training
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place in the training order.
+
+        Lightning stores the loader's own state too, but gives it back only to a loader that did not exist when the
+        checkpoint was read; a schedule that asks for the number of steps has made it before.
+        """
+        return self._training.state_dict() if self._training else {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Let the next training loader go on where `state_dict` was taken."""
+        self._continued = state_dict
 
     def val_dataloader(self) -> RecordLoader:
         """Return the loader of `validate`, and of validation inside `fit`."""

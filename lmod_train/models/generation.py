@@ -37,8 +37,11 @@ class Decoding:
 
 def image_features(model: Any, pixels: Tensor) -> Tensor:
     """Return projected image embeddings (images, tokens, width) of pixels (images, 3, side, side), of any type."""
-    pixels = pixels.to(next(model.model.vision_tower.parameters()).dtype)
-    return torch.stack(list(model.get_image_features(pixels, return_dict=True).pooler_output))
+    tower = next(model.model.vision_tower.parameters()).dtype
+    mixed = any(p.dtype != tower for p in model.model.multi_modal_projector.parameters())  # one that learns: float32
+    with torch.autocast(pixels.device.type, tower, enabled=mixed):
+        made = model.get_image_features(pixels.to(tower), return_dict=True).pooler_output
+    return torch.stack(list(made))
 
 
 @torch.no_grad()

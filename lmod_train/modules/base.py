@@ -71,6 +71,10 @@ class LmodModule(LightningModule, ABC):
             )
         self.checkpoint_step = int(checkpoint["global_step"])
 
+    def on_predict_start(self) -> None:
+        """Keep no replies in memory: the evaluation callback has written them, and Lightning cannot walk into them."""
+        self.trainer.predict_loop.return_predictions = False
+
     def on_fit_start(self) -> None:
         """Say what is trained."""
         trained = sum(p.numel() for p in self.parameters() if p.requires_grad)

@@ -136,7 +136,7 @@ class Classifier(LmodModule):
             text = "\n".join(f"Region ID: {r.id}; Type: {w}" for r, w in zip(record.regions, words, strict=True))
         else:
             text = words[0]
-            likelihoods = {c: round(float(v), 6) for c, v in zip(self.choices, scores[0], strict=True)}
+            likelihoods = {c: round(v.item(), 6) for c, v in zip(self.choices, scores[0], strict=True)}
         return Reply(
             record.id, text, rendered=f"<{self._side} px crops>", step=self.step, model="cnn", likelihoods=likelihoods
         )

@@ -112,13 +112,15 @@ class Conversation(LmodModule):
         self._dialect.verify(image_tokens(base))
         if self._gradient_checkpointing:
             base.gradient_checkpointing_enable({"use_reentrant": False})
-            base.enable_input_require_grads()
         self.model = base if self._lora is None else get_peft_model(base, self._adapter(self._lora))
         for name, parameter in self.model.named_parameters():
             if self._lora is None and ("projector" in name or (self._tune_tower and "vision_tower" in name)):
                 parameter.requires_grad_(True)  # with adapters, peft has copied these and trains the copies
             if parameter.requires_grad:
                 parameter.data = parameter.data.float()
+        self.model.train()  # transformers loads for inference, in which activations would not be recomputed
+        if not self._tune_tower:
+            self.network.model.vision_tower.eval()
 
     def _adapter(self, lora: Lora) -> LoraConfig:
         tower = ["vision_tower"] if self._tune_tower else []

@@ -23,7 +23,12 @@ class Frozen(LmodModule):
         """Let the backend load what it needs, once; only now is the device known."""
         self._backend.prepare(self.device)
 
-    on_test_start = on_predict_start = on_validation_start
+    on_test_start = on_validation_start
+
+    def on_predict_start(self) -> None:
+        """The same, and keep no replies in memory."""
+        super().on_predict_start()
+        self.on_validation_start()
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Ask the backend."""

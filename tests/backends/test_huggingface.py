@@ -1,0 +1,45 @@
+import pytest
+import torch
+
+from lmod_train.backends.huggingface import HuggingFace
+from lmod_train.errors import WeightsMismatch, WeightsNotFound
+from lmod_train.models.checkpoint import load
+from lmod_train.models.generation import Decoding, respond
+from tests.tiny import record, write_curated
+
+RECORDS = [record("1", image=["a.png"]), record("2", "What is an eye?", image=[])]
+
+
+def test_it_answers_as_the_network_does(tiny, tmp_path):
+    write_curated(tmp_path, RECORDS)
+    backend = HuggingFace(str(tiny), max_new_tokens=5)
+    batch = backend.collate(RECORDS, tmp_path)
+    with pytest.raises(RuntimeError, match="prepare"):
+        backend.respond(batch)
+    backend.prepare(torch.device("cpu"))
+    found = backend.respond(batch)
+    expected = respond(load(tiny).eval(), backend.collate, batch, Decoding(5), str(tiny))
+    assert [(r.reply, r.tokens_out, r.model) for r in found] == [(r.reply, r.tokens_out, r.model) for r in expected]
+    half = HuggingFace(str(tiny), max_new_tokens=5, dtype="bfloat16")
+    half.prepare("cpu")
+    assert len(half.respond(batch)) == 2
+
+
+def test_a_missing_checkpoint_is_refused_before_it_is_asked():
+    with pytest.raises(WeightsNotFound, match="no/such"):
+        HuggingFace("no/such")
+
+
+def test_a_processor_of_other_weights_is_refused(tiny, monkeypatch):
+    backend = HuggingFace(str(tiny))
+    backend.collate.tokens_per_image = 99
+    with pytest.raises(WeightsMismatch, match="image tokens"):
+        backend.prepare("cpu")
+
+
+def test_the_shipped_base_loads_whole_and_answers(tmp_path):
+    write_curated(tmp_path, RECORDS, side=120)
+    backend = HuggingFace("small_base", max_new_tokens=4)
+    backend.prepare("cpu")
+    replies = backend.respond(backend.collate(RECORDS, tmp_path))
+    assert {r.model for r in replies} == {"small_base"} and all(0 < r.tokens_out <= 4 for r in replies)

@@ -1,0 +1,251 @@
+"""Instruction tuning against by-hand losses of transformers, and what is trained, saved and loaded again."""
+
+import numpy as np
+import pytest
+import torch
+from lightning.pytorch.callbacks import Callback, ModelCheckpoint
+from lightning.pytorch.plugins import HalfPrecision
+from peft import PeftModel
+from PIL import Image
+from transformers import get_cosine_schedule_with_warmup
+
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.errors import WeightsMismatch, WeightsNotFound
+from lmod_train.models.checkpoint import load
+from lmod_train.models.generation import Decoding, respond
+from lmod_train.modules.conversation import Conversation, Lora, Optimisation, warmup_cosine
+from lmod_train.tasks.glaucoma import Glaucoma
+from tests.tiny import record, trainer, write_curated
+
+RECORDS = [
+    record("glaucoma/p/0", "Does this eye have glaucoma?", ["a.png"], "NON-GLAUCOMA"),
+    record("glaucoma/p/1", "Glaucoma?", ["b.png"], "GLAUCOMA; Explanation: a large cup and a thin rim below."),
+    record("glaucoma/p/2", "What is in the picture that I show you?", ["a.png"], "An eye.", split="val"),
+    record("glaucoma/p/3", "What is an optic disc?", [], "Where the nerve leaves."),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_curated(tmp_path_factory.mktemp("curated"), RECORDS, side=40)
+
+
+def conversation(tiny, lora=Lora(4, 8, 0.0), **options):  # noqa: B008
+    torch.manual_seed(1)
+    module = Conversation(str(tiny), lora, max_new_tokens=6, **options)
+    module.configure_model()
+    module.log = lambda *a, **k: None
+    return module.eval()
+
+
+def stirred(module):
+    """Give everything trained other values, as training would."""
+    torch.manual_seed(2)
+    with torch.no_grad():
+        for p in module.parameters():
+            if p.requires_grad:
+                p += 0.1 * torch.randn_like(p)
+    return module
+
+
+def loss(module, folder, records):
+    return module.training_step(module.collate(records, folder), 0)
+
+
+def replies(module, folder):
+    return [r.reply for r in module.respond(module.collate(RECORDS, folder))]
+
+
+def trained(module):
+    return {n for n, p in module.named_parameters() if p.requires_grad}
+
+
+def test_it_is_built_ready_to_train_with_the_tower_at_rest(tiny):
+    module = Conversation(str(tiny), Lora(4, 8, 0.1))
+    module.configure_model()
+    resting = {n for n, m in module.named_modules() if not m.training}
+    assert resting and all("vision_tower" in n for n in resting)
+    assert all("vision_tower" not in n or n in resting for n, _ in module.named_modules())
+
+
+def test_adapters_are_inside_the_language_model_and_the_tower_is_frozen(tiny):
+    module = conversation(tiny)
+    adapters = {n for n, _ in module.named_parameters() if "lora_" in n}
+    # 2 layers of 7 linear maps, two matrices each
+    assert len(adapters) == 28 and all(".language_model." in n for n in adapters)
+    projector = {n for n in trained(module) if "multi_modal_projector" in n}
+    assert len(projector) == 4
+    assert trained(module) == adapters | projector
+    assert all(p.dtype == torch.float32 for p in module.parameters() if p.requires_grad)
+
+
+@pytest.mark.parametrize(("tower", "count"), [(False, 4), (True, 4 + 39)])
+def test_without_adapters_the_projector_is_trained_alone_or_with_the_tower(tiny, tower, count):
+    names = trained(conversation(tiny, None, tune_tower=tower))
+    assert len(names) == count
+    assert all("multi_modal_projector" in n or (tower and "vision_tower" in n) for n in names)
+
+
+def by_hand(tiny, module, folder, one):
+    """Return transformers' own loss of one record, labels set from the text of the whole conversation."""
+    network, processor = load(tiny).eval(), module.collate.processor
+    turns = [{"role": m.role, "content": [{"type": p.type, "text": p.text} for p in m.parts]} for m in one.messages]
+    prompt = processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
+    images = [Image.open(folder / one.image[0])] if one.image else None
+    inputs = processor(text=prompt, images=images, return_tensors="pt", add_special_tokens=False)
+    answer = processor.tokenizer(one.answer + "</s>", add_special_tokens=False, return_tensors="pt").input_ids
+    ids = torch.cat([inputs.pop("input_ids"), answer], 1)
+    labels = ids.clone()
+    labels[:, : -answer.shape[1]] = -100
+    inputs.pop("attention_mask")
+    with torch.no_grad():
+        return network(input_ids=ids, labels=labels, **inputs).loss.item()
+
+
+def test_the_loss_is_that_of_transformers_and_every_record_weighs_the_same(tiny, folder):
+    module = conversation(tiny)
+    alone = [by_hand(tiny, module, folder, r) for r in RECORDS]
+    assert len({round(value, 3) for value in alone}) == len(RECORDS)
+    for one, expected in zip(RECORDS, alone, strict=True):
+        assert loss(module, folder, [one]).item() == pytest.approx(expected, abs=1e-4)
+    assert loss(module, folder, RECORDS).item() == pytest.approx(np.mean(alone), abs=1e-4)
+
+
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_gradients_reach_adapters_and_projector_and_nothing_else(tiny, folder, checkpointing):
+    module = stirred(conversation(tiny, gradient_checkpointing=checkpointing))
+    module.train(), module.network.model.vision_tower.eval()
+    layers = []
+    for part in (module.network.model.language_model, module.network.model.vision_tower):
+        norm, name = next(m for m in part.modules() if "norm" in type(m).__name__.lower()), type(part).__name__
+        norm.register_forward_hook(lambda *a, name=name: layers.append(name))
+    loss(module, folder, RECORDS).backward()
+    assert layers == ["CLIPVisionModel", "LlamaModel", *["LlamaModel"] * checkpointing], "once more where recomputed"
+    reached = {n for n, p in module.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
+    assert reached == trained(module)
+    assert not [n for n, p in module.named_parameters() if not p.requires_grad and p.grad is not None]
+
+
+def test_the_tower_learns_where_it_is_asked_to_and_is_in_the_adapter_file(tiny, folder):
+    module = stirred(conversation(tiny, tune_tower=True)).train()
+    loss(module, folder, RECORDS).backward()
+    tower = {n for n, p in module.named_parameters() if "vision_tower" in n and p.grad is not None and p.grad.any()}
+    assert tower and tower <= trained(module) and all("modules_to_save" in n for n in tower)
+
+
+def test_a_checkpoint_holds_what_is_trained_and_gives_the_same_replies(tiny, folder):
+    tuned = stirred(conversation(tiny))
+    checkpoint = {"state_dict": tuned.state_dict(), "global_step": 7}
+    assert set(checkpoint["state_dict"]) == trained(tuned)
+    fresh = conversation(tiny)
+    assert replies(fresh, folder) != replies(tuned, folder)
+    fresh.on_load_checkpoint(checkpoint)
+    fresh.load_state_dict(checkpoint["state_dict"], strict=fresh.strict_loading)
+    assert replies(fresh, folder) == replies(tuned, folder)
+    assert {r.step for r in fresh.respond(fresh.collate(RECORDS, folder))} == {7}
+
+
+@pytest.mark.parametrize("other", [Lora(8, 8, 0.0), None])
+def test_the_checkpoint_of_another_configuration_is_refused(tiny, other):
+    checkpoint = {"state_dict": conversation(tiny, other).state_dict(), "global_step": 7}
+    with pytest.raises(WeightsMismatch, match=r"(?s)ckpt_path.*missing: model.*config\.yaml in its run folder"):
+        conversation(tiny).on_load_checkpoint(checkpoint)
+
+
+def test_a_checkpoint_whose_weights_the_strategy_has_loaded_gives_its_step(tiny):
+    module = conversation(tiny)
+    module.on_load_checkpoint({"global_step": 9})
+    assert module.step == 9
+
+
+def test_low_precision_weights_train_and_answer_without_mixed_precision(tiny, folder):
+    half = conversation(tiny, dtype="bfloat16")
+    value = loss(half.train(), folder, RECORDS)
+    value.backward()
+    assert value.item() == pytest.approx(loss(conversation(tiny), folder, RECORDS).item(), rel=0.05)
+    assert len(replies(half.eval(), folder)) == len(RECORDS)
+
+
+def test_all_in_low_precision_as_the_trainer_converts_it(tiny, folder):
+    half = conversation(tiny)
+    HalfPrecision("bf16-true").convert_module(half)
+    assert {p.dtype for p in half.parameters()} == {torch.bfloat16}
+    expected = loss(conversation(tiny), folder, RECORDS).item()
+    assert loss(half, folder, RECORDS).item() == pytest.approx(expected, rel=0.05)
+    assert len(replies(half, folder)) == len(RECORDS)
+
+
+def test_a_missing_checkpoint_is_refused_before_anything_is_built():
+    with pytest.raises(WeightsNotFound, match="no/such/folder"):
+        Conversation("no/such/folder")
+
+
+@pytest.mark.parametrize(("steps", "warmup"), [(100, 0.1), (50, 0.0), (7, 0.5)])
+def test_the_schedule_is_that_of_transformers(steps, warmup):
+    optimiser = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    expected = get_cosine_schedule_with_warmup(optimiser, round(steps * warmup), steps).lr_lambdas[0]
+    factor = warmup_cosine(steps, warmup)
+    assert [factor(i) for i in range(steps + 1)] == pytest.approx([expected(i) for i in range(steps + 1)])
+
+
+class Watch(Callback):
+    """Notes the loss of each step and the groups of the optimiser; raises before the step that it is told."""
+
+    def __init__(self, kill_at=None):
+        self.losses, self.kill_at, self.groups = [], kill_at, []
+
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        if trainer.global_step == self.kill_at:
+            raise KilledError
+        self.groups = [
+            (g["initial_lr"], g["weight_decay"], len(g["params"]), {p.ndim for p in g["params"]})
+            for g in trainer.optimizers[0].param_groups
+        ]
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        self.losses.append(float(outputs["loss"]))
+
+
+class KilledError(Exception): ...
+
+
+@pytest.fixture(scope="module")
+def fitted(tiny, folder, tmp_path_factory):
+    """Train with dropout, once undisturbed and once killed and resumed; return folder, module and what was watched."""
+
+    def run(place, watch, **options):
+        module = Conversation(str(tiny), Lora(4, 8, 0.5), Optimisation(1e-2, 1e-3, 0.1), max_new_tokens=6)
+        saved = ModelCheckpoint(place, save_last=True, every_n_train_steps=1, save_top_k=1)
+        torch.manual_seed(3)
+        quick = trainer(place, max_epochs=2, callbacks=[watch, saved], enable_checkpointing=True, limit_val_batches=0)
+        quick.fit(module, datamodule=RecordsDataModule(folder, [Glaucoma()], batch_size=1), **options)
+        return module
+
+    place, steady, killed, resumed = tmp_path_factory.mktemp("run"), Watch(), Watch(4), Watch()
+    module = run(place / "steady", steady)
+    with pytest.raises(KilledError):
+        run(place / "killed", killed)
+    run(place / "killed", resumed, ckpt_path=place / "killed" / "last.ckpt", weights_only=True)
+    return place, module, steady, killed, resumed
+
+
+def test_a_resumed_training_draws_the_same_dropout(fitted):
+    _, _, steady, killed, resumed = fitted
+    assert len(steady.losses) == 6 and len(set(steady.losses)) == 6
+    assert killed.losses + resumed.losses == steady.losses
+
+
+def test_adapters_and_projector_have_rates_of_their_own_and_vectors_are_not_decayed(fitted):
+    groups = fitted[2].groups
+    assert sorted(groups) == [(1e-3, 0.0, 2, {1}), (1e-3, 0.1, 2, {2}), (1e-2, 0.1, 28, {2})]
+
+
+def test_the_adapter_folder_is_one_that_peft_loads(tiny, folder, fitted):
+    place, module, *_ = fitted
+    module.eval()
+    adapter = place / "steady" / "checkpoints" / "adapter"
+    loaded = PeftModel.from_pretrained(load(tiny), adapter).eval().get_base_model()
+    batch = module.collate(RECORDS, folder)
+    theirs = [r.reply for r in respond(loaded, module.collate, batch, Decoding(6), "peft")]
+    assert theirs == replies(module, folder)
+    assert theirs != [r.reply for r in respond(load(tiny).eval(), module.collate, batch, Decoding(6), "base")]
