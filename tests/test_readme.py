@@ -11,16 +11,17 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.cli.listing import PACKAGE
+from lmod_train.cli.listing import PACKAGE, configs_folder
 
 README = PACKAGE.parent / "README.md"
 BLOCK = re.compile(r"^```bash run\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.M | re.S)
-TINY = {"--n 64": "--n 24"}
+TINY = {"--n 64": "--n 24", "--run FIT": "--run FIT --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1"}
 
 
 def expected(line: str) -> str:
-    """Return the pattern of a line: its numbers may differ, and ``...`` is anything."""
-    return re.sub(r"\d+", r"\\d+", re.escape(line).replace(r"\.\.\.", ".*"))
+    """Return the pattern of a line: its numbers may differ, with the spaces before them, and ``...`` is anything."""
+    loose = re.sub(r"(?:\\ )+", " +", re.escape(line).replace(r"\.\.\.", ".*"))
+    return re.sub(r"\d+", r"\\d+", loose)
 
 
 def missing(shown: str, printed: str) -> list[str]:
@@ -40,8 +41,9 @@ def run(command: str, folder: Path) -> str:
 
 
 def test_marked_blocks_run_and_print_what_is_shown(tmp_path: Path):
+    (tmp_path / "configs").symlink_to(configs_folder())
     blocks = list(BLOCK.finditer(README.read_text(encoding="utf-8")))
-    assert len(blocks) == README.read_text(encoding="utf-8").count("bash run\n") >= 3
+    assert len(blocks) == README.read_text(encoding="utf-8").count("bash run\n") >= 6
     for block in blocks:
         printed = "".join(run(command, tmp_path) for command in block["commands"].splitlines())
         assert missing(block["shown"] or "", printed) == [], printed
@@ -66,6 +68,8 @@ def test_every_file_the_readme_names_exists_or_is_said_to_be_being_built():
         ("a (...)\n", "a (z z)\n", []),
         ("two\none\n", "one\ntwo\n", ["one"]),
         ("a.b\n", "axb\n", ["a.b"]),
+        ("| 10 | b |\n", "|  4 | b |\n", []),
+        ("a b\n", "ab\n", ["a b"]),
     ],
 )
 def test_the_comparison_can_fail(shown: str, printed: str, left: list[str]):
