@@ -44,7 +44,16 @@ NO_MIRROR = {
         (f"curation/{name}.py" for name in ("inputs", "manifest", "prepare", "records")),
         "a stage of the pipeline; tests/curation/test_pipeline.py reads what it writes",
     ),
+    "backends/base.py": "abstract; its promises are tested on every backend",
+    "modules/base.py": "abstract; its promises are tested on every module, resuming and checkpoints among them",
+    **dict.fromkeys(
+        (f"parsing/{name}.py" for name in ("cues", "forms", "nearest", "stance")),
+        "a rule inside the parsers; the labelled replies of tests/parsing reach it and say what must come out",
+    ),
+    "report/template.py": "markup alone; tests/report/test_page.py reads the page made of it",
+    "scoring/account.py": "the shares that both rulers give; tests/scoring holds them in classification and regions",
     "sources/base.py": "abstract; its promises are tested on every source",
+    "tasks/prompt.py": "one line, which every task's contract test compares with the paper's words",
     "tasks/base.py": "abstract; its promises are tested on every task",
 }
 

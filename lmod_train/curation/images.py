@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import struct
 import warnings
 from dataclasses import dataclass
@@ -66,7 +67,8 @@ def open_image(sample: Sample) -> Opened | Dropped:
         data = sample.image.read_bytes()
         image = to_rgb(ImageOps.exif_transpose(decode(data)))
     except UNREADABLE as error:
-        detail = f"{type(error).__name__}: {error}".replace(str(sample.image), sample.image.name)
+        said = re.sub(r"<_io\.BytesIO[^>]*>", repr(sample.image.name), str(error))  # an address differs at every start
+        detail = f"{type(error).__name__}: {said}".replace(str(sample.image), sample.image.name)
         return Dropped(sample.source, sample.key, str(sample.image), "read", "image_unreadable", detail)
     return Opened(image, hashlib.sha256(data).hexdigest())
 
