@@ -12,8 +12,7 @@ def curated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve phantom eyes a source, curated: three tasks, three splits."""
     from lmod_train.curation.pipeline import curate
     from lmod_train.phantom import eye_diseases, refuge
-    from lmod_train.sources.eye_diseases import EyeDiseases
-    from lmod_train.sources.refuge import Refuge
+    from lmod_train.sources.discovery import discover
     from lmod_train.tasks.anatomy import Anatomy
     from lmod_train.tasks.four_way import FourWay
     from lmod_train.tasks.glaucoma import Glaucoma
@@ -21,9 +20,10 @@ def curated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     raw, out = tmp_path_factory.mktemp("raw"), tmp_path_factory.mktemp("curated")
     eye_diseases.write(raw, 12, 0, size=128, workers=0)
     refuge.write(raw, 12, 0, size=128, workers=0)
-    sources = [EyeDiseases(raw / "eye_diseases_classification"), Refuge(raw / "refuge")]
+    sources = discover(raw).sources
+    assert len(sources) == 2
     tasks = [Anatomy(options={"CFP": ["optic disc", "optic cup"]}), Glaucoma(), FourWay()]
-    curate(sources, tasks, out, ratios=(0.5, 0.25, 0.25), workers=0, progress=False)
+    curate(sources, tasks, out, ratios=(0.5, 0.25, 0.25), workers=1, progress=False)
     return out
 
 

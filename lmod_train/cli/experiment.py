@@ -20,7 +20,7 @@ from lmod_train.artifacts import whole
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.cli.plain import rescore
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.errors import BadArgument, RunConflict
+from lmod_train.errors import BadArgument, LmodError, RunConflict
 from lmod_train.modules.base import LmodModule
 
 VOLATILE = ("config", "run", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath", "trainer.logger")
@@ -51,8 +51,8 @@ class Experiment(LightningCLI):
                 "trainer.accelerator",
                 config.trainer.accelerator,
                 "a CUDA device, and none is visible on this machine",
-                "run it where there is one; to try the configuration here with a small checkpoint add `--trainer "
-                "configs/trainer/cpu.yaml --model.init_args.checkpoint small_base`",
+                "run it where there is one; to try the configuration here with a small checkpoint add "
+                "`--trainer.accelerator cpu --trainer.strategy auto --model.init_args.checkpoint small_base`",
             )
         resolved = yaml.safe_load(self._parser(self.subcommand).dump(config, skip_validation=True))
         if config.ckpt_path:
@@ -62,6 +62,20 @@ class Experiment(LightningCLI):
         if self.subcommand == "fit" and last.exists():  # whatever weights it began from, it goes on from its own
             rank_zero_info(f"continuing from {last}")
             config.ckpt_path = str(last)
+
+    def instantiate_classes(self) -> None:
+        """Build model, data and trainer; what we refuse is said in our own words.
+
+        Raises:
+            LmodError: One of ours, which the parser wraps into its own.
+        """
+        try:
+            super().instantiate_classes()
+        except ValueError as error:
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, LmodError):
+                cause = cause.__cause__ or cause.__context__
+            raise (cause or error) from None
 
 
 def run(arguments: list[str]) -> None:

@@ -1,0 +1,136 @@
+"""Lightning's commands through their front door, in this process."""
+
+import re
+import shutil
+
+import pytest
+import torch
+import yaml
+
+from lmod_train.artifacts import read_predictions, read_replies, read_scores
+from lmod_train.cli import experiment
+from lmod_train.cli.listing import configs_folder
+from lmod_train.errors import BadArgument, RunConflict, WeightsNotFound
+
+CONFIGS = configs_folder()
+QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
+CPU = ["--trainer.accelerator", "cpu", "--trainer.strategy", "auto"]
+
+
+@pytest.fixture
+def command(curated, tmp_path, monkeypatch):
+    """Run one command on the phantoms; relative paths are below a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(name, config, *options):
+        chosen = ["--config", str(CONFIGS / config), "--data.curated", str(curated), *QUIET]
+        experiment.run([name, *chosen, *map(str, options)])
+
+    return command
+
+
+def test_validate_leaves_a_whole_run_folder(command, tmp_path):
+    command("validate", "scripted.yaml", "--run", "here")
+    run = tmp_path / "here"
+    written = yaml.safe_load((run / "config.yaml").read_text())
+    assert written["model"]["class_path"] == "lmod_train.modules.frozen.Frozen"
+    assert [t["class_path"].rpartition(".")[2] for t in written["data"]["tasks"]] == ["Anatomy", "Glaucoma", "FourWay"]
+    predictions = read_predictions(run / "predictions.parquet")
+    assert predictions and {p.record.split for p in predictions} == {"val"}
+    assert {p.record.id for p in predictions} == {i for i, _ in read_replies(run / "replies")}
+    strict = {
+        s.task: s.value
+        for _, _, s in read_scores(run / "scores.csv")
+        if (s.subset, s.metric) == ("all", "accuracy_strict")
+    }
+    assert strict == {"glaucoma": 1.0, "four_way": 1.0}, "the reference answer is always right"
+
+
+def test_a_run_lies_where_its_config_and_command_say(command, tmp_path):
+    command("test", "scripted.yaml")
+    assert (tmp_path / "runs" / "scripted" / "test" / "scores.csv").exists()
+
+
+def test_the_same_configuration_continues_and_another_is_refused(command, tmp_path, curated):
+    command("validate", "scripted.yaml", "--run", "here")
+    lines = (tmp_path / "here" / "replies" / "rank-0.jsonl").read_text().splitlines()
+    (tmp_path / "here" / "replies" / "rank-0.jsonl").write_text("\n".join(lines[:-2]) + "\n")
+    command("validate", "scripted.yaml", "--run", tmp_path / "here")  # the same place, written otherwise
+    again = (tmp_path / "here" / "replies" / "rank-0.jsonl").read_text().splitlines()
+    assert again == lines, "what was answered stays, what was missing was asked"
+    with pytest.raises(RunConflict, match=r"data\.limit: 0 -> 3\n  model\.init_args\.backend\.init_args\.text"):
+        options = ["--data.limit", "3", "--model.init_args.backend.init_args.text", "no"]
+        command("validate", "scripted.yaml", "--run", "here", *options)
+
+
+def test_a_start_that_came_to_nothing_does_not_hold_the_folder(command):
+    with pytest.raises(WeightsNotFound):
+        command("fit", "quickstart.yaml", "--run", "here", "--model.init_args.checkpoint", "nowhere")
+    command("validate", "scripted.yaml", "--run", "here")
+
+
+def test_predict_writes_replies_and_scores_nothing(command, tmp_path):
+    command("predict", "scripted.yaml", "--run", "here")
+    assert read_replies(tmp_path / "here" / "replies")
+    assert not (tmp_path / "here" / "scores.csv").exists()
+
+
+def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(command, tmp_path):
+    small = ["--model.init_args.side", "16", "--data.batch_size", "4", "--run", "here"]
+    small += ["--trainer.max_epochs", "2", "--trainer.check_val_every_n_epoch", "1"]
+    command("fit", "cnn_glaucoma.yaml", *small)
+    steps = {step for _, step in read_replies(tmp_path / "here" / "replies")}
+    saved = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
+    before = (tmp_path / "here" / "replies" / "rank-0.jsonl").read_bytes()
+    command("fit", "cnn_glaucoma.yaml", *small)
+    assert len(steps) == 2 and (tmp_path / "here" / "replies" / "rank-0.jsonl").read_bytes() == before
+    again = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert again["global_step"] == saved["global_step"] == max(steps)
+    assert all(torch.equal(again["state_dict"][k], v) for k, v in saved["state_dict"].items())
+    tuned = ["--model.init_args.side", "16", "--ckpt_path", "here/checkpoints/last.ckpt", "--run", "after"]
+    tuned += ["--data.split", "val"]
+    command("validate", "cnn_glaucoma.yaml", *tuned)
+    after = read_replies(tmp_path / "after" / "replies")
+    last = {i: r.reply for (i, step), r in read_replies(tmp_path / "here" / "replies").items() if step == max(steps)}
+    assert {step for _, step in after} == {max(steps)} and {i: r.reply for (i, _), r in after.items()} == last
+
+
+def test_a_classifier_of_several_tasks_is_refused(command):
+    tasks = [str(CONFIGS / "task" / name) for name in ("glaucoma.yaml", "four_way.yaml")]
+    with pytest.raises(BadArgument, match="exactly one task"):
+        command("fit", "cnn_glaucoma.yaml", "--data.tasks", f"[{', '.join(tasks)}]")
+
+
+def test_the_paper_s_recipe_runs_whole_on_a_tiny_checkpoint(command, tiny, tmp_path):
+    shutil.copytree(tiny, tmp_path / "tiny")
+    options = [*CPU, "--model.init_args.checkpoint", "tiny"]
+    short = [
+        "--trainer.max_steps",
+        "2",
+        "--data.workers",
+        "0",
+        "--model.init_args.max_new_tokens",
+        "4",
+        "--data.limit",
+        "2",
+    ]
+    command("fit", "llava_med_ft.yaml", *options, *short, "--run", "here")
+    written = yaml.safe_load((tmp_path / "here" / "config.yaml").read_text())
+    recipe = written["model"]["init_args"]
+    assert (recipe["lora"]["rank"], recipe["lora"]["alpha"], recipe["dtype"]) == (128, 256, "bfloat16")
+    assert (recipe["optimisation"]["lr"], recipe["optimisation"]["projector_lr"]) == (2e-4, 2e-5)
+    files = {f.name for f in (tmp_path / "here" / "checkpoints" / "adapter").iterdir()}
+    assert {"adapter_config.json", "adapter_model.safetensors", "chat_template.jinja", "tokenizer.json"} <= files
+
+
+def test_without_a_gpu_and_without_weights_one_error_says_what_to_do(command, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(BadArgument, match=r"(?s)trainer\.accelerator='gpu'.*CUDA.*Next: .*" + " ".join(CPU)):
+        command("fit", "llava_med_ft.yaml")
+    with pytest.raises(WeightsNotFound, match=r"(?s)llava-med-v1\.5-mistral-7b-hf.*Next: download"):
+        command("fit", "llava_med_ft.yaml", *CPU)
+
+
+def test_a_split_without_records_is_said(command):
+    with pytest.raises(BadArgument, match=re.escape("data.split='test'")):
+        command("validate", "scripted.yaml", "--data.modality", "OCT", "--data.split", "test")
