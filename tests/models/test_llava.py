@@ -71,10 +71,11 @@ def test_a_processor_that_forgets_the_class_token_is_repaired(files, eyes):
     assert prompt.count(dialect.processor.image_token_id) == TOKENS
 
 
-CENTRE_CROP = {"do_center_crop": True, "size": {"shortest_edge": 120}, "crop_size": {"height": 120, "width": 120}}
+STRETCH = {"do_pad": False}
+CENTRE_CROP = STRETCH | {"do_center_crop": True, "size": {"shortest_edge": 120}}
 
 
-@pytest.mark.parametrize("changes", [{}, CENTRE_CROP])
+@pytest.mark.parametrize("changes", [{}, STRETCH, CENTRE_CROP])
 def test_a_white_corner_survives(files, tmp_path, changes):
     picture = np.zeros((90, 120, 3), dtype=np.uint8)
     picture[:12, :12] = picture[-12:, -12:] = 255
