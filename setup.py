@@ -10,5 +10,9 @@ SHIPPED = {"lmod_train." + folder.replace("/", "."): folder for folder in FOLDER
 setup(
     packages=[*find_packages(include=["lmod_train*"]), *SHIPPED],
     package_dir=SHIPPED,
-    package_data={"lmod_train": ["py.typed"], "lmod_train.models": ["small_base/*"], **{package: ["*.yaml"] for package in SHIPPED}},
+    package_data={
+        "lmod_train": ["py.typed"],
+        "lmod_train.models": ["small_base/*"],
+        **{package: ["*.yaml"] for package in SHIPPED},
+    },
 )
