@@ -21,7 +21,7 @@ stage() {
     printf '== %s took %d s\n' "$1" $((SECONDS - started))
 }
 
-stage phantom --out "$target/raw" --n 570 --seed 0
+stage phantom --out "$target/raw" --n 600 --seed 0
 stage curate --raw "$target/raw" --out "$target/curated" --seed 0 --config configs/curate/quickstart.yaml
 
 here=(--data.curated "$target/curated")
