@@ -122,7 +122,9 @@ def start(number: int, curated: Path, checkpoint: Path, folder: Path) -> Path:
         "--model.init_args.max_new_tokens=4", "--trainer.accelerator=cpu",
         "--trainer.max_epochs=1", "--trainer.limit_train_batches=1", "--trainer.limit_val_batches=1",
     ]  # fmt: skip
-    environment = os.environ | {"WANDB_MODE": "offline", "WANDB_RUN_ID": f"tiny{number}", "HF_HUB_OFFLINE": "1"}
+    # WANDB_SERVICE, where another test has left it, would send the run to that test's service and not to its own.
+    inherited = {k: v for k, v in os.environ.items() if k != "WANDB_SERVICE"}
+    environment = inherited | {"WANDB_MODE": "offline", "WANDB_RUN_ID": f"tiny{number}", "HF_HUB_OFFLINE": "1"}
     if not (folder / "configs").exists():
         (folder / "configs").symlink_to(CONFIGS)
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

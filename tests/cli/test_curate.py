@@ -58,7 +58,10 @@ def curate(config: Path, out: Path, *more: str | Path) -> int:
     return cli.main(["curate", "--config", str(config), "--out", str(out), *map(str, more)])
 
 
-def test_raw_folder_becomes_records(raw: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_raw_folder_becomes_records(
+    raw: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("sys.argv", ["lmod_train", "curate", "--raw", "RAW"])
     out = tmp_path / "curated"
     assert curate(config, out, "--raw", raw, "--seed", "5", "--longest_side", "64", "--ratios", "[0.5,0.5,0]") == 0
     said = capsys.readouterr().out.splitlines()
@@ -78,7 +81,7 @@ def test_raw_folder_becomes_records(raw: Path, config: Path, tmp_path: Path, cap
     assert manifest["settings"]["seed"] == 5
     assert manifest["settings"]["longest_side"] == 64
     assert manifest["protocol"] == "mine"
-    assert manifest["command"].startswith("python -m lmod_train ")
+    assert manifest["command"] == "python -m lmod_train curate --raw RAW"
 
 
 def test_roots_are_named_one_by_one(raw: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
