@@ -40,15 +40,22 @@ class ArtifactError(LmodError):
         super().__init__(f"{path}: {problem}\nNext: {cure}")
 
 
-class RunConflict(LmodError):
+class FolderConflict(LmodError):
+    """A folder was begun with other values than it is asked to go on with."""
+
+    def __init__(self, option: str, folder: Path, begun: str, differences: Sequence[str]) -> None:
+        listed = "\n".join(f"  {line}" for line in differences)
+        super().__init__(
+            f"{option}={str(folder)!r} was {begun}; these keys differ (was -> now):\n{listed}\n"
+            f"Next: use the same values to continue it, or name a new folder with `--{option} DIR`."
+        )
+
+
+class RunConflict(FolderConflict):
     """A run folder was started with another configuration."""
 
     def __init__(self, run: Path, differences: Sequence[str]) -> None:
-        listed = "\n".join(f"  {line}" for line in differences)
-        super().__init__(
-            f"run={str(run)!r} was started with another configuration; these keys differ (was -> now):\n{listed}\n"
-            f"Next: use the same values to continue it, or name a new folder with `--run DIR`."
-        )
+        super().__init__("run", run, "started with another configuration", differences)
 
 
 class WeightsNotFound(LmodError):
@@ -78,15 +85,11 @@ class BadArgument(LmodError):
         super().__init__(f"{argument}={value!r}: expected {expected}.\nNext: {cure}")
 
 
-class CurationConflict(LmodError):
+class CurationConflict(FolderConflict):
     """A curated folder was begun with other settings or other inputs."""
 
     def __init__(self, out: Path, differences: Sequence[str]) -> None:
-        listed = "\n".join(f"  {line}" for line in differences)
-        super().__init__(
-            f"out={str(out)!r} was curated with other settings or inputs; these keys differ (was -> now):\n{listed}\n"
-            f"Next: use the same values to continue it, or name a new folder with `--out DIR`."
-        )
+        super().__init__("out", out, "curated with other settings or inputs", differences)
 
 
 class StrictDrops(LmodError):

@@ -12,6 +12,7 @@ from lmod_train.errors import (
     ArtifactError,
     BadArgument,
     CurationConflict,
+    FolderConflict,
     LmodError,
     NothingToCurate,
     RunConflict,
@@ -47,6 +48,10 @@ CASES: list[tuple[LmodError, list[str]]] = [
     (
         CurationConflict(Path("curated"), ["seed: 0 -> 1"]),
         ["out='curated'", "was -> now", "  seed: 0 -> 1\n", "--out DIR"],
+    ),
+    (
+        FolderConflict("out", Path("elsewhere"), "begun by another", ["n: 1 -> 2", "m: 3 -> 4"]),
+        ["out='elsewhere' was begun by another", "  n: 1 -> 2\n  m: 3 -> 4\n", "--out DIR"],
     ),
     (
         StrictDrops(Path("curated/dropped.csv"), ["refuge read damaged: 2"]),
