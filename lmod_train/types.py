@@ -59,16 +59,53 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """Which part of a file holds the pixels; by default all of a picture.
+
+    Attributes:
+        half: ``left`` or ``right`` half of a picture whose image and mask stand side by side, divided at width // 2.
+        arrays: Names under which an ``.npz`` or ``.mat`` file may hold the array, the first present one counts; empty
+            for a picture.
+        pickled: Whether the user allows arrays that only a pickle can give back (see `lmod_train.arrays`).
+    """
+
+    half: Literal["", "left", "right"] = ""
+    arrays: tuple[str, ...] = ()
+    pickled: bool = False
+
+
+OTHER: tuple[int, ...] = ()
+"""In a coding: every pixel value that no other name has."""
+
+
+@dataclass(frozen=True, slots=True)
 class MaskFile:
     """A mask on disk and how it may be coded.
 
     Each coding maps a name to the pixel values that belong to it; the name ``background`` is required. A structure may
-    share values with another (a disc is rim and cup). The coding that holds is decided by the values present in the
-    file, and nothing else is accepted (`spec` of REFUGE: three codings circulate).
+    share values with another (a disc is rim and cup), and one name may have `OTHER`. Values are grey values, palette
+    indices or signed array values; a colour is the one number 0xRRGGBB. The coding that holds is decided by the values
+    present in the file, and nothing else is accepted (`spec` of REFUGE: three codings circulate).
     """
 
     path: Path
     codings: tuple[Mapping[str, tuple[int, ...]], ...]
+    cut: Cut = Cut()
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A structure's outline as a source writes it down: a polygon, or two opposite corners of a box.
+
+    Attributes:
+        structure: Word of the vocabulary.
+        points: (x, y) of every corner, at least two; x to the right, y down, from the image's upper left corner.
+        unit: ``pixel`` of the raw image, or ``side``: fractions of its width and height.
+    """
+
+    structure: str
+    points: tuple[tuple[float, float], ...]
+    unit: Literal["pixel", "side"] = "pixel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +130,12 @@ class Sample:
         image: The raw image file.
         group: Patient or augmentation family; what must not be torn apart by a split.
         licence: Licence of the source, as the source states it.
-        labels: Concept -> vocabulary word, e.g. ``{"diagnosis": "glaucoma"}``; a concept not known is absent.
+        labels: Concept -> word; a concept not known is absent. ``diagnosis``: a name of `CONDITIONS`; ``glaucoma`` and
+            every name of `CONDITIONS`: ``yes`` or ``no``; every name of `SCALES`: one of its levels, e.g. ``"2"``.
         masks: Mask files still to be read (pixels are read by curation, never by a source).
-        regions: Boxes known; a source may give them, otherwise curation finds them in the masks.
+        outlines: Polygons and boxes as the source writes them, made boxes by curation, which knows the image's size.
+        regions: Boxes known; curation adds those it finds in masks and outlines.
+        cut: Which part of the image file is the image.
         patient: Demographics and exposure.
         size: Width and height of the raw image in pixels, (0, 0) until curation has opened it.
         sha256: Of the raw image file, empty until curation has read it.
@@ -109,7 +149,9 @@ class Sample:
     licence: str
     labels: Mapping[str, str] = field(default_factory=dict)
     masks: tuple[MaskFile, ...] = ()
+    outlines: tuple[Outline, ...] = ()
     regions: tuple[Region, ...] = ()
+    cut: Cut = Cut()
     patient: Patient = Patient()
     size: tuple[int, int] = (0, 0)
     sha256: str = ""
@@ -157,6 +199,8 @@ class Question:
         regions: The numbered boxes, where the question is about them.
         variant: Names one of several questions of the same task about the same sample; empty when there is one.
         stratum: What balanced sampling balances, usually the answer's class; empty is not balanced.
+        shows: Which image goes with it: the sample's ``own``; ``none``; ``another`` sample's of the same modality whose
+            stratum differs; or ``foreign``, a photograph that is not an eye (the probes of LMOD, figure 6).
     """
 
     task: str
@@ -168,6 +212,7 @@ class Question:
     regions: tuple[Region, ...] = ()
     variant: str = ""
     stratum: str = ""
+    shows: Literal["own", "none", "another", "foreign"] = "own"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.types import Dropped, Prediction, Question, Record, Reply, Sample, Unparsed
 from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.scales import SCALES
 from lmod_train.vocabulary.structures import STRUCTURES
 
 
@@ -34,7 +35,7 @@ class SourceContract:
         source.verify()
 
     def test_two_readings_are_the_same(self, source):
-        assert list(source.samples()) == list(type(source)(source.root).samples())
+        assert list(source.samples()) == list(source.at(source.root).samples())
 
     def test_keys_are_unique_and_safe_in_paths(self, source):
         keys = [s.key for s in source.samples() if isinstance(s, Sample)]
@@ -53,11 +54,15 @@ class SourceContract:
 
     def test_words_are_of_the_vocabulary(self, source):
         structures = {term.name for term in STRUCTURES}
-        diagnoses = {term.name for term in CONDITIONS}
+        known = {term.name: {"yes", "no"} for term in CONDITIONS} | {s.name: set(s.levels) for s in SCALES}
+        known["diagnosis"] = {term.name for term in CONDITIONS}
         for sample in (s for s in source.samples() if isinstance(s, Sample)):
-            assert sample.labels.get("diagnosis", "normal") in diagnoses
-            assert sample.labels.get("glaucoma", "no") in {"yes", "no"}
+            assert all(value in known[concept] for concept, value in sample.labels.items())
             assert sample.patient.laterality in {None, "left", "right"}
+            assert sample.patient.sex in {None, "female", "male"}
+            assert sample.patient.age is None or 0 <= sample.patient.age < 120
+            assert {outline.structure for outline in sample.outlines} <= structures
+            assert {region.structure for region in sample.regions} <= structures
             for coding in (coding for mask in sample.masks for coding in mask.codings):
                 assert "background" in coding and set(coding) - {"background"} <= structures
 
@@ -75,7 +80,7 @@ class SourceContract:
     def test_an_empty_folder_is_told_with_the_expected_tree(self, source, tmp_path):
         for reading in (lambda s: s.verify(), lambda s: list(s.samples())):
             with pytest.raises(SourceNotFound) as caught:
-                reading(type(source)(tmp_path))
+                reading(source.at(tmp_path))
             message = str(caught.value)
             assert str(tmp_path) in message and "<root>/" in message and f"--roots.{source.name}" in message
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-GROUND = {"types", "vocabulary", "errors"}
+GROUND = {"types", "vocabulary", "errors", "arrays"}
 ARROWS: dict[str, set[str]] = {
     **dict.fromkeys((*GROUND, "artifacts", "sources", "phantom", "parsing", "scoring", "models"), GROUND),
     "tasks": {"parsing", "scoring", *GROUND},
@@ -50,6 +50,7 @@ NO_MIRROR = {
         (f"parsing/{name}.py" for name in ("cues", "forms", "nearest", "stance")),
         "a rule inside the parsers; the labelled replies of tests/parsing reach it and say what must come out",
     ),
+    "phantom/truth.py": "a noun; tests/curation/test_truth.py compares it with the records of every source",
     "report/template.py": "markup alone; tests/report/test_page.py reads the page made of it",
     "scoring/account.py": "the shares that both rulers give; tests/scoring holds them in classification and regions",
     "sources/base.py": "abstract; its promises are tested on every source",

@@ -66,7 +66,9 @@ def parser_of(function: Callable[..., None], command: str) -> CommandParser:
             parser.add_argument(parameter.name, type=kind, help=about)
     if defaults.parent.is_dir():
         parser.add_argument("--config", action="config", help=f"YAML of these options, e.g. one of {defaults.parent}.")
-    parser.add_function_arguments(function, skip={p.name for p in positional}, as_positional=False, fail_untyped=True)
+    parser.add_function_arguments(
+        function, skip={p.name for p in positional}, as_positional=False, fail_untyped=True, sub_configs=True
+    )
     for action in parser._actions:  # `--strict` as well as `--strict true`
         if getattr(action, "_typehint", None) is bool:
             action.nargs, action.const = "?", True

@@ -23,12 +23,12 @@ def phantom(*, out: Path, n: int = 64, seed: int = 0, sources: str = "eye_diseas
         out: Folder to write below; each source gets its own folder in it.
         n: Eyes a source, at least 1.
         seed: The same seed draws the same eyes; another seed, other eyes.
-        sources: Which folder shapes, separated by commas.
+        sources: Which folder shapes, separated by commas; `all` for every source there is.
     """
     from importlib import import_module
 
     known = _drawable()
-    chosen = sources.split(",")
+    chosen = known if sources == "all" else sources.split(",")
     for name in chosen:
         if name not in known:
             raise BadArgument("--sources", name, f"one of {', '.join(known)}", f"e.g. `--sources {known[0]}`")
@@ -132,6 +132,7 @@ def curate(
     out: Path,
     tasks: list[Task],
     raw: Path | None = None,
+    sources: list[Source] | None = None,
     roots: dict[str, Path] | None = None,
     box_quantity: Literal["side", "area", "percentile"] = "side",
     box_threshold: float = 0.02,
@@ -144,6 +145,8 @@ def curate(
         out: The curated folder: images, records and manifest; new, empty, or begun by an earlier start.
         tasks: What to ask of every sample.
         raw: Folder in and below which every source is found by its own files, whatever the folders are called.
+        sources: Which sources to use and with what options, e.g. `[source/idrid.yaml]`; each is looked for below
+            `--raw`, and one that is not there is told and left out. Left out: every known source.
         roots: Source name -> folder, one by one, e.g. `--roots.refuge PATH`; wins over what is found below `--raw`.
         box_quantity: What makes a box too small to be asked about: its longer side over the image's, its area over the
             image's, or the percentile of that area within the source.
@@ -156,7 +159,7 @@ def curate(
     from lmod_train.curation.filters import BoxFilter
 
     manifest = pipeline.curate(
-        _sources(raw, roots or {}),
+        _sources(raw, sources, roots or {}),
         tasks,
         out,
         box_filter=BoxFilter(box_quantity, box_threshold),
@@ -174,29 +177,33 @@ def curate(
     print(f"wrote {out / 'manifest.json'}")
 
 
-def _sources(raw: Path | None, roots: dict[str, Path]) -> list[Source]:
+def _sources(raw: Path | None, wanted: list[Source] | None, roots: dict[str, Path]) -> list[Source]:
     """Return the sources found and named, sorted by name, and say which they are and what was passed over."""
+    from lmod_train.sources.base import UNPLACED
     from lmod_train.sources.discovery import discover, source_classes
 
-    known = source_classes()
+    known = {s.name: s for s in wanted} if wanted else {name: cls() for name, cls in source_classes().items()}
     for name in roots:
         if name not in known:
             raise BadArgument(f"--roots.{name}", str(roots[name]), f"one of {', '.join(known)} as its name", _LIST)
-    if raw is None and not roots:
+    placed = {name: source for name, source in known.items() if source.root != UNPLACED}
+    placed |= {name: known[name].at(root) for name, root in roots.items()}
+    if raw is None and not placed:
         raise BadArgument("--raw", None, "a folder to look for sources in, or `--roots.SOURCE PATH`", _LIST)
-    sources = {name: known[name](root) for name, root in roots.items()}
     if raw is not None:
-        found = discover(raw)
+        found = discover(raw, wanted=list(known.values()))
         for source in found.sources:
-            sources.setdefault(source.name, source)
+            placed.setdefault(source.name, source)
         for skipped in found.skipped:
             print(f"skipped {skipped.folder}: {skipped.why}")
-    if not sources and raw is not None:
+    if not placed and raw is not None:
         raise NothingToCurate(raw, list(known))
-    for name, source in sorted(sources.items()):
+    for name, source in sorted(placed.items()):
         source.verify()
         print(f"found {name} in {source.root}")
-    return [sources[name] for name in sorted(sources)]
+    for name in sorted(set(known) - set(placed)) if wanted else ():
+        print(f"not found: {name}; get it at {known[name].reference}, or name its folder with --roots.{name} PATH")
+    return [placed[name] for name in sorted(placed)]
 
 
 def show(kind: Literal["sources", "tasks", "models"]) -> None:

@@ -2,76 +2,133 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from lmod_train.curation.images import UNREADABLE, decode
-from lmod_train.types import Box, Dropped, MaskFile, Region, Sample
+from lmod_train.curation.images import UNREADABLE, cut_out
+from lmod_train.types import OTHER, Box, Dropped, MaskFile, Outline, Region, Sample
 
 BACKGROUND = "background"
 Pixels = npt.NDArray[np.int64]
 Coding = Mapping[str, tuple[int, ...]]
 
 
-def read_boxes(sample: Sample) -> Sample | Dropped:
-    """Return the sample with a region for every structure found in its masks, after those the source gave itself.
+def read_boxes(sample: Sample) -> tuple[Sample, Dropped | None]:
+    """Return the sample with a region for every structure in its outlines and masks, after those it had already.
 
     A structure's box is the bounding box of all its pixels, specks included: nothing is silently cleaned away. A
     structure without pixels gives no region. `sample.size` must be known.
 
-    A mask that cannot be trusted drops the sample: ``mask_unreadable``, ``mask_size_differs``, or
-    ``mask_coding_unknown`` with the values present.
+    A mask or outline that cannot be trusted leaves the sample without any region, as an image on which some structures
+    are marked and others not would be asked about wrongly; the second value then says why: ``mask_unreadable``,
+    ``mask_size_differs``, ``mask_coding_unknown`` with the values present, or ``outline_unusable``. The image can
+    still serve tasks that need no regions.
     """
     regions = list(sample.regions)
+    for outline in sample.outlines:
+        box = box_of(outline, sample.size)
+        if isinstance(box, str):
+            bare = replace(sample, regions=())
+            return bare, Dropped(sample.source, sample.key, str(sample.image), "boxes", "outline_unusable", box)
+        regions.append(Region(outline.structure, box))
     for mask in sample.masks:
         found = _regions_in(mask, sample.size)
-        if isinstance(found, list):
-            regions += found
-            continue
-        reason, detail = found
-        return Dropped(sample.source, sample.key, str(mask.path), "boxes", reason, detail)
-    return replace(sample, regions=tuple(regions))
+        if isinstance(found, tuple):
+            reason, detail = found
+            bare = replace(sample, regions=())
+            return bare, Dropped(sample.source, sample.key, str(mask.path), "boxes", reason, detail)
+        regions += found
+    return replace(sample, regions=tuple(regions)), None
+
+
+def box_of(outline: Outline, size: tuple[int, int]) -> Box | str:
+    """Return the smallest box of whole pixels around an outline, cut at the image's edge, or what is wrong with it.
+
+    Args:
+        outline: At least two points; up to 2 % of the image's longer side beyond the edge is rounding and is cut off.
+        size: Width and height of the image.
+
+    Example:
+        >>> box_of(Outline("pupil", ((0.25, 0.5), (0.5, 1.0)), "side"), (100, 40))
+        Box(x0=25, y0=20, x1=50, y1=40)
+        >>> box_of(Outline("pupil", ((3.0, 2.0), (900.0, 9.0))), (100, 40))
+        'pupil: x 3 to 900, y 2 to 9 is not inside the image of 100x40'
+    """
+    scale = size if outline.unit == "side" else (1, 1)
+    numbers = [value for point in outline.points for value in point]
+    if len(outline.points) < 2 or not all(map(math.isfinite, numbers)):
+        return f"{outline.structure}: {len(outline.points)} points, expected at least two of finite numbers"
+    ends = []
+    for axis in (0, 1):
+        values = [point[axis] * scale[axis] for point in outline.points]
+        ends.append((min(values), max(values)))
+    (x0, x1), (y0, y1) = ends
+    slack = 0.02 * max(size)
+    if min(x0, y0) < -slack or x1 > size[0] + slack or y1 > size[1] + slack:
+        said = f"x {x0:g} to {x1:g}, y {y0:g} to {y1:g}"
+        return f"{outline.structure}: {said} is not inside the image of {size[0]}x{size[1]}"
+    near = 1e-6 * max(size)  # fractions of a side come back from text a hair off the pixel they were made of
+    left, top = max(0, math.floor(x0 + near)), max(0, math.floor(y0 + near))
+    right, bottom = min(size[0], math.ceil(x1 - near)), min(size[1], math.ceil(y1 - near))
+    if right <= left or bottom <= top:
+        return f"{outline.structure}: no area"
+    return Box(left, top, right, bottom)
 
 
 def _regions_in(mask: MaskFile, size: tuple[int, int]) -> list[Region] | tuple[str, str]:
     try:
-        image = decode(mask.path.read_bytes())
+        image = cut_out(mask.path, b"" if mask.cut.arrays else mask.path.read_bytes(), mask.cut)
     except UNREADABLE as error:
         return "mask_unreadable", f"{type(error).__name__}: {error}".replace(str(mask.path), mask.path.name)
-    if image.size != size:
-        return "mask_size_differs", f"mask {image.size[0]}x{image.size[1]}, image {size[0]}x{size[1]}"
+    here = image.size if isinstance(image, Image.Image) else image.shape[1::-1]
+    if here != size:
+        return "mask_size_differs", f"mask {'x'.join(map(str, here))}, image {size[0]}x{size[1]}"
     seen = []
     for pixels in _readings(image):
         coding = coding_of(pixels, mask.codings)
         if coding is not None:
             return [
                 Region(name, box)
-                for name, values in coding.items()
-                if name != BACKGROUND and (box := bounding_box(np.isin(pixels, values))) is not None
+                for name in coding
+                if name != BACKGROUND and (box := bounding_box(_inside(pixels, name, coding))) is not None
             ]
         seen.append(_listed(np.unique(pixels)))
-    return "mask_coding_unknown", "values present: " + (" or ".join(seen) or f"colours (mode {image.mode})")
+    return "mask_coding_unknown", "values present: " + (" or ".join(seen) or "none that are whole numbers")
 
 
-def _readings(image: Image.Image) -> Iterator[Pixels]:
-    """Yield what the pixels may mean as single numbers: as stored, and for a palette of greys also as shown."""
-    if image.mode in ("RGB", "RGBA", "LA", "PA"):
-        channels = np.asarray(image.convert("RGB" if image.mode == "RGB" else "RGBA")).astype(np.int64)
-        if (channels[..., 0] == channels[..., 1]).all() and (channels[..., 1] == channels[..., 2]).all():
-            yield channels[..., 0]
+def _readings(image: Image.Image | npt.NDArray[Any]) -> Iterator[Pixels]:
+    """Yield what the pixels may mean as single numbers: as stored; for a palette also as shown; colours as 0xRRGGBB."""
+    if not isinstance(image, Image.Image):
+        if (image.ndim == 2 and image.dtype.kind in "iub") or (
+            image.ndim == 2 and image.dtype.kind == "f" and (image == np.round(image)).all()
+        ):
+            yield image.astype(np.int64)
         return
-    stored = np.asarray(image)
-    yield stored.astype(np.int64) * (255 if stored.dtype == np.bool_ else 1)
-    if stored.dtype == np.bool_:
-        yield stored.astype(np.int64)
-    if image.mode == "P":
-        colours = np.asarray(image.convert("RGB")).astype(np.int64)
-        if (colours == colours[..., :1]).all():
-            yield colours[..., 0]
+    if image.mode not in ("RGB", "RGBA", "LA", "PA"):
+        stored = np.asarray(image)
+        yield stored.astype(np.int64) * (255 if stored.dtype == np.bool_ else 1)
+        if stored.dtype == np.bool_:
+            yield stored.astype(np.int64)
+        if image.mode != "P":
+            return
+    colours = np.asarray(image.convert("RGBA" if "A" in image.mode else "RGB")).astype(np.int64)
+    if (colours[..., :3] == colours[..., :1]).all():
+        yield colours[..., 0]
+    else:
+        yield colours[..., 0] << 16 | colours[..., 1] << 8 | colours[..., 2]
+
+
+def _inside(pixels: Pixels, name: str, coding: Coding) -> npt.NDArray[np.bool_]:
+    """Return the pixels of one name; those of `OTHER` are the pixels that no other name has."""
+    if coding[name] != OTHER:
+        return np.isin(pixels, coding[name])
+    return ~np.isin(pixels, sorted({value for values in coding.values() for value in values}))
 
 
 def coding_of(pixels: Pixels, codings: tuple[Coding, ...]) -> Coding | None:
@@ -92,13 +149,15 @@ def coding_of(pixels: Pixels, codings: tuple[Coding, ...]) -> Coding | None:
         >>> coding_of(np.zeros((4, 4), dtype=np.int64), (inverted, usual)) is usual
         True
     """
-    present = set(np.unique(pixels).tolist())
+    present = {int(value) for value in np.unique(pixels)}
     border = np.concatenate([pixels[0], pixels[-1], pixels[1:-1, 0], pixels[1:-1, -1]])
     values, counts = np.unique(border, return_counts=True)
     outside = int(values[counts.argmax()])
     for coding in codings:
-        covered = {value for named in coding.values() for value in named}
-        if present <= covered and outside in coding[BACKGROUND]:
+        named = {value for values in coding.values() for value in values}
+        background = coding[BACKGROUND]
+        behind = outside in background or (background == OTHER and outside not in named)
+        if behind and (present <= named or OTHER in coding.values()):
             return coding
     return None
 

@@ -14,11 +14,14 @@ import struct
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image, ImageOps
 
-from lmod_train.types import Dropped, Sample
+from lmod_train.arrays import ArrayProblem, read_array
+from lmod_train.types import Cut, Dropped, Sample
 
 QUALITY = 95
 FORMAT = {"format": "JPEG", "quality": QUALITY, "subsampling": "4:4:4", "resampling": "Lanczos"}
@@ -33,6 +36,7 @@ UNREADABLE = (
     KeyError,
     OverflowError,
     struct.error,
+    ArrayProblem,
     Image.DecompressionBombError,
     Image.DecompressionBombWarning,
 )
@@ -61,16 +65,60 @@ def decode(data: bytes) -> Image.Image:
     return image
 
 
+def cut_out(path: Path, data: bytes, cut: Cut) -> Image.Image | npt.NDArray[Any]:
+    """Return the part of a file that holds the pixels: a picture in its own mode, or an array as it is stored.
+
+    Args:
+        path: The file; an array is read from it, `data` is then not looked at.
+        data: Its bytes.
+        cut: Which part.
+
+    Raises:
+        OSError: Or another of `UNREADABLE`.
+    """
+    if cut.arrays:
+        return read_array(path, cut.arrays, pickled=cut.pickled)
+    image = decode(data)
+    if not cut.half:
+        return image
+    middle = image.width // 2
+    if middle < 1:
+        raise ValueError(f"{image.width} pixels wide: there are no two halves")
+    return image.crop((0, 0, middle, image.height) if cut.half == "left" else (middle, 0, image.width, image.height))
+
+
 def open_image(sample: Sample) -> Opened | Dropped:
     """Return the raw image of a sample, or ``image_unreadable`` with what the decoder said."""
     try:
         data = sample.image.read_bytes()
-        image = to_rgb(ImageOps.exif_transpose(decode(data)))
+        pixels = cut_out(sample.image, data, sample.cut)
+        image = to_rgb(ImageOps.exif_transpose(pixels) if isinstance(pixels, Image.Image) else picture_of(pixels))
     except UNREADABLE as error:
         said = re.sub(r"<_io\.BytesIO[^>]*>", repr(sample.image.name), str(error))  # an address differs at every start
         detail = f"{type(error).__name__}: {said}".replace(str(sample.image), sample.image.name)
         return Dropped(sample.source, sample.key, str(sample.image), "read", "image_unreadable", detail)
     return Opened(image, hashlib.sha256(data).hexdigest())
+
+
+def picture_of(array: npt.NDArray[Any]) -> Image.Image:
+    """Return an array (height, width) or (height, width, 3) of whole numbers as a picture.
+
+    Raises:
+        ValueError: Another shape, or numbers that are not 0 to 255 (16-bit greys stay 16 bit).
+
+    Example:
+        >>> picture_of(np.zeros((4, 6), dtype=np.uint8)).size
+        (6, 4)
+    """
+    if array.ndim not in (2, 3) or 0 in array.shape or (array.ndim == 3 and array.shape[2] != 3):
+        raise ValueError(f"array of shape {array.shape}, expected (height, width) or (height, width, 3)")
+    if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.round(array)).all():
+        array = array.astype(np.int64)  # whole numbers that were saved as floats
+    if array.dtype.kind not in "iu" or array.min() < 0 or array.max() > (0xFFFF if array.ndim == 2 else 255):
+        raise ValueError(f"array of {array.dtype} from {array.min()} to {array.max()}, expected whole numbers 0 to 255")
+    if array.max() <= 255:
+        return Image.fromarray(array.astype(np.uint8))
+    return Image.fromarray(array.astype(np.uint16))
 
 
 def to_rgb(image: Image.Image) -> Image.Image:

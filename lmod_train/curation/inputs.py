@@ -96,7 +96,9 @@ def _told(item: Sample | Dropped, root: Path) -> dict[str, Any]:
         return {**asdict(item), "file": relative(item.file, root)}
     row = asdict(item)
     row["image"] = _file(item.image, root)
-    row["masks"] = [{"file": _file(m.path, root), "codings": [dict(c) for c in m.codings]} for m in item.masks]
+    row["masks"] = [
+        {"file": _file(m.path, root), "codings": [dict(c) for c in m.codings], "cut": asdict(m.cut)} for m in item.masks
+    ]
     row["labels"] = dict(item.labels)
     return row
 

@@ -185,7 +185,7 @@ def _write(
     done = {(s.source, s.key): journal.done[s.source, s.key] for s in inputs.samples}
     pairs = find_pairs(_shown(inputs.samples, done, splits))
     torn = torn_copies(pairs) if settings["copies"] == "drop" else set()
-    dropped = [*inputs.dropped, *(p.dropped for p in done.values() if p.dropped is not None)]
+    dropped = [*inputs.dropped, *(d for p in done.values() for d in (p.dropped, p.unmarked) if d is not None)]
     dropped += [
         Dropped(s.source, s.key, str(s.image), "leakage", "copy_in_other_split")
         for s in inputs.samples

@@ -47,6 +47,7 @@ class Prepared:
         marked: SHA-256 of the marked one, empty where no task draws.
         phash: Perceptual hash.
         dropped: Why there are no curated images; None where there are.
+        unmarked: Why there are images and yet no regions: a mask or outline that cannot be trusted; None otherwise.
     """
 
     source: str
@@ -60,6 +61,7 @@ class Prepared:
     marked: str = ""
     phash: str = ""
     dropped: Dropped | None = None
+    unmarked: Dropped | None = None
 
     def row(self) -> dict[str, Any]:
         """Return the line as plain values."""
@@ -72,7 +74,7 @@ class Prepared:
         values["size"], values["files"] = tuple(row["size"]), tuple(row["files"])
         values["regions"] = tuple(Region(r["structure"], Box(**r["box"]), r["id"]) for r in row["regions"])
         values["lost"] = tuple((structure, reason) for structure, reason in row["lost"])
-        values["dropped"] = Dropped(**row["dropped"]) if row["dropped"] else None
+        values |= {name: Dropped(**row[name]) if row[name] else None for name in ("dropped", "unmarked")}
         return cls(**values)
 
 
@@ -97,9 +99,7 @@ def prepare(sample: Sample, plan: Plan) -> Prepared:
     if isinstance(opened, Dropped):
         return Prepared(sample.source, sample.key, files=_hashes([sample.image]), dropped=opened)
     files = (opened.sha256, *_hashes([m.path for m in sample.masks]))
-    boxed = read_boxes(replace(sample, size=opened.image.size, sha256=opened.sha256))
-    if isinstance(boxed, Dropped):
-        return Prepared(sample.source, sample.key, opened.image.size, files, dropped=boxed)
+    boxed, unmarked = read_boxes(replace(sample, size=opened.image.size, sha256=opened.sha256))
     kept, lost = keep_boxes(boxed, plan.box_filter, plan.cutoffs[sample.source])
     ready = number(kept, plan.seed)
     small, scale = shrink(opened.image, plan.longest_side)
@@ -115,6 +115,7 @@ def prepare(sample: Sample, plan: Plan) -> Prepared:
         plain,
         "",
         perceptual_hash(small),
+        unmarked=unmarked,
     )
     if not _drawn(plan.tasks, numbered(sample, done)):
         return done
@@ -133,9 +134,8 @@ def measure_all(samples: Sequence[Sample], box_filter: BoxFilter) -> list[tuple[
     for sample in samples:
         opened = open_image(sample)
         if not isinstance(opened, Dropped):
-            boxed = read_boxes(replace(sample, size=opened.image.size))
-            if not isinstance(boxed, Dropped):
-                measures += [(sample.source, box_filter.measure(r.box, boxed.size)) for r in boxed.regions]
+            boxed, _ = read_boxes(replace(sample, size=opened.image.size))
+            measures += [(sample.source, box_filter.measure(r.box, boxed.size)) for r in boxed.regions]
     return measures
 
 

@@ -1,4 +1,4 @@
-"""Take the photographs of many phantoms: files that appear whole or not at all, in two worker processes."""
+"""Draw many phantoms: files that appear whole or not at all, in two worker processes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 from PIL import Image
@@ -39,6 +40,23 @@ class Shot:
     photograph: Path
     mask: Path | None = None
     codes: tuple[int, int, int] = (0, 1, 2)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What is written, the photograph last."""
+        return (self.mask, self.photograph) if self.mask else (self.photograph,)
+
+
+class Drawing(Protocol):
+    """Something to draw, small and picklable; `files` are what is written, the last of them last."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files that this drawing writes."""
+        ...
+
+
+Drawn = TypeVar("Drawn", bound=Drawing)
 
 
 def eye_seed(source: str, seed: int, index: int) -> int:
@@ -75,7 +93,7 @@ def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
 
 
 def take(shots: Sequence[Shot], size: int, source: str, workers: int = 2) -> None:
-    """Write every photograph and mask that is not there yet, with a progress bar.
+    """Write every photograph and mask of an eye that is not there yet, with a progress bar.
 
     Args:
         shots: What to write; none is fine.
@@ -83,17 +101,30 @@ def take(shots: Sequence[Shot], size: int, source: str, workers: int = 2) -> Non
         source: Name shown beside the progress bar.
         workers: Processes to start; 0 works in this one.
     """
-    left = [shot for shot in shots if not all(p.exists() for p in (shot.photograph, shot.mask) if p)]
-    for folder in {p.parent for shot in left for p in (shot.photograph, shot.mask) if p}:
+    draw_all(shots, partial(_take_one, size=size), source, workers)
+
+
+def draw_all(drawings: Sequence[Drawn], draw: Callable[[Drawn], None], source: str, workers: int = 2) -> None:
+    """Let `draw` write every drawing of which a file is not there yet, with a progress bar.
+
+    Args:
+        drawings: What to draw; none is fine. Their folders are made here.
+        draw: A function of a module, or a `partial` of one; writes the files of one drawing, each by `whole`.
+        source: Name shown beside the progress bar.
+        workers: Processes to start; 0 works in this one.
+    """
+    left = [drawing for drawing in drawings if not all(p.exists() for p in drawing.files)]
+    for folder in {p.parent for drawing in left for p in drawing.files}:
         folder.mkdir(parents=True, exist_ok=True)
-    bar = partial(tqdm, total=len(shots), initial=len(shots) - len(left), desc=f"phantoms of {source}", unit="eye")
-    one = partial(_take_one, size=size)
+    bar = partial(
+        tqdm, total=len(drawings), initial=len(drawings) - len(left), desc=f"phantoms of {source}", unit="eye"
+    )
     if workers == 0 or not left:
-        _drain(bar(map(one, left)))
+        _drain(bar(map(draw, left)))
         return
     # Spawned, not forked: the caller may hold threads (torch, tqdm) that a fork would copy locked.
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        _drain(bar(pool.map(one, left, chunksize=4)))
+        _drain(bar(pool.map(draw, left, chunksize=4)))
 
 
 def _drain(done: Iterable[None]) -> None:

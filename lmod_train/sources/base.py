@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from lmod_train.types import SampleStream
+
+UNPLACED = Path()
+"""Root of a source that is named in a configuration with its options and still has to be found."""
 
 
 class Source(ABC):
     """One raw dataset in its publisher's own folder layout.
 
+    What is uncertain about a dataset is an argument of its class after `root`, with the default and its reason in the
+    docstring, so that a configuration can say otherwise.
+
     Args:
-        root: Folder that holds the dataset, at any of the depths its circulating copies have.
+        root: Folder that holds the dataset, at any of the depths its circulating copies have; left out in
+            configurations, where `at` fills it in once the folder is found.
     """
 
     name: ClassVar[str]
@@ -22,8 +30,14 @@ class Source(ABC):
     redistributable: ClassVar[bool]
     reference: ClassVar[str]
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path = UNPLACED) -> None:
         self.root = Path(root)
+
+    def at(self, root: Path) -> Self:
+        """Return the same source, options and all, in another folder."""
+        placed = copy(self)
+        placed.root = Path(root)
+        return placed
 
     @classmethod
     @abstractmethod

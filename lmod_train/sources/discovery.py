@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -46,12 +47,14 @@ def source_classes() -> dict[str, type[Source]]:
     return dict(sorted(found.items()))
 
 
-def discover(raw: Path, depth: int = 4) -> Discovery:
+def discover(raw: Path, depth: int = 4, wanted: Sequence[Source] | None = None) -> Discovery:
     """Return the sources in `raw` or below it; a folder that is one is not searched further.
 
     Args:
         raw: Folder to search.
         depth: Levels below `raw` to look at, from 0.
+        wanted: Sources with their options, of which those found are returned in their place; None looks for every
+            class of this package with its defaults.
 
     Raises:
         BadArgument: `raw` is not a folder or `depth` is negative.
@@ -63,16 +66,17 @@ def discover(raw: Path, depth: int = 4) -> Discovery:
         raise BadArgument("depth", depth, "0 or more levels", "leave it out for 4")
     sources: dict[str, Source] = {}
     skipped: list[Skipped] = []
-    _search(raw, depth, source_classes(), sources, skipped)
+    known = {s.name: s for s in wanted} if wanted is not None else {n: c() for n, c in source_classes().items()}
+    _search(raw, depth, known, sources, skipped)
     return Discovery(tuple(sources.values()), tuple(skipped))
 
 
 def _search(
-    folder: Path, depth: int, classes: dict[str, type[Source]], sources: dict[str, Source], skipped: list[Skipped]
+    folder: Path, depth: int, known: dict[str, Source], sources: dict[str, Source], skipped: list[Skipped]
 ) -> bool:
     """Search one branch, adding to `sources` and `skipped`; return whether anything in it was recognised."""
     try:
-        name = next((name for name, cls in classes.items() if cls.found_in(folder)), None)
+        name = next((name for name, source in known.items() if source.found_in(folder)), None)
         below = [p for p in entries(folder) if p.is_dir()] if name is None and depth > 0 else []
     except PermissionError as error:
         skipped.append(Skipped(folder, f"cannot be read: {error.strerror}"))
@@ -81,12 +85,12 @@ def _search(
         skipped.append(Skipped(folder, f"another copy of {name}, which is read from {sources[name].root}"))
         return True
     if name is not None:
-        sources[name] = classes[name](folder)
+        sources[name] = known[name].at(folder)
         return True
     told: list[Skipped] = []
-    known = [_search(p, depth - 1, classes, sources, told) for p in below]
-    if any(known):
+    recognised = [_search(p, depth - 1, known, sources, told) for p in below]
+    if any(recognised):
         skipped += told
     else:
         skipped.append(Skipped(folder, "no known source recognised in it"))  # one line a branch, not one a folder
-    return any(known)
+    return any(recognised)

@@ -127,4 +127,11 @@ CONDITIONS: tuple[Term, ...] = (
         ("黄斑水肿", "糖尿病黄斑水肿"),
         "H35.81 (ICD-10-CM); BRSET macular_edema, IDRiD grading",
     ),
+    Term("retinal detachment", ("detached retina",), ("视网膜脱离",), "H33; BRSET retinal_detachment"),
+    Term(
+        "abnormal optic disc",
+        ("optic disc abnormality", "abnormal optic nerve head"),
+        ("视盘异常",),
+        "BRSET optic_disc (2 = abnormal)",
+    ),
 )

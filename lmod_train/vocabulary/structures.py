@@ -27,6 +27,16 @@ STRUCTURES: tuple[Term, ...] = (
     Term(
         "macula", ("macula lutea", "macular region", "macular area"), ("黄斑", "黄斑区"), "CFP: anatomy near the fovea"
     ),
+    # Lesions of diabetic retinopathy
+    Term("microaneurysms", ("microaneurysm", "MA"), ("微动脉瘤", "微血管瘤"), "CFP: IDRiD (MA)"),
+    Term("haemorrhages", ("hemorrhages", "HE"), ("出血灶",), "CFP: IDRiD (HE)"),
+    Term("hard exudates", ("hard exudate", "EX"), ("硬性渗出",), "CFP: IDRiD (EX)"),
+    Term(
+        "soft exudates",
+        ("soft exudate", "cotton wool spots", "cotton wool spot", "SE"),
+        ("软性渗出", "棉绒斑"),
+        "CFP: IDRiD (SE)",
+    ),
     # Optical coherence tomography
     Term("choroid", ("choroidal layer",), ("脉络膜",), "OCT: OIMHS (Choroid)"),
     Term("retina", ("retinal layer", "retinal layers"), ("视网膜", "视网膜层"), "OCT: OIMHS (Retina)"),
@@ -38,6 +48,7 @@ STRUCTURES: tuple[Term, ...] = (
         "OCT: OIMHS (IRC)",
     ),
     # Lens photographs: the export's own classes in English
+    Term("eye", ("whole eye", "eyeball"), ("眼睛", "眼部"), "LP: Cataract Detection 2 (one box around the eye)"),
     Term("iris", (), ("虹膜",), "LP: CAU001 (Iris)"),
     Term("pupil", (), ("瞳孔",), "LP: CAU001 (Pupila), SS: Cataract-1K (Pupil)"),
     Term("right eye", ("OD", "oculus dexter"), ("右眼",), "LP: CAU001 (Ojo Der)"),

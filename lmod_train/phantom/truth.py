@@ -1,0 +1,28 @@
+"""What must come back from a phantom once it has been read and boxed: the truth, in the words of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lmod_train.types import Box, Patient
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The truth of one sample, independent of the files it is written to.
+
+    Attributes:
+        key: As the source yields it.
+        group: As the source yields it.
+        labels: All labels of the sample.
+        boxes: (structure, box) of every structure drawn, in pixels of the raw image (of its image half where image and
+            mask stand side by side), `x1` and `y1` exclusive; in any order.
+        patient: All that the source tells about the person and the exposure.
+    """
+
+    key: str
+    group: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    boxes: tuple[tuple[str, Box], ...] = ()
+    patient: Patient = field(default_factory=Patient)
