@@ -9,6 +9,7 @@ import pytest
 
 from lmod_train.vocabulary import phrases
 from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.scales import SCALES
 from lmod_train.vocabulary.structures import STRUCTURES
 from lmod_train.vocabulary.term import Term
 
@@ -54,3 +55,11 @@ def test_phrases_are_sound_patterns_that_match_something_and_not_nothing(name: s
 
 def test_numerals() -> None:
     assert [phrases.NUMERALS[w] for w in ("zero", "iv", "four", "四", "十")] == [0, 4, 4, 4, 10]
+
+
+def test_scales_are_named_once_and_every_level_has_its_meaning() -> None:
+    assert len({scale.name for scale in SCALES}) == len(SCALES)
+    for scale in SCALES:
+        assert scale.name.isidentifier() and scale.disease and scale.reference
+        assert [int(level) for level in scale.levels] == sorted(map(int, scale.levels))
+        assert len(scale.levels) == len(set(scale.levels)) == len(scale.meanings) > 1
