@@ -1,0 +1,151 @@
+"""Tables that come with datasets, as comma-separated text or as a workbook, read into rows of text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import ParseError  # the class only; openpyxl does the parsing
+from zipfile import BadZipFile
+
+from openpyxl import load_workbook
+from openpyxl.utils.exceptions import InvalidFileException
+
+_ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+_DELIMITERS = ",;\t|"
+
+
+class UnreadableSheet(Exception):
+    """A table that cannot be read; the message is the detail a source lists it with."""
+
+
+def plain_header(text: str) -> str:
+    """Return a column's name in small letters, nothing but letters and digits kept.
+
+    Example:
+        >>> plain_header(" Patient_ID "), plain_header("Right-Diagnostic Keywords"), plain_header("Age (years)")
+        ('patientid', 'rightdiagnostickeywords', 'ageyears')
+    """
+    return "".join(c for c in text.casefold() if c.isalnum())
+
+
+def read_sheet(path: Path, column: str = "") -> list[dict[str, str]]:
+    r"""Return the rows of a table as texts by `plain_header` of their columns.
+
+    The content decides how the file is read, not its ending: a workbook (xlsx) gives its first sheet with a header,
+    everything else is text in UTF-8 (with mark or without) or else cp1252, divided by the one of ``, ; tab |`` that
+    occurs most in the header. Values are stripped; an empty cell and one that a short row lacks are ``""``; a whole
+    number of a workbook has no ``.0``. Rows without any value are left out, and so are columns without a name. Of
+    columns with the same name the second has a ``2`` behind it, and so on. Where a row has more values than the header
+    has columns (a comma without quotation marks has shifted it), the rest is found under the key ``""``.
+
+    Args:
+        path: The file.
+        column: A column the header must have, in any spelling; rows above it (titles) are passed over. By default the
+            first row that is not empty is the header.
+
+    Returns:
+        One dict a row, in the file's order; empty where only a header is there.
+
+    Raises:
+        UnreadableSheet: The file is missing or damaged, is neither text nor an xlsx workbook, or has no such header.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "labels.csv"
+        >>> _ = file.write_text("Image_ID, Age \nimg1, 61\nimg2,\n", encoding="utf-8")
+        >>> read_sheet(file)
+        [{'imageid': 'img1', 'age': '61'}, {'imageid': 'img2', 'age': ''}]
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise UnreadableSheet(f"cannot be opened ({type(error).__name__}: {error.strerror})") from error
+    if content.startswith(_OLD_EXCEL):
+        raise UnreadableSheet("an Excel file of before 2007 (xls); save it as xlsx or csv")
+    wanted = plain_header(column)
+    sheets = _workbook(content) if content.startswith(_ZIP) else [_text(content, wanted)]
+    for rows in sheets:
+        for at, row in enumerate(rows):
+            header = [plain_header(cell) for cell in row]
+            if wanted in header if wanted else any(header):
+                return _named(header, rows[at + 1 :])
+    raise UnreadableSheet(f"no column {column!r}" if column else "no header: the table is empty")
+
+
+def _workbook(content: bytes) -> list[list[list[str]]]:
+    """Return the cells of every sheet of an xlsx file."""
+    try:
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+        sheets = []
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # what other programs write there is often wrong and would cut the table
+            sheets.append([[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)])
+        book.close()
+    except (
+        InvalidFileException,
+        BadZipFile,
+        ParseError,
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        EOFError,
+        OSError,
+        zlib.error,
+    ) as error:
+        raise UnreadableSheet(f"not a readable xlsx file ({type(error).__name__}: {error})") from error
+    return sheets
+
+
+def _cell(value: Any) -> str:
+    """Return a workbook's value as text; Excel keeps whole numbers as 3.0 at times."""
+    if value is None:
+        return ""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+
+
+def _text(content: bytes, wanted: str) -> list[list[str]]:
+    """Return the cells of a table in text, of which the first line that speaks of `wanted` tells the delimiter."""
+    if b"\0" in content:
+        raise UnreadableSheet("neither text nor an xlsx file: it holds zero bytes")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        try:
+            text = content.decode("cp1252")
+        except UnicodeDecodeError as error:
+            raise UnreadableSheet(f"text in neither UTF-8 nor cp1252 ({error.reason} at {error.start})") from error
+    first = next((line for line in text.splitlines() if line.strip() and wanted in plain_header(line)), "")
+    delimiter = max(_DELIMITERS, key=first.count)
+    try:
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
+        return [[cell.strip() for cell in row] for row in rows]
+    except csv.Error as error:
+        raise UnreadableSheet(f"not a readable table of text ({error})") from error
+
+
+def _named(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[dict[str, str]]:
+    """Return the rows below a header by its names."""
+    names: list[str] = []
+    for name in header:
+        again = 2
+        unique = name
+        while name and unique in names:
+            unique, again = f"{name}{again}", again + 1
+        names.append(unique)
+    while names and not names[-1]:
+        names.pop()
+    table = []
+    for row in rows:
+        if not any(row):
+            continue
+        full = [*row, *[""] * (len(names) - len(row))]
+        entry = {name: value for name, value in zip(names, full, strict=False) if name}
+        surplus = ",".join(value for value in full[len(names) :] if value)
+        table.append({**entry, "": surplus} if surplus else entry)
+    return table

@@ -1,0 +1,113 @@
+"""Tables as they circulate: text in several encodings and divisions, workbooks, and what cannot be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from openpyxl import Workbook
+
+from lmod_train.sources.sheets import UnreadableSheet, plain_header, read_sheet
+
+
+def written(folder: Path, content: bytes | str, name: str = "t.csv") -> Path:
+    file = folder / name
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ("DR_ICDR", "dricdr"),
+        (" Optic-Disc ", "opticdisc"),
+        ("\ufeffimage_id", "imageid"),
+        ("Patient\nAge", "patientage"),
+        ("Größe", "grösse"),
+        ("()", ""),
+    ],
+)
+def test_headers_keep_letters_and_digits(given: str, plain: str) -> None:
+    assert plain_header(given) == plain
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_header_tells_the_delimiter(tmp_path: Path, delimiter: str) -> None:
+    table = "Image ID,Age,Note\r\n a ,61,x y\r\n\r\nb,,\r\n".replace(",", delimiter)
+    assert read_sheet(written(tmp_path, table)) == [
+        {"imageid": "a", "age": "61", "note": "x y"},
+        {"imageid": "b", "age": "", "note": ""},
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+def test_encodings(tmp_path: Path, encoding: str) -> None:
+    assert read_sheet(written(tmp_path, "id,name\n1,João\n".encode(encoding))) == [{"id": "1", "name": "João"}]
+
+
+def test_quoted_cells_keep_what_divides(tmp_path: Path) -> None:
+    assert read_sheet(written(tmp_path, 'id,text\n1, "a, ""b""\nc"\n')) == [{"id": "1", "text": 'a, "b"\nc'}]
+
+
+def test_short_long_unnamed_and_repeated(tmp_path: Path) -> None:
+    table = ",a,A,a2,b,\n0,1,2,3\n0,1,2,3,4,,5,6\n,,,\n"
+    assert read_sheet(written(tmp_path, table)) == [
+        {"a": "1", "a2": "2", "a22": "3", "b": ""},
+        {"a": "1", "a2": "2", "a22": "3", "b": "4", "": "5,6"},
+    ]
+
+
+def test_titles_above_the_header_are_passed_over(tmp_path: Path) -> None:
+    file = written(tmp_path, "Table of eyes\nsecond line, with comma\nID;Age\n1;40\n")
+    assert read_sheet(file, column="id") == [{"id": "1", "age": "40"}]
+    with pytest.raises(UnreadableSheet, match="no column 'sex'"):
+        read_sheet(file, column="sex")
+
+
+def test_a_header_alone_is_an_empty_table(tmp_path: Path) -> None:
+    assert read_sheet(written(tmp_path, "a,b\n")) == []
+
+
+def workbook(folder: Path, name: str = "t.xlsx") -> Path:
+    book = Workbook()
+    assert book.active is not None
+    book.active.title = "empty"
+    sheet = book.create_sheet("labels")
+    for row in [[], ["A title"], ["Img Name", "Grade", "Note"], ["a.jpg", 2.0, None], ["b.jpg", 0.5, " x "], []]:
+        sheet.append(row)
+    book.save(folder / name)
+    return folder / name
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.csv"])
+def test_workbooks_by_content_not_by_ending(tmp_path: Path, name: str) -> None:
+    assert read_sheet(workbook(tmp_path, name), column="ImgName") == [
+        {"imgname": "a.jpg", "grade": "2", "note": ""},
+        {"imgname": "b.jpg", "grade": "0.5", "note": "x"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "the table is empty"),
+        (b"\n \n,,\n", "the table is empty"),
+        (b"\xd0\xcf\x11\xe0 old", "before 2007"),
+        (b"PK\x03\x04 broken", "not a readable xlsx"),
+        (b"a,b\n1,\0\n", "zero bytes"),
+        (b"a,b\n1,\x81\xff\n", "neither UTF-8 nor cp1252"),
+        (b'a,b\n1,"open\n', "not a readable table"),
+    ],
+)
+def test_damaged_files_say_so(tmp_path: Path, content: bytes, told: str) -> None:
+    with pytest.raises(UnreadableSheet, match=told):
+        read_sheet(written(tmp_path, content))
+
+
+def test_truncated_workbooks_and_missing_files(tmp_path: Path) -> None:
+    whole = workbook(tmp_path).read_bytes()
+    for kept in (len(whole) // 3, len(whole) - 10):
+        with pytest.raises(UnreadableSheet, match="not a readable xlsx"):
+            read_sheet(written(tmp_path, whole[:kept], "cut.xlsx"))
+    with pytest.raises(UnreadableSheet, match="cannot be opened"):
+        read_sheet(tmp_path / "none.csv")
