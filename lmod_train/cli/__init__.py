@@ -6,12 +6,14 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from lmod_train.cli import plain
+from lmod_train.cli import curated, plain
 from lmod_train.errors import BadArgument, LmodError
 
 PLAIN: dict[str, Callable[..., None]] = {
     "phantom": plain.phantom,
     "curate": plain.curate,
+    "subset": curated.subset,
+    "blind": curated.blind,
     "rescore": plain.rescore,
     "report": plain.report,
     "list": plain.show,

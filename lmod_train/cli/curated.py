@@ -1,0 +1,72 @@
+"""Commands that look at a curated folder without a model: a representative subset, and what the words give away."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Literal
+
+from lmod_train.errors import BadArgument
+
+
+def subset(
+    curated: Path,
+    *,
+    n: int = 1000,
+    seed: int = 0,
+    split: Literal["train", "val", "test", "all"] = "all",
+    tasks: str = "",
+) -> None:
+    """Draw a representative subset of a curated folder, e.g. for models that are dear to ask.
+
+    Stratified over modality, task, source and class: each stratum gives its proportional share, at least one. Writes
+    the record ids to CURATED/subsets/, one a line; `--data.subset FILE` then asks these records only.
+
+    Args:
+        curated: Folder that `curate` wrote.
+        n: How many records; LMOD+ publishes 1,000.
+        seed: Of the draw.
+        split: Draw from one split only.
+        tasks: Names of tasks to draw from, separated by commas; left out: all.
+    """
+    from lmod_train.curation.subset import account, write_subset
+
+    chosen = [name for name in tasks.split(",") if name]
+    path, drawn = write_subset(curated, n, seed, split, chosen)
+    for stratum, _, share in account(drawn, drawn):
+        print(f"{share:5}  {' / '.join(' '.join(part.split()) for part in stratum)}")
+    print(f"wrote {path}: {len(drawn)} records")
+
+
+def blind(curated: Path) -> None:
+    """Try to answer every task from its words alone, without an image: what a benchmark must not allow.
+
+    Prints, and writes to CURATED/blind.csv, for each task the accuracy of a classifier of words, choices and region ids
+    trained on the training split and tried on the others, beside the most frequent answer to the same question.
+
+    Args:
+        curated: Folder that `curate` wrote.
+    """
+    from lmod_train.artifacts import read_manifest, read_records, whole
+    from lmod_train.curation.blind import blind as answer
+
+    read_manifest(curated)
+    found = answer(read_records(curated / "records"))
+    if not found:
+        raise BadArgument("curated", str(curated), "records", "curate with more samples or tasks")
+    columns = ("task", "n", "classes", "accuracy", "low", "high", "prior", "chance", "p")
+    rows = [{c: getattr(one, c) for c in columns} | {"leaks": one.leaks} for one in found]
+    with whole(curated / "blind.csv") as beside, beside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [*columns, "leaks"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    for one in found:
+        if one.accuracy is None or one.low is None or one.high is None or one.prior is None:
+            print(f"{one.task}: nothing to try (no training records, or none beside them)")
+        else:
+            verdict = "the words give the answer away" if one.leaks else "no leak found"
+            print(
+                f"{one.task}: blind {one.accuracy:.3f} [{one.low:.3f}, {one.high:.3f}], most frequent answer "
+                f"{one.prior:.3f}, n {one.n}: {verdict}"
+            )
+    print(f"wrote {curated / 'blind.csv'}")

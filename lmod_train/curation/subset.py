@@ -1,0 +1,123 @@
+"""A small part of a curated benchmark that stands for the whole: LMOD+ publishes one of 1,000 instances.
+
+How the authors drew theirs is not published. Here every stratum (modality, task, source, class) gives its proportional
+share, at least one record, drawn by lot; a record's lot hangs on its id alone, so the same curated folder and seed give
+the same subset on every machine, and a larger subset holds most of a smaller one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from lmod_train.artifacts import read_records, whole
+from lmod_train.curation.numbering import lot
+from lmod_train.errors import BadArgument
+from lmod_train.types import Record
+
+Stratum = tuple[str, str, str, str]
+"""Modality, task, source and class of a record."""
+
+
+def stratum_of(record: Record) -> Stratum:
+    """Return the stratum; the class is the reference answer, or the structures asked about, and the language with it.
+
+    Example:
+        >>> from lmod_train.types import Box, Region
+        >>> regions = (Region("optic cup", Box(2, 2, 4, 4), 1), Region("optic disc", Box(0, 0, 9, 9), 2))
+        >>> fields = dict.fromkeys(("id", "task_class", "key", "group", "answer"), "") | {"task_version": 1}
+        >>> fields |= dict.fromkeys(("image", "image_plain", "image_sha256", "messages", "choices"), ())
+        >>> record = Record(task="anatomy", source="refuge", modality="CFP", split="val", language="en",
+        ...                 regions=regions, **fields)
+        >>> stratum_of(record)
+        ('CFP', 'anatomy', 'refuge', 'en: optic cup, optic disc')
+    """
+    said = ", ".join(sorted({r.structure for r in record.regions})) or record.answer
+    return record.modality, record.task, record.source, f"{record.language}: {said}"
+
+
+def representative(records: Iterable[Record], n: int, seed: int = 0) -> list[Record]:
+    """Return `n` records in the order of their ids, all of them where there are fewer.
+
+    Args:
+        records: Of one curated folder, or of one split of it.
+        n: How many, from 1.
+        seed: Draws the lots.
+
+    Raises:
+        BadArgument: `n` is below 1, or below the number of strata: then not every stratum could be there.
+    """
+    strata: defaultdict[Stratum, list[Record]] = defaultdict(list)
+    for record in {r.id: r for r in records}.values():
+        strata[stratum_of(record)].append(record)
+    if n < 1 or n < len(strata):
+        expected = f"at least {max(1, len(strata))}, the number of strata (modality, task, source, class)"
+        raise BadArgument("n", n, expected, "ask for more, or name fewer tasks")
+    shares = allot({stratum: len(members) for stratum, members in strata.items()}, n)
+    drawn = [
+        record
+        for stratum, members in strata.items()
+        for record in sorted(members, key=lambda r: lot(seed, "subset", r.id))[: shares[stratum]]
+    ]
+    return sorted(drawn, key=lambda r: r.id)
+
+
+def allot(sizes: Mapping[Stratum, int], n: int) -> dict[Stratum, int]:
+    """Divide `n` among strata in proportion to their sizes: one each, the rest by largest remainders.
+
+    Example:
+        >>> allot({("CFP", "a", "s", "x"): 97, ("CFP", "a", "s", "y"): 2, ("OCT", "a", "s", "x"): 1}, 10)
+        {('CFP', 'a', 's', 'x'): 8, ('CFP', 'a', 's', 'y'): 1, ('OCT', 'a', 's', 'x'): 1}
+    """
+    total = sum(sizes.values())
+    if n >= total:
+        return dict(sizes)
+    free = n - len(sizes)
+    spare = total - len(sizes)
+    exact = {stratum: free * (size - 1) / spare for stratum, size in sizes.items()}
+    shares = {stratum: 1 + math.floor(share) for stratum, share in exact.items()}
+    by_remainder = sorted(sizes, key=lambda s: (math.floor(exact[s]) - exact[s], s))
+    for stratum in by_remainder[: n - sum(shares.values())]:
+        shares[stratum] += 1
+    return shares
+
+
+def write_subset(curated: Path, n: int, seed: int, split: str, tasks: Sequence[str]) -> tuple[Path, list[Record]]:
+    """Draw a subset of a curated folder and write its ids, one a line, to ``CURATED/subsets/``.
+
+    Args:
+        curated: Folder that `curate` wrote.
+        n: How many records.
+        seed: Draws the lots.
+        split: train, val, test or all.
+        tasks: Names of the tasks to draw from; empty for all.
+
+    Returns:
+        The file and the records drawn.
+
+    Raises:
+        ArtifactError: The folder is not curated.
+        BadArgument: `n` is too small, or no record is of that split and those tasks.
+    """
+    known = read_records(curated / "records")
+    chosen = [r for r in known if split in ("all", r.split) and (not tasks or r.task in tasks)]
+    missing = sorted(set(tasks) - {r.task for r in known})
+    if missing or not chosen:
+        expected = f"tasks among {', '.join(sorted({r.task for r in known}))}, with records in the split {split}"
+        raise BadArgument(
+            "--tasks", ",".join(missing or tasks), expected, "name others, or leave `--tasks` out for all"
+        )
+    drawn = representative(chosen, n, seed)
+    name = "-".join(("representative", str(n), split, f"seed{seed}", *sorted(tasks)))
+    path = curated / "subsets" / f"{name}.txt"
+    with whole(path) as beside:
+        beside.write_text("".join(f"{r.id}\n" for r in drawn), encoding="utf-8")
+    return path, drawn
+
+
+def account(records: Iterable[Record], drawn: Iterable[Record]) -> list[tuple[Stratum, int, int]]:
+    """Return for every stratum its number of records and how many were drawn, sorted."""
+    before, after = (Counter(map(stratum_of, some)) for some in (records, drawn))
+    return [(stratum, before[stratum], after[stratum]) for stratum in sorted(before)]

@@ -1,0 +1,59 @@
+import random
+from dataclasses import replace
+
+from sklearn.metrics import accuracy_score
+
+from lmod_train.curation.blind import blind
+from lmod_train.types import Box, Region
+from tests.tiny import record
+
+WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
+
+
+def questions(n, answer_of, text_of=lambda i: "Does this eye have glaucoma?", task="glaucoma"):
+    splits = ("train", "train", "train", "val", "test")
+    return [
+        record(f"{task}/s/{i}", task=task, text=text_of(i), answer=answer_of(i), choices=WORDS, split=splits[i % 5])
+        for i in range(n)
+    ]
+
+
+def balanced(i):
+    return WORDS[random.Random(i).random() < 0.5]
+
+
+def test_an_honest_task_stays_at_chance():
+    (one,) = blind(questions(600, balanced))
+    assert (one.task, one.n, one.classes, one.chance) == ("glaucoma", 240, 2, 0.5)
+    assert one.low < 0.5 < one.high and one.accuracy == one.prior and not one.leaks
+
+
+def test_a_frequent_answer_is_no_leak_but_a_telling_word_is():
+    (rare,) = blind(questions(600, lambda i: WORDS[i % 7 > 0]))
+    assert rare.accuracy == rare.prior and 0.8 < rare.prior < 0.9 and not rare.leaks
+    (told,) = blind(questions(600, balanced, lambda i: f"Photograph {balanced(i)[0]}: does this eye have glaucoma?"))
+    assert told.accuracy == 1.0 == told.high and told.leaks
+    (half,) = blind(questions(600, balanced, lambda i: f"Seen {balanced(i - i % 3)[0]}: glaucoma?"))
+    assert half.leaks and 0.5 < half.accuracy < 1
+
+
+def test_region_ids_that_tell_the_structure_are_found():
+    def regions(i, told):
+        order = ["optic disc", "optic cup"] if told or random.Random(i).random() < 0.5 else ["optic cup", "optic disc"]
+        return tuple(Region(name, Box(0, 0, 9, 9), place) for place, name in enumerate(order, 1))
+
+    for told in (False, True):
+        records = [replace(r, task="anatomy", regions=regions(i, told)) for i, r in enumerate(questions(400, balanced))]
+        (one,) = blind(records)
+        assert (one.n, one.classes, one.leaks) == (320, 2, told)
+        assert one.accuracy == 1.0 if told else abs(one.accuracy - 0.5) < 0.1
+
+
+def test_each_task_alone_and_nothing_to_try():
+    assert blind([]) == []
+    only = [replace(r, split="train") for r in questions(20, balanced, task="sex")]
+    found = blind([*questions(100, balanced), *only])
+    assert [(one.task, one.n) for one in found] == [("glaucoma", 40), ("sex", 0)]
+    assert found[1].accuracy is None and not found[1].leaks
+    one_class = blind(questions(50, lambda i: "GLAUCOMA"))[0]
+    assert one_class.accuracy == accuracy_score(["a"], ["a"]) and not one_class.leaks

@@ -1,0 +1,67 @@
+from collections import Counter
+
+import pytest
+
+from lmod_train.curation.subset import account, allot, representative, stratum_of, write_subset
+from lmod_train.errors import ArtifactError, BadArgument
+from tests.tiny import record, write_curated
+
+SIZES = {("glaucoma", "CFP", "GLAUCOMA"): 120, ("glaucoma", "CFP", "NON-GLAUCOMA"): 60, ("stage", "OCT", "Stage: 1"): 3}
+
+
+@pytest.fixture(scope="module")
+def records():
+    return [
+        record(f"{task}/s/{answer}-{i}", task=task, modality=modality, answer=answer, split=("train", "test")[i % 2])
+        for (task, modality, answer), size in SIZES.items()
+        for i in range(size)
+    ]
+
+
+def test_every_stratum_has_its_share_and_none_is_missing(records):
+    drawn = representative(records, 30)
+    found = Counter((r.task, r.modality, r.answer) for r in drawn)
+    assert sum(found.values()) == 30 == len({r.id for r in drawn})
+    for stratum, size in SIZES.items():
+        assert found[stratum] >= 1 and abs(found[stratum] - 30 * size / 183) <= 1
+    assert [r.id for r in drawn] == sorted(r.id for r in drawn)
+
+
+def test_the_draw_is_the_seeds_alone_and_a_larger_one_holds_the_smaller(records):
+    some = {r.id for r in representative(records, 20)}
+    assert some == {r.id for r in representative(records[::-1] + records[:5], 20)}
+    assert some != {r.id for r in representative(records, 20, seed=1)}
+    assert some <= {r.id for r in representative(records, 120)}
+
+
+def test_asking_for_all_gives_all_and_for_too_few_is_refused(records):
+    assert len(representative(records, 1000)) == 183
+    for n in (0, 2):
+        with pytest.raises(BadArgument, match="at least 3"):
+            representative(records, n)
+    with pytest.raises(BadArgument):
+        representative([], 0)
+    assert representative([], 5) == []
+
+
+def test_shares_sum_up_whatever_the_sizes():
+    for n in range(3, 60):
+        sizes = {("m", "t", "s", str(i)): size for i, size in enumerate((1, 7, 49))}
+        shares = allot(sizes, n)
+        assert sum(shares.values()) == min(n, 57)
+        assert all(1 <= shares[s] <= sizes[s] for s in sizes)
+
+
+def test_ids_are_written_and_the_account_adds_up(records, tmp_path):
+    write_curated(tmp_path, records)
+    path, drawn = write_subset(tmp_path, 12, 0, "test", ["glaucoma"])
+    assert path.parent == tmp_path / "subsets"
+    assert path.read_text(encoding="utf-8").split() == [r.id for r in drawn]
+    assert {(r.split, r.task) for r in drawn} == {("test", "glaucoma")}
+    told = account(records, drawn)
+    assert sum(n for _, n, _ in told) == 183 and sum(n for _, _, n in told) == 12
+    assert {stratum_of(r) for r in records} == {stratum for stratum, _, _ in told}
+    with pytest.raises(BadArgument, match="sdrg"):
+        write_subset(tmp_path, 12, 0, "all", ["sdrg"])
+    with pytest.raises(ArtifactError):
+        write_subset(tmp_path / "none", 12, 0, "all", [])
