@@ -13,7 +13,12 @@ WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
 def questions(n, answer_of, text_of=lambda i: "Does this eye have glaucoma?", task="glaucoma"):
     splits = ("train", "train", "train", "val", "test")
     return [
-        record(f"{task}/s/{i}", task=task, text=text_of(i), answer=answer_of(i), choices=WORDS, split=splits[i % 5])
+        record(
+            f"{task}/s/{i}",
+            **{"task": task, "source": "s", "key": str(i), "choices": WORDS, "split": splits[i % 5]},
+            text=text_of(i),
+            answer=answer_of(i),
+        )
         for i in range(n)
     ]
 
