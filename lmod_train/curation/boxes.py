@@ -23,10 +23,11 @@ def read_boxes(sample: Sample) -> tuple[Sample, Dropped | None]:
     """Return the sample with a region for every structure in its outlines and masks, after those it had already.
 
     A structure's box is the bounding box of all its pixels, specks included: nothing is silently cleaned away. A
-    structure without pixels gives no region. `sample.size` must be known.
+    structure without pixels gives no region; a mask without any is told as ``mask_empty`` and costs nothing else.
+    `sample.size` must be known.
 
     A mask or outline that cannot be trusted leaves the sample without any region, as an image on which some structures
-    are marked and others not would be asked about wrongly; the second value then says why: ``mask_unreadable``,
+    are marked and others not would be asked about wrongly; the second value says why: ``mask_unreadable``,
     ``mask_size_differs``, ``mask_coding_unknown`` with the values present, or ``outline_unusable``. The image can
     still serve tasks that need no regions.
     """
@@ -37,14 +38,17 @@ def read_boxes(sample: Sample) -> tuple[Sample, Dropped | None]:
             bare = replace(sample, regions=())
             return bare, Dropped(sample.source, sample.key, str(sample.image), "boxes", "outline_unusable", box)
         regions.append(Region(outline.structure, box))
+    empty = None
     for mask in sample.masks:
         found = _regions_in(mask, sample.size)
         if isinstance(found, tuple):
             reason, detail = found
             bare = replace(sample, regions=())
             return bare, Dropped(sample.source, sample.key, str(mask.path), "boxes", reason, detail)
+        if not found:
+            empty = Dropped(sample.source, sample.key, str(mask.path), "boxes", "mask_empty", "no structure in it")
         regions += found
-    return replace(sample, regions=tuple(regions)), None
+    return replace(sample, regions=tuple(regions)), empty
 
 
 def box_of(outline: Outline, size: tuple[int, int]) -> Box | str:
