@@ -148,8 +148,9 @@ def _lay(rng: np.random.Generator, eye: Eye, wanted: _Wanted, laid: Sequence[Les
         from_fovea = math.hypot(x - eye.fovea[0], y - eye.fovea[1])
         if isinstance(wanted.where, tuple):
             placed = (x - eye.camera.field[0]) * wanted.where[0] > 0 and (y - eye.camera.field[1]) * wanted.where[1] > 0
-        else:
-            placed = wanted.where == "any" or (from_fovea < 0.9 * diameter) == near
+        else:  # whole lesions within or beyond the disc diameter, whichever radius of the disc is taken for it
+            bounds = {"near": (0.0, 0.8 * diameter), "far": (1.05 * diameter + 1.5 * radius, 2.0), "any": (0.0, 2.0)}
+            placed = bounds[wanted.where][0] <= from_fovea < bounds[wanted.where][1]
         off_fovea = from_fovea > radius + (0.01 if near else 0.04)
         off_disc = _in_radii((x, y), eye.disc, eye.disc_radii) > 1.1 + 1.5 * radius / min(eye.disc_radii)
         in_field = math.hypot(x - eye.camera.field[0], y - eye.camera.field[1]) < edge
