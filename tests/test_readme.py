@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -9,12 +10,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from lmod_train import cli
+from lmod_train.artifacts import read_records
 from lmod_train.cli.listing import PACKAGE, configs_folder
+from lmod_train.types import Box
 
 README = PACKAGE.parent / "README.md"
 BLOCK = re.compile(r"^```bash run\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.M | re.S)
+FILE = re.compile(r"^```\w+ file=(?P<name>\S+)\n(?P<text>.*?)^```\n", re.M | re.S)
 TINY = {"--n 64": "--n 24", "--run FIT": "--run FIT --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1"}
 
 
@@ -40,8 +45,48 @@ def run(command: str, folder: Path) -> str:
     return done.stdout
 
 
+def clinic(folder: Path) -> None:
+    """Write the set that the README's example speaks of: 20 photographs of 10 patients, half with glaucoma."""
+    (folder / "photos").mkdir(parents=True)
+    rows = ["photo,patient,glaucoma,x0,y0,x1,y1"]
+    for i in range(20):
+        photo = Image.new("RGB", (64, 48), (120, 60, 20))
+        photo.paste((250, 220, 150), (10 + i, 12, 26 + i, 30))
+        photo.save(folder / "photos" / f"eye{i:02}.png")
+        rows.append(f"eye{i:02},p{i // 2},{i // 2 % 2},{10 + i},12,{26 + i},30")
+    (folder / "findings.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def written(folder: Path) -> list[str]:
+    """Write the files that the README shows, and return their names."""
+    files = list(FILE.finditer(README.read_text(encoding="utf-8")))
+    for file in files:
+        (folder / file["name"]).write_text(file["text"], encoding="utf-8")
+    return [file["name"] for file in files]
+
+
+def test_a_dataset_is_added_as_the_readme_says(tmp_path: Path):
+    """One file, one config, one test: the source keeps its promises, and its disc is boxed where it was painted."""
+    assert written(tmp_path) == ["papilla.py", "papilla.yaml", "test_papilla.py"]
+    clinic(tmp_path / "clinic" / "papilla")
+    run("python -m lmod_train curate --config papilla.yaml --raw clinic --out PAPILLA", tmp_path)
+    records = {r.key: r for r in read_records(tmp_path / "PAPILLA" / "records") if r.task == "anatomy"}
+    assert {key: [(r.structure, r.box) for r in one.regions] for key, one in records.items()} == {
+        f"eye{i:02}": [("optic disc", Box(10 + i, 12, 26 + i, 30))] for i in range(20)
+    }
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n", encoding="utf-8")
+    path = f"{PACKAGE.parent}{os.pathsep}{tmp_path}"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_papilla.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr
+
+
 def test_marked_blocks_run_and_print_what_is_shown(tmp_path: Path):
     (tmp_path / "configs").symlink_to(configs_folder())
+    written(tmp_path)
+    clinic(tmp_path / "clinic" / "papilla")
     blocks = list(BLOCK.finditer(README.read_text(encoding="utf-8")))
     assert len(blocks) == README.read_text(encoding="utf-8").count("bash run\n") >= 6
     for block in blocks:
