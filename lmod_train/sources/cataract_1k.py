@@ -1,0 +1,264 @@
+"""Cataract-1K, segmentation subset (Ghamsarian et al. 2024): frames of cataract surgery with outlined structures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
+
+from lmod_train.errors import BadArgument, SourceNotFound
+from lmod_train.sources.base import UNPLACED, Source
+from lmod_train.sources.cataract_1k_annotations import (
+    Frame,
+    Sheet,
+    UnreadableAnnotations,
+    plain_class,
+    read_coco,
+    read_supervisely,
+)
+from lmod_train.sources.clutter import entries, files_below
+from lmod_train.types import Dropped, Sample, SampleStream
+from lmod_train.vocabulary.structures import STRUCTURES
+
+Annotations = Literal["coco", "supervisely"]
+
+_KINDS = {".png", ".jpg", ".jpeg", ".bmp"}
+_IMAGES, _COCO = "images-and-supervisely-annotations", "coco-annotations"
+_DEPTH = 4
+_STRUCTURES: Mapping[str, str] = {
+    "cornea": "cornea",
+    "cornea1": "cornea1",
+    "pupil": "pupil",
+    "pupil1": "pupil",
+    "lens": "lens",
+    "slit knife": "slit knife",
+    "incision knife": "incision knife",
+    "gauge": "gauge",
+    "spatula": "spatula",
+    "capsulorhexis cystotome": "capsulorhexis cystotome",
+    "capsulorhexis forceps": "capsulorhexis forceps",
+    "katena forceps": "katena forceps",
+    "phacoemulsification tip": "phacoemulsification tip",
+    "irrigation aspiration": "irrigation-aspiration",
+    "lens injector": "lens injector",
+}
+_TREE = """\
+  dashes or underscores, with or without the folder Annotations:
+    <root>/Annotations/Images-and-Supervisely-Annotations/case_5013/img/case5013_01.png
+    <root>/Annotations/Images-and-Supervisely-Annotations/case_5013/ann/case5013_01.png.json
+    <root>/Annotations/Coco-Annotations/case_5013/annotations/instances.json"""
+
+
+class Cataract1K(Source):
+    """The 2,256 annotated frames of 30 operations; keys ``case_5013/case5013_01``, the case is the group.
+
+    Every annotation, COCO or Supervisely, is one outline and so one box, also where a frame has several of a class.
+    A frame without annotation, with a class that is not known, or with an annotation that cannot be read is yielded
+    without any outline and listed: an image of which some structures are not marked would be asked about wrongly.
+    One case's folder holds files named after another number (``case_5315/img/case_53153_04.png``): names are taken as
+    they are.
+
+    Args:
+        root: Folder that holds the dataset.
+        annotations: Which of the two annotations count where a frame has both; the other serves frames that the first
+            does not list. Both are published; public readers use either.
+        aliases: Class name -> structure, added to the 15 published names; "" leaves a class's annotations out. Case,
+            dashes and underscores do not matter. By default ``pupil1`` is read as pupil and ``cornea1`` stays
+            cornea1: the options that LMOD+ prints have cornea1 and not pupil1. ``{"pupil1": "pupil1"}`` keeps it
+            apart, ``{"cornea1": "cornea"}`` merges that one, too.
+
+    Raises:
+        BadArgument: `annotations` is another word, or an alias is no structure of the vocabulary.
+
+    References:
+        Ghamsarian et al., Cataract-1K Dataset for Deep-Learning-Assisted Analysis of Cataract Surgery Videos,
+        Scientific Data 11 (2024) 373.
+    """
+
+    name = "cataract_1k"
+    modality = "SS"
+    licence = "CC BY 4.0 by its README; research only by the terms of Synapse as stated elsewhere"
+    redistributable = False  # the stricter of the two statements
+    reference = "https://www.synapse.org/Synapse:syn53395479"
+
+    def __init__(
+        self, root: Path = UNPLACED, annotations: Annotations = "coco", aliases: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(root)
+        if annotations not in ("coco", "supervisely"):
+            raise BadArgument("annotations", annotations, "coco or supervisely", "leave it out for coco")
+        known = {term.name for term in STRUCTURES} | {""}
+        for given, structure in (aliases or {}).items():
+            if structure not in known:
+                cure = "`lmod_train/vocabulary/structures.py` lists them; '' leaves the class out"
+                raise BadArgument(f"aliases[{given!r}]", structure, "a structure of the vocabulary", cure)
+        self.annotations = annotations
+        self.structures = {**_STRUCTURES, **{plain_class(k): v for k, v in (aliases or {}).items()}}
+
+    @classmethod
+    def found_in(cls, folder: Path) -> bool:
+        """Return whether the folder of the frames lies here, in ``Annotations`` or in a doubled folder."""
+        places = (folder, folder / folder.name)
+        inside = [p for place in places for p in entries(place) if p.is_dir()]
+        below = [p for sub in inside if _plain(sub.name) == "annotations" for p in entries(sub) if p.is_dir()]
+        return any(_plain(p.name) == _IMAGES and _holds_cases(p) for p in (*inside, *below))
+
+    def verify(self) -> None:
+        """Check that there is a folder of frames, sorted into cases.
+
+        Raises:
+            SourceNotFound: There is none; the message prints the expected tree.
+        """
+        self._frames_root()
+
+    def samples(self) -> SampleStream:
+        """Yield case by case its frames in order of file names, then what its annotations name in vain.
+
+        Raises:
+            SourceNotFound: As `verify`.
+        """
+        base, *copies = self._frames_root()
+        sheets = {_plain(p.name): p for p in self._coco_folders()}
+        for entry in entries(base):
+            folder = _case_folder(entry)
+            if folder is not None:
+                yield from self._case(entry.name, folder, sheets.pop(_plain(entry.name), None))
+            elif entry.name.casefold() != "meta.json":  # the export's own list of classes
+                for file in files_below(entry) if entry.is_dir() else [entry]:
+                    yield self._dropped(file, "stray file")
+        for name, folder in sheets.items():
+            yield self._dropped(folder, "annotation without image", f"there are no frames of {name}")
+        for copy in copies:
+            yield self._dropped(copy, "another copy", f"the frames are read from {base.name}")
+
+    def _frames_root(self) -> list[Path]:
+        """Return the folders of frames, the one that is read first."""
+        found = [p for p in _below(self.root, _IMAGES) if _holds_cases(p)]
+        if not found:
+            raise SourceNotFound(self.name, self.root, "the folder of the frames, sorted into cases", _TREE)
+        return found
+
+    def _coco_folders(self) -> list[Path]:
+        """Return the COCO folders of the cases, none where there is no COCO."""
+        for root in _below(self.root, _COCO):
+            cases = [p for p in entries(root) if p.is_dir() and _plain(p.name) != _COCO]  # not where it is doubled
+            if cases:
+                return cases
+        return []
+
+    def _case(self, case: str, folder: Path, coco: Path | None) -> SampleStream:
+        """Yield the frames of one case, and what its annotations name in vain."""
+        sheet, file, problems = self._coco(coco)
+        notes = {p.name.casefold(): p for p in entries(folder / "ann") if p.suffix.lower() == ".json"}
+        taken: dict[str, Path] = {}
+        for image in entries(folder / "img"):
+            if image.suffix.lower() not in _KINDS or not image.is_file():
+                for stray in files_below(image) if image.is_dir() else [image]:
+                    yield self._dropped(stray, "stray file")
+            elif image.stem in taken:
+                yield self._dropped(image, "same key twice", f"the key is taken by {taken[image.stem].name}")
+            else:
+                taken[image.stem] = image
+                yield from self._frame(case, image, sheet, file, _note_of(image, notes))
+        yield from problems
+        images = {image.name.casefold() for image in taken.values()}
+        listed = {image.name.casefold() for image in entries(folder / "img")}
+        yield from self._vain(sheet, file, images | listed, notes)
+        for inside in entries(folder):
+            if inside.name not in ("img", "ann", folder.name):
+                for stray in files_below(inside) if inside.is_dir() else [inside]:
+                    yield self._dropped(stray, "stray file")
+        yield from (self._dropped(p, "stray file") for p in files_below(folder / "ann") if p not in notes.values())
+
+    def _coco(self, folder: Path | None) -> tuple[Sheet, Path | None, list[Dropped]]:
+        """Return a case's COCO file read, its place, and what is wrong with it; a damaged one lists no frame."""
+        if folder is None:
+            return Sheet(), None, []
+        files = [p for p in files_below(folder) if p.suffix.lower() == ".json"]
+        if not files:
+            return Sheet(), None, [self._dropped(folder, "no annotation", "the case's COCO folder has no json file")]
+        file = next((p for p in files if p.name.casefold() == "instances.json"), files[0])
+        problems = [self._dropped(p, "stray file", f"{file.name} is read") for p in files if p != file]
+        try:
+            sheet = read_coco(file, self.structures)
+        except UnreadableAnnotations as error:
+            return Sheet(), file, [*problems, self._dropped(file, "unreadable annotation", str(error))]
+        return sheet, file, problems + [self._dropped(file, "annotation without image", p) for p in sheet.problems]
+
+    def _frame(self, case: str, image: Path, sheet: Sheet, coco: Path | None, note: Path | None) -> SampleStream:
+        """Yield one frame with its outlines, and why it has none."""
+        key, frame, told = f"{case}/{image.stem}", None, image
+        for kind in ("coco", "supervisely") if self.annotations == "coco" else ("supervisely", "coco"):
+            if frame is not None:
+                break
+            if kind == "coco":
+                frame, told = sheet.frames.get(image.name.casefold()), coco or image
+            elif note is not None:
+                try:
+                    frame, told = read_supervisely(note, self.structures), note
+                except UnreadableAnnotations as error:
+                    yield self._dropped(note, "unreadable annotation", str(error), key)
+        if frame is None:
+            yield self._dropped(image, "no annotation", "neither COCO nor Supervisely tells of it", key)
+        elif frame.reason:
+            yield self._dropped(told, frame.reason, f"{image.name}: {frame.detail}", key)
+        elif not frame.outlines:
+            yield self._dropped(told, "no annotation", f"{image.name} is listed without any", key)
+        yield Sample(
+            source=self.name,
+            key=key,
+            modality=self.modality,
+            image=image,
+            group=case,
+            licence=self.licence,
+            outlines=(frame or Frame()).outlines,
+        )
+
+    def _vain(self, sheet: Sheet, coco: Path | None, images: set[str], notes: Mapping[str, Path]) -> Iterator[Dropped]:
+        """Yield a `Dropped` for every annotated frame that has no image."""
+        if coco is not None:
+            for low, name in sheet.names.items():
+                if low not in images:
+                    yield self._dropped(coco, "annotation without image", name)
+        stems = {name.rpartition(".")[0] for name in images}
+        for low, note in notes.items():
+            if low.removesuffix(".json") not in images | stems:
+                yield self._dropped(note, "annotation without image")
+
+    def _dropped(self, file: Path, reason: str, detail: str = "", key: str = "") -> Dropped:
+        place = file.relative_to(self.root).as_posix()
+        return Dropped(self.name, key or place, place, "read", reason, detail)
+
+
+def _note_of(image: Path, notes: Mapping[str, Path]) -> Path | None:
+    """Return the Supervisely file of a frame: ``x.png.json``, or ``x.json`` as older exports name it."""
+    return notes.get(f"{image.name}.json".casefold()) or notes.get(f"{image.stem}.json".casefold())
+
+
+def _below(root: Path, name: str) -> list[Path]:
+    """Return the folders of a plain name, at most `_DEPTH` levels below `root`, the nearest first."""
+    found, level = [], [root]
+    for _ in range(_DEPTH):
+        level = [p for folder in level for p in entries(folder) if p.is_dir() and _case_folder(p) is None]
+        found += [p for p in level if _plain(p.name) == name]
+    return found
+
+
+def _holds_cases(folder: Path) -> bool:
+    return any(_case_folder(p) is not None for p in entries(folder))
+
+
+def _case_folder(folder: Path) -> Path | None:
+    """Return the folder that holds a case's ``img``: this one or the same once more below; None where none does."""
+    return next((p for p in (folder, folder / folder.name) if (p / "img").is_dir()), None)
+
+
+def _plain(name: str) -> str:
+    """Return a name in small letters with dashes, without ``%20``.
+
+    Example:
+        >>> _plain("Images_and_Supervisely%20Annotations")
+        'images-and-supervisely-annotations'
+    """
+    return unquote(name).strip().casefold().replace("_", "-").replace(" ", "-")
