@@ -1,0 +1,238 @@
+"""OIMHS (Ye et al. 2023): B-scans of eyes with a macular hole, each side by side with its coloured mask."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote
+
+from lmod_train.errors import BadArgument, SourceNotFound
+from lmod_train.sources.base import UNPLACED, Source
+from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.oimhs_labels import EyeRow, read_eyes, read_quality, whole
+from lmod_train.sources.sheets import UnreadableSheet, plain_header
+from lmod_train.types import OTHER, Cut, Dropped, MaskFile, Patient, Sample, SampleStream
+
+_COLOURS: Mapping[str, tuple[int, ...]] = {
+    "choroid": (0xFFFF00,),
+    "retina": (0x00FF00,),
+    "intraretinal cysts": (0x0000FF,),
+    "macular hole": (0xFF0000,),
+}
+_BLACK, _ANY_OTHER = (0,), OTHER
+_EYES, _QUALITY = "Demographics of the participants", "Quality Assessment"
+_SHEETS = {".xlsx", ".csv"}
+_LEVELS = 3
+_TREE = """\
+  <root>/Images/{1 .. 125}/{0.png, 1.png, ...}   (B-scan left, mask right)
+  <root>/Demographics of the participants.xlsx   (or .csv)
+  <root>/Quality Assessment.xlsx                 (or .csv)
+  the same one folder down, e.g. <root>/OIMHS_dataset/Images"""
+
+
+@dataclass(slots=True)
+class _Tables:
+    """What the two tables say, and what in them was left out."""
+
+    eyes: dict[str, EyeRow] = field(default_factory=dict)
+    quality: dict[tuple[str, str], str] = field(default_factory=dict)
+    dropped: list[Dropped] = field(default_factory=list)
+
+
+class Oimhs(Source):
+    """The 3,859 B-scans of 125 eyes with a macular hole; keys ``<eye>/<scan>`` without leading zeros.
+
+    Every scan carries the stage of its eye, so a scan beside the hole does as well. Both eyes of a patient are one
+    group; an eye of which no patient is known is a group of its own. A table that is missing or damaged costs its
+    labels, not the images, and is listed. The published eyes are 1, 16, 34 and 74 of stage 1 to 4: all scans of stage 1
+    are of one patient.
+
+    Args:
+        root: Folder of the dataset.
+        other_colours: What a colour in the mask means that is none of the five published ones: ``refuse`` gives no
+            regions for that scan and lists it; ``background`` takes it as background. Copies seen have no other
+            colours, but only a few were seen.
+
+    Raises:
+        BadArgument: `other_colours` is another word.
+
+    References:
+        Ye et al., OIMHS: An Optical Coherence Tomography Image Dataset Based on Macular Hole Manual Segmentation,
+        Scientific Data 10 (2023) 769.
+    """
+
+    name = "oimhs"
+    modality = "OCT"
+    licence = "CC BY 4.0 as stated by LMOD; CC0 1.0 as stated of its Figshare page elsewhere"
+    redistributable = True
+    reference = "https://doi.org/10.6084/m9.figshare.23508453"
+
+    def __init__(self, root: Path = UNPLACED, other_colours: Literal["refuse", "background"] = "refuse") -> None:
+        super().__init__(root)
+        if other_colours not in ("refuse", "background"):
+            cure = "leave it out; take `background` where the list of dropped files names other colours"
+            raise BadArgument("other_colours", other_colours, "refuse or background", cure)
+        self.other_colours = other_colours
+
+    @classmethod
+    def found_in(cls, folder: Path) -> bool:
+        """Return whether ``Images`` with numbered eyes lies here, in a doubled folder, or below the table beside it."""
+        below = [folder / folder.name]
+        if any(_is_table(p, _EYES) for p in entries(folder)):
+            below = [p for p in entries(folder) if p.is_dir()]
+        return any(_images_in(p) for p in (folder, *below))
+
+    def verify(self) -> None:
+        """Check that there is at least one numbered scan of a numbered eye.
+
+        Raises:
+            SourceNotFound: There is none; the message prints the expected tree.
+        """
+        self._images()
+
+    def samples(self) -> SampleStream:
+        """Yield the scans by number of eye and scan, then a `Dropped` for each file and row left out.
+
+        Raises:
+            SourceNotFound: As `verify`.
+        """
+        images = self._images()
+        tables = self._tables(images)
+        files: dict[tuple[str, str], Path] = {}
+        for place, file in _scans_below(images):
+            if isinstance(place, str):
+                tables.dropped.append(self._drop(file, "stray file", place))
+            elif place in files:
+                detail = f"the key is taken by {files[place].relative_to(self.root).as_posix()}"
+                tables.dropped.append(self._drop(file, "same key twice", detail))
+            else:
+                files[place] = file
+        for place in sorted(files, key=lambda p: (int(p[0]), int(p[1]))):
+            yield self._sample(place, files[place], tables)
+        yield from tables.dropped
+        yield from self._rows_left(images, tables, set(files))
+
+    def _sample(self, place: tuple[str, str], file: Path, tables: _Tables) -> Sample:
+        row = tables.eyes.get(place[0], EyeRow())
+        background = _ANY_OTHER if self.other_colours == "background" else _BLACK
+        return Sample(
+            source=self.name,
+            key="/".join(place),
+            modality=self.modality,
+            image=file,
+            group=row.patient or f"eye {place[0]}",
+            licence=self.licence,
+            labels={"macular_hole_stage": row.stage} if row.stage else {},
+            masks=(MaskFile(file, ({"background": background, **_COLOURS},), Cut(half="right")),),
+            cut=Cut(half="left"),
+            patient=Patient(age=row.age, sex=row.sex, laterality=row.laterality, quality=tables.quality.get(place)),
+        )
+
+    def _images(self) -> Path:
+        level = [self.root]
+        for _ in range(_LEVELS):
+            found = next((images for folder in level if (images := _images_in(folder))), None)
+            if found:
+                return found
+            level = [p for folder in level for p in entries(folder) if p.is_dir()]
+        raise SourceNotFound(self.name, self.root, "every scan (Images/<eye number>/<scan number>.png)", _TREE)
+
+    def _tables(self, images: Path) -> _Tables:
+        """Read both tables, wherever they lie between the root and the images."""
+        tables = _Tables()
+        beside = [p for p in (images, *images.parents) if p.is_relative_to(self.root)]
+        files = [file for folder in beside for file in entries(folder) if not file.is_dir()]
+        tables.eyes = self._table(_EYES, read_eyes, files, images, tables)
+        tables.quality = self._table(_QUALITY, read_quality, files, images, tables)
+        known = [p for p in files if _is_table(p, _EYES) or _is_table(p, _QUALITY) or p.parent == images]
+        tables.dropped += [self._drop(p, "stray file") for p in files if p not in known]
+        return tables
+
+    def _table(
+        self,
+        title: str,
+        read: Callable[[Path], tuple[dict[Any, Any], list[str]]],
+        files: list[Path],
+        images: Path,
+        tables: _Tables,
+    ) -> dict[Any, Any]:
+        """Return what the first readable table of this title says; list why another one was not read."""
+        taken: Path | None = None
+        said: dict[Any, Any] = {}
+        for file in (p for p in files if _is_table(p, title)):
+            if taken is not None:
+                detail = f"read from {taken.relative_to(self.root).as_posix()} already"
+                tables.dropped.append(self._drop(file, "table read already", detail))
+                continue
+            try:
+                said, problems = read(file)
+            except UnreadableSheet as error:
+                tables.dropped.append(self._drop(file, "unreadable sheet", str(error)))
+                continue
+            taken = file
+            tables.dropped += [self._drop(file, "unreadable label", problem) for problem in problems]
+        if not any(_is_table(p, title) for p in files):
+            detail = f"no {title}.xlsx or .csv beside {images.name}: its labels are unknown"
+            tables.dropped.append(self._drop(images, "missing sheet", detail))
+        return said
+
+    def _rows_left(self, images: Path, tables: _Tables, places: set[tuple[str, str]]) -> Iterator[Dropped]:
+        """Yield one line a table that speaks of eyes or scans without a file."""
+        eyes = {eye for eye, _ in places}
+        bare = [f"eye {eye}" for eye in sorted(tables.eyes, key=int) if eye not in eyes]
+        scans: dict[str, int] = defaultdict(int)
+        for place in tables.quality:
+            scans[place[0]] += place not in places
+        few = [f"eye {eye} ({n} scans)" for eye, n in sorted(scans.items(), key=lambda item: int(item[0])) if n]
+        for title, left in ((_EYES, bare), (_QUALITY, few)):
+            if left:
+                more = f" and {len(left) - 6} more eyes" if len(left) > 6 else ""
+                detail = f"{title}: {', '.join(left[:6])}{more}"
+                yield self._drop(images, "rows without a scan", detail)
+
+    def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
+        place = file.relative_to(self.root).as_posix()
+        return Dropped(self.name, place, place, "read", reason, detail)
+
+
+def _scans_below(images: Path) -> Iterator[tuple[tuple[str, str] | str, Path]]:
+    """Yield every file below ``Images`` with its eye and scan number, or with why it is no scan; tables left out."""
+    for file in files_below(images):
+        depth = len(file.relative_to(images).parts)
+        if depth == 1 and (_is_table(file, _EYES) or _is_table(file, _QUALITY)):
+            continue
+        place = whole(file.parent.name), whole(file.stem)
+        if "crop" in file.name.casefold():
+            yield "its name has 'crop', left by earlier processing", file
+        elif depth in (2, 3) and file.suffix.lower() == ".png" and all(place):
+            yield place, file
+        else:
+            yield "expected Images/<eye number>/<scan number>.png", file
+
+
+def _is_table(file: Path, title: str) -> bool:
+    """Return whether a file is the table of this title, under either ending."""
+    return file.suffix.lower() in _SHEETS and plain_header(unquote(file.stem)) == plain_header(title)
+
+
+def _images_in(folder: Path) -> Path | None:
+    """Return the folder ``Images`` directly in a folder that holds numbered eyes, at most one level further down."""
+    for images in entries(folder):
+        if images.is_dir() and unquote(images.name).strip().casefold() == "images":
+            inside = [p for p in entries(images) if p.is_dir()]
+            if _holds_eyes(inside) or any(_holds_eyes(p for p in entries(sub) if p.is_dir()) for sub in inside):
+                return images
+    return None
+
+
+def _holds_eyes(folders: Iterator[Path] | list[Path]) -> bool:
+    """Return whether one of the folders is numbered and holds a numbered PNG."""
+    return any(
+        whole(file.stem) and file.suffix.lower() == ".png"
+        for folder in folders
+        if whole(folder.name)
+        for file in entries(folder)
+    )
