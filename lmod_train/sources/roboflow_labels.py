@@ -1,0 +1,209 @@
+"""What a Roboflow export says about its photographs: class names, and boxes or polygons in YOLO lines or COCO json."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lmod_train.types import Outline
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One object of a photograph.
+
+    Attributes:
+        name: Class name as the export spells it.
+        points: (x, y) of two opposite corners of a box, or of every corner of a polygon, in fractions of the image's
+            sides.
+    """
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+    def outline(self, structure: str) -> Outline:
+        """Return the same points as the outline of a structure."""
+        return Outline(structure, self.points, "side")
+
+
+class LabelProblem(Exception):
+    """Annotations that cannot be trusted; caught by the source, which lists the reason and the detail."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason, self.detail = reason, detail
+
+
+@dataclass(frozen=True, slots=True)
+class DataYaml:
+    """``data.yaml`` of a YOLO export: class number -> name, and the project's short name, empty where not stated."""
+
+    names: Mapping[int, str]
+    project: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CocoPart:
+    """``_annotations.coco.json`` of one part of a COCO export.
+
+    Attributes:
+        names: Class names, the placeholder that Roboflow puts at category 0 left out.
+        photographs: File name -> its annotations (none is a photograph without objects), or what is wrong with them.
+    """
+
+    names: tuple[str, ...]
+    photographs: Mapping[str, tuple[Annotation, ...] | LabelProblem] = field(default_factory=dict)
+
+
+def read_data_yaml(path: Path) -> DataYaml:
+    """Return class names, written as a list or as number -> name, and the project of a YOLO export.
+
+    Raises:
+        LabelProblem: The file is damaged or names no classes.
+    """
+    try:
+        said = yaml.safe_load(_text(path))
+    except (yaml.YAMLError, OSError, ValueError) as error:
+        raise LabelProblem("unreadable class names", f"not a readable yaml file ({_short(error)})") from error
+    names = said.get("names") if isinstance(said, dict) else None
+    if isinstance(names, list):
+        names = dict(enumerate(names))
+    if not isinstance(names, dict) or not names or not all(str(key).strip().isdecimal() for key in names):
+        raise LabelProblem("unreadable class names", f"'names' is {names!r}, expected a list or number -> name")
+    origin = said.get("roboflow")
+    project = origin.get("project") if isinstance(origin, dict) else None
+    return DataYaml({int(key): str(name) for key, name in names.items()}, str(project or ""))
+
+
+def read_yolo(path: Path, names: Mapping[int, str]) -> tuple[Annotation, ...]:
+    """Return the objects of one label file; none for an empty file.
+
+    A line is ``class cx cy w h`` (a box) or ``class x y x y x y ...`` (a polygon), in fractions of the image's sides.
+
+    Args:
+        path: The label file.
+        names: Class number -> name.
+
+    Raises:
+        LabelProblem: ``unreadable label`` (a malformed line; the others cannot be trusted to be all), or ``unknown
+            class`` for a number without a name.
+    """
+    try:
+        lines = _text(path).splitlines()
+    except (OSError, ValueError) as error:
+        raise LabelProblem("unreadable label", _short(error)) from error
+    return tuple(_yolo_line(line, number, names) for number, line in enumerate(lines, 1) if line.strip())
+
+
+def _yolo_line(line: str, number: int, names: Mapping[int, str]) -> Annotation:
+    words = line.split()
+    try:
+        kind, values = int(words[0]), [float(word) for word in words[1:]]
+    except ValueError:
+        kind, values = -1, []
+    box = len(values) == 4 and min(values[2:]) > 0
+    polygon = len(values) >= 6 and len(values) % 2 == 0
+    if kind < 0 or not (box or polygon) or not all(map(math.isfinite, values)):
+        expected = "expected 'class cx cy w h' or 'class x y x y x y ...'"
+        raise LabelProblem("unreadable label", f"line {number}: {line.strip()[:60]!r}, {expected}")
+    if kind not in names:
+        raise LabelProblem("unknown class", f"line {number}: class {kind}, and data.yaml names {_listed(names)}")
+    return Annotation(names[kind], _corners(values) if box else tuple(zip(values[::2], values[1::2], strict=True)))
+
+
+def _corners(centred: list[float]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the upper left and the lower right corner of a box given by its centre, width and height."""
+    x, y, width, height = centred
+    return (x - width / 2, y - height / 2), (x + width / 2, y + height / 2)
+
+
+def read_coco(path: Path) -> CocoPart:
+    """Return class names and annotations of one part of a COCO export.
+
+    Roboflow puts a placeholder at category 0, which is the supercategory of the others; it is no class.
+
+    Raises:
+        LabelProblem: The file as a whole is damaged. What is wrong with one photograph stands at that photograph.
+    """
+    try:
+        said = json.loads(_text(path))
+        categories = {int(c["id"]): str(c["name"]) for c in said["categories"]}
+        above = {str(c.get("supercategory")): int(c["id"]) for c in said["categories"] if c.get("supercategory")}
+        images = {int(i["id"]): i for i in said["images"]}
+        files = {number: str(image["file_name"]) for number, image in images.items()}
+        found: dict[int, list[Mapping[str, Any]]] = {number: [] for number in images}
+        for annotation in said["annotations"]:
+            found[int(annotation["image_id"])].append(annotation)
+    except KeyError as error:
+        raise LabelProblem("unreadable label", f"not a COCO file: {error} is missing or names nothing") from error
+    except (ValueError, TypeError, AttributeError, RecursionError, OSError) as error:
+        raise LabelProblem("unreadable label", f"not a readable COCO json file ({_short(error)})") from error
+    names = {number: name for number, name in categories.items() if above.get(name, number) == number}
+    return CocoPart(
+        tuple(names[number] for number in sorted(names)),
+        {files[number]: _coco_photograph(image, found[number], names) for number, image in images.items()},
+    )
+
+
+def _coco_photograph(
+    image: Mapping[str, Any], annotations: list[Mapping[str, Any]], names: Mapping[int, str]
+) -> tuple[Annotation, ...] | LabelProblem:
+    """Return the objects of one photograph, or what is wrong with one of them."""
+    try:
+        size = float(image["width"]), float(image["height"])
+        if not min(size) > 0:
+            raise ValueError(f"width and height are {size[0]:g} and {size[1]:g}")
+        return tuple(_coco_annotation(annotation, size, names) for annotation in annotations)
+    except LabelProblem as problem:
+        return problem
+    except (ValueError, TypeError, KeyError) as error:
+        return LabelProblem("unreadable label", _short(error))
+
+
+def _coco_annotation(annotation: Mapping[str, Any], size: tuple[float, float], names: Mapping[int, str]) -> Annotation:
+    kind = int(annotation["category_id"])
+    if kind not in names:
+        raise LabelProblem("unknown class", f"category {kind}, and the categories are {_listed(names)}")
+    points = tuple((x / size[0], y / size[1]) for x, y in _coco_points(annotation))
+    if not all(math.isfinite(value) for point in points for value in point):
+        raise ValueError(f"bbox {annotation.get('bbox')!r} is not of finite numbers")
+    return Annotation(names[kind], points)
+
+
+def _coco_points(annotation: Mapping[str, Any]) -> Iterator[tuple[float, float]]:
+    """Yield the corners in pixels: of all polygons where there are any, else of the box."""
+    polygons = annotation.get("segmentation")
+    if isinstance(polygons, list) and polygons:
+        for polygon in polygons:
+            values = [float(value) for value in polygon]
+            if len(values) < 6 or len(values) % 2:
+                raise ValueError(f"a polygon of {len(values)} numbers, expected x y x y x y ...")
+            yield from zip(values[::2], values[1::2], strict=True)
+        return
+    x, y, width, height = (float(value) for value in annotation["bbox"])
+    if not (width > 0 and height > 0):
+        raise ValueError(f"bbox {annotation['bbox']!r} has no area")
+    yield from ((x, y), (x + width, y + height))
+
+
+def _text(path: Path) -> str:
+    """Return a text file's words: UTF-8 with or without byte-order mark, else Windows' western code page."""
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252")
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no detail'}"
+
+
+def _listed(names: Mapping[int, str]) -> str:
+    return ", ".join(f"{number} {name}" for number, name in sorted(names.items()))
