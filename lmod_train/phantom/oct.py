@@ -1,0 +1,313 @@
+"""B-scans of optical coherence tomography drawn from a known truth, with what belongs to each structure.
+
+Lengths and places are in units of the image side: x from 0 (left) to 1 (right), y from 0 (top) to 1 (bottom). `u` is
+the depth within the retina, 0 at its inner surface and 1 at the bottom of the pigment epithelium.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageFilter
+
+from lmod_train.errors import BadArgument
+
+Plane: TypeAlias = npt.NDArray[np.float32]
+Labels: TypeAlias = npt.NDArray[np.uint8]
+
+STAGES = ("1", "2", "3", "4")
+"""Of a macular hole, as an eye can be drawn with."""
+
+STRUCTURES = ("background", "choroid", "retina", "intraretinal cysts", "macular hole")
+"""What a pixel can belong to; its number in `label_map` is the place in here."""
+
+_CHOROID, _RETINA, _CYSTS, _HOLE = 1, 2, 3, 4
+_WIDTHS = {"1": (0.030, 0.050), "2": (0.042, 0.060), "3": (0.090, 0.120), "4": (0.145, 0.190)}
+_EPITHELIUM = 0.92  # depth of the pigment epithelium, on which a hole ends
+_DEFECT = 0.15  # share of scans with each of the three defects
+
+# Reflectance along the depth of the retina, matched by eye to public B-scans: fibres, ganglion cells, inner nuclear,
+# outer plexiform, outer nuclear, limiting membrane, ellipsoid zone, epithelium.
+_DEPTHS = (0.0, 0.06, 0.12, 0.30, 0.34, 0.44, 0.47, 0.53, 0.56, 0.74, 0.76, 0.78, 0.83, 0.86, 0.89, 0.93, 0.99, 1.0)
+_LIGHTS = (0.6, 0.8, 0.62, 0.55, 0.36, 0.34, 0.52, 0.52, 0.30, 0.26, 0.40, 0.30, 0.34, 0.78, 0.5, 0.98, 0.95, 0.7)
+
+
+@dataclass(frozen=True, slots=True)
+class OctEye:
+    """The truth of one eye, which all its scans share.
+
+    Attributes:
+        stage: Of the macular hole, one of `STAGES`.
+        laterality: The nerve fibres are thicker on the nose's side, at the right of a right eye's scan.
+        fovea: x of the hole's centre.
+        floor: y of the retina's lower surface there.
+        tilt: Fall of that surface from left to right.
+        bend: How much higher it lies at the edges than in the middle.
+        retina: Thickness of the retina.
+        choroid: Mean thickness of the choroid.
+        width: Full width of the hole at its centre.
+        height: Height of the gap of stage 1 as a share of the retina, 1 for a hole through all of it.
+        lean: By how much the hole leans to the side from top to bottom.
+        hyaloid: Height of the detached posterior hyaloid above the retina, None while it is attached.
+    """
+
+    stage: str
+    laterality: Literal["left", "right"]
+    fovea: float
+    floor: float
+    tilt: float
+    bend: float
+    retina: float
+    choroid: float
+    width: float
+    height: float
+    lean: float
+    hyaloid: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cyst:
+    """A dark oval within the retina: centre and half axes, `u` and `deep` as depths."""
+
+    x: float
+    u: float
+    wide: float
+    deep: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One B-scan: everything that `render` and `label_map` need.
+
+    Attributes:
+        seed: Texture and noise are drawn from it.
+        eye: Whose.
+        width: Full width of the hole in this scan, 0 for a scan beside it.
+        shift: By how much the whole eye lies lower than in the other scans.
+        cysts: None or several.
+        dim: Low signal strength.
+        shield: x of the middle of a band that no light reaches, None without.
+        blurred: The image is blurred.
+        gain: Brightness, around 1.
+    """
+
+    seed: int
+    eye: OctEye
+    width: float
+    shift: float
+    cysts: tuple[Cyst, ...]
+    dim: bool
+    shield: float | None
+    blurred: bool
+    gain: float
+
+
+def draw_oct_eye(seed: int, stage: str, laterality: Literal["left", "right"]) -> OctEye:
+    """Return the truth of one eye; the stage changes the hole and the hyaloid and nothing else.
+
+    Stage 1 has a gap below an unbroken inner retina, 3 to 5 % of the image wide; the others have an opening through
+    all of it, 4.2 to 6 % wide in stage 2, 9 to 12 % in stage 3 and 14.5 to 19 % in stage 4. In stage 4 alone a detached
+    hyaloid crosses the vitreous.
+
+    Raises:
+        BadArgument: The seed is negative or the stage is none of `STAGES`.
+
+    Example:
+        >>> small, large = (draw_oct_eye(1, stage, "left") for stage in "24")
+        >>> small.width < large.width, small.floor == large.floor, small.hyaloid
+        (True, True, None)
+    """
+    if stage not in STAGES:
+        raise BadArgument("stage", stage, f"one of {', '.join(STAGES)}", "use one of these words")
+    if seed < 0:
+        raise BadArgument("seed", seed, "an integer from 0", "use a seed from 0")
+    place, disease = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
+    low, high = _WIDTHS[stage]
+    share, gap = disease.uniform(), disease.uniform(0.08, 0.13)
+    return OctEye(
+        stage=stage,
+        laterality=laterality,
+        fovea=place.uniform(0.42, 0.58),
+        floor=place.uniform(0.52, 0.62),
+        tilt=place.uniform(-0.08, 0.08),
+        bend=place.uniform(0.02, 0.10),
+        retina=place.uniform(0.150, 0.190),
+        choroid=place.uniform(0.07, 0.12),
+        width=low + share * (high - low),
+        height=disease.uniform(0.30, 0.45) if stage == "1" else 1.0,
+        lean=disease.uniform(-0.015, 0.015) if stage != "1" else 0.0,
+        hyaloid=gap if stage == "4" else None,
+    )
+
+
+def draw_scan(seed: int, eye: OctEye, offset: float | None) -> Scan:
+    """Return the truth of one scan of an eye; the same seed gives the same scan but for what eye and offset change.
+
+    Args:
+        seed: Any integer from 0.
+        eye: Whose.
+        offset: How far from the hole's centre the scan lies, in units of the hole's radius, -0.5 to 0.5; None for a
+            scan beside the hole, which shows none of it.
+
+    Raises:
+        BadArgument: The seed is negative or the offset is out of range.
+
+    Example:
+        >>> eye = draw_oct_eye(0, "3", "right")
+        >>> draw_scan(5, eye, 0.0).width == eye.width, draw_scan(5, eye, None).width
+        (True, 0.0)
+    """
+    if seed < 0:
+        raise BadArgument("seed", seed, "an integer from 0", "use a seed from 0")
+    if offset is not None and not -0.5 <= offset <= 0.5:
+        raise BadArgument("offset", offset, "None or -0.5 to 0.5 radii of the hole", "give None for a scan beside it")
+    place, disease, exposure = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
+    width = 0.0 if offset is None else eye.width * math.sqrt(1 - offset * offset)
+    dim, shielded, blurred = (bool(draw < _DEFECT) for draw in exposure.random(3))
+    band = exposure.uniform(0.05, 0.2)  # at the edge, away from the hole
+    return Scan(
+        seed=seed,
+        eye=eye,
+        width=width,
+        shift=place.uniform(-0.03, 0.03),
+        cysts=_draw_cysts(disease, eye, width),
+        dim=dim,
+        shield=(band if exposure.random() < 0.5 else 1 - band) if shielded else None,
+        blurred=blurred,
+        gain=exposure.uniform(0.85, 1.15),
+    )
+
+
+def _draw_cysts(rng: np.random.Generator, eye: OctEye, width: float) -> tuple[Cyst, ...]:
+    """Draw cysts: at both rims of a large hole, one or two at times elsewhere."""
+    large = eye.stage in ("3", "4") and width > 0
+    count = int(rng.integers(2, 5)) if large else int(rng.integers(1, 3)) * int(rng.random() < 0.4)
+    sides = np.resize([-1, 1] if rng.random() < 0.5 else [1, -1], count)
+    found = []
+    for side in sides.tolist():
+        away = width / 2 + rng.uniform(0.022, 0.075)
+        found.append(
+            Cyst(eye.fovea + side * away, rng.uniform(0.36, 0.62), rng.uniform(0.012, 0.022), rng.uniform(0.09, 0.16))
+        )
+    return tuple(found)
+
+
+def label_map(scan: Scan, size: int) -> Labels:
+    """Return what every pixel belongs to, decided at pixel centres: places in `STRUCTURES`, shape (size, size).
+
+    Example:
+        >>> labels = label_map(draw_scan(2, draw_oct_eye(2, "4", "left"), 0.0), 64)
+        >>> labels.shape, [STRUCTURES[i] for i in np.unique(labels)]
+        ((64, 64), ['background', 'choroid', 'retina', 'intraretinal cysts', 'macular hole'])
+    """
+    x, y, u = _depths(scan, size)
+    _, floor, under = _surfaces(scan, x)
+    labels = np.zeros((size, size), dtype=np.uint8)
+    labels[(u >= 0) & (u <= 1)] = _RETINA
+    labels[(y > floor) & (y <= under)] = _CHOROID
+    for cyst in scan.cysts:
+        inside = ((x - cyst.x) / cyst.wide) ** 2 + ((u - cyst.u) / cyst.deep) ** 2 <= 1
+        labels[inside & (labels == _RETINA)] = _CYSTS
+    labels[_hole(scan, x, u) & (u >= 0) & (u <= _EPITHELIUM)] = _HOLE
+    return labels
+
+
+def render(scan: Scan, size: int) -> Image.Image:
+    """Return the B-scan: greyscale, `size` x `size` pixels, the same every time.
+
+    Args:
+        scan: The truth to draw.
+        size: Pixels a side, from 16.
+
+    Raises:
+        BadArgument: The size is below 16.
+
+    Example:
+        >>> image = render(draw_scan(0, draw_oct_eye(0, "2", "left"), 0.0), 64)
+        >>> image.mode, image.size
+        ('L', (64, 64))
+    """
+    if size < 16:
+        raise BadArgument("size", size, "at least 16 pixels", "use 96 or more to recognise anything")
+    texture, noise = (np.random.default_rng([scan.seed, stream]) for stream in (1, 2))
+    light = _tissue(scan, size, texture)
+    light *= scan.gain * (0.5 if scan.dim else 1.0)
+    soft = size * (0.010 if scan.blurred else 0.0018)
+    still = Image.fromarray(np.clip(light * 200, 0, 255).astype(np.uint8)).filter(ImageFilter.GaussianBlur(soft))
+    grain = noise.standard_normal((size + 7, size), dtype=np.float32)  # one draw, used twice a few rows apart
+    seen = np.asarray(still, dtype=np.float32) / 200
+    seen = seen * (1 + 0.26 * grain[:size]) + (0.045 if scan.dim else 0.028) * grain[7:]
+    return Image.fromarray(np.clip(seen * 255, 0, 255).astype(np.uint8))
+
+
+def _tissue(scan: Scan, size: int, rng: np.random.Generator) -> Plane:
+    """Return the light that comes back from everywhere, 0 to about 1, before speckle."""
+    x, y, u = _depths(scan, size)
+    top, floor, under = _surfaces(scan, x)
+    labels = label_map(scan, size)
+    nose = x if scan.eye.laterality == "right" else 1 - x
+    light = np.interp(u, _DEPTHS, _LIGHTS).astype(np.float32)
+    light[(u >= 0) & (u < 0.05 + 0.13 * nose)] = 0.82  # nerve fibres
+    deep = (0.30 + 0.09 * _cloud(rng, 6, size) + 0.09 * _cloud(rng, 26, size)) * (1.1 - 0.45 * (y - floor) / 0.1)
+    light = np.where(labels == _CHOROID, np.clip(deep, 0.06, 0.6), light)
+    below = y > under
+    light[below] = (0.05 + 0.20 * np.exp(-np.maximum(y - under, 0) / 0.09))[below]
+    light[y < top] = 0.05
+    if scan.width and scan.eye.stage != "1":  # no retina above it: more light comes back from below
+        light *= np.where((np.abs(x - scan.eye.fovea) < 0.4 * scan.width) & (y > floor), 1.35, 1)
+    light[(labels == _HOLE) | (labels == _CYSTS)] = 0.06
+    for at in rng.uniform(0.03, 0.97, 4):  # vessels of the retina throw shadows
+        if abs(at - scan.eye.fovea) > 0.14:
+            light *= np.where((np.abs(x - at) < 0.007) & (y > top + 0.03), 0.66, 1)
+    if scan.eye.hyaloid is not None:
+        line = top.min() + 0.5 * (top - top.min()) - scan.eye.hyaloid + 0.006 * np.sin(9 * x + 40 * scan.shift)
+        thin = max(0.0035, 0.55 / size)
+        light += 0.55 * np.exp(-(((y - line) / thin) ** 2)) * (y < top)
+    if scan.shield is not None:
+        light *= 1 - 0.85 * np.exp(-(((x - scan.shield) / 0.05) ** 4))
+    return light.astype(np.float32)
+
+
+def _surfaces(scan: Scan, x: Plane) -> tuple[Plane, Plane, Plane]:
+    """Return y of the retina's inner surface, of its floor and of the choroid's lower edge, each as a row."""
+    eye = scan.eye
+    across = x - eye.fovea
+    floor = eye.floor + scan.shift + eye.tilt * across - eye.bend * 4 * across * across
+    thick = 1 + 0.12 * np.exp(-(((np.abs(across) - 0.13) / 0.08) ** 2))
+    if scan.width and eye.stage == "1":
+        thick -= 0.10 * np.exp(-((across / 0.06) ** 2))  # what is left of the pit
+    elif scan.width:
+        thick += 0.10 * np.exp(-(((np.abs(across) - scan.width / 2 - 0.02) / 0.03) ** 2))  # swollen rims
+    wave = np.sin(11 * x + 100 * eye.bend) + 0.6 * np.sin(23 * x + 100 * eye.retina)
+    return floor - eye.retina * thick, floor, floor + eye.choroid * (1 + 0.10 * wave)
+
+
+def _depths(scan: Scan, size: int) -> tuple[Plane, Plane, Plane]:
+    """Return x as a row, y as a column, and the depth `u` of every pixel centre."""
+    centres = (np.arange(size, dtype=np.float32) + np.float32(0.5)) / np.float32(size)
+    x, y = centres[None, :], centres[:, None]
+    top, floor, _ = _surfaces(scan, x)
+    return x, y, (y - top) / (floor - top)
+
+
+def _hole(scan: Scan, x: Plane, u: Plane) -> npt.NDArray[np.bool_]:
+    """Return where the hole is, epithelium and beyond not yet cut off."""
+    across = x - scan.eye.fovea - scan.eye.lean * (u - 0.5)
+    if not scan.width:
+        return np.zeros(u.shape, dtype=bool)
+    if scan.eye.stage == "1":
+        high = (_EPITHELIUM - u) / scan.eye.height
+        return (across / (scan.width / 2)) ** 2 + high * high <= 1
+    waist = 0.72 + 0.28 * np.abs(2 * u - 1) ** 1.5  # an hourglass
+    inside: npt.NDArray[np.bool_] = np.abs(across) <= waist * scan.width / 2
+    return inside
+
+
+def _cloud(rng: np.random.Generator, cells: int, size: int) -> Plane:
+    """Return smooth noise with about `cells` lumps a side, the same picture at every size."""
+    coarse = Image.fromarray(rng.standard_normal((cells, cells), dtype=np.float32))
+    return np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC), dtype=np.float32)

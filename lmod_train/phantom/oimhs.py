@@ -1,0 +1,219 @@
+"""Phantoms in the folder shape of OIMHS: B-scans beside their coloured masks, and two workbooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from openpyxl import Workbook
+from PIL import Image
+
+from lmod_train.errors import BadArgument
+from lmod_train.phantom.oct import STAGES, STRUCTURES, Scan, draw_oct_eye, draw_scan, label_map, render
+from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
+from lmod_train.phantom.truth import Truth
+from lmod_train.types import Box, Patient
+
+_SOURCE = "oimhs"
+_FOLDER = "OIMHS_dataset"
+_EYES, _QUALITY = "Demographics of the participants.xlsx", "Quality Assessment.xlsx"
+_EYE_HEADER = ("Patient ID", "Eye ID", "Eye category", "Age(years)", "Sex", "Stage")
+_QUALITY_HEADER = ("Eye ID", "Image ID", "Low signal strength", "Signal shield", "Image blur")
+_COLOURS = np.array([(0, 0, 0), (255, 255, 0), (0, 255, 0), (0, 0, 255), (255, 0, 0)], dtype=np.uint8)
+_BESIDE = 0.2  # chance that a scan other than an eye's middle one lies beside the hole
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One scan, whose it is and where it lies."""
+
+    patient: int
+    eye: int
+    number: int
+    age: int
+    sex: Literal["Female", "Male"]
+    scan: Scan
+
+    @property
+    def flags(self) -> tuple[int, int, int]:
+        """Low signal strength, signal shield and image blur."""
+        return int(self.scan.dim), int(self.scan.shield is not None), int(self.scan.blurred)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A scan to draw, and the file."""
+
+    scan: Scan
+    path: Path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What is written."""
+        return (self.path,)
+
+
+def truths(
+    n: int, seed: int, size: int = 256, scans: int = 4, counts: tuple[int, int, int, int] | None = None
+) -> list[Truth]:
+    """Return what must come back for each of `n` scans, eye by eye.
+
+    Every fifth patient, from the second on, has two eyes. Stages come in turn over the eyes, in an order drawn from the
+    seed. A fifth of the scans but an eye's middle one lie beside the hole and show none, as real eyes have them, so
+    that of four scans about 85 % show it; the stage is the eye's all the same. Sex, age, side and the three defects of
+    quality are drawn apart from the stage.
+
+    Args:
+        n: Scans, 0 or more.
+        seed: From 0.
+        size: Pixels a side of the B-scan, which boxes are counted in.
+        scans: Scans an eye, from 1; the last eye may have fewer.
+        counts: Eyes of stage 1, 2, 3 and 4, together as many as `n` scans need; None for equal shares. The real set
+            has (1, 16, 34, 74).
+
+    Raises:
+        BadArgument: A number is out of range, or `counts` are not as many eyes as needed.
+
+    Example:
+        >>> first = truths(8, seed=0)[0]
+        >>> first.key, first.group, sorted(first.labels)
+        ('1/0', '1', ['macular_hole_stage'])
+    """
+    found = []
+    for place in _places(n, seed, scans, counts):
+        words = ("signal strength low", "signal shield", "blurred")
+        quality = "; ".join(w for w, flag in zip(words, place.flags, strict=True) if flag) or "no defect noted"
+        found.append(
+            Truth(
+                key=f"{place.eye}/{place.number}",
+                group=str(place.patient),
+                labels={"macular_hole_stage": place.scan.eye.stage},
+                boxes=_boxes(place.scan, size),
+                patient=Patient(float(place.age), place.sex.lower(), place.scan.eye.laterality, quality=quality),
+            )
+        )
+    return found
+
+
+def write(
+    out: Path,
+    n: int,
+    seed: int,
+    size: int = 256,
+    scans: int = 4,
+    counts: tuple[int, int, int, int] | None = None,
+    workers: int = 2,
+) -> None:
+    """Draw `n` scans to ``out/OIMHS_dataset/Images/<eye>/<scan>.png`` and the two workbooks; what is there stays.
+
+    Args:
+        out: Folder to write below.
+        n: As `truths`.
+        seed: As `truths`; the same seed writes the same images.
+        size: Pixels a side of the B-scan, from 16; the file is twice as wide, 512 in the real set.
+        scans: As `truths`.
+        counts: As `truths`.
+        workers: Processes to start; 0 works in this one.
+
+    Raises:
+        BadArgument: As `truths`, or the folder holds phantoms of other numbers.
+    """
+    root = Path(out) / _FOLDER
+    places = _places(n, seed, scans, counts)
+    if size < 16:
+        raise BadArgument("size", size, "at least 16 pixels", "use 96 or more to recognise anything")
+    told = "equal" if counts is None else " ".join(map(str, counts))
+    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "scans": scans, "counts": told})
+    eyes = {place.eye: place for place in places}.values()
+    _write_table(
+        root / _EYES,
+        _EYE_HEADER,
+        [
+            (p.patient, p.eye, "OD" if p.scan.eye.laterality == "right" else "OS", p.age, p.sex, int(p.scan.eye.stage))
+            for p in eyes
+        ],
+    )
+    _write_table(root / _QUALITY, _QUALITY_HEADER, [(p.eye, p.number, *p.flags) for p in places])
+    files = [_File(p.scan, root / "Images" / str(p.eye) / f"{p.number}.png") for p in places]
+    draw_all(files, partial(_draw, size=size), _SOURCE, workers)
+
+
+def _draw(file: _File, size: int) -> None:
+    """Write one B-scan with its mask at its right."""
+    both = np.empty((size, 2 * size, 3), dtype=np.uint8)
+    both[:, :size] = np.asarray(render(file.scan, size))[..., None]
+    both[:, size:] = _COLOURS[label_map(file.scan, size)]
+    whole(file.path, lambda beside: Image.fromarray(both).save(beside, format="PNG"))
+
+
+def _boxes(scan: Scan, size: int) -> tuple[tuple[str, Box], ...]:
+    """Return the extent of every structure that has a pixel."""
+    labels = label_map(scan, size)
+    found = []
+    for number, structure in enumerate(STRUCTURES[1:], start=1):
+        extent = Image.fromarray(labels == number).getbbox()
+        if extent:
+            found.append((structure, Box(*extent)))
+    return tuple(found)
+
+
+def _places(n: int, seed: int, scans: int, counts: tuple[int, int, int, int] | None) -> list[_Place]:
+    """Draw the truth of every scan."""
+    if n < 0:
+        raise BadArgument("n", n, "0 or more scans", "give a number from 0")
+    if scans < 1:
+        raise BadArgument("scans", scans, "1 or more scans an eye", "leave it out for 4")
+    eyes = -(-n // scans)
+    stages = _stages(eyes, seed, counts)
+    found: list[_Place] = []
+    for (patient, eye, both), stage in zip(_patients(eyes), stages, strict=True):
+        person = np.random.default_rng([eye_seed(_SOURCE, seed, 2 * patient), 1])
+        age, female, right = int(person.integers(48, 82)), person.random() < 0.5, person.random() < 0.5
+        right ^= both  # the second eye is the other one
+        drawn = draw_oct_eye(eye_seed(_SOURCE, seed, 2 * eye + 1), stage, "right" if right else "left")
+        for number in range(min(scans, n - len(found))):
+            index = len(found)
+            place = np.random.default_rng([eye_seed(_SOURCE, seed, index), 2])
+            beside = place.random() < _BESIDE and number != scans // 2
+            scan = draw_scan(eye_seed(_SOURCE, seed, index), drawn, None if beside else place.uniform(-0.5, 0.5))
+            found.append(_Place(patient, eye, number, age, "Female" if female else "Male", scan))
+    return found
+
+
+def _patients(eyes: int) -> list[tuple[int, int, bool]]:
+    """Return patient and eye number of every eye, from 1, and whether it is the patient's second."""
+    found: list[tuple[int, int, bool]] = []
+    patient = 0
+    while len(found) < eyes:
+        patient += 1
+        found.append((patient, len(found) + 1, False))
+        if patient % 5 == 2:
+            found.append((patient, len(found) + 1, True))
+    return found[:eyes]
+
+
+def _stages(eyes: int, seed: int, counts: Sequence[int] | None) -> list[str]:
+    """Return the stage of every eye: in turn or as counted, then shuffled."""
+    if counts is None:
+        stages = [STAGES[i % 4] for i in range(eyes)]
+    elif len(counts) != 4 or min(counts) < 0 or sum(counts) != eyes:
+        raise BadArgument("counts", counts, f"four numbers from 0, together {eyes} eyes", "leave it out, or change n")
+    else:
+        stages = [stage for stage, count in zip(STAGES, counts, strict=True) for _ in range(count)]
+    return [stages[i] for i in np.random.default_rng([seed, eyes]).permutation(eyes)]
+
+
+def _write_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[int | str]]) -> None:
+    """Write a workbook that is not there yet."""
+    if path.exists():
+        return
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet1")
+    for row in (header, *rows):
+        sheet.append(row)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole(path, book.save)
