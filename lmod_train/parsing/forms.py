@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.sexes import SEXES
 from lmod_train.vocabulary.structures import STRUCTURES
 from lmod_train.vocabulary.term import Term
 
@@ -32,7 +33,7 @@ def term_of(word: str) -> Term | None:
         ('macular hole', 'optic cup', None)
     """
     wanted = plain(word)
-    for term in (*STRUCTURES, *CONDITIONS):
+    for term in (*STRUCTURES, *CONDITIONS, *SEXES):
         if wanted in (plain(form) for form in (term.name, *term.english, *term.chinese)):
             return term
     return None

@@ -1,0 +1,231 @@
+"""Read an age group: its number, its range, or an age that lies in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from lmod_train.parsing.cues import EXPLANATION, settled
+from lmod_train.parsing.stance import clauses, stance
+from lmod_train.types import Unparsed
+from lmod_train.vocabulary import phrases as said
+
+Span = tuple[float, float]
+"""Youngest age and the first age beyond."""
+
+OLDEST = 120
+_NONE: Span = (-1, -1)  # a group or an age that does not exist
+_EVERY = float("inf")
+
+_WORDS = "|".join(sorted((w for w in said.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
+_N = r"(?<![\w.])(?P<n>[0-9]{1,3})(?![0-9]|[.][0-9])"
+_M = r"(?P<m>[0-9]{1,3})(?![0-9]|[.][0-9])"
+_TO = r"\s?(?:-|–|—|~|to|through|至|到)\s?"
+_YEARS = r"\s?-?\s?(?:years?|yrs?|y/?o(?![a-z])|岁)"
+_GROUP = re.compile(
+    rf"(?:(?<![a-z])(?P<age>age\s)?group|组别?|第)\s?(?:no\.?\s?|number\s|[:=#]\s?)?[\"'(<\[]?\s?"
+    rf"(?P<n>[0-9]{{1,2}}(?![0-9])|(?:{_WORDS})(?![a-z])|[一二三四五六七八九])(?!{_TO}[0-9]|\s?[+%]|{_YEARS})\s?组?"
+    rf"(?P<other>\s?(?:/|or|and|或|和)\s?(?:group\s)?[0-9](?![0-9]))?",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(
+    rf"(?:between\s|from\s)?{_N}(?:{_TO}|(?<=[0-9])\s(?:and)\s)(?P<m>[0-9]{{1,3}})(?![0-9]|[.][0-9]|\s?(?:%|[mnµμu]m))",
+    re.IGNORECASE,
+)
+_OVER = re.compile(
+    rf"(?:(?:over|above|older than|more than|greater than|at least|beyond|超过|大于|≥|>=?)\s?{_N})|"
+    rf"(?<![\w.]){_M}(?:{_YEARS})?(?:\s(?:of age|old))?\s?(?:\+|(?:or|and)\s(?:older|above|over|more|up)|(?:及|或)?以上)",
+    re.IGNORECASE,
+)
+_UNDER = re.compile(
+    rf"(?:(?:under|below|younger than|less than|不到|小于|未满|≤|<=?)\s?(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]))|"
+    rf"(?<![\w.]){_M}(?:{_YEARS})?(?:\s(?:of age|old))?\s?(?:(?:or|and)\s(?:younger|under|below|less)|(?:及|或)?以下)",
+    re.IGNORECASE,
+)
+_CHILD = re.compile(
+    r"(?<![a-z])(?:(?:a|an|this|the) (?:young )?(?:child|infant|toddler|baby)|p(?:a)?ediatric patient)(?![a-z])|未成年|儿童|婴儿"
+)
+_TENS = {
+    **{word: 10 * i for i, word in enumerate(
+        ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties"), 2)},
+    **{word: 10 * i for i, word in enumerate("二三四五六七八九", 2)},
+}  # fmt: skip
+_DECADE = re.compile(
+    r"(?<![0-9])(?P<n>[1-9])0(?:'?s(?![a-z])|多岁|来岁|几岁)|(?<![a-z])(?P<word>"
+    + "|".join(w for w in _TENS if w.isascii())
+    + r")(?![a-z])|(?P<han>[二三四五六七八九])十(?:多|来|几)岁",
+    re.IGNORECASE,
+)
+_TEENS = re.compile(r"(?<![a-z])(?:teens|teenage[dr]?|teenager)(?![a-z])", re.IGNORECASE)
+_AGE = re.compile(
+    rf"(?<![\w.]){_N}{_YEARS}(?![a-z])(?:(?:\s|-)?(?:old|of age))?(?!\s(?:of|ago|later|after|with|history|follow))|"
+    rf"(?<![a-z])age[ds]?\s(?:is\s|of\s|about\s|around\s|approximately\s|at\s)*{_M}(?!{_TO}[0-9]|\s?\+)",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(
+    r"(?:^|[\n{,;.。；(])[\s\-•(\[{\"']*(?:(?:the |my )?(?:patient'?s? |predicted |estimated |approximate )?"
+    r"(?:sex\s?/\s?)?(?P<label>age(?:[\s_]?(?:group|range))?|年龄(?:组|段|分组)?|组别))[\"']?\s{0,3}(?:[:=]|\s[-–—]\s|为|是)\s{0,3}"
+    r"(?P<value>[^\n;；。]{1,200}?)(?=[\n;；。]|\.(?:\s|$)|,\s?\"|$)",
+    re.IGNORECASE,
+)
+_FIRST_NUMBER = re.compile(rf"\W*(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)")
+_OLD = re.compile(r"(?<![a-z])(?:age[ds]?|old|y/?o)(?![a-z])|岁|年龄", re.IGNORECASE)
+_ALONE = re.compile(r"[\s\"'(\[.:]*(?P<n>[0-9]{1,3})[\s\"')\].,]*")
+_OF_SEX = re.compile(r"^\W*(?:male|female|man|woman|m|f|男性?|女性?)\s?[/,]\s?", re.IGNORECASE)
+
+
+def parse_age_group(text: str, choices: Sequence[str]) -> str | Unparsed:
+    """Return the age group that the text states, in the prompt's own spelling.
+
+    A group may be stated by number ("Group 3"), by range (30-39; 30-40 too, as LMOD v1 names it), by an age in it ("65
+    years old"), or in words where they fit one group only ("in their thirties"). What spans several is ambiguous: "over
+    60", "in his teens". A bare number up to 8 behind "Age Group:" is a group, one from 18 an age, one between neither.
+
+    Args:
+        text: A reply without thinking and markup (see `read`).
+        choices: Labels in order, the first ``<n``, the last ``n+``, with ranges between; group 1 is the first.
+
+    Returns:
+        The choice; or `Unparsed` with ``empty``, ``no_match``, ``ambiguous`` or ``out_of_range`` (group 9, age 200).
+
+    Example:
+        >>> groups = ("<18", "18–29", "30–39", "40+")
+        >>> [parse_age_group(said, groups) for said in ("Age Group: 3", "a 25-year-old", "Group 3: 30-39")]
+        ['30–39', '18–29', '30–39']
+        >>> parse_age_group("over 20", groups).reason
+        'ambiguous'
+    """
+    if not text.strip():
+        return Unparsed("empty")
+    spans = _spans_of(choices)
+    spoken = settled(text)
+    if spoken is not None and (found := list(_stated(clauses(spoken)[:1], spans, bare=True))):
+        return _decide(found, choices, spans)
+    explained = EXPLANATION.search(text)
+    head = text[: explained.start()] if explained else text
+    fields = [(m["label"].casefold(), _OF_SEX.sub("", m["value"])) for m in _FIELD.finditer(head)]
+    found = [span for label, value in fields for span in _in_field(label, value, spans)]
+    if found or fields:
+        return _decide(found, choices, spans)
+    parts = clauses(head)
+    short = parts[:1] if explained or (len(parts) == 1 and len(head.split()) <= 4) else []
+    found = list(_stated(short, spans, bare=True))
+    return _decide(found or list(_stated(clauses(text), spans)), choices, spans)
+
+
+def _spans_of(choices: Sequence[str]) -> list[Span]:
+    """Return the ages of each label."""
+    spans: list[Span] = []
+    for choice in choices:
+        numbers = [int(n) for n in re.findall("[0-9]+", choice)]
+        if choice.startswith("<"):
+            spans.append((0, numbers[0]))
+        else:
+            spans.append((numbers[0], numbers[1] + 1 if len(numbers) > 1 else _EVERY))
+    return spans
+
+
+def _in_field(label: str, value: str, spans: Sequence[Span]) -> Iterator[Span]:
+    """Yield what is said behind a label; a number that stands first is a group or an age."""
+    first = _FIRST_NUMBER.match(value)
+    if first and not ("<" in first[0] and int(first["n"]) > len(spans)):
+        yield _bare_number(int(first["n"]), spans, of_group=label not in ("age", "年龄"))
+        value = value[first.end() :]
+    yield from _stated(clauses(value), spans, bare=True)
+
+
+def _bare_number(n: int, spans: Sequence[Span], of_group: bool = True) -> Span:
+    if n <= len(spans):
+        return spans[n - 1] if of_group and n else (0, _EVERY) if not of_group else _NONE
+    return (n, n + 1) if n <= OLDEST and (n >= spans[0][1] or not of_group) else _NONE
+
+
+def _stated(parts: Sequence[str], spans: Sequence[Span], bare: bool = False) -> Iterator[Span]:
+    """Yield the ages that clauses state and do not deny; with `bare`, a clause of one number is a statement."""
+    for clause in parts:
+        alone = _ALONE.fullmatch(clause)
+        if bare and alone:
+            yield _bare_number(int(alone["n"]), spans)
+            continue
+        rest = clause
+        for pattern, span_of in _READERS:
+            for m in list(pattern.finditer(rest)):
+                rest = rest[: m.start()] + "\x00" * (m.end() - m.start()) + rest[m.end() :]
+                if stance(clause, m.start(), m.end(), bare=True) == "asserted":
+                    span = span_of(m, spans)
+                    if span is not None and (bare or span in spans or _is_of_age(pattern, m[0], clause)):
+                        yield span
+
+
+def _is_of_age(pattern: re.Pattern[str], words: str, clause: str) -> bool:
+    """Return whether numbers that might measure anything are said to be ages: 10-12, 20 years, over 40."""
+    if pattern is _AGE:
+        return _OLD.search(words) is not None
+    return pattern not in (_RANGE, _OVER, _UNDER) or _OLD.search(clause) is not None
+
+
+def _of_group(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    word = m["n"].casefold()
+    n = said.NUMERALS.get(word, -1) if not word.isdigit() else int(word)
+    if m["other"]:
+        return (0, _EVERY)
+    if m["age"] and n > len(spans):
+        return _bare_number(n, spans)
+    return spans[n - 1] if 1 <= n <= len(spans) else _NONE
+
+
+def _of_range(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    low, high = int(m["n"]), int(m["m"])
+    if high <= low or high > 150:
+        return None
+    if high <= len(spans):  # "5-7": ages or groups?
+        return (0, _EVERY)
+    if (low, high) in spans:  # 30-40 where the group is 30-39
+        return (low, high)
+    return (low, high + 1)
+
+
+def _of_over(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    n = int(m["n"] or m["m"])
+    return (n, _EVERY) if n <= OLDEST else None
+
+
+def _of_under(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    n = int(m["n"] or m["m"])
+    if m[0].startswith("<") and n <= len(spans):
+        return spans[n - 1] if n else None  # what is left of a placeholder's brackets: "<3>"
+    return (0, n)
+
+
+def _of_decade(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    low = 10 * int(m["n"]) if m["n"] else _TENS[(m["word"] or m["han"]).casefold()]
+    return (low, low + 10)
+
+
+def _of_age(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    n = int(m["n"] or m["m"])
+    return (n, n + 1) if n <= OLDEST else _NONE
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[Span]], Span | None]], ...] = (
+    (_GROUP, _of_group),
+    (_RANGE, _of_range),
+    (_OVER, _of_over),
+    (_UNDER, _of_under),
+    (_DECADE, _of_decade),
+    (_AGE, _of_age),
+    (_TEENS, lambda m, spans: (13, 20)),
+    (_CHILD, lambda m, spans: (0, 13)),
+)
+
+
+def _decide(found: Sequence[Span], choices: Sequence[str], spans: Sequence[Span]) -> str | Unparsed:
+    """Return the one group that holds all that was stated."""
+    if not found:
+        return Unparsed("no_match")
+    if all(span == _NONE for span in found):
+        return Unparsed("out_of_range")
+    groups = {i for low, beyond in found for i, (first, last) in enumerate(spans) if low < last and first < beyond}
+    if len(groups) == 1 and _NONE not in found:
+        return choices[groups.pop()]
+    return Unparsed("ambiguous", " and ".join(choices[i] for i in sorted(groups)[:4]))

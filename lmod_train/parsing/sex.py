@@ -1,0 +1,50 @@
+"""Read the sex of a patient."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lmod_train.parsing.choice import parse_choice
+from lmod_train.types import Unparsed
+
+_FIELD = re.compile(
+    r"(?P<lead>^|[\n{,;.。；(])[\s\-•(\[{\"']*(?:(?:the |my )?(?:patient'?s? |predicted |biological )?(?:sex|gender)|性别)"
+    r"(?:\s?/\s?age(?:\s?group)?)?[\"']?(?:\s{0,3}[:=]|\s[-–—](?=\s)|为|是)\s{0,3}[\"'(\[<]*",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(
+    r"(?P<label>^\W*|answer: )(?:(?P<male>m)|f)(?:\s?/\s?(?:(?P<other_male>m)|f))?(?![\w'&])", re.IGNORECASE
+)
+_OPEN = re.compile("男性?(?:还是|或者?)女性?|女性?(?:还是|或者?)男性?")  # a question, no statement
+
+
+def parse_sex(text: str, choices: Sequence[str]) -> str | Unparsed:
+    """Return the sex that the text states, in the prompt's own spelling.
+
+    "Sex:", "Gender:", "Sex/Age group:" and 性别 announce it; there a letter is enough ("Sex: F"). Elsewhere a word must
+    be said of the patient: "male and female eyes look alike" states none.
+
+    Args:
+        text: A reply without thinking and markup (see `read`).
+        choices: The prompt's words for the two, e.g. ``("MALE", "FEMALE")``.
+
+    Returns:
+        The choice; or `Unparsed` with ``empty``, ``no_match`` or ``ambiguous`` (both are stated).
+
+    Example:
+        >>> parse_sex("Sex: F; Explanations: ...", ("MALE", "FEMALE")), parse_sex("性别：男", ("MALE", "FEMALE"))
+        ('FEMALE', 'MALE')
+        >>> parse_sex("Sex: MALE/FEMALE", ("MALE", "FEMALE")).reason
+        'ambiguous'
+    """
+    announced = _FIELD.sub(lambda field: f"{field['lead']}answer: ", _OPEN.sub(" ", text))
+    return parse_choice(_LETTER.sub(_spelled, announced), choices)
+
+
+def _spelled(found: re.Match[str]) -> str:
+    """Write M and F out; both letters stay both."""
+    words = "male" if found["male"] else "female"
+    if "/" in found[0][len(found["label"]) :]:
+        words += " / male" if found["other_male"] else " / female"
+    return found["label"] + words

@@ -1,0 +1,58 @@
+"""The twelve yes-or-no questions of LMOD+ (its figure 3, asked of BRSET), and how prompts name them.
+
+The paper prints one prompt, that of AMD. The names of the other eleven are ours, in its manner: the full name, with the
+abbreviation where one is in common use, and a short word for the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A condition as a yes-or-no question.
+
+    Attributes:
+        condition: Name of its row in `CONDITIONS`; the key of a sample's label.
+        asked: What stands after "this patient has".
+        short: What stands before TRUE or FALSE.
+        adjective: Where the condition is a property of a structure, the words that assert it ("is increased") as a
+            regular expression without groups that capture; empty otherwise.
+        structure: The structure, in the same way.
+    """
+
+    condition: str
+    asked: str
+    short: str
+    adjective: str = ""
+    structure: str = ""
+
+
+_RATIO = "(?:vertical )?(?:cup[- ](?:to[- ])?dis[ck] ratio|cup[/:]dis[ck] ratio|c[/:]d ratio|cdr)|杯盘比"
+_MACULA = "macula(?:r region| region| area)?|黄斑区?"
+_VESSELS = "(?:retinal |blood )?(?:vessels|vasculature)|(?:视网膜)?血管"
+
+FINDINGS: tuple[Finding, ...] = (
+    Finding("diabetic retinopathy", "Diabetic Retinopathy (DR)", "DR"),
+    Finding("age-related macular degeneration", "Age-Related Macular Degeneration (AMD)", "AMD"),  # printed
+    Finding("drusen", "Drusen", "DRUSEN"),
+    Finding(
+        "increased cup-to-disc ratio",
+        "an Increased Cup-to-Disc Ratio",
+        "INCREASED CUP-TO-DISC RATIO",
+        "increased|enlarged|elevated|large|high|增大|扩大",
+        _RATIO,
+    ),
+    Finding("vascular occlusion", "a Vascular Occlusion", "VASCULAR OCCLUSION"),
+    Finding("myopic fundus", "a Myopic Fundus", "MYOPIC FUNDUS"),
+    Finding("hypertensive retinopathy", "Hypertensive Retinopathy", "HYPERTENSIVE RETINOPATHY"),
+    Finding("hemorrhage", "a Hemorrhage", "HEMORRHAGE"),
+    Finding("scar", "a Scar", "SCAR"),
+    Finding("abnormal macula", "an Abnormal Macula", "ABNORMAL MACULA", "abnormal|异常", _MACULA),
+    Finding("nevus", "a Nevus", "NEVUS"),
+    Finding("abnormal vessels", "Abnormal Vessels", "ABNORMAL VESSELS", "abnormal|异常", _VESSELS),
+)
+
+NORMAL = "normal|healthy|unremarkable|intact|not (?:increased|enlarged|elevated|abnormal)|正常|无异常|未见异常"
+"""What denies such a property when it is said of the structure."""
