@@ -92,7 +92,7 @@ class Scan:
         dim: Low signal strength.
         shield: x of the middle of a band that no light reaches, None without.
         blurred: The image is blurred.
-        gain: Brightness, around 1.
+        gain: Brightness, 1 to 1.35.
     """
 
     seed: int
@@ -178,7 +178,7 @@ def draw_scan(seed: int, eye: OctEye, offset: float | None) -> Scan:
         dim=dim,
         shield=(band if exposure.random() < 0.5 else 1 - band) if shielded else None,
         blurred=blurred,
-        gain=exposure.uniform(0.85, 1.15),
+        gain=exposure.uniform(1.0, 1.35),
     )
 
 
@@ -237,9 +237,9 @@ def render(scan: Scan, size: int) -> Image.Image:
     light = _tissue(scan, size, texture)
     light *= scan.gain * (0.5 if scan.dim else 1.0)
     soft = size * (0.010 if scan.blurred else 0.0018)
-    still = Image.fromarray(np.clip(light * 200, 0, 255).astype(np.uint8)).filter(ImageFilter.GaussianBlur(soft))
+    still = Image.fromarray(np.clip(light * 180, 0, 255).astype(np.uint8)).filter(ImageFilter.GaussianBlur(soft))
     grain = noise.standard_normal((size + 7, size), dtype=np.float32)  # one draw, used twice a few rows apart
-    seen = np.asarray(still, dtype=np.float32) / 200
+    seen = np.asarray(still, dtype=np.float32) / 180
     seen = seen * (1 + 0.26 * grain[:size]) + (0.045 if scan.dim else 0.028) * grain[7:]
     return Image.fromarray(np.clip(seen * 255, 0, 255).astype(np.uint8))
 
@@ -264,7 +264,8 @@ def _tissue(scan: Scan, size: int, rng: np.random.Generator) -> Plane:
         if abs(at - scan.eye.fovea) > 0.14:
             light *= np.where((np.abs(x - at) < 0.007) & (y > top + 0.03), 0.66, 1)
     if scan.eye.hyaloid is not None:
-        line = top.min() + 0.5 * (top - top.min()) - scan.eye.hyaloid + 0.006 * np.sin(9 * x + 40 * scan.shift)
+        inner = floor - scan.eye.retina
+        line = 0.5 * (inner + inner.min()) - scan.eye.hyaloid + 0.006 * np.sin(9 * x + 40 * scan.shift)
         thin = max(0.0035, 0.55 / size)
         light += 0.55 * np.exp(-(((y - line) / thin) ** 2)) * (y < top)
     if scan.shield is not None:

@@ -147,7 +147,7 @@ def _draw(file: _File, size: int) -> None:
     both = np.empty((size, 2 * size, 3), dtype=np.uint8)
     both[:, :size] = np.asarray(render(file.scan, size))[..., None]
     both[:, size:] = _COLOURS[label_map(file.scan, size)]
-    whole(file.path, lambda beside: Image.fromarray(both).save(beside, format="PNG"))
+    whole(file.path, lambda beside: Image.fromarray(both).save(beside, format="PNG", compress_level=3))
 
 
 def _boxes(scan: Scan, size: int) -> tuple[tuple[str, Box], ...]:

@@ -1,0 +1,176 @@
+"""Phantoms in the folder shape of Harvard FairSeg: one npz file an eye, a tenth of them in the older spelling."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from lmod_train.errors import BadArgument
+from lmod_train.phantom.eye import Eye, draw_eye
+from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
+from lmod_train.phantom.slo import CUP, RIM, scan, structures
+from lmod_train.phantom.truth import Truth
+from lmod_train.types import Box, Patient
+
+_SOURCE = "fairseg"
+_FOLDER = "FairSeg"
+_SUMMARY = ("age", "gender", "race", "ethnicity", "language", "maritalstatus")
+_RACES = (2, 3, 7)  # Asian, Black, White in the older spelling
+_UNKNOWN = 0.08  # share of each code that may be -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """Codes as the publisher's; -1 where unknown. `age` in years."""
+
+    age: int
+    gender: int
+    race: int
+    ethnicity: int
+    language: int
+    maritalstatus: int
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """An eye to draw with what the file says beside it; `pid` 0 for the public spelling."""
+
+    eye: Eye
+    person: _Person
+    pid: int
+    path: Path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What is written."""
+        return (self.path,)
+
+
+def truths(n: int, seed: int, size: int = 128) -> list[Truth]:
+    """Return what must come back for each of `n` files, ``data_00001`` first: disc and cup each with a box of its own.
+
+    Cups are large (as in glaucoma) in every other eye; the set has no such label. Every tenth file is in the older
+    spelling: it has a patient number, and its age is in days. Age and sex are unknown now and then, and no code shows
+    in the pixels.
+
+    Args:
+        n: Files, 0 or more.
+        seed: From 0.
+        size: Height in pixels, which boxes are counted in.
+
+    Raises:
+        BadArgument: `n` is negative.
+
+    Example:
+        >>> first = truths(1, seed=0)[0]
+        >>> first.key, first.group, [structure for structure, _ in first.boxes]
+        ('data_00001', 'data_00001', ['optic disc', 'optic cup'])
+    """
+    found = []
+    for file in _files(Path(), n, seed):
+        person, key = file.person, file.path.stem
+        codes = structures(file.eye, size)
+        extents = (("optic disc", codes >= RIM), ("optic cup", codes == CUP))
+        boxes = [(name, Image.fromarray(inside).getbbox()) for name, inside in extents]
+        found.append(
+            Truth(
+                key=key,
+                group=str(file.pid) if file.pid else key,
+                boxes=tuple((name, Box(*box)) for name, box in boxes if box),
+                patient=Patient(
+                    age=float(person.age) if person.age >= 0 else None,
+                    sex={0: "female", 1: "male"}.get(person.gender),
+                ),
+            )
+        )
+    return found
+
+
+def write(out: Path, n: int, seed: int, size: int = 128, workers: int = 2) -> None:
+    """Draw `n` eyes to ``out/FairSeg/All/data_00001.npz`` and on, with a summary; what is there already stays.
+
+    Args:
+        out: Folder to write below.
+        n: Files, 0 or more.
+        seed: From 0; the same seed writes the same files.
+        size: Height in pixels, from 16; the width is 664/512 of it.
+        workers: Processes to start; 0 works in this one.
+
+    Raises:
+        BadArgument: A number is out of range, or the folder holds phantoms of other numbers.
+    """
+    root = Path(out) / _FOLDER
+    files = _files(root / "All", n, seed)
+    if size < 16:
+        raise BadArgument("size", size, "at least 16 pixels", "use 96 or more to recognise anything")
+    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
+    _write_summary(root / "ReadMe" / "data_summary.csv", files)
+    draw_all(files, partial(_draw, size=size), _SOURCE, workers)
+
+
+def _files(folder: Path, n: int, seed: int) -> list[_File]:
+    """Draw the truth of every file."""
+    if n < 0:
+        raise BadArgument("n", n, "0 or more files", "give a number from 0")
+    numbers = np.random.default_rng([seed, n, 3]).permutation(n) + 4000  # patients, in no order of files
+    found = []
+    for index in range(n):
+        own = eye_seed(_SOURCE, seed, index)
+        rng = np.random.default_rng([own, 1])
+        eye = draw_eye(own, "glaucoma" if rng.random() < 0.5 else "normal")
+        pid = int(numbers[index]) if index % 10 == 9 else 0
+        found.append(_File(eye, _draw_person(rng), pid, folder / f"data_{index + 1:05d}.npz"))
+    return found
+
+
+def _draw_person(rng: np.random.Generator) -> _Person:
+    """Draw a person whose codes know nothing of the eye."""
+    unknown = rng.random(5) < _UNKNOWN
+    codes = [int(rng.integers(0, most)) for most in (2, 2, 3, 5)]  # gender, ethnicity, language, marital status
+    gender, ethnicity, language, marital = (-1 if u else c for u, c in zip(unknown[1:], codes, strict=True))
+    age = -1 if unknown[0] else int(rng.integers(18, 92))
+    return _Person(age, gender, int(rng.integers(0, 3)), ethnicity, language, marital)
+
+
+def _draw(file: _File, size: int) -> None:
+    """Write one file: image, signed mask, and 0-d arrays."""
+    image, codes = scan(file.eye, size), -structures(file.eye, size).astype(np.int8)
+    person = file.person
+    arrays: Mapping[str, object]
+    if file.pid:
+        arrays = {
+            "fundus_slo": image,
+            "disc_cup": codes,
+            "pid": file.pid,
+            "age": float(person.age * 365 if person.age >= 0 else -1),
+            "gender": person.gender,
+            "race": _RACES[person.race],
+            "hispanic": person.ethnicity,
+            "language": person.language,
+            "maritalstatus": person.maritalstatus,
+        }
+    else:
+        told = {name: getattr(person, name) for name in _SUMMARY}
+        arrays = {"slo_fundus": image, "disc_cup_mask": codes, **told, "age": float(person.age)}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **{name: np.array(value) for name, value in arrays.items()})  # type: ignore[arg-type]
+    whole(file.path, lambda beside: beside.write_bytes(buffer.getvalue()))
+
+
+def _write_summary(path: Path, files: Sequence[_File]) -> None:
+    """Write the table of all files that is published beside them, if it is not there yet."""
+    if path.exists():
+        return
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("filename", *_SUMMARY))
+    rows.writerows((f.path.name, *(getattr(f.person, name) for name in _SUMMARY)) for f in files)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole(path, lambda beside: beside.write_text(text.getvalue(), encoding="utf-8"))

@@ -1,0 +1,80 @@
+"""Scanning laser ophthalmoscopy drawn from a known truth: one grey channel, the field as wide as the frame."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lmod_train.errors import BadArgument
+from lmod_train.phantom.eye import Eye
+from lmod_train.phantom.fundus import cup_mask, disc_mask, render
+
+Grey: TypeAlias = npt.NDArray[np.uint8]
+
+RIM, CUP = 1, 2
+"""What `structures` says of the disc's rim and of the cup."""
+
+_ASPECT = 664 / 512  # width by height of the real images, as the card of a sister set states
+
+
+def width_of(height: int) -> int:
+    """Return how wide an image of this height is.
+
+    Example:
+        >>> width_of(512)
+        664
+    """
+    return round(height * _ASPECT)
+
+
+def scan(eye: Eye, height: int) -> Grey:
+    """Return the image of an eye, shape (height, `width_of(height)`): a square eye, the same rows cut above and below.
+
+    Vessels and macula are dark and sharp, as the laser's one wavelength shows them; the lens clouds nothing. Rows
+    differ a little in brightness, as they are scanned one after the other.
+
+    Args:
+        eye: The truth to draw; of its camera only blur, brightness, noise and the place of the light count.
+        height: Pixels, from 16.
+
+    Raises:
+        BadArgument: The height is below 16.
+
+    Example:
+        >>> from lmod_train.phantom.eye import draw_eye
+        >>> scan(draw_eye(0, "normal"), 64).shape
+        (64, 83)
+    """
+    if height < 16:
+        raise BadArgument("height", height, "at least 16 pixels", "use 96 or more to recognise anything")
+    camera = replace(eye.camera, field=(0.5, 0.5), field_radius=2.0, vignette=0.4 * eye.camera.vignette)
+    camera = replace(camera, tint=(1.0, 1.0, 1.0), contrast=1.0, blur=0.6 * camera.blur)
+    colour = np.asarray(render(replace(eye, camera=camera, haze=0.0), width_of(height)), dtype=np.float32)
+    seen = colour[..., 1] / 255  # vessels absorb green; reflectances are about 0.3 for the fundus, 0.9 for the cup
+    above = seen - 0.36
+    seen = 0.38 + above * np.where(above > 0, 0.95 - 0.30 * above, 1.25)  # the bright disc keeps its steps
+    rows = 1 + 0.02 * np.random.default_rng([eye.seed, 7]).standard_normal((len(seen), 1), dtype=np.float32)
+    return _middle(np.clip(seen * rows * 255, 0, 255).astype(np.uint8), height)
+
+
+def structures(eye: Eye, height: int) -> Grey:
+    """Return what every pixel of `scan` belongs to: 0, `RIM` or `CUP`, decided at pixel centres.
+
+    Example:
+        >>> from lmod_train.phantom.eye import draw_eye
+        >>> np.unique(structures(draw_eye(0, "normal"), 64)).tolist()
+        [0, 1, 2]
+    """
+    side = width_of(height)
+    found = disc_mask(eye, side).astype(np.uint8) * np.uint8(RIM)
+    found[cup_mask(eye, side)] = CUP
+    return _middle(found, height)
+
+
+def _middle(square: Grey, height: int) -> Grey:
+    """Return the middle rows; the disc lies well within them."""
+    above = (len(square) - height) // 2
+    return square[above : above + height]
