@@ -1,0 +1,116 @@
+"""Paint and stain over a photograph of a drawn eye, in its own light and out of focus as it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageChops, ImageDraw, ImageFilter
+
+from lmod_train.phantom.eye import Eye, Point
+
+Colour: TypeAlias = tuple[float, float, float]
+
+
+class Canvas:
+    """The square photograph of an eye and what is laid over it; lengths and places in units of the side.
+
+    Args:
+        picture: RGB, as wide as high, as `lmod_train.phantom.fundus.render` returns it.
+        eye: What it shows; its camera lights and blurs what is laid.
+    """
+
+    def __init__(self, picture: Image.Image, eye: Eye) -> None:
+        self.picture = picture
+        self.size = picture.width
+        self.eye = eye
+        self._soft = math.hypot(eye.camera.blur, 0.016 * eye.haze)
+        self._light = _light(eye, self.size)
+
+    def ellipses(self, shapes: Iterable[tuple[Point, Point, float]], soft: float = 0) -> Image.Image:
+        """Return a mask of filled ellipses, each centre, radii and turn (radians, clockwise); see `polygons`."""
+        return self.polygons([ellipse(*shape) for shape in shapes], soft)
+
+    def polygons(self, outlines: Iterable[Sequence[Point]], soft: float = 0) -> Image.Image:
+        """Return a mask of filled outlines, 0 to 255, blurred by `soft` beside the camera's own blur."""
+        layer = Image.new("L", (2 * self.size, 2 * self.size))
+        pen = ImageDraw.Draw(layer)
+        for outline in outlines:
+            pen.polygon([(x * 2 * self.size, y * 2 * self.size) for x, y in outline], fill=255)
+        return self._focused(layer, soft)
+
+    def lines(self, lines: Iterable[tuple[Sequence[Point], float]], soft: float = 0) -> Image.Image:
+        """Return a mask of lines, each points and width; one thinner than a pixel is as faint as it is thin."""
+        layer = Image.new("L", (2 * self.size, 2 * self.size))
+        pen = ImageDraw.Draw(layer)
+        for points, width in lines:
+            wide = width * 2 * self.size
+            fill = round(255 * min(1.0, wide / 2))
+            pen.line([(x * 2 * self.size, y * 2 * self.size) for x, y in points], fill=fill, width=max(2, round(wide)))
+        return self._focused(layer, soft)
+
+    def plane(self, shares: npt.NDArray[np.floating]) -> Image.Image:
+        """Return a mask of shares from 0 to 1, shape (size, size)."""
+        return Image.fromarray((255 * np.clip(shares, 0, 1)).astype(np.uint8))
+
+    def paint(self, mask: Image.Image, colour: Colour, strength: float = 1) -> None:
+        """Cover what the mask shows with a colour of full scale 1, lit as the fundus is."""
+        gains = [255 * c * t for c, t in zip(colour, self.eye.camera.tint, strict=True)]
+        lit = Image.merge("RGB", [self._light.point(partial(_scaled, gain / 255)) for gain in gains])
+        self.picture = Image.composite(lit, self.picture, mask.point(partial(_scaled, strength)))
+
+    def stain(self, mask: Image.Image, factors: Colour) -> None:
+        """Darken what the mask shows, so that vessels and texture shine through; `factors` are what is left, 0 to 1."""
+        left = Image.merge("RGB", [mask.point(partial(_left, factor)) for factor in factors])
+        self.picture = ImageChops.multiply(self.picture, left)
+
+    def _focused(self, layer: Image.Image, soft: float) -> Image.Image:
+        return layer.reduce(2).filter(ImageFilter.GaussianBlur(math.hypot(soft, self._soft) * self.size))
+
+
+def ellipse(centre: Point, radii: Point, turn: float = 0) -> list[Point]:
+    """Return 48 points of an ellipse, its first axis turned by `turn` radians clockwise as seen in the image.
+
+    Example:
+        >>> [round(c, 6) for c in ellipse((0.5, 0.5), (0.2, 0.1), math.pi / 2)[0]]
+        [0.5, 0.7]
+    """
+    angles = np.linspace(0, 2 * math.pi, 48, endpoint=False)
+    along, across = radii[0] * np.cos(angles), radii[1] * np.sin(angles)
+    x = centre[0] + along * math.cos(turn) - across * math.sin(turn)
+    y = centre[1] + along * math.sin(turn) + across * math.cos(turn)
+    return list(zip(x.tolist(), y.tolist(), strict=True))
+
+
+def lump(rng: np.random.Generator, centre: Point, radius: float, uneven: float = 0.25) -> list[Point]:
+    """Return a closed, uneven outline around a centre, between 0.5 and 1.5 times `radius` from it."""
+    angles = np.linspace(0, 2 * math.pi, 48, endpoint=False)
+    waves = np.arange(2, 7)
+    heights = rng.normal(0, uneven, 5) / waves
+    wave = heights @ np.cos(np.outer(waves, angles) + rng.uniform(0, 2 * math.pi, (5, 1)))
+    reach = radius * np.clip(1 + wave, 0.5, 1.5)
+    x, y = centre[0] + reach * np.cos(angles), centre[1] + reach * np.sin(angles)
+    return list(zip(x.tolist(), y.tolist(), strict=True))
+
+
+def _light(eye: Eye, size: int) -> Image.Image:
+    """Return what part of the light reaches each pixel, 0 outside the round field, 200 for full scale."""
+    camera = eye.camera
+    x = ((np.arange(size, dtype=np.float32) + 0.5) / size)[None, :]
+    y = x.T
+    fall = ((x - camera.light[0]) ** 2 + (y - camera.light[1]) ** 2) / 0.49
+    out = np.sqrt((x - camera.field[0]) ** 2 + (y - camera.field[1]) ** 2)
+    field = np.clip(0.5 + (camera.field_radius - out) / 0.008, 0, 1)
+    return Image.fromarray(np.clip(255 * camera.brightness * (1 - camera.vignette * fall) * field, 0, 255).astype("u1"))
+
+
+def _scaled(gain: float, value: float) -> float:
+    return min(255.0, gain * value)
+
+
+def _left(factor: float, value: float) -> float:
+    return 255 - value * (1 - factor)
