@@ -36,8 +36,8 @@ class _Scene:
 def altered(eye: Eye, findings: Collection[str], seed: int) -> Eye:
     """Return the eye as the findings change it before the photograph: cup, vessels and colour.
 
-    Increased cup-to-disc ratio: the vertical ratio becomes 0.62 to 0.85. Abnormal vessels: venous arcades a third wider that
-    wind. Hypertensive retinopathy: arteries of 0.45 times their width. Myopic fundus: hardly any pigment.
+    Increased cup-to-disc ratio: the vertical ratio becomes 0.62 to 0.85. Abnormal vessels: venous arcades a third wider
+    that wind. Hypertensive retinopathy: arteries of 0.45 times their width. Myopic fundus: hardly any pigment.
 
     Args:
         eye: Any drawn eye.

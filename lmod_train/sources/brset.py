@@ -1,0 +1,172 @@
+"""BRSET (Nakayama et al. 2024): Brazilian fundus photographs with findings, retinopathy grades and demographics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from lmod_train.errors import SourceNotFound
+from lmod_train.sources.base import Source
+from lmod_train.sources.brset_labels import IMAGE, PATIENT, missing_columns, read_row
+from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.sheets import UnreadableSheet, plain_header, read_sheet
+from lmod_train.types import Dropped, Sample, SampleStream
+
+_TABLES = ("labels_brset.csv", "labels.csv")
+_MARKERS = {IMAGE, PATIENT, "dricdr", "drsdrg"}
+_KINDS = {".jpg", ".jpeg", ".png"}
+_PAPERS = {"license.txt", "sha256sums.txt", "readme.md", "readme.txt", "robots.txt"}
+_NAME = "brazilian-ophthalmological"
+_TREE = """\
+  <root>/{labels_brset.csv|labels.csv}
+  <root>/fundus_photos/img00001.jpg          (or images/, or beside the table)
+  as wget leaves it:
+    <root>/physionet.org/files/brazilian-ophthalmological/1.0.1/{labels_brset.csv,fundus_photos/img00001.jpg}"""
+
+
+class Brset(Source):
+    """The 16,266 rows of the Brazilian Multilabel Ophthalmological Dataset; keys are the table's ``img00001``.
+
+    Labels are yes or no for each of the table's findings, for macula, vessels and optic disc (``abnormal ...``), and
+    the grades icdr and sdrg. They are the source's own, row by row: where the flag of diabetic retinopathy and the ICDR
+    grade disagree (about 15 rows) both are kept as they are. A value that is none of its column's codes (one ``bv`` in
+    optic_disc, two zeros in focus) costs that value alone and is listed with its row. The group is the patient.
+
+    Version 1.0.1 lacks the files of seven rows (img04414 to img04419, img06900): each such row is listed.
+
+    The licence is the PhysioNet Credentialed Health Data License 1.5.0: no copy of an image may be passed on.
+
+    References:
+        Nakayama et al., BRSET: A Brazilian Multilabel Ophthalmological Dataset of Retina Fundus Photos, PLOS Digital
+        Health 3(7) (2024) e0000454; https://doi.org/10.13026/1pht-2b69.
+    """
+
+    name = "brset"
+    modality = "CFP"
+    licence = "PhysioNet Credentialed Health Data License 1.5.0"
+    redistributable = False
+    reference = "https://physionet.org/content/brazilian-ophthalmological/1.0.1/"
+
+    @classmethod
+    def found_in(cls, folder: Path) -> bool:
+        """Return whether the table lies directly in this folder, or where PhysioNet's folders of these names put it."""
+        if _table_in(folder) is not None:
+            return True
+        inner = folder / "files" / _NAME if folder.name == "physionet.org" else folder
+        return inner.name == _NAME and any(_table_in(version) is not None for version in entries(inner))
+
+    def verify(self) -> None:
+        """Check that the table is there and that photographs are beside or below it.
+
+        Raises:
+            SourceNotFound: Something is missing; the message prints the expected trees.
+        """
+        table = self._table()
+        if next(_photographs(table.parent), None) is None:
+            raise SourceNotFound(self.name, self.root, "every photograph (img00001.jpg, ...)", _TREE)
+
+    def samples(self) -> SampleStream:
+        """Yield one sample a row that has its photograph, in the table's order, and a `Dropped` for all that is lost.
+
+        Raises:
+            SourceNotFound: As `verify`.
+        """
+        self.verify()
+        table = self._table()
+        try:
+            rows = read_sheet(table)
+        except UnreadableSheet as error:  # without patients nothing can be split, so no photograph is given
+            yield self._drop(table, table.name, "unreadable sheet", str(error))
+            return
+        for column in missing_columns(list(rows[0]) if rows else []):
+            yield self._drop(table, table.name, "missing column", f"no column {column}; its labels are unknown")
+        below = list(files_below(table.parent))
+        photographs: dict[str, Path] = {}
+        for file in (file for file in below if file.suffix.lower() in _KINDS):
+            taken = photographs.setdefault(file.stem.casefold(), file)
+            if taken != file:
+                yield self._drop(file, self._place(file), "same key twice", f"the key is taken by {self._place(taken)}")
+        met: set[str] = set()
+        for row in rows:
+            yield from self._row(row, table, photographs, met)
+        for stem, file in photographs.items():
+            if stem not in met:
+                yield self._drop(file, self._place(file), "no row in the table")
+        for file in below:
+            if file != table and file.suffix.lower() not in _KINDS and file.name.lower() not in _PAPERS:
+                yield self._drop(file, self._place(file), "stray file")
+
+    def _row(self, row: dict[str, str], table: Path, photographs: dict[str, Path], met: set[str]) -> SampleStream:
+        """Yield the sample of one row, after what is wrong with it; `met` gathers the ids of the rows so far."""
+        named = Path(row[IMAGE])
+        key = named.stem if named.suffix.lower() in _KINDS else row[IMAGE]
+        file = photographs.get(key.casefold())
+        problem = _problem(row, key, again=key.casefold() in met)
+        met.add(key.casefold())
+        if problem is not None:
+            yield self._drop(table, key or self._place(table), *problem)
+            return
+        if file is None:
+            yield self._drop(table, key, "missing photograph", f"the table has a row for it, but there is no {key}.jpg")
+            return
+        reading = read_row(row)
+        if reading.problems:
+            yield self._drop(table, key, "unreadable label", "; ".join(reading.problems))
+        yield Sample(
+            source=self.name,
+            key=key,
+            modality=self.modality,
+            image=file,
+            group=row[PATIENT].removesuffix(".0"),
+            licence=self.licence,
+            labels=reading.labels,
+            patient=reading.patient,
+        )
+
+    def _table(self) -> Path:
+        """Return the table nearest to the root, at most five levels down."""
+        level = [self.root]
+        for _ in range(6):
+            found = next((table for folder in level if (table := _table_in(folder)) is not None), None)
+            if found is not None:
+                return found
+            level = [p for folder in level for p in entries(folder) if p.is_dir() and not p.is_symlink()]
+        raise SourceNotFound(self.name, self.root, f"the table ({' or '.join(_TABLES)})", _TREE)
+
+    def _place(self, file: Path) -> str:
+        return file.relative_to(self.root).as_posix()
+
+    def _drop(self, file: Path, key: str, reason: str, detail: str = "") -> Dropped:
+        return Dropped(self.name, key, self._place(file), "read", reason, detail)
+
+
+def _table_in(folder: Path) -> Path | None:
+    """Return the table that lies directly in a folder, by its name and its header; only the first line is read."""
+    for name in _TABLES:
+        try:
+            with (folder / name).open("rb") as file:
+                line = file.readline(4096).decode("latin-1")
+        except OSError:
+            continue
+        for delimiter in ",;\t":
+            if {plain_header(cell) for cell in line.split(delimiter)} >= _MARKERS:
+                return folder / name
+    return None
+
+
+def _photographs(folder: Path) -> Iterator[Path]:
+    """Yield every photograph below the folder of the table, in order."""
+    return (file for file in files_below(folder) if file.suffix.lower() in _KINDS)
+
+
+def _problem(row: dict[str, str], key: str, *, again: bool) -> tuple[str, str] | None:
+    """Return reason and detail where a row cannot give a sample."""
+    if "" in row:
+        return "unreadable row", "it has more values than the header has columns"
+    if not key:
+        return "no image id", f"a row of patient {row[PATIENT]!r}"
+    if again:
+        return "same key twice", "the table has an earlier row for it"
+    if not row[PATIENT]:
+        return "no patient", "without a patient it cannot be grouped, and could stand on both sides of a split"
+    return None
