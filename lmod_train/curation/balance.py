@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from lmod_train.curation.numbering import lot
+
+Over = Literal["split", "all"]
+"""Whether every split is balanced by itself, or a task as a whole."""
+
+Cell = tuple[str, str, str, str]
+"""Task, language, split (or ``all``) and variant: what is balanced by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,66 +21,79 @@ class Candidate:
     """A question that may be drawn.
 
     Attributes:
-        cell: What is balanced by itself: task, split, language, variant.
+        task: Name of the task.
+        language: Of the question.
+        split: Of the sample; a drawn question keeps it.
+        variant: Of the question.
         stratum: Class; balanced against the other classes of its cell.
         source: Source of the sample.
         key: Key of the sample within the source.
         group: Patient or augmentation family.
     """
 
-    cell: tuple[str, ...]
+    task: str
+    language: str
+    split: str
+    variant: str
     stratum: str
     source: str
     key: str
     group: str
 
 
-def draw(candidates: Sequence[Candidate], seed: int) -> tuple[set[int], list[dict[str, Any]]]:
+def draw(candidates: Sequence[Candidate], seed: int, over: Over = "split") -> tuple[set[int], list[dict[str, Any]]]:
     """Return the positions drawn, and an account of each cell for the manifest.
 
-    The smallest class present in a cell sets n for all its classes; each class gives its n first items by lot. The lot
-    hangs on the sample, so that two languages of a task ask about the same images. A class present elsewhere in the
-    task but missing in the cell is named in the account as ``missing``. Items are what is balanced, as published; the
-    account tells how many patients (groups) they come from.
+    The smallest class present in a cell sets n for all its classes; each class gives its n first items by lot. A cell
+    is a task in one language and variant, and in one split or over ``all`` of them: the published counts (19 x 4 = 76
+    macular holes, 168 + 168 = 336 glaucoma) are of whole tasks, and a class that lies in one patient is missing from
+    two splits of three. The lot hangs on the sample, so that two languages of a task ask about the same images. A
+    class present elsewhere in the task but missing in the cell is named in the account as ``missing``. Items are what
+    is balanced, as published; the account tells how many patients (groups) they come from.
 
     Args:
         candidates: In any order; the result does not depend on it.
         seed: Draws the lots.
+        over: What a cell spans.
 
     Returns:
         Positions in `candidates`, and one account a cell, sorted; both empty for no candidates.
     """
-    cells: defaultdict[tuple[str, ...], defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    cells: defaultdict[Cell, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     whole: defaultdict[tuple[str, str], set[str]] = defaultdict(set)  # classes of a task and variant, over all splits
     for i, c in enumerate(candidates):
-        cells[c.cell][c.stratum].append(i)
-        whole[c.cell[0], c.cell[-1]].add(c.stratum)
+        cells[c.task, c.language, c.split if over == "split" else "all", c.variant][c.stratum].append(i)
+        whole[c.task, c.variant].add(c.stratum)
     drawn: set[int] = set()
     accounts = []
     for cell in sorted(cells):
         strata = cells[cell]
         n = min(len(members) for members in strata.values())
-        kept: list[int] = []
-        for members in strata.values():
-            kept += sorted(members, key=lambda i: _lot(candidates[i], seed))[:n]
-        drawn.update(kept)
+        kept = {
+            stratum: sorted(members, key=lambda i: _lot(candidates[i], seed))[:n] for stratum, members in strata.items()
+        }
+        drawn.update(i for members in kept.values() for i in members)
+        before = {stratum: len(members) for stratum, members in sorted(strata.items())}
+        missing = sorted(whole[cell[0], cell[3]] - set(strata))
+        told = _told({s: [candidates[i] for i in members] for s, members in sorted(kept.items())})
         accounts.append(
-            {
-                "cell": list(cell),
-                "n_per_class": n,
-                "before": dict(sorted(Counter({s: len(m) for s, m in strata.items()}).items())),
-                "items": len(kept),
-                "groups": len({(candidates[i].source, candidates[i].group) for i in kept}),
-                "groups_per_class": {
-                    s: len({(candidates[i].source, candidates[i].group) for i in kept if candidates[i].stratum == s})
-                    for s in sorted(strata)
-                },
-                "missing": sorted(whole[cell[0], cell[-1]] - set(strata)),
-            }
+            {"cell": list(cell), "over": over, "n_per_class": n, "before": before, "missing": missing, **told}
         )
     return drawn, accounts
 
 
+def _told(kept: Mapping[str, Sequence[Candidate]]) -> dict[str, Any]:
+    """Return items, items a split, groups, and groups a class."""
+    groups = {stratum: {(c.source, c.group) for c in members} for stratum, members in kept.items()}
+    splits = Counter(c.split for members in kept.values() for c in members)
+    return {
+        "items": splits.total(),
+        "items_per_split": dict(sorted(splits.items())),
+        "groups": len(set().union(*groups.values())),
+        "groups_per_class": {stratum: len(of_class) for stratum, of_class in groups.items()},
+    }
+
+
 def _lot(candidate: Candidate, seed: int) -> tuple[str, str, str]:
-    variant = candidate.cell[-1]
-    return lot(seed, "balance", candidate.source, candidate.key, variant), candidate.source, candidate.key
+    drawn = lot(seed, "balance", candidate.source, candidate.key, candidate.variant)
+    return drawn, candidate.source, candidate.key

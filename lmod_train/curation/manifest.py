@@ -7,14 +7,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lmod_train import __version__
 from lmod_train.artifacts import SCHEMA_VERSION, whole
 from lmod_train.curation.inputs import relative
 from lmod_train.curation.prepare import Prepared
+from lmod_train.curation.versions import versions
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.types import Dropped
@@ -25,11 +24,6 @@ LEAK_COLUMNS = (
     "distance",
     *(f"{n}_{c}" for n in ("first", "second") for c in ("source", "key", "split", "group")),
 )
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that decide about pixels and bytes."""
-    return {"lmod_train": __version__, **{n: version(n) for n in ("pillow", "numpy", "imagehash", "pyarrow")}}
 
 
 def task_settings(task: Task) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Raw samples in, a curated folder out: the one place of curation that writes records.
 
-The order is: read, group and split, per-sample steps (box, filter, number, draw, write the images), ask, balance, write
-the records. Images are drawn while they are open, before the balance is known; those no record shows are removed.
+The order is: read, group and split, per-sample steps (box, filter, number, draw, write the images), ask, choose the
+images of probes, balance, write the records. Images are drawn while they are open, before the balance is known; those
+no record shows are removed.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -16,16 +18,20 @@ from typing import Any, Literal
 from tqdm import tqdm
 
 from lmod_train.artifacts import read_manifest, write_json, write_records
+from lmod_train.curation import foreign as abroad
 from lmod_train.curation import manifest
+from lmod_train.curation.balance import Over
+from lmod_train.curation.cluster import cluster_crew
 from lmod_train.curation.filters import BoxFilter, cutoff_of
 from lmod_train.curation.images import FORMAT
 from lmod_train.curation.inputs import Inputs, read_sources
 from lmod_train.curation.journal import NAME, Journal, differing
 from lmod_train.curation.leakage import Shown, account, find_pairs, torn_copies
 from lmod_train.curation.prepare import Plan, Prepared, image_path, measure_all, prepare_all
-from lmod_train.curation.records import ask_all, count, draw_balanced, records_of
+from lmod_train.curation.records import Asked, ask_all, count, draw_balanced, records_of
+from lmod_train.curation.showing import show_all
 from lmod_train.curation.splits import Place, split
-from lmod_train.curation.workers import run
+from lmod_train.curation.workers import Crew, local_crew, run
 from lmod_train.errors import BadArgument, CurationConflict, StrictDrops
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
@@ -46,16 +52,20 @@ def curate(
     longest_side: int | None = 1024,
     box_filter: BoxFilter = DEFAULT_FILTER,
     balance: Sequence[str] | None = None,
+    balance_over: Over = "split",
     copies: Literal["report", "drop"] = "report",
+    foreign: Path | None = None,
     workers: int = 2,
+    scheduler: str | None = None,
     strict: bool = False,
     command: str = "",
     progress: bool = True,
 ) -> dict[str, Any]:
     """Turn raw datasets into a curated folder; start it again after a kill and it goes on where it was.
 
-    The same sources and settings give the same bytes, whatever the number of workers and however often it was killed
-    (but for the manifest's `command` and `root`, which say what was typed). A finished folder is returned at once.
+    The same sources and settings give the same bytes, whatever the number of workers, on this machine or a cluster, and
+    however often it was killed (but for the manifest's `command`, `root` and `from`, which say what was typed). A
+    finished folder is returned at once.
 
     Args:
         sources: Raw datasets, each once.
@@ -68,9 +78,15 @@ def curate(
         longest_side: Pixels of the curated images' longer side; never enlarged; None keeps originals.
         box_filter: Which boxes are too small to be asked about.
         balance: Names of the tasks to balance; None balances every task whose questions carry a stratum.
+        balance_over: ``split`` balances every split by itself; ``all`` lets the smallest class over all splits set the
+            number for the whole task, as the published sets count, and the drawn keep their splits.
         copies: What to do with one image file in two splits: ``report`` it, or ``drop`` the copies that are not in the
             test split (else not in val).
+        foreign: Folder of photographs that are not eyes, for probes that show one; None takes two that come with
+            scikit-learn.
         workers: Processes that read and draw; 1 works in this process.
+        scheduler: Address of a running Dask scheduler whose workers read and draw instead; they must see the raw
+            folders and `out` under the same paths. Needs the extra ``cluster``.
         strict: Raise when anything was dropped.
         command: What was typed, for the manifest.
         progress: Show a progress bar.
@@ -83,7 +99,10 @@ def curate(
         CurationConflict: `out` was begun with other settings or inputs.
         StrictDrops: Something was dropped and `strict` is set; ``dropped.csv`` lists it.
     """
-    _check(tasks, out, balance, copies, longest_side)
+    _check(tasks, out, balance, balance_over, copies, longest_side)
+    if scheduler:  # other machines have another working directory
+        sources, out = [s.at(s.root.absolute()) for s in sources], out.absolute()
+    photographs = abroad.photographs_in(foreign)
     settings = {
         "protocol": protocol,
         "seed": seed,
@@ -92,7 +111,9 @@ def curate(
         "longest_side": longest_side,
         "box_filter": {"quantity": box_filter.quantity, "threshold": box_filter.threshold},
         "balance": sorted(balance) if balance is not None else None,
+        "balance_over": balance_over,
         "copies": copies,
+        "foreign": abroad.fingerprint(photographs),
         "tasks": {f"{t.name}/{t.language}": manifest.task_settings(t) for t in tasks},
     }
     inputs = read_sources(sources)
@@ -103,19 +124,22 @@ def curate(
     out.mkdir(parents=True, exist_ok=True)
     journal = Journal(out, head)
     try:
-        cutoffs = _cutoffs(inputs.samples, box_filter, workers)
-        plan = Plan(out, seed, longest_side, box_filter, cutoffs, tuple(tasks))
-        _prepare(inputs.samples, plan, journal, workers, progress)
+        with cluster_crew(scheduler, out / NAME) if scheduler else local_crew(workers) as crew:
+            cutoffs = _cutoffs(inputs.samples, box_filter, crew)
+            plan = Plan(out, seed, longest_side, box_filter, cutoffs, tuple(tasks))
+            _prepare(inputs.samples, plan, journal, crew, progress)
     finally:
         journal.close()
-    written = _write(sources, inputs, plan, journal, splits, settings, strict)
+    written = _write(sources, inputs, plan, journal, splits, settings, foreign, strict)
     written |= {**head, "protocol": protocol, "command": command, "seed": seed}
     write_json(out / "manifest.json", written)
     journal.remove()
     return written
 
 
-def _check(tasks: Sequence[Task], out: Path, balance: Sequence[str] | None, copies: str, side: int | None) -> None:
+def _check(
+    tasks: Sequence[Task], out: Path, balance: Sequence[str] | None, over: str, copies: str, side: int | None
+) -> None:
     if not tasks:
         raise BadArgument("tasks", list(tasks), "at least one task", "`python -m lmod_train list tasks` names them")
     names = [(t.name, t.language) for t in tasks]
@@ -124,6 +148,8 @@ def _check(tasks: Sequence[Task], out: Path, balance: Sequence[str] | None, copi
     unknown = sorted(set(balance or ()) - {t.name for t in tasks})
     if unknown:
         raise BadArgument("balance", unknown, f"names among {sorted({t.name for t in tasks})}", "use the tasks' names")
+    if over not in ("split", "all"):
+        raise BadArgument("balance_over", over, "split or all", "`all` balances over the whole task")
     if copies not in ("report", "drop"):
         raise BadArgument("copies", copies, "report or drop", "`report` counts and lists them in the manifest")
     if side is not None and side < 1:
@@ -149,17 +175,17 @@ def _finished(out: Path, head: dict[str, Any], strict: bool) -> dict[str, Any]:
     return written
 
 
-def _cutoffs(samples: Sequence[Sample], box_filter: BoxFilter, workers: int) -> dict[str, float]:
+def _cutoffs(samples: Sequence[Sample], box_filter: BoxFilter, crew: Crew) -> dict[str, float]:
     """Return the measure a box must reach, by source; only ranks need a look at all boxes first."""
     measures: defaultdict[str, list[float]] = defaultdict(list)
     if box_filter.quantity == "percentile":
-        for errand in run(partial(measure_all, box_filter=box_filter), samples, workers):
+        for errand in run(partial(measure_all, box_filter=box_filter), samples, crew):
             for source, measure in errand:
                 measures[source].append(measure)
     return {source: cutoff_of(box_filter, measures[source]) for source in {s.source for s in samples}}
 
 
-def _prepare(samples: Sequence[Sample], plan: Plan, journal: Journal, workers: int, progress: bool) -> None:
+def _prepare(samples: Sequence[Sample], plan: Plan, journal: Journal, crew: Crew, progress: bool) -> None:
     def is_done(sample: Sample) -> bool:
         done = journal.done.get((sample.source, sample.key))
         return done is not None and all((plan.out / f).exists() for f in _images(done))
@@ -167,7 +193,7 @@ def _prepare(samples: Sequence[Sample], plan: Plan, journal: Journal, workers: i
     left = [s for s in samples if not is_done(s)]
     bar = tqdm(total=len(samples), initial=len(samples) - len(left), desc="curate", unit="image", disable=not progress)
     with bar:
-        for errand in run(partial(prepare_all, plan=plan), left, workers):
+        for errand in run(partial(prepare_all, plan=plan), left, crew):
             journal.append(errand)
             bar.update(len(errand))
 
@@ -179,6 +205,7 @@ def _write(
     journal: Journal,
     splits: Mapping[Place, Split],
     settings: Mapping[str, Any],
+    foreign: Path | None,
     strict: bool,
 ) -> dict[str, Any]:
     """Write drops, leaks and records, remove images that none shows, and return the manifest's account of it."""
@@ -191,33 +218,70 @@ def _write(
         for s in inputs.samples
         if (s.source, s.key) in torn
     ]
-    manifest.write_dropped(plan.out / "dropped.csv", dropped, {s.name: s.root for s in sources})
+    kept = [s for s in inputs.samples if (s.source, s.key) not in torn]
+    drawn = _draw(plan, kept, done, splits, settings, foreign)
+    dropped += drawn.dropped
+    roots = {s.name: s.root for s in sources} | ({abroad.NAME: foreign} if foreign else {})
+    manifest.write_dropped(plan.out / "dropped.csv", dropped, roots)
     if strict and dropped:
         raise StrictDrops(plan.out / "dropped.csv", _reasons(manifest.drop_counts(dropped)))
     if pairs:
         manifest.write_table(plan.out / "leakage.csv", manifest.LEAK_COLUMNS, (p.row() for p in pairs))
-    kept = [s for s in inputs.samples if (s.source, s.key) not in torn]
-    counts: dict[str, Any] = {}
-    balanced: dict[str, Any] = {}
     shown: set[str] = set()
-    for name in sorted({t.name for t in plan.tasks}):
-        asked = ask_all([t for t in plan.tasks if t.name == name], kept, done, splits)
-        if settings["balance"] is None or name in settings["balance"]:
-            asked, balanced[name] = draw_balanced(asked, plan.seed)
+    for name, asked in drawn.asked.items():
         records = records_of(asked)
         write_records(plan.out / "records" / f"{name}.parquet", records)
-        counts[name] = count(asked)
         shown.update(image for r in records for image in (*r.image, *r.image_plain))
     _sweep(plan.out, shown)
+    used = [p for p in drawn.photographs if p.image in shown]
     return {
         "sources": manifest.source_notes(sources, done.values()),
-        "counts": counts,
+        "counts": {name: count(asked) for name, asked in drawn.asked.items()},
         "dropped": manifest.drop_counts(dropped),
         "dropped_boxes": manifest.box_counts(done.values()),
-        "balance": balanced,
+        "balance": drawn.balanced,
         "leakage": account(pairs),
         "images": {**FORMAT, "longest_side": plan.longest_side, "files": len(shown)},
+        **({"foreign": abroad.note(foreign, used)} if used else {}),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Questions by task after the balance, its accounts, questions that found no image, and photographs curated."""
+
+    asked: dict[str, list[Asked]]
+    balanced: dict[str, Any]
+    dropped: list[Dropped]
+    photographs: list[abroad.Photograph]
+
+
+def _draw(
+    plan: Plan,
+    samples: Sequence[Sample],
+    done: Mapping[Place, Prepared],
+    splits: Mapping[Place, Split],
+    settings: Mapping[str, Any],
+    foreign: Path | None,
+) -> _Drawn:
+    """Ask every task, choose the images of probes, and balance."""
+    drawn = _Drawn({}, {}, [], [])
+
+    def photographs() -> list[abroad.Photograph]:
+        if not drawn.photographs:
+            curated, unreadable = abroad.curate_foreign(abroad.photographs_in(foreign), plan.out, plan.longest_side)
+            drawn.photographs.extend(curated)
+            drawn.dropped.extend(unreadable)
+        return drawn.photographs
+
+    for name in sorted({t.name for t in plan.tasks}):
+        asked = ask_all([t for t in plan.tasks if t.name == name], samples, done, splits)
+        asked, imageless = show_all(asked, photographs, plan.seed)
+        drawn.dropped.extend(imageless)
+        if settings["balance"] is None or name in settings["balance"]:
+            asked, drawn.balanced[name] = draw_balanced(asked, plan.seed, settings["balance_over"])
+        drawn.asked[name] = asked
+    return drawn
 
 
 def _shown(samples: Iterable[Sample], done: Mapping[Place, Prepared], splits: Mapping[Place, Split]) -> list[Shown]:

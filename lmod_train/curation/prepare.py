@@ -142,6 +142,12 @@ def measure_all(samples: Sequence[Sample], box_filter: BoxFilter) -> list[tuple[
 def _drawn(tasks: Sequence[Task], sample: Sample) -> bool:
     questions: list[Question] = [q for task in tasks for q in task.ask(sample) if q.marked]
     for question in questions:
+        if question.shows != "own":
+            raise LmodError(
+                f"task {question.task!r}, sample {sample.source}/{sample.key}: a marked question has "
+                f"shows={question.shows!r}, but markers are drawn on the sample's own image only.\n"
+                f"Next: ask with marked=False or shows='own'"
+            )
         if question.regions != sample.regions:
             raise LmodError(
                 f"task {question.task!r}, sample {sample.source}/{sample.key}: a marked question must be about all "

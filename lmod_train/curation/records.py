@@ -9,23 +9,50 @@ from itertools import pairwise
 from typing import Any
 
 from lmod_train.artifacts import record_id
-from lmod_train.curation.balance import Candidate, draw
+from lmod_train.curation.balance import Candidate, Over, draw
 from lmod_train.curation.prepare import Prepared, image_path, numbered
 from lmod_train.curation.splits import Place
 from lmod_train.errors import LmodError
 from lmod_train.tasks.base import Task
-from lmod_train.types import Question, Record, Sample, Split
+from lmod_train.types import Message, Question, Record, Sample, Split
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image of the curated folder that goes with a question.
+
+    Attributes:
+        shown: Path of what is shown, relative to the curated folder.
+        plain: Path of the same without markers.
+        sha256: Of what is shown.
+        scale: Curated pixels per original pixel.
+        licence: Of the question's source, and of the image's where that is another.
+    """
+
+    shown: str
+    plain: str
+    sha256: str
+    scale: float
+    licence: str
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with the task that asks and the sample it is about."""
+    """A question with the task that asks, the sample it is about, and the image it shows (None: none)."""
 
     task: Task
     question: Question
     sample: Sample
     done: Prepared
     split: Split
+    picture: Picture | None
+
+
+def own_picture(sample: Sample, done: Prepared, *, marked: bool) -> Picture:
+    """Return the sample's own image, plain or with its numbered boxes."""
+    plain = image_path(sample.source, sample.key, marked=False)
+    shown = image_path(sample.source, sample.key, marked=True) if marked else plain
+    return Picture(shown, plain, done.marked if marked else done.plain, done.scale, sample.licence)
 
 
 def ask_all(
@@ -36,17 +63,24 @@ def ask_all(
     for sample in samples:
         place = sample.source, sample.key
         if place in done and done[place].dropped is None:
-            ready = numbered(sample, done[place])
-            asked += [Asked(t, q, ready, done[place], splits[place]) for t in tasks for q in t.ask(ready)]
+            ready, made = numbered(sample, done[place]), done[place]
+            asked += [
+                Asked(t, q, ready, made, splits[place], own_picture(ready, made, marked=q.marked))
+                for t in tasks
+                for q in t.ask(ready)
+            ]
     return asked
 
 
-def draw_balanced(asked: Sequence[Asked], seed: int) -> tuple[list[Asked], list[dict[str, Any]]]:
+def draw_balanced(asked: Sequence[Asked], seed: int, over: Over) -> tuple[list[Asked], list[dict[str, Any]]]:
     """Return the questions drawn and the account of every cell; questions without a stratum all stay."""
     positions = [i for i, a in enumerate(asked) if a.question.stratum]
     candidates = [
         Candidate(
-            cell=(a.question.task, a.question.language, a.split, a.question.variant),
+            task=a.question.task,
+            language=a.question.language,
+            split=a.split,
+            variant=a.question.variant,
             stratum=a.question.stratum,
             source=a.sample.source,
             key=a.sample.key,
@@ -54,7 +88,7 @@ def draw_balanced(asked: Sequence[Asked], seed: int) -> tuple[list[Asked], list[
         )
         for a in (asked[i] for i in positions)
     ]
-    drawn, accounts = draw(candidates, seed)
+    drawn, accounts = draw(candidates, seed, over)
     out = set(positions) - {positions[i] for i in drawn}
     return [a for i, a in enumerate(asked) if i not in out], accounts
 
@@ -75,9 +109,7 @@ def records_of(asked: Iterable[Asked]) -> list[Record]:
 
 
 def _record(asked: Asked) -> Record:
-    question, sample, done = asked.question, asked.sample, asked.done
-    plain = image_path(sample.source, sample.key, marked=False)
-    shown = image_path(sample.source, sample.key, marked=True) if question.marked else plain
+    question, sample, picture = asked.question, asked.sample, asked.picture
     kind = type(asked.task)
     return Record(
         id=record_id(
@@ -93,24 +125,36 @@ def _record(asked: Asked) -> Record:
         source=sample.source,
         key=sample.key,
         modality=sample.modality,
-        image=(shown,),
-        image_plain=(plain,),
-        image_sha256=(done.marked if question.marked else done.plain,),
+        image=(picture.shown,) if picture else (),
+        image_plain=(picture.plain,) if picture else (),
+        image_sha256=(picture.sha256,) if picture else (),
         split=asked.split,
         group=sample.group,
         language=question.language,
-        messages=question.messages,
+        messages=question.messages if picture else without_images(question.messages),
         choices=question.choices,
         answer=question.answer,
         regions=question.regions,
-        scale=done.scale,
+        scale=picture.scale if picture else 1.0,
         patient=sample.patient,
-        licence=sample.licence,
+        licence=picture.licence if picture else sample.licence,
     )
 
 
+def without_images(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages without the places of images, word for word; a message of images alone goes.
+
+    Example:
+        >>> from lmod_train.types import Part
+        >>> without_images([Message("user", (Part("image"), Part("text", "Glaucoma?")))])
+        (Message(role='user', parts=(Part(type='text', text='Glaucoma?'),)),)
+    """
+    kept = (Message(m.role, tuple(p for p in m.parts if p.type != "image")) for m in messages)
+    return tuple(m for m in kept if m.parts)
+
+
 def count(asked: Sequence[Asked]) -> dict[str, Any]:
-    """Return for each split the number of records, samples, groups, and records by stratum and by structure."""
+    """Return for each split the number of records, samples, groups, and records by stratum, structure, image."""
     return dict(_counts(asked))
 
 
@@ -125,5 +169,6 @@ def _counts(asked: Sequence[Asked]) -> Iterator[tuple[str, dict[str, Any]]]:
                 "groups": len({(a.sample.source, a.sample.group) for a in here}),
                 "strata": dict(sorted(Counter(a.question.stratum for a in here if a.question.stratum).items())),
                 "structures": dict(sorted(Counter(r.structure for a in here for r in a.question.regions).items())),
+                "shows": dict(sorted(Counter(a.question.shows for a in here).items())),
             },
         )

@@ -1,10 +1,22 @@
 from collections import Counter
+from dataclasses import replace
 
+import pytest
+
+from lmod_train.artifacts import read_manifest, read_records
 from lmod_train.curation.balance import Candidate, draw
+from lmod_train.curation.pipeline import curate
+from lmod_train.errors import BadArgument
+from lmod_train.types import Sample
+from tests.curation.world import Folders, Glaucoma, photograph
 
 
-def candidates(counts, cell=("t", "en", "train", ""), source="s"):
-    return [Candidate(cell, c, source, f"{c}{i}", f"patient-{c}{i // 2}") for c, n in counts.items() for i in range(n)]
+def candidates(counts, language="en", split="train"):
+    return [
+        Candidate("t", language, split, "", c, "s", f"{c}{i}", f"patient-{c}{i // 2}")
+        for c, n in counts.items()
+        for i in range(n)
+    ]
 
 
 def test_the_smallest_class_sets_the_number():
@@ -12,8 +24,8 @@ def test_the_smallest_class_sets_the_number():
     drawn, (account,) = draw(items, 0)
     assert Counter(items[i].stratum for i in drawn) == {"a": 3, "b": 3, "c": 3}
     assert account["n_per_class"] == 3 and account["before"] == {"a": 7, "b": 3, "c": 12} and account["items"] == 9
-    assert account["groups"] == len({items[i].group for i in drawn})
-    assert account["groups_per_class"]["b"] == 2
+    assert account["groups"] == len({items[i].group for i in drawn}) and account["over"] == "split"
+    assert account["groups_per_class"]["b"] == 2 and account["items_per_split"] == {"train": 9}
 
 
 def test_order_does_not_matter_and_the_seed_does():
@@ -23,18 +35,83 @@ def test_order_does_not_matter_and_the_seed_does():
 
 
 def test_cells_are_balanced_apart_and_a_missing_class_is_named():
-    items = candidates({"a": 4, "b": 2}) + candidates({"a": 3}, ("t", "en", "test", ""))
+    items = candidates({"a": 4, "b": 2}) + candidates({"a": 3}, split="test")
     drawn, (test, train) = draw(items, 0)
     assert len(drawn) == 4 + 3
     assert test["missing"] == ["b"] and test["items"] == 3 and train["missing"] == []
 
 
+def test_over_all_the_smallest_class_of_the_task_sets_the_number_and_splits_stay():
+    items = candidates({"a": 9, "b": 5}) + [replace(c, key=f"test-{c.key}") for c in candidates({"a": 6}, split="test")]
+    drawn, (account,) = draw(items, 0, "all")
+    assert Counter(items[i].stratum for i in drawn) == {"a": 5, "b": 5}
+    assert account["cell"] == ["t", "en", "all", ""] and account["over"] == "all" and account["missing"] == []
+    assert account["items_per_split"] == Counter(items[i].split for i in drawn)
+    assert account["before"] == {"a": 15, "b": 5} and account["items"] == 10
+
+
 def test_languages_ask_about_the_same_images():
-    items = candidates({"a": 20, "b": 4}) + candidates({"a": 20, "b": 4}, ("t", "zh", "train", ""))
-    drawn, _ = draw(items, 0)
-    keys = [sorted(items[i].key for i in drawn if items[i].cell[1] == lang) for lang in ("en", "zh")]
-    assert keys[0] == keys[1]
+    items = candidates({"a": 20, "b": 4}) + candidates({"a": 20, "b": 4}, "zh")
+    for over in ("split", "all"):
+        drawn, accounts = draw(items, 0, over)
+        keys = [sorted(items[i].key for i in drawn if items[i].language == lang) for lang in ("en", "zh")]
+        assert keys[0] == keys[1] and len(accounts) == 2
 
 
 def test_no_candidates_no_account():
-    assert draw([], 0) == (set(), [])
+    assert draw([], 0) == draw([], 0, "all") == (set(), [])
+
+
+SCANS = {"1": (1, 19), "2": (4, 30), "3": (6, 42), "4": (8, 64)}  # stage: patients, scans
+
+
+class Scans(Folders):
+    """Scans of four stages in the manner of OIMHS: all 19 of stage 1 come from one patient."""
+
+    name = "scans"
+
+    def samples(self):
+        for stage, (patients, scans) in SCANS.items():
+            for i in range(scans):
+                image, group = self.root / f"{i % 5}.png", f"{stage}-{i % patients}"
+                yield Sample("scans", f"{stage}/{i}", "OCT", image, group, "CC0", {"diagnosis": stage})
+
+
+@pytest.fixture(scope="module")
+def scans(tmp_path_factory):
+    root = tmp_path_factory.mktemp("scans")
+    for i in range(5):
+        photograph(root / f"{i}.png", i, size=(24, 18))
+    return Scans(root)
+
+
+def curated(scans, out, **changed):
+    curate([scans], [Glaucoma()], out, workers=1, progress=False, ratios=(0.6, 0.2, 0.2), **changed)
+    return read_manifest(out), read_records(out / "records")
+
+
+def test_a_class_of_one_patient_gives_the_published_76(scans, tmp_path):
+    manifest, records = curated(scans, tmp_path / "all", balance_over="all")
+    assert len(records) == 19 * 4 and set(Counter(r.answer for r in records).values()) == {19}
+    (account,) = manifest["balance"]["glaucoma"]
+    assert account["items"] == 76 and account["n_per_class"] == 19 and account["groups_per_class"]["1"] == 1
+    assert account["items_per_split"] == Counter(r.split for r in records) and len(account["items_per_split"]) == 3
+    assert manifest["settings"]["balance_over"] == account["over"] == "all"
+    homes = {}
+    for record in records:
+        assert homes.setdefault(record.group, record.split) == record.split
+
+
+def test_by_split_the_class_of_one_patient_limits_only_its_own_split(scans, tmp_path):
+    manifest, records = curated(scans, tmp_path)
+    accounts = manifest["balance"]["glaucoma"]
+    assert [a["over"] for a in accounts] == ["split"] * 3
+    assert sorted(a["missing"] for a in accounts) == [[], ["1"], ["1"]]
+    for account in accounts:
+        counts = Counter(r.answer for r in records if r.split == account["cell"][2])
+        assert set(counts.values()) == {account["n_per_class"]} == {min(account["before"].values())}
+
+
+def test_an_unknown_span_is_refused(scans, tmp_path):
+    with pytest.raises(BadArgument, match="balance_over"):
+        curated(scans, tmp_path / "out", balance_over="task")
