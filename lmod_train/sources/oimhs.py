@@ -162,7 +162,8 @@ class Oimhs(Source):
         """Return what the first readable table of this title says; list why another one was not read."""
         taken: Path | None = None
         said: dict[Any, Any] = {}
-        for file in (p for p in files if _is_table(p, title)):
+        named = [p for p in files if _is_table(p, title)]
+        for file in sorted(named, key=lambda p: p.suffix.lower() != ".xlsx"):  # the original before a copy as text
             if taken is not None:
                 detail = f"read from {taken.relative_to(self.root).as_posix()} already"
                 tables.dropped.append(self._drop(file, "table read already", detail))
@@ -174,7 +175,7 @@ class Oimhs(Source):
                 continue
             taken = file
             tables.dropped += [self._drop(file, "unreadable label", problem) for problem in problems]
-        if not any(_is_table(p, title) for p in files):
+        if not named:
             detail = f"no {title}.xlsx or .csv beside {images.name}: its labels are unknown"
             tables.dropped.append(self._drop(images, "missing sheet", detail))
         return said
