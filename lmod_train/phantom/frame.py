@@ -1,0 +1,98 @@
+"""A round fundus in a photograph that is not square: where the drawn eye lies, and everything drawn moved there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from lmod_train.errors import BadArgument
+from lmod_train.phantom.eye import Eye, Point
+from lmod_train.phantom.fundus import render
+
+_FIELD = 0.485
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A photograph and the square in it that holds the eye.
+
+    Attributes:
+        width: Of the photograph in pixels.
+        height: Of the photograph in pixels.
+        left: Column of the square's left edge.
+        top: Row of the square's upper edge; negative where the frame cuts the field above and below.
+        side: Of the square in pixels.
+    """
+
+    width: int
+    height: int
+    left: int
+    top: int
+    side: int
+
+    def pixel(self, point: Point) -> Point:
+        """Return a place of the eye, in units of the square's side, in pixels of the photograph.
+
+        Example:
+            >>> Frame(width=300, height=200, left=50, top=0, side=200).pixel((0.5, 0.25))
+            (150.0, 50.0)
+        """
+        return self.left + point[0] * self.side, self.top + point[1] * self.side
+
+
+def frame_for(width: int, height: int, seed: int, fill: float = 1.0) -> Frame:
+    """Return a frame whose square lies in the middle, a little off it by the seed alone.
+
+    Args:
+        width: Of the photograph in pixels, at least 16.
+        height: Of the photograph in pixels, at least 16.
+        seed: Of the eye.
+        fill: Side of the square as a share of the photograph's shorter side; above 1 its longer sides cut the field.
+
+    Raises:
+        BadArgument: A side is below 16 pixels or `fill` is not within 0.5 to 1.3.
+
+    Example:
+        >>> frame = frame_for(300, 200, seed=4)
+        >>> frame.side, 40 <= frame.left <= 60, frame.top
+        (200, True, 0)
+    """
+    if min(width, height) < 16:
+        raise BadArgument("size", (width, height), "at least 16 pixels a side", "use 120 or more to recognise anything")
+    if not 0.5 <= fill <= 1.3:
+        raise BadArgument("fill", fill, "0.5 to 1.3", "use 1 for a whole round field")
+    side = round(min(width, height) * fill)
+    rng = np.random.default_rng([seed, 5])
+    spare = max(0, width - side), max(0, height - side)
+    shift = [round(float(rng.uniform(-0.1, 0.1)) * gap) for gap in spare]
+    return Frame(width, height, (width - side) // 2 + shift[0], (height - side) // 2 + shift[1], side)
+
+
+def photograph(eye: Eye, frame: Frame) -> Image.Image:
+    """Return the photograph of an eye in its frame: RGB, dark and as noisy as the rest around the round field."""
+    camera = replace(eye.camera, field_radius=min(eye.camera.field_radius, _FIELD))  # round: no straight edge at a side
+    rng = np.random.default_rng([eye.seed, 6])
+    grain = rng.standard_normal((frame.height + 2, frame.width), dtype=np.float32)
+    grain *= np.float32(255 * eye.camera.noise)
+    dark = np.clip(grain, 0, 255, out=grain).astype(np.uint8)
+    # one draw, shifted by a row a channel, as `render` does: normal numbers are what takes the time
+    picture = Image.merge("RGB", [Image.fromarray(dark[row : row + frame.height]) for row in range(3)])
+    picture.paste(render(replace(eye, camera=camera), frame.side), (frame.left, frame.top))
+    return picture
+
+
+def place(mask: npt.NDArray[np.bool_], frame: Frame) -> npt.NDArray[np.bool_]:
+    """Return a mask of the square (side, side) as a mask of the photograph (height, width).
+
+    Example:
+        >>> place(np.ones((2, 2), dtype=bool), Frame(width=5, height=2, left=1, top=-1, side=2)).astype(int).tolist()
+        [[0, 1, 1, 0, 0], [0, 0, 0, 0, 0]]
+    """
+    whole = np.zeros((frame.height, frame.width), dtype=np.bool_)
+    x0, y0 = max(0, frame.left), max(0, frame.top)
+    x1, y1 = min(frame.width, frame.left + frame.side), min(frame.height, frame.top + frame.side)
+    whole[y0:y1, x0:x1] = mask[y0 - frame.top : y1 - frame.top, x0 - frame.left : x1 - frame.left]
+    return whole

@@ -1,0 +1,217 @@
+"""Phantoms in the folder shape of G1020."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from PIL import Image
+
+from lmod_train.errors import BadArgument
+from lmod_train.phantom.eye import Eye, Point, draw_eye
+from lmod_train.phantom.frame import Frame, frame_for, photograph, place
+from lmod_train.phantom.fundus import cup_mask, disc_mask
+from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
+from lmod_train.phantom.truth import Truth
+from lmod_train.types import Box
+
+Annotations = Literal["json", "masks"]
+
+_SOURCE = "g1020"
+_CORNERS = 64
+_UNCUPPED = 0.2  # share without an outlined cup, close to the 230 of 1,020 of the real set
+
+
+@dataclass(frozen=True, slots=True)
+class Photograph:
+    """One phantom: its number as the file name has it, its eye and frame, and whether its cup is outlined."""
+
+    number: int
+    eye: Eye
+    frame: Frame
+    cup: bool
+
+    @property
+    def ellipses(self) -> list[tuple[str, Point, Point]]:
+        """Label, centre and radii of every outlined ellipse, in pixels."""
+        eye, side = self.eye, self.frame.side
+        found = [("disc", eye.disc, eye.disc_radii), ("cup", eye.cup, eye.cup_radii)]
+        return [
+            (label, self.frame.pixel(centre), (radii[0] * side, radii[1] * side))
+            for label, centre, radii in found[: 1 + self.cup]
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Take:
+    """One photograph, its outlines and its mask to write."""
+
+    root: Path
+    drawn: Photograph
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What is written, the photograph last."""
+        stem = f"image_{self.drawn.number}"
+        images = self.root / "Images"
+        return self.root / "Masks" / f"{stem}.png", images / f"{stem}.json", images / f"{stem}.jpg"
+
+
+def photographs(n: int, seed: int, size: int = 384, prevalence: float = 0.5) -> list[Photograph]:
+    """Return `n` phantoms in order of their numbers, which have gaps and tell no label.
+
+    Heights vary between 0.9 and 1.1 of `size`, widths between 1.08 and 1.25 of the height, as those of the real set do.
+    One in five has no outlined cup, whether ill or not; the cup itself is drawn. `prevalence` is the share with
+    glaucoma, rounded; a half is ours (the real set has 29 %).
+
+    Raises:
+        BadArgument: `n` is negative, `size` below 20, or `prevalence` not within 0 to 1.
+
+    Example:
+        >>> [drawn.number for drawn in photographs(3, seed=0)]
+        [0, 2, 3]
+    """
+    if n < 0:
+        raise BadArgument("n", n, "0 or more photographs", "give a number from 0")
+    if size < 20:
+        raise BadArgument("size", size, "at least 20 pixels", "use 120 or more to recognise anything")
+    if not 0 <= prevalence <= 1:
+        raise BadArgument("prevalence", prevalence, "a share from 0 to 1", "use 0.5, or 0.29 as in the real set")
+    rng = np.random.default_rng([seed, n])
+    numbers = np.sort(rng.permutation(n + n // 2 + 1)[:n])
+    sick = np.arange(n) < round(prevalence * n)
+    uncupped = np.arange(n) < round(_UNCUPPED * n)
+    rng.shuffle(sick)
+    rng.shuffle(uncupped)
+    found = []
+    for i, number in enumerate(numbers.tolist()):
+        eye = draw_eye(eye_seed(_SOURCE, seed, i), "glaucoma" if sick[i] else "normal")
+        height = round(size * rng.uniform(0.9, 1.1))
+        frame = frame_for(round(height * rng.uniform(1.08, 1.25)), height, eye.seed)
+        found.append(Photograph(number, eye, frame, not uncupped[i]))
+    return found
+
+
+def truths(
+    n: int, seed: int, size: int = 384, prevalence: float = 0.5, annotations: Annotations = "json"
+) -> list[Truth]:
+    """Return what must come back of each phantom that `write` draws with the same numbers.
+
+    Args:
+        n: As `write`.
+        seed: As `write`.
+        size: As `write`.
+        prevalence: As `write`.
+        annotations: Which boxes: those around the outlines, or those around the pixels of the masks, whose centres lie
+            inside; they may differ by a pixel.
+
+    Raises:
+        BadArgument: As `photographs`, or `annotations` is another word.
+
+    Example:
+        >>> [(t.key, t.labels["glaucoma"], len(t.boxes)) for t in truths(2, seed=0, prevalence=1)]
+        [('image_1', 'yes', 2), ('image_2', 'yes', 2)]
+    """
+    if annotations not in get_args(Annotations):
+        raise BadArgument("annotations", annotations, "json or masks", "leave it out for json")
+    found = []
+    for drawn in photographs(n, seed, size, prevalence):
+        boxes = []
+        for label, centre, radii in drawn.ellipses:
+            box = _outer(centre, radii) if annotations == "json" else _pixels(drawn, label)
+            if box is not None:
+                boxes.append((f"optic {label}", box))
+        key, ill = f"image_{drawn.number}", drawn.eye.diagnosis == "glaucoma"
+        found.append(Truth(key, key, {"glaucoma": "yes" if ill else "no"}, tuple(boxes)))
+    return found
+
+
+def write(out: Path, n: int, seed: int, size: int = 384, prevalence: float = 0.5, workers: int = 2) -> None:
+    """Draw `n` phantoms with outlines, masks and the list below ``out/G1020``; what is there already stays.
+
+    Args:
+        out: Folder to write below.
+        n: Photographs, 0 or more.
+        seed: From 0; the same seed writes the same files.
+        size: Mean height in pixels, see `photographs`.
+        prevalence: Share of glaucoma.
+        workers: Processes to start; 0 works in this one.
+
+    Raises:
+        BadArgument: A number is out of range, or the folder holds phantoms of other numbers.
+    """
+    drawn = photographs(n, seed, size, prevalence)
+    root = Path(out) / "G1020"
+    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "prevalence": prevalence})
+    rows = [f"image_{one.number}.jpg,{int(one.eye.diagnosis == 'glaucoma')}\n" for one in drawn]
+    text = "imageID,binaryLabels\n" + "".join(rows)
+    whole(root / "G1020.csv", lambda beside: beside.write_text(text, encoding="utf-8"))
+    draw_all([_Take(root, one) for one in drawn], _take, _SOURCE, workers)
+
+
+def _take(take: _Take) -> None:
+    """Write mask, outlines and photograph of one eye."""
+    mask, outlines, image = take.files
+    drawn = take.drawn
+    codes = place(disc_mask(drawn.eye, drawn.frame.side), drawn.frame).astype(np.uint8)
+    if drawn.cup:
+        codes += place(cup_mask(drawn.eye, drawn.frame.side), drawn.frame)
+    whole(mask, lambda beside: Image.fromarray(codes).save(beside, format="PNG"))
+    text = json.dumps(_labelme(drawn), indent=2)
+    whole(outlines, lambda beside: beside.write_text(text, encoding="utf-8"))
+    picture = photograph(drawn.eye, drawn.frame)
+    whole(image, lambda beside: picture.save(beside, format="JPEG", quality=92))
+
+
+def _labelme(drawn: Photograph) -> dict[str, Any]:
+    """Return the outlines as LabelMe writes them: polygons, and the disc's box."""
+    shapes = [(label, _polygon(centre, radii)) for label, centre, radii in drawn.ellipses]
+    x0, y0, x1, y1 = _bounds(*drawn.ellipses[0][1:])
+    margin = 0.2 * (y1 - y0)
+    left, top, right, bottom = (round(v, 2) for v in (x0 - margin, y0 - margin, x1 + margin, y1 + margin))
+    shapes.append(("discLoc", [[left, top], [right, top], [right, bottom], [left, bottom]]))
+    return {
+        "version": "4.5.6",
+        "flags": {},
+        "shapes": [
+            {"label": label, "points": points, "group_id": None, "shape_type": "polygon", "flags": {}}
+            for label, points in shapes
+        ],
+        "imagePath": f"image_{drawn.number}.jpg",
+        "imageData": None,
+        "imageHeight": drawn.frame.height,
+        "imageWidth": drawn.frame.width,
+    }
+
+
+def _polygon(centre: Point, radii: Point) -> list[list[float]]:
+    """Return the corners of an ellipse, its four extreme points among them, to a hundredth of a pixel."""
+    angles = [2 * math.pi * i / _CORNERS for i in range(_CORNERS)]
+    return [
+        [round(centre[0] + radii[0] * math.cos(a), 2), round(centre[1] + radii[1] * math.sin(a), 2)] for a in angles
+    ]
+
+
+def _bounds(centre: Point, radii: Point) -> tuple[float, float, float, float]:
+    """Return left, top, right and bottom of an ellipse to a hundredth of a pixel."""
+    (x, y), (across, down) = centre, radii
+    return round(x - across, 2), round(y - down, 2), round(x + across, 2), round(y + down, 2)
+
+
+def _outer(centre: Point, radii: Point) -> Box:
+    """Return the smallest box of whole pixels around an ellipse."""
+    x0, y0, x1, y1 = _bounds(centre, radii)
+    return Box(math.floor(x0), math.floor(y0), math.ceil(x1), math.ceil(y1))
+
+
+def _pixels(drawn: Photograph, label: str) -> Box | None:
+    """Return the smallest box around the pixels of the mask; None where the ellipse holds no pixel's centre."""
+    mask = (disc_mask if label == "disc" else cup_mask)(drawn.eye, drawn.frame.side)
+    rows, columns = np.nonzero(place(mask, drawn.frame))
+    if not len(rows):
+        return None
+    return Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)

@@ -1,0 +1,220 @@
+"""Phantoms in the three folder shapes in which ORIGA circulates."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from openpyxl import Workbook
+from PIL import Image
+from scipy.io import savemat
+
+from lmod_train.errors import BadArgument
+from lmod_train.phantom.eye import Eye, draw_eye
+from lmod_train.phantom.frame import Frame, frame_for, photograph, place
+from lmod_train.phantom.fundus import cup_mask, disc_mask
+from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
+from lmod_train.phantom.truth import Truth
+from lmod_train.types import Box, Patient
+
+Layout = Literal["kaggle", "detection", "original"]
+
+_SOURCE = "origa"
+_ANNOTATIONS = "Semi-automatic-annotations"
+
+
+@dataclass(frozen=True, slots=True)
+class _Take:
+    """One photograph and its masks to write."""
+
+    seed: int
+    diagnosis: str
+    size: int
+    masks: tuple[Path, ...]
+    photograph: Path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What is written, the photograph last."""
+        return (*self.masks, self.photograph)
+
+
+def eyes(n: int, seed: int, prevalence: float = 0.5) -> list[tuple[str, Eye]]:
+    """Return number and truth of each of `n` phantoms; numbers run from ``001`` and tell no label.
+
+    `prevalence` is the share with glaucoma, rounded; a half is ours (the real set has a quarter), so that a few
+    phantoms suffice to learn from. Eyes without glaucoma are drawn as normal ones.
+
+    Raises:
+        BadArgument: `n` is negative or `prevalence` is not within 0 to 1.
+
+    Example:
+        >>> [number for number, eye in eyes(2, seed=0)], sorted(eye.diagnosis for _, eye in eyes(2, seed=0))
+        (['001', '002'], ['glaucoma', 'normal'])
+    """
+    if n < 0:
+        raise BadArgument("n", n, "0 or more photographs", "give a number from 0")
+    if not 0 <= prevalence <= 1:
+        raise BadArgument("prevalence", prevalence, "a share from 0 to 1", "use 0.5, or 0.26 as in the real set")
+    sick = np.arange(n) < round(prevalence * n)
+    np.random.default_rng([seed, n]).shuffle(sick)
+    return [
+        (f"{i + 1:03d}", draw_eye(eye_seed(_SOURCE, seed, i), "glaucoma" if ill else "normal"))
+        for i, ill in enumerate(sick.tolist())
+    ]
+
+
+def truths(n: int, seed: int, size: int = 384, layout: Layout = "kaggle", prevalence: float = 0.5) -> list[Truth]:
+    """Return what must come back of each phantom that `write` draws with the same numbers.
+
+    The tables of the original release do not tell the side of the eye; the patient is then empty.
+
+    Raises:
+        BadArgument: As `write`.
+
+    Example:
+        >>> [(t.key, t.labels["glaucoma"], [name for name, _ in t.boxes]) for t in truths(1, seed=0, prevalence=1)]
+        [('001', 'yes', ['optic disc', 'optic cup'])]
+    """
+    found = []
+    for number, eye in eyes(n, seed, prevalence):
+        frame = _frame(eye, size)
+        masks = {"optic disc": disc_mask(eye, frame.side), "optic cup": cup_mask(eye, frame.side)}
+        found.append(
+            Truth(
+                key=number,
+                group=number,
+                labels={"glaucoma": "yes" if eye.diagnosis == "glaucoma" else "no"},
+                boxes=tuple((name, _extent(mask, frame)) for name, mask in masks.items() if mask.any()),
+                patient=Patient() if layout == "original" else Patient(laterality=eye.laterality),
+            )
+        )
+    return found
+
+
+def write(
+    out: Path,
+    n: int,
+    seed: int,
+    size: int = 384,
+    layout: Layout = "kaggle",
+    prevalence: float = 0.5,
+    workers: int = 2,
+) -> None:
+    """Draw `n` phantoms with masks and tables below ``out/ORIGA`` (``out/glaucoma-detection``); what is there stays.
+
+    Args:
+        out: Folder to write below.
+        n: Photographs, 0 or more.
+        seed: From 0; the same seed writes the same files.
+        size: Height in pixels; the width is half as much again, as in the real set.
+        layout: Which circulating copy to imitate: Kaggle's glaucoma-datasets, Kaggle's glaucoma-detection, or the
+            original release (whose column of labels is called ``label`` here; the real name is not known).
+        prevalence: Share of glaucoma, see `eyes`.
+        workers: Processes to start; 0 works in this one.
+
+    Raises:
+        BadArgument: A number is out of range, the layout unknown, or the folder holds phantoms of other numbers.
+    """
+    if layout not in get_args(Layout):
+        raise BadArgument("layout", layout, f"one of {', '.join(get_args(Layout))}", "leave it out for kaggle")
+    drawn = eyes(n, seed, prevalence)
+    frame_for(size * 3 // 2, size, 0)  # refuses a size before anything is written
+    root = Path(out) / ("glaucoma-detection" if layout == "detection" else "ORIGA")
+    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "layout": layout, "prevalence": prevalence})
+    base = root / "ORIGA" / "ORIGA" if layout == "detection" else root
+    annotations = _ANNOTATIONS + ("-done-by-doctors-eg-ground-truth" if layout == "original" else "")
+    takes = []
+    for number, eye in drawn:
+        masks = [base / annotations / f"{number}.mat"]
+        if layout == "kaggle":
+            masks.append(base / "Masks" / f"{number}.png")
+        takes.append(_Take(eye.seed, eye.diagnosis, size, tuple(masks), base / "Images" / f"{number}.jpg"))
+    _write_tables(root, layout, drawn)
+    draw_all(takes, _take, _SOURCE, workers)
+
+
+def _frame(eye: Eye, size: int) -> Frame:
+    """Return the 3:2 photograph of ORIGA with the eye in its middle."""
+    return frame_for(size * 3 // 2, size, eye.seed)
+
+
+def _extent(mask: npt.NDArray[np.bool_], frame: Frame) -> Box:
+    """Return the smallest box around a mask of the square, in pixels of the photograph."""
+    rows, columns = np.nonzero(place(mask, frame))
+    return Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
+
+
+def _take(one: _Take) -> None:
+    """Write masks and photograph of one eye: 0 background, 1 rim, 2 cup."""
+    eye = draw_eye(one.seed, one.diagnosis)
+    frame = _frame(eye, one.size)
+    codes = place(disc_mask(eye, frame.side), frame).astype(np.uint8)
+    codes += place(cup_mask(eye, frame.side), frame)
+    for path in one.masks:
+        if path.suffix == ".mat":
+            whole(path, partial(_save_mat, codes))
+        else:
+            whole(path, partial(Image.fromarray(codes).save, format="PNG"))
+    picture = photograph(eye, frame)
+    whole(one.photograph, lambda beside: picture.save(beside, format="JPEG", quality=92))
+
+
+def _save_mat(codes: npt.NDArray[np.uint8], path: Path) -> None:
+    """Write a mask as MATLAB does; the header's first 116 bytes hold the date, blanked so that files stay the same."""
+    buffer = io.BytesIO()
+    savemat(buffer, {"mask": codes}, do_compression=True)
+    path.write_bytes(b"MATLAB 5.0 MAT-file".ljust(116) + buffer.getvalue()[116:])
+
+
+def _write_tables(root: Path, layout: Layout, drawn: Sequence[tuple[str, Eye]]) -> None:
+    """Write the tables of one layout."""
+    rows = [
+        {
+            "Eye": "OD" if eye.laterality == "right" else "OS",
+            "Filename": f"{number}.jpg",
+            "ExpCDR": f"{eye.cup_to_disc:.4f}",
+            "Set": "AB"[i % 2],
+            "Glaucoma": str(int(eye.diagnosis == "glaucoma")),
+        }
+        for i, (number, eye) in enumerate(drawn)
+    ]
+    if layout == "original":
+        if not (root / "binary_labels.xlsx").exists():  # it holds the time it was written at
+            _write_workbook(root / "binary_labels.xlsx", rows)
+    elif layout == "detection":
+        _write_csv(root / "glaucoma.csv", ("Filename", "ExpCDR", "Eye", "Set", "Glaucoma"), rows)
+    else:
+        _write_csv(root / "OrigaList.csv", ("Eye", "Filename", "ExpCDR", "Set", "Glaucoma"), rows)
+        told = [
+            {"Image": f"Origa/Images/{r['Filename']}", "Source": "Origa", "Cropped": "True", "CDR": r["ExpCDR"]}
+            | {"Ecc-Cup": "0", "Ecc-Disc": "0", "Label": r["Glaucoma"]}
+            for r in rows
+        ]
+        _write_csv(root / "origa_info.csv", ("Image", "Source", "Cropped", "CDR", "Ecc-Cup", "Ecc-Disc", "Label"), told)
+
+
+def _write_workbook(path: Path, rows: Sequence[dict[str, str]]) -> None:
+    """Write the original release's table, file names in quotation marks as there."""
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet1")
+    sheet.append(["set", "filename", "label"])
+    for row in rows:
+        sheet.append([row["Set"], f"'{row['Filename']}'", int(row["Glaucoma"])])
+    whole(path, book.save)
+
+
+def _write_csv(path: Path, header: Sequence[str], rows: Sequence[dict[str, str]]) -> None:
+    """Write one table of text."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, header, lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    whole(path, lambda beside: beside.write_text(text.getvalue(), encoding="utf-8"))

@@ -1,0 +1,229 @@
+"""ORIGA(-light) (Zhang et al. 2010): fundus photographs with disc and cup masks and a glaucoma label, three layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+from urllib.parse import unquote
+
+from lmod_train.errors import BadArgument, SourceNotFound
+from lmod_train.sources.base import UNPLACED, Source
+from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.marked import marked_folder
+from lmod_train.sources.origa_labels import Entry, number_of, read_entries
+from lmod_train.sources.sheets import UnreadableSheet
+from lmod_train.types import Cut, Dropped, MaskFile, Patient, Sample, SampleStream
+
+Masks = Literal["any", "png", "mat"]
+
+_KINDS = {".jpg", ".jpeg", ".png"}
+_TABLES = ("origalist", "glaucoma", "binary_labels", "origa_info")  # in order of trust; the last only fills gaps
+_LISTS = {"origalist.csv", "origa_info.csv"}
+_DRAWN = "semi-automatic-annotations"
+_BESIDE = {"origa", "fundus_train_val_data"}  # what a layout with a loose glaucoma.csv holds besides
+_CODINGS: tuple[Mapping[str, tuple[int, ...]], ...] = (
+    {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)},  # 1 is the rim: the disc is rim and cup
+)
+_TREE = """\
+  Kaggle's glaucoma-datasets:
+    <root>/{Images/001.jpg,Masks/001.png,Semi-automatic-annotations/001.mat,OrigaList.csv,origa_info.csv}
+  Kaggle's glaucoma-detection:
+    <root>/{glaucoma.csv,ORIGA/ORIGA/{Images/001.jpg,Semi-automatic-annotations/001.mat}}
+  the original release:
+    <root>/{Images/001.jpg,Semi-automatic-annotations-done-by-doctors-eg-ground-truth/001.mat,binary_labels.xlsx}"""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one walk has found; masks and labels by `number_of` their photograph."""
+
+    photographs: list[Path] = field(default_factory=list)
+    masks: dict[str, dict[str, Path]] = field(default_factory=dict)
+    labels: dict[str, Entry] = field(default_factory=dict)
+    dropped: list[Dropped] = field(default_factory=list)
+
+
+class Origa(Source):
+    """The 650 photographs of ORIGA(-light), 168 of them with glaucoma; keys and groups are their numbers, ``001``.
+
+    The keys are the same in all three layouts. No patient numbers are published, so each photograph is its own group.
+    A photograph without mask or label is yielded without it; a mask or a table's row without photograph is listed. The
+    sets A and B of the authors are not in every layout and take no part. ``*_Cropped`` and ``*_Square``, whose pixels
+    do not fit the masks, are passed over. Labels of ``origa_info.csv`` count only where no other table has one.
+
+    Of the original release's ``binary_labels.xlsx`` no public reader names the column of labels: the usual names are
+    tried, and a table with none of them is listed with the columns it has.
+
+    Args:
+        root: The dataset's folder or one of those around it.
+        masks: ``png`` or ``mat`` reads the masks of that kind alone; ``any`` the png and, where there is none, the mat.
+            Both hold 0 background, 1 rim, 2 cup.
+        label_column: Column of the glaucoma label in the tables, in any spelling; by default the first of
+            `lmod_train.sources.origa_labels.LABELS`.
+
+    Raises:
+        BadArgument: `masks` is another word.
+
+    References:
+        Zhang et al., ORIGA-light: An online retinal fundus image database for glaucoma analysis and research, IEEE
+        EMBC 2010.
+    """
+
+    name = "origa"
+    modality = "CFP"
+    licence = "CC BY 4.0 as stated by LMOD; no longer offered by its first host, as stated elsewhere"
+    redistributable = False  # the stricter of the two statements
+    reference = "https://doi.org/10.1109/IEMBS.2010.5626137"
+
+    def __init__(self, root: Path = UNPLACED, masks: Masks = "any", label_column: str = "") -> None:
+        super().__init__(root)
+        if masks not in get_args(Masks):
+            raise BadArgument("masks", masks, f"one of {', '.join(get_args(Masks))}", "leave it out for any")
+        self.masks = masks
+        self.label_column = label_column
+
+    @classmethod
+    def found_in(cls, folder: Path) -> bool:
+        """Return whether photographs and masks or lists lie here, or in a doubled folder, or below a glaucoma.csv."""
+        if _is_base(folder):
+            return True
+        inside = {_plain(p.name): p for p in entries(folder)}
+        below = inside.get("origa")
+        if below is None or not (_is_base(below) or _is_base(below / below.name)):
+            return False
+        folders = {name for name, p in inside.items() if p.is_dir()}
+        return _plain(folder.name) == "origa" or ("glaucoma.csv" in inside and folders <= _BESIDE)
+
+    def verify(self) -> None:
+        """Check that there is at least one photograph.
+
+        Raises:
+            SourceNotFound: There is none; the message prints the expected trees.
+        """
+        self._walk()
+
+    def samples(self) -> SampleStream:
+        """Yield the photographs in order of their numbers, then a `Dropped` for each file and row left out.
+
+        Raises:
+            SourceNotFound: As `verify`.
+        """
+        found = self._walk()
+        taken: dict[str, Path] = {}
+        for file in sorted(found.photographs, key=_order):
+            number = number_of(file.name)
+            if number in taken:
+                detail = f"the key is taken by {taken[number].relative_to(self.root).as_posix()}"
+                found.dropped.append(self._drop(file, "same key twice", detail))
+                continue
+            taken[number] = file
+            yield self._sample(file, found)
+        yield from found.dropped
+        for number, kinds in found.masks.items():
+            if number not in taken:
+                yield from (self._drop(file, "mask without photograph") for file in kinds.values())
+
+    def _sample(self, file: Path, found: _Found) -> Sample:
+        number = number_of(file.name)
+        entry = found.labels.get(number, Entry())
+        return Sample(
+            source=self.name,
+            key=file.stem,
+            modality=self.modality,
+            image=file,
+            group=file.stem,
+            licence=self.licence,
+            labels={"glaucoma": entry.glaucoma} if entry.glaucoma else {},
+            masks=tuple(self._mask(found.masks.get(number, {}))),
+            patient=Patient(laterality=entry.laterality),
+        )
+
+    def _mask(self, kinds: Mapping[str, Path]) -> Iterator[MaskFile]:
+        """Yield the one mask that counts, if there is one."""
+        for kind in ("png", "mat") if self.masks == "any" else (self.masks,):
+            if kind in kinds:
+                yield MaskFile(kinds[kind], _CODINGS, Cut(arrays=("mask",)) if kind == "mat" else Cut())
+                return
+
+    def _walk(self) -> _Found:
+        """Sort what lies in the dataset's own folder; read the tables there and in the folders around it."""
+        found = _Found()
+        base = marked_folder(self.root, _is_base)
+        if base is not None:
+            for file in files_below(base):
+                folders = [_plain(name) for name in file.relative_to(base).parts[:-1]]
+                if not any(name.endswith(("_cropped", "_square")) for name in folders):
+                    self._sort(file, folders, found)
+        if base is None or not found.photographs:
+            raise SourceNotFound(self.name, self.root, "every photograph (Images/001.jpg ...)", _TREE)
+        around = [base, *(folder for folder in base.parents if folder.is_relative_to(self.root))]
+        tables = [file for folder in around for file in entries(folder) if _rank(file) is not None]
+        for file in sorted(tables, key=lambda p: (_rank(p) or 0, p)):
+            self._label(file, found)
+        return found
+
+    def _sort(self, file: Path, folders: list[str], found: _Found) -> None:
+        """Put one file of the dataset's own folder where it belongs."""
+        kind, where = file.suffix.lower(), folders[0] if folders else ""
+        if where == "images" and kind in _KINDS:
+            found.photographs.append(file)
+        elif (where == "masks" and kind == ".png") or (where.startswith(_DRAWN) and kind == ".mat"):
+            kinds = found.masks.setdefault(number_of(file.name), {})
+            if kind[1:] in kinds:
+                detail = f"the mask is taken by {kinds[kind[1:]].relative_to(self.root).as_posix()}"
+                found.dropped.append(self._drop(file, "same key twice", detail))
+            kinds.setdefault(kind[1:], file)
+        elif where or _rank(file) is None:
+            found.dropped.append(self._drop(file, "stray file"))
+
+    def _label(self, file: Path, found: _Found) -> None:
+        """Add what one table tells; one that cannot be read costs its labels, not the photographs."""
+        try:
+            told, problems = read_entries(file, self.label_column)
+        except UnreadableSheet as error:
+            found.dropped.append(self._drop(file, "unreadable sheet", str(error)))
+            return
+        fills = _rank(file) == len(_TABLES) - 1
+        known = {number_of(photograph.name) for photograph in found.photographs}
+        for number, entry in told.items():
+            before = found.labels.get(number, Entry())
+            label = entry.glaucoma if before.glaucoma is None else before.glaucoma
+            if entry.glaucoma not in (None, label) and not fills:
+                problems.append(f"{number}: labelled otherwise in another table")
+                label = ""
+            found.labels[number] = Entry(label, before.laterality or entry.laterality)
+            if number not in known and not fills:
+                found.dropped.append(self._drop(file, "label without photograph", number))
+        found.dropped += [self._drop(file, "unreadable label", problem) for problem in problems]
+
+    def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
+        place = file.relative_to(self.root).as_posix()
+        return Dropped(self.name, place, place, "read", reason, detail)
+
+
+def _is_base(folder: Path) -> bool:
+    """Return whether a folder holds ``Images`` and one of ORIGA's own lists or annotations, or is named for it."""
+    inside = {_plain(p.name) for p in entries(folder)}
+    if "images" not in inside:
+        return False
+    lists = bool(inside & _LISTS) or any(name.startswith(_DRAWN) for name in inside)
+    return lists or (_plain(folder.name) == "origa" and "masks" in inside)
+
+
+def _rank(file: Path) -> int | None:
+    """Return the place of a table among `_TABLES`, None for any other file."""
+    stem = _plain(file.stem)
+    return _TABLES.index(stem) if stem in _TABLES and file.suffix.lower() in (".csv", ".xlsx") else None
+
+
+def _order(file: Path) -> tuple[int, int, str, Path]:
+    """Return what sorts photographs by number, and those without one after them by name."""
+    number = number_of(file.name)
+    return (0, int(number), "", file) if number.isdecimal() else (1, 0, number, file)
+
+
+def _plain(name: str) -> str:
+    """Return a name without ``%20`` and in small letters."""
+    return unquote(name).strip().casefold()

@@ -1,0 +1,18 @@
+"""What curation makes of a sample's masks and outlines, to be compared with the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lmod_train.curation.boxes import read_boxes
+from lmod_train.curation.images import Opened, open_image
+from lmod_train.types import Box, Sample
+
+
+def boxed(sample: Sample) -> set[tuple[str, Box]] | str:
+    """Return structure and box of everything marked on a sample, or the reason why that cannot be told."""
+    opened = open_image(sample)
+    if not isinstance(opened, Opened):
+        return opened.reason
+    found, dropped = read_boxes(replace(sample, size=opened.image.size))
+    return dropped.reason if dropped else {(region.structure, region.box) for region in found.regions}
