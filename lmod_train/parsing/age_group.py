@@ -18,7 +18,7 @@ _NONE: Span = (-1, -1)  # a group or an age that does not exist
 _EVERY = float("inf")
 
 _WORDS = "|".join(sorted((w for w in said.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
-_N = r"(?<![\w.])(?P<n>[0-9]{1,3})(?![0-9]|[.][0-9])"
+_N = r"(?<![0-9A-Za-z.])(?P<n>[0-9]{1,3})(?![0-9]|[.][0-9])"
 _M = r"(?P<m>[0-9]{1,3})(?![0-9]|[.][0-9])"
 _TO = r"\s?(?:-|–|—|~|to|through|至|到)\s?"
 _YEARS = r"\s?-?\s?(?:years?|yrs?|y/?o(?![a-z])|岁)"
@@ -34,12 +34,12 @@ _RANGE = re.compile(
 )
 _OVER = re.compile(
     rf"(?:(?:over|above|older than|more than|greater than|at least|beyond|超过|大于|≥|>=?)\s?{_N})|"
-    rf"(?<![\w.]){_M}(?:{_YEARS})?(?:\s(?:of age|old))?\s?(?:\+|(?:or|and)\s(?:older|above|over|more|up)|(?:及|或)?以上)",
+    rf"(?<![0-9A-Za-z.]){_M}(?:{_YEARS})?(?:\s(?:of age|old))?\s?(?:\+|(?:or|and)\s(?:older|above|over|more|up)|(?:及|或)?以上)",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
     rf"(?:(?:under|below|younger than|less than|不到|小于|未满|≤|<=?)\s?(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]))|"
-    rf"(?<![\w.]){_M}(?:{_YEARS})?(?:\s(?:of age|old))?\s?(?:(?:or|and)\s(?:younger|under|below|less)|(?:及|或)?以下)",
+    rf"(?<![0-9A-Za-z.]){_M}(?:{_YEARS})?(?:\s(?:of age|old))?\s?(?:(?:or|and)\s(?:younger|under|below|less)|(?:及|或)?以下)",
     re.IGNORECASE,
 )
 _CHILD = re.compile(
@@ -58,7 +58,7 @@ _DECADE = re.compile(
 )
 _TEENS = re.compile(r"(?<![a-z])(?:teens|teenage[dr]?|teenager)(?![a-z])", re.IGNORECASE)
 _AGE = re.compile(
-    rf"(?<![\w.]){_N}{_YEARS}(?![a-z])(?:(?:\s|-)?(?:old|of age))?(?!\s(?:of|ago|later|after|with|history|follow))|"
+    rf"(?<![0-9A-Za-z.]){_N}{_YEARS}(?![a-z])(?:(?:\s|-)?(?:old|of age))?(?!\s(?:of|ago|later|after|with|history|follow))|"
     rf"(?<![a-z])age[ds]?\s(?:is\s|of\s|about\s|around\s|approximately\s|at\s)*{_M}(?!{_TO}[0-9]|\s?\+)",
     re.IGNORECASE,
 )
@@ -153,7 +153,8 @@ def _stated(parts: Sequence[str], spans: Sequence[Span], bare: bool = False) -> 
                 rest = rest[: m.start()] + "\x00" * (m.end() - m.start()) + rest[m.end() :]
                 if stance(clause, m.start(), m.end(), bare=True) == "asserted":
                     span = span_of(m, spans)
-                    if span is not None and (bare or span in spans or _is_of_age(pattern, m[0], clause)):
+                    printed = span in spans and (pattern is _RANGE or "+" in m[0] or "<" in m[0])
+                    if span is not None and (bare or printed or _is_of_age(pattern, m[0], clause)):
                         yield span
 
 

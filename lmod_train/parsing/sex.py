@@ -33,7 +33,7 @@ def parse_sex(text: str, choices: Sequence[str]) -> str | Unparsed:
         The choice; or `Unparsed` with ``empty``, ``no_match`` or ``ambiguous`` (both are stated).
 
     Example:
-        >>> parse_sex("Sex: F; Explanations: ...", ("MALE", "FEMALE")), parse_sex("性别：男", ("MALE", "FEMALE"))
+        >>> parse_sex("Sex: F; Explanations: ...", ("MALE", "FEMALE")), parse_sex("性别:男", ("MALE", "FEMALE"))
         ('FEMALE', 'MALE')
         >>> parse_sex("Sex: MALE/FEMALE", ("MALE", "FEMALE")).reason
         'ambiguous'

@@ -10,12 +10,12 @@ from lmod_train.errors import BadArgument
 from lmod_train.scoring.account import ACCOUNT, CHANCE, account_columns
 from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, measure, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.subsets import Keys, subsets_of
 from lmod_train.types import Answer, Score, Unparsed
 
 
 def classification_scores(
-    task: str, items: Sequence[Item], choices: Sequence[str], positive: str | None = None
+    task: str, items: Sequence[Item], choices: Sequence[str], positive: str | None = None, own: Keys | None = None
 ) -> list[Score]:
     """Return every figure of a single-choice task, over all items and each subset.
 
@@ -31,6 +31,7 @@ def classification_scores(
         items: One per record id; none give no scores.
         choices: The classes; numbers are written as Python's ``g`` format does (``2`` for 2.0).
         positive: The class whose detection is sensitivity; None leaves sensitivity and specificity out.
+        own: Keys of the task's own to score apart (see `subsets_of`).
 
     Raises:
         BadArgument: `positive`, a truth or an answer is not among `choices`.
@@ -46,7 +47,7 @@ def classification_scores(
         raise BadArgument("positive", positive, f"one of {tuple(choices)}", "name a choice of the task")
     figures = FIGURES if positive is None else (*FIGURES, *_detection(list(choices).index(positive)))
     scores = []
-    for subset, members in subsets_of(items).items():
+    for subset, members in subsets_of(items, own).items():
         columns = classification_columns(members, choices)
         scores += measure(task, subset, columns, [item.group for item in members], (*figures, *ACCOUNT))
     return scores
@@ -105,15 +106,15 @@ def _recalls(sums: Columns) -> Floats:
     return ratio(_right(sums), sums["confusion"].sum(axis=-1))
 
 
-def _mean_of_defined(values: Floats) -> Floats:
-    """Mean over the last axis of what is not NaN; NaN where nothing is."""
+def mean_of_defined(values: Floats) -> Floats:
+    """Return the mean over the last axis of what is not NaN; NaN where nothing is."""
     return ratio(np.nansum(values, axis=-1), np.sum(~np.isnan(values), axis=-1))
 
 
 def _macro_f1(sums: Columns) -> Floats:
     confusion = sums["confusion"]
     true, said = confusion.sum(axis=-1), confusion[..., :-1].sum(axis=-2)
-    return _mean_of_defined(ratio(2 * _right(sums), true + said))
+    return mean_of_defined(ratio(2 * _right(sums), true + said))
 
 
 def _detection(positive: int) -> tuple[Figure, ...]:
@@ -134,7 +135,7 @@ FIGURES = (
     Figure("accuracy_strict", lambda s: ratio(_correct(s), s["items"]), items_in),
     Figure("accuracy_answered", lambda s: ratio(_correct(s), s["answered"]), lambda c: c["answered"]),
     Figure("accuracy_chance_filled", lambda s: ratio(_correct(s) + s["chance_filled"], s["items"]), items_in),
-    Figure("balanced_accuracy", lambda s: _mean_of_defined(_recalls(s)), lambda c: c["truths"]),
+    Figure("balanced_accuracy", lambda s: mean_of_defined(_recalls(s)), lambda c: c["truths"]),
     Figure("macro_f1", _macro_f1, lambda c: c["truths"]),
     CHANCE,
     Figure("majority", lambda s: ratio(s["truths"].max(axis=-1), s["items"]), items_in, interval=False),

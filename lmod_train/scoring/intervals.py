@@ -35,12 +35,15 @@ class Figure:
             denominator of its own (one a class, say), and the one held by the fewest groups decides how much an extreme
             value proves.
         interval: Whether the figure is an estimate at all; a baseline that follows from the prompt is not.
+        share: Whether the figure is a mean of quantities in [0, 1]; an extreme value of anything else (an agreement
+            beyond chance, an error in stages) has no interval.
     """
 
     name: str
     value: Callable[[Columns], Floats]
     support: Callable[[Columns], Floats]
     interval: bool = True
+    share: bool = True
 
 
 def items_in(columns: Columns) -> Floats:
@@ -94,7 +97,7 @@ def measure(
             continue
         low, high = None, None
         if figure.interval and drawn:
-            low, high = interval_of(value, figure.value(drawn), _fewest(figure.support(by_group)))
+            low, high = interval_of(value, figure.value(drawn), _fewest(figure.support(by_group)), figure.share)
         scores.append(Score(task, subset, figure.name, n, value, low, high))
     return scores
 
@@ -128,7 +131,7 @@ def draw_sums(by_group: Columns, draws: int = DRAWS, seed: int = 0) -> dict[str,
     return drawn
 
 
-def interval_of(value: float, drawn: Floats, groups: int) -> tuple[float | None, float | None]:
+def interval_of(value: float, drawn: Floats, groups: int, share: bool = True) -> tuple[float | None, float | None]:
     """Return the 95 % interval around `value` from bootstrap draws.
 
     A value of 0 or 1 means that every group sits at the extreme; the bootstrap then draws the same number for ever and
@@ -142,6 +145,7 @@ def interval_of(value: float, drawn: Floats, groups: int) -> tuple[float | None,
         value: The figure over all items.
         drawn: The figure in each draw, NaN where undefined there (a class missed by the draw, say).
         groups: Groups that speak to the figure.
+        share: Whether the figure is a mean of quantities in [0, 1]; only then 0 and 1 are such extremes.
 
     Returns:
         (None, None) with fewer than two groups, or where the draws do not vary and the value is not extreme.
@@ -155,7 +159,7 @@ def interval_of(value: float, drawn: Floats, groups: int) -> tuple[float | None,
     defined = drawn[~np.isnan(drawn)]
     if groups < 2 or len(defined) == 0:
         return None, None
-    if value in (0.0, 1.0) and np.ptp(defined) == 0:
+    if share and value in (0.0, 1.0) and np.ptp(defined) == 0:
         return clopper_pearson(round(value) * groups, groups)
     if np.isclose(np.ptp(defined), 0.0, atol=1e-12):
         return None, None

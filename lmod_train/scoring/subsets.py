@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from lmod_train.scoring.items import Item
 
@@ -33,10 +33,18 @@ _KEYS: tuple[tuple[str, Callable[[Item], str]], ...] = (
 )
 
 
-def subsets_of(items: Sequence[Item]) -> dict[str, list[Item]]:
+Keys = Mapping[str, Callable[[Item], str]]
+"""Name of a key -> an item's value of it, empty where it has none."""
+
+
+def subsets_of(items: Sequence[Item], own: Keys | None = None) -> dict[str, list[Item]]:
     """Return ``all`` and ``key=value`` for each key of which more than one value occurs.
 
     Items of which a key is not known are in no subset of that key. No items give no subset: an empty group is absent.
+
+    Args:
+        items: In any order.
+        own: Keys of the task's own, such as the condition asked about; every value that occurs is a subset.
 
     Example:
         >>> pair = [Item("a", "answered", "x", "x", modality="CFP"), Item("b", "answered", "x", "x", modality="OCT")]
@@ -44,8 +52,8 @@ def subsets_of(items: Sequence[Item]) -> dict[str, list[Item]]:
         ['all', 'modality=CFP', 'modality=OCT']
     """
     subsets = {"all": list(items)} if items else {}
-    for key, value_of in _KEYS:
+    for key, value_of in (*(own or {}).items(), *_KEYS):
         values = sorted({value_of(item) for item in items} - {""})
-        if len(values) > 1:
+        if len(values) > 1 or (own and key in own):
             subsets |= {f"{key}={value}": [i for i in items if value_of(i) == value] for value in values}
     return subsets

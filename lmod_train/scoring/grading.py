@@ -1,0 +1,101 @@
+"""Scores of grades on an ordered scale, beside those of any single choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lmod_train.scoring.classification import classification_columns, classification_scores, mean_of_defined
+from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, measure, ratio
+from lmod_train.scoring.items import Item
+from lmod_train.types import Score
+
+
+def grading_scores(task: str, items: Sequence[Item], levels: Sequence[str]) -> list[Score]:
+    """Return the figures of a staging task: those of `classification_scores`, and what the order of the levels adds.
+
+    Over all items: ``kappa_quadratic`` (Cohen 1968, weights (i - j) squared) and ``mean_absolute_error`` in levels, both
+    over the answered items, as no answer has no place on a scale; ``macro_precision`` and ``macro_recall``, means over
+    the levels where they are defined. For each level as ``stage=<level>``: ``precision``, ``recall`` and ``f1`` of this
+    level against the others, with what they are shares of as n. No answer is a miss.
+
+    Args:
+        task: Name of the task.
+        items: One per record id; none give no scores.
+        levels: The scale in order, as the choices spell it.
+
+    Raises:
+        BadArgument: A truth or an answer is no level.
+
+    Example:
+        >>> said = [("a", "1", "1"), ("b", "3", "2"), ("c", "3", "3"), ("d", "2", "2")]
+        >>> items = [Item(i, "answered", answer, truth, ("1", "2", "3"), group=i) for i, answer, truth in said]
+        >>> scores = {(s.subset, s.metric): s.value for s in grading_scores("demo", items, ("1", "2", "3"))}
+        >>> scores["all", "kappa_quadratic"], scores["all", "mean_absolute_error"], scores["stage=2", "recall"]
+        (0.8, 0.25, 0.5)
+    """
+    scores = classification_scores(task, items, levels)
+    if not items:
+        return scores
+    columns = classification_columns(items, levels)
+    groups = [item.group for item in items]
+    at = next(i for i, s in enumerate(scores) if s.metric == "chance")
+    scores[at:at] = measure(task, "all", columns, groups, ORDERED)
+    for level, name in enumerate(levels):
+        scores += measure(task, f"stage={name}", columns, groups, _one_against_rest(level))
+    return scores
+
+
+def _answered(sums: Columns) -> Floats:
+    """Truths by answers, without what was not answered: (..., levels, levels)."""
+    answered: Floats = sums["confusion"][..., :-1]
+    return answered
+
+
+def _kappa(sums: Columns) -> Floats:
+    seen = _answered(sums)
+    levels = np.arange(seen.shape[-1])
+    weights = (levels[:, None] - levels[None, :]) ** 2
+    by_truth, by_answer = seen.sum(axis=-1), seen.sum(axis=-2)
+    total = by_truth.sum(axis=-1)
+    expected = ratio(by_truth[..., :, None] * by_answer[..., None, :], total[..., None, None])
+    kappa: Floats = 1 - ratio((weights * seen).sum(axis=(-2, -1)), (weights * expected).sum(axis=(-2, -1)))
+    return kappa
+
+
+def _absolute_error(sums: Columns) -> Floats:
+    seen = _answered(sums)
+    levels = np.arange(seen.shape[-1])
+    return ratio((abs(levels[:, None] - levels[None, :]) * seen).sum(axis=(-2, -1)), seen.sum(axis=(-2, -1)))
+
+
+def _precisions(sums: Columns) -> Floats:
+    seen = _answered(sums)
+    return ratio(np.diagonal(seen, axis1=-2, axis2=-1), seen.sum(axis=-2))
+
+
+def _recalls(sums: Columns) -> Floats:
+    return ratio(np.diagonal(_answered(sums), axis1=-2, axis2=-1), sums["confusion"].sum(axis=-1))
+
+
+def _f1s(sums: Columns) -> Floats:
+    seen = _answered(sums)
+    right = np.diagonal(seen, axis1=-2, axis2=-1)
+    return ratio(2 * right, sums["confusion"].sum(axis=-1) + seen.sum(axis=-2))
+
+
+def _one_against_rest(level: int) -> tuple[Figure, ...]:
+    return (
+        Figure("precision", lambda s: _precisions(s)[..., level], lambda c: _answered(c)[..., level].sum(axis=-1)),
+        Figure("recall", lambda s: _recalls(s)[..., level], lambda c: c["truths"][..., level]),
+        Figure("f1", lambda s: _f1s(s)[..., level], lambda c: c["truths"][..., level]),
+    )
+
+
+ORDERED = (
+    Figure("kappa_quadratic", _kappa, lambda c: c["answered"], share=False),
+    Figure("mean_absolute_error", _absolute_error, lambda c: c["answered"], share=False),
+    Figure("macro_precision", lambda s: mean_of_defined(_precisions(s)), items_in),
+    Figure("macro_recall", lambda s: mean_of_defined(_recalls(s)), items_in),
+)
