@@ -1,0 +1,125 @@
+"""The folder an export writes: there as a whole or not at all, with its images, its licences and what was left out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from lmod_train.curation.manifest import write_dropped
+from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.formats.selection import Selection, licence_table
+from lmod_train.types import Dropped, Record
+
+Images = Literal["copy", "link", "none"]
+
+NOTICE = """This folder must not be passed on.
+
+It was exported with `--for-own-use`: the licence of at least one of its sources does not allow its images, or what is
+made of them, to be given to others. Keep it on this machine, do not upload it, and delete it when it is no longer needed.
+
+"""
+
+
+class ExportFolder:
+    """A new folder for one format; used in a ``with`` block, at whose end it appears.
+
+    Args:
+        out: Must not exist, or be empty.
+        selection: What is exported.
+        images: ``copy`` them, ``link`` to them (symbolic, for the same machine), or ``none``: paths stay relative to
+            the curated folder.
+
+    Attributes:
+        path: Where to write while the block runs.
+        written: Records written, counted by the format.
+
+    Raises:
+        BadArgument: `out` holds something.
+    """
+
+    def __init__(self, out: Path, selection: Selection, images: Images = "copy") -> None:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise BadArgument("--out", str(out), "a new or empty folder", "name another folder with `--out DIR`")
+        self._out, self._selection, self.images = out, selection, images
+        self.path = out.with_name(f".{out.name}.part")
+        self.written = 0
+        self.left_out: list[Dropped] = []
+        self._placed: set[str] = set()
+
+    def __enter__(self) -> Self:
+        shutil.rmtree(self.path, ignore_errors=True)  # what a kill left
+        self.path.mkdir(parents=True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+            return
+        if self.left_out:
+            write_dropped(self.path / "dropped.csv", self.left_out, {})
+        if not all(one.redistributable for one in self._selection.licences):
+            self.write_text("NOTICE", NOTICE + licence_table(self._selection.licences) + "\n")
+        if self._out.exists():
+            self._out.rmdir()
+        self.path.replace(self._out)
+
+    def place(self, record: Record) -> list[str]:
+        """Bring the images that a record shows into the folder, each once, and return their paths as a reader needs them.
+
+        Region questions show the image with the numbered boxes.
+
+        Raises:
+            ArtifactError: An image is missing.
+        """
+        for name in record.image:
+            if self.images == "none" or name in self._placed:
+                continue
+            source, target = self.source_of(name), self.path / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if self.images == "link":
+                os.symlink(source.resolve(), target)
+            else:
+                shutil.copyfile(source, target)
+            self._placed.add(name)
+        return list(record.image)
+
+    def pixels(self, record: Record) -> list[tuple[str, bytes]]:
+        """Return path and file bytes of each image that a record shows; none where images are not exported."""
+        return [] if self.images == "none" else [(name, self.source_of(name).read_bytes()) for name in record.image]
+
+    def source_of(self, name: str) -> Path:
+        """Return where an image lies in the curated folder.
+
+        Raises:
+            ArtifactError: It is missing, or its name leads out of the folder.
+        """
+        curated = self._selection.curated
+        path = curated / name
+        cure = f"`python -m lmod_train curate --raw RAW --out {curated}` makes the folder again"
+        if not path.resolve().is_relative_to(curated.resolve()):
+            raise ArtifactError(path, "a record names an image outside its curated folder", cure)
+        if not path.is_file():
+            raise ArtifactError(path, "an image that a record shows is missing", cure)
+        return path
+
+    def leave_out(self, record: Record, reason: str, detail: str) -> None:
+        """Count and list a record that the format cannot hold."""
+        self.left_out.append(Dropped(record.source, record.id, ", ".join(record.image), "export", reason, detail))
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text file into the folder."""
+        (self.path / name).write_text(text, encoding="utf-8")
+
+    def describe(self, title: str, how: str, front: str = "") -> None:
+        """Write README.md: how the folder is read, what is in it, and the licence of every source."""
+        counts = [f"- {task}: {split} {n} ({source})" for (task, split, source), n in self._selection.counts.items()]
+        pieces = [f"# {title}", how.strip(), "## Records", "\n".join(counts), "## Sources", *self._licences()]
+        self.write_text("README.md", front + "\n\n".join(pieces) + "\n")
+
+    def _licences(self) -> list[str]:
+        own = not all(one.redistributable for one in self._selection.licences)
+        said = ["This folder must not be passed on; see NOTICE."] if own else []
+        return [*said, licence_table(self._selection.licences)]
