@@ -127,8 +127,8 @@ class Cataract1K(Source):
             elif entry.name.casefold() != "meta.json":  # the export's own list of classes
                 for file in files_below(entry) if entry.is_dir() else [entry]:
                     yield self._dropped(file, "stray file")
-        for name, folder in sheets.items():
-            yield self._dropped(folder, "annotation without image", f"there are no frames of {name}")
+        for folder in sheets.values():
+            yield self._dropped(folder, "annotation without image", f"there are no frames of {folder.name}")
         for copy in copies:
             yield self._dropped(copy, "another copy", f"the frames are read from {base.name}")
 
@@ -152,7 +152,9 @@ class Cataract1K(Source):
         sheet, file, problems = self._coco(coco)
         notes = {p.name.casefold(): p for p in entries(folder / "ann") if p.suffix.lower() == ".json"}
         taken: dict[str, Path] = {}
-        for image in entries(folder / "img"):
+        inside = entries(folder / "img")
+        # the set's own kind first, where a copy of another kind lies beside it
+        for image in sorted(inside, key=lambda p: (p.stem, p.suffix.lower() != ".png", p.name)):
             if image.suffix.lower() not in _KINDS or not image.is_file():
                 for stray in files_below(image) if image.is_dir() else [image]:
                     yield self._dropped(stray, "stray file")
@@ -162,12 +164,10 @@ class Cataract1K(Source):
                 taken[image.stem] = image
                 yield from self._frame(case, image, sheet, file, _note_of(image, notes))
         yield from problems
-        images = {image.name.casefold() for image in taken.values()}
-        listed = {image.name.casefold() for image in entries(folder / "img")}
-        yield from self._vain(sheet, file, images | listed, notes)
-        for inside in entries(folder):
-            if inside.name not in ("img", "ann", folder.name):
-                for stray in files_below(inside) if inside.is_dir() else [inside]:
+        yield from self._vain(sheet, file, {image.name.casefold() for image in inside}, notes)
+        for beside in entries(folder):
+            if beside.name not in ("img", "ann"):
+                for stray in files_below(beside) if beside.is_dir() else [beside]:
                     yield self._dropped(stray, "stray file")
         yield from (self._dropped(p, "stray file") for p in files_below(folder / "ann") if p not in notes.values())
 
