@@ -22,6 +22,7 @@ _N = r"(?<![0-9A-Za-z.])(?P<n>[0-9]{1,3})(?![0-9]|[.][0-9])"
 _M = r"(?P<m>[0-9]{1,3})(?![0-9]|[.][0-9])"
 _TO = r"\s?(?:-|–|—|~|to|through|至|到)\s?"
 _YEARS = r"\s?-?\s?(?:years?|yrs?|y/?o(?![a-z])|岁)"
+_AFTER_NUMBER = rf"(?:{_YEARS})?(?:\s(?:of age|old))?\s?"
 _GROUP = re.compile(
     rf"(?:(?<![a-z])(?P<age>age\s)?group|组别?|第)\s?(?:no\.?\s?|number\s|[:=#]\s?)?[\"'(<\[]?\s?"
     rf"(?P<n>[0-9]{{1,2}}(?![0-9])|(?:{_WORDS})(?![a-z])|[一二三四五六七八九])(?!{_TO}[0-9]|\s?[+%]|{_YEARS})\s?组?"
@@ -34,16 +35,19 @@ _RANGE = re.compile(
 )
 _OVER = re.compile(
     rf"(?:(?:over|above|older than|more than|greater than|at least|beyond|超过|大于|≥|>=?)\s?{_N})|"
-    rf"(?<![0-9A-Za-z.]){_M}(?:{_YEARS})?(?:\s(?:of age|old))?\s?(?:\+|(?:or|and)\s(?:older|above|over|more|up)|(?:及|或)?以上)",
+    rf"(?<![0-9A-Za-z.]){_M}{_AFTER_NUMBER}"
+    r"(?:\+|(?:or|and)\s(?:older|above|over|more|up)|(?:及|或)?以上)",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
-    rf"(?:(?:under|below|younger than|less than|不到|小于|未满|≤|<=?)\s?(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]))|"
-    rf"(?<![0-9A-Za-z.]){_M}(?:{_YEARS})?(?:\s(?:of age|old))?\s?(?:(?:or|and)\s(?:younger|under|below|less)|(?:及|或)?以下)",
+    r"(?:(?:under|below|younger than|less than|不到|小于|未满|≤|<=?)\s?"
+    rf"(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]))|"
+    rf"(?<![0-9A-Za-z.]){_M}{_AFTER_NUMBER}(?:(?:or|and)\s(?:younger|under|below|less)|(?:及|或)?以下)",
     re.IGNORECASE,
 )
 _CHILD = re.compile(
-    r"(?<![a-z])(?:(?:a|an|this|the) (?:young )?(?:child|infant|toddler|baby)|p(?:a)?ediatric patient)(?![a-z])|未成年|儿童|婴儿"
+    r"(?<![a-z])(?:(?:a|an|this|the) (?:young )?(?:child|infant|toddler|baby)|pa?ediatric patient)(?![a-z])|"
+    r"未成年|儿童|婴儿"
 )
 _TENS = {
     **{word: 10 * i for i, word in enumerate(
@@ -58,7 +62,8 @@ _DECADE = re.compile(
 )
 _TEENS = re.compile(r"(?<![a-z])(?:teens|teenage[dr]?|teenager)(?![a-z])", re.IGNORECASE)
 _AGE = re.compile(
-    rf"(?<![0-9A-Za-z.]){_N}{_YEARS}(?![a-z])(?:(?:\s|-)?(?:old|of age))?(?!\s(?:of|ago|later|after|with|history|follow))|"
+    rf"(?<![0-9A-Za-z.]){_N}{_YEARS}(?![a-z])(?:(?:\s|-)?(?:old|of age))?"
+    r"(?!\s(?:of|ago|later|after|with|history|follow))|"
     rf"(?<![a-z])age[ds]?\s(?:is\s|of\s|about\s|around\s|approximately\s|at\s)*{_M}(?!{_TO}[0-9]|\s?\+)",
     re.IGNORECASE,
 )
@@ -68,7 +73,9 @@ _FIELD = re.compile(
     r"(?P<value>[^\n;；。]{1,200}?)(?=[\n;；。]|\.(?:\s|$)|,\s?\"|$)",
     re.IGNORECASE,
 )
-_FIRST_NUMBER = re.compile(rf"\W*(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)")
+_FIRST_NUMBER = re.compile(
+    rf"\W*(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)"
+)
 _OLD = re.compile(r"(?<![a-z])(?:age[ds]?|old|y/?o)(?![a-z])|岁|年龄", re.IGNORECASE)
 _ALONE = re.compile(r"[\s\"'(\[.:]*(?P<n>[0-9]{1,3})[\s\"')\].,]*")
 _OF_SEX = re.compile(r"^\W*(?:male|female|man|woman|m|f|男性?|女性?)\s?[/,]\s?", re.IGNORECASE)

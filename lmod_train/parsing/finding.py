@@ -22,7 +22,7 @@ _ANSWER = rf"\W{{0,4}}(?:is |are |was |were |: ?)?(?:{pattern_of([*said.YES[:4],
 def parse_finding(text: str, choices: Sequence[str], finding: Finding) -> str | Unparsed:
     """Return the choice for "has it" or "has it not", as the text states it of one condition.
 
-    The condition may be named by any synonym ("no signs of drusen", "未见出血"), or the answer stand alone ("TRUE; ...",
+    The condition may be named by any synonym ("no signs of drusen", 未见出血), or the answer stand alone ("TRUE; ...",
     "No, ..."). An answer behind the name of another condition is no answer ("GLAUCOMA TRUE" where AMD was asked).
 
     Args:

@@ -9,7 +9,8 @@ from lmod_train.parsing.choice import parse_choice
 from lmod_train.types import Unparsed
 
 _FIELD = re.compile(
-    r"(?P<lead>^|[\n{,;.。；(])[\s\-•(\[{\"']*(?:(?:the |my )?(?:patient'?s? |predicted |biological )?(?:sex|gender)|性别)"
+    r"(?P<lead>^|[\n{,;.。；(])[\s\-•(\[{\"']*"
+    r"(?:(?:the |my )?(?:patient'?s? |predicted |biological )?(?:sex|gender)|性别)"
     r"(?:\s?/\s?age(?:\s?group)?)?[\"']?(?:\s{0,3}[:=]|\s[-–—](?=\s)|为|是)\s{0,3}[\"'(\[<]*",
     re.IGNORECASE,
 )

@@ -11,14 +11,22 @@ from lmod_train.parsing.regions import parse_regions
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.regions import region_scores
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.prompt import prompt
+from lmod_train.tasks.prompt import Wording, known_wording, prompt
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
-PROMPT = (
-    "This is an ophthalmology image of type <IMAGE TYPE>. Please identify and describe the type of each labeled "
-    "bounding box in this image. Options can be <OPTIONS>. Please just follow the format: Region ID: xxx; Type: xxx."
-)
-"""LMOD+, Anatomical Structure Recognition, with what it prints for surgical scenes made placeholders."""
+PROMPTS = {
+    "lmod_plus": (
+        "This is an ophthalmology image of type <IMAGE TYPE>. Please identify and describe the type of each labeled "
+        "bounding box in this image. Options can be <OPTIONS>. Please just follow the format: Region ID: xxx; "
+        "Type: xxx."
+    ),
+    "lmod_v1": (
+        "This is an image <IMAGE DESCRIPTION> of type <IMAGE TYPE>. Please identify the type of each labeled bounding "
+        "box in this image. Options can be: <OPTIONS>. Please just follow the format: Region ID: xxx; Type: xxx."
+    ),
+}
+"""LMOD+, Anatomical Structure Recognition, with what it prints for surgical scenes made placeholders; LMOD v1, section
+3.1.2, and NAACL, appendix A.1, with their placeholders in our brackets."""
 
 IMAGE_TYPES = {
     "SS": "Cataract surgery RGB images",  # the one phrase that LMOD+ prints; the others are ours, in its manner
@@ -38,8 +46,13 @@ OPTIONS: dict[str, list[str]] = {
     "SLO": ["optic disc", "optic cup"],
     "LP": ["iris", "pupil", "right eye", "left eye"],  # CAU001's classes in English
     "CFP": ["optic disc", "optic cup"],
-    "idrid": ["optic disc", "optic cup", "fovea"],  # a source may have options of its own
+    "cataract_detection_2": ["eye", "iris", "pupil"],  # a source may have options of its own; only the eye is boxed
+    "idrid": ["optic disc", "fovea"],  # the two that LMOD's figure draws
 }
+"""The surgical options and LMOD's four of OCT are printed; the others are ours: the structures of the source."""
+
+LESIONS = ["microaneurysms", "haemorrhages", "hard exudates", "soft exudates"]
+"""Added to the options of a sample that has a box of any of them, all four, so that none is given away."""
 
 
 class Anatomy(Task):
@@ -48,15 +61,31 @@ class Anatomy(Task):
     Args:
         options: The words to choose from, by source name or by modality; the source's go first. None takes `OPTIONS`.
         image_types: The phrase after "of type", by modality. None takes `IMAGE_TYPES`.
+        wording: ``lmod_plus`` or ``lmod_v1``. Version 1's image description is what the source tells of the exposure,
+            in sentences such as its figure 4 shows, in brackets (ours); nothing where nothing is known.
+        lesions: Words added to the options of a sample that has a box of any of them. None takes `LESIONS`, or none of
+            them where `options` are given.
+        sources: Names of the sources to ask about; None asks about every sample with numbered regions.
     """
 
     name = "anatomy"
-    version = 1
+    version = 2
 
-    def __init__(self, options: dict[str, list[str]] | None = None, image_types: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        options: dict[str, list[str]] | None = None,
+        image_types: dict[str, str] | None = None,
+        wording: Wording = "lmod_plus",
+        lesions: list[str] | None = None,
+        sources: list[str] | None = None,
+    ) -> None:
         self.options = OPTIONS if options is None else options
         self.image_types = IMAGE_TYPES if image_types is None else image_types
-        self.choices = tuple(dict.fromkeys(word for words in self.options.values() for word in words))
+        self.wording = known_wording(wording)
+        self.lesions = (LESIONS if options is None else []) if lesions is None else lesions
+        self.sources = sources
+        words = [word for words in (*self.options.values(), self.lesions) for word in words]
+        self.choices = tuple(dict.fromkeys(words))
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield one question where the sample has regions with ids, none otherwise.
@@ -66,7 +95,7 @@ class Anatomy(Task):
                 sample needs.
         """
         regions = tuple(sorted((r for r in sample.regions if r.id >= 1), key=lambda r: r.id))
-        if not regions:
+        if not regions or not self.asks_of(sample):
             return
         ids = [r.id for r in sample.regions]
         if len(set(ids)) != len(ids) or min(ids) < 1:
@@ -75,7 +104,10 @@ class Anatomy(Task):
             )
         choices = self._choices_for(sample)
         answer = "\n".join(f"Region ID: {r.id}; Type: {self._option(r.structure, choices, sample)}" for r in regions)
-        text = PROMPT.replace("<IMAGE TYPE>", self._image_type(sample)).replace("<OPTIONS>", ", ".join(choices))
+        text = (
+            PROMPTS[self.wording].replace("<IMAGE DESCRIPTION>", description(sample)).replace("image  of", "image of")
+        )
+        text = text.replace("<IMAGE TYPE>", self._image_type(sample)).replace("<OPTIONS>", ", ".join(choices))
         yield Question(self.name, prompt(text), choices, answer, marked=True, regions=regions)
 
     def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
@@ -96,7 +128,8 @@ class Anatomy(Task):
                 f"an entry for source {sample.source!r} or modality {sample.modality!r}",
                 f"add `options: {{{sample.modality}: [...]}}` to the task's configuration",
             )
-        return tuple(words)
+        has_lesions = any(term_name(word) == r.structure for word in self.lesions for r in sample.regions)
+        return tuple(dict.fromkeys([*words, *(self.lesions if has_lesions else [])]))
 
     def _image_type(self, sample: Sample) -> str:
         if sample.modality not in self.image_types:
@@ -111,8 +144,7 @@ class Anatomy(Task):
     def _option(self, structure: str, choices: Sequence[str], sample: Sample) -> str:
         """Return the prompt's word for a structure of the vocabulary."""
         for word in choices:
-            term = term_of(word)
-            if plain(word) == plain(structure) or (term is not None and term.name == structure):
+            if plain(word) == plain(structure) or term_name(word) == structure:
                 return word
         raise BadArgument(
             "options",
@@ -120,3 +152,29 @@ class Anatomy(Task):
             f"a word for {structure!r}, which {sample.source}/{sample.key} has",
             f"add it under {sample.source!r} or {sample.modality!r}, or leave such boxes out in curation",
         )
+
+
+def term_name(word: str) -> str:
+    """Return the vocabulary's name of a word, the word itself where it has none.
+
+    Example:
+        >>> term_name("MH"), term_name("elbow")
+        ('macular hole', 'elbow')
+    """
+    term = term_of(word)
+    return word if term is None else term.name
+
+
+def description(sample: Sample) -> str:
+    """Return what fills [IMAGE DESCRIPTION]: laterality and quality in brackets, empty where neither is known.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from lmod_train.types import Patient
+        >>> description(Sample("oimhs", "1/0", "OCT", Path(), "1", "", patient=Patient(laterality="left")))
+        '(This is a left eye.)'
+    """
+    patient = sample.patient
+    sentences = [f"This is a {patient.laterality} eye."] if patient.laterality else []
+    sentences += [f"Image quality: {patient.quality.rstrip('.')}."] if patient.quality else []
+    return f"({' '.join(sentences)})" if sentences else ""

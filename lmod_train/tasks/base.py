@@ -10,12 +10,25 @@ from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample
 
 
 class Task(ABC):
-    """A kind of question with its parser and its ruler. `version` rises whenever asking or parsing changes."""
+    """A kind of question with its parser and its ruler. `version` rises whenever asking or parsing changes.
 
-    name: ClassVar[str]
+    Attributes:
+        name: What records, scores and files call the task. A class may give each instance a name of its own.
+        version: Of the class.
+        choices: Every word that any of its questions may be answered with.
+        language: ISO 639-1 code of the prompts.
+        sources: Names of the sources that are asked about; None for all.
+    """
+
+    name: str
     version: ClassVar[int]
     choices: tuple[str, ...]
     language: str = "en"
+    sources: list[str] | None = None
+
+    def asks_of(self, sample: Sample) -> bool:
+        """Return whether the sample is of one of the `sources`."""
+        return self.sources is None or sample.source in self.sources
 
     @abstractmethod
     def ask(self, sample: Sample) -> Iterator[Question]:

@@ -21,7 +21,10 @@ PROMPT = (
 
 
 class FourWay(Task):
-    """Cataract, diabetic retinopathy, glaucoma or normal: one question a sample that carries such a diagnosis.
+    """Cataract, diabetic retinopathy, glaucoma or normal: one question a fundus photograph with such a diagnosis.
+
+    Args:
+        sources: Names of the sources to ask about; None asks about every such photograph.
 
     Example:
         >>> FourWay().parse(Reply("a", "DISEASE: Diabetic Retinopathy; Explanations: haemorrhages."), record=None)
@@ -32,10 +35,13 @@ class FourWay(Task):
     version = 1
     choices = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
 
+    def __init__(self, sources: list[str] | None = None) -> None:
+        self.sources = sources
+
     def ask(self, sample: Sample) -> Iterator[Question]:
-        """Yield one question where the sample's ``diagnosis`` is one of the four, none otherwise."""
+        """Yield one question where the ``diagnosis`` of a colour fundus photograph is one of the four."""
         diagnosis = sample.labels.get("diagnosis")
-        if diagnosis in self.choices:
+        if diagnosis in self.choices and sample.modality == "CFP" and self.asks_of(sample):
             yield Question(self.name, prompt(PROMPT), self.choices, answer=f"DISEASE: {diagnosis}", stratum=diagnosis)
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:

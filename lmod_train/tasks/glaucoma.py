@@ -28,14 +28,17 @@ class Glaucoma(Task):
     Args:
         image_type: Fills ``<IMAGE TYPE>``. LMOD prints the placeholder only; the default is ours, after the wording of
             its macular-hole example ("an ophthalmology OCT image").
+        sources: Names of the sources to ask about, e.g. ``[origa]`` as published; None asks about every sample with the
+            label.
     """
 
     name = "glaucoma"
     version = 1
     choices = ("GLAUCOMA", "NON-GLAUCOMA")
 
-    def __init__(self, image_type: str = "an ophthalmology fundus image") -> None:
+    def __init__(self, image_type: str = "an ophthalmology fundus image", sources: list[str] | None = None) -> None:
         self.image_type = image_type
+        self.sources = sources
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield one question where the sample has the label ``glaucoma``, none otherwise.
@@ -44,7 +47,7 @@ class Glaucoma(Task):
             BadArgument: The label is neither ``yes`` nor ``no``.
         """
         label = sample.labels.get("glaucoma")
-        if label is None:
+        if label is None or not self.asks_of(sample):
             return
         if label not in ANSWERS:
             raise BadArgument(

@@ -67,18 +67,66 @@ def newest(replies: Iterable[Reply]) -> dict[str, Reply]:
     return chosen
 
 
-def tasks_asked(records: Iterable[Record], arguments: Mapping[str, Mapping[str, Any]]) -> list[Task]:
+def tasks_asked(records: Iterable[Record], configured: Sequence[Configured] = ()) -> list[Task]:
     """Build the tasks that records were asked by, in the order of their first record.
 
     Args:
-        records: Each names its task's class path.
-        arguments: Class path -> constructor arguments; a class that is not named is built with its defaults.
+        records: Each names its task and the task's class path.
+        configured: The tasks of the run, by `task_arguments`. A record's task is the one of its name and class; a
+            class that is not configured under that name is built with its defaults.
 
     Raises:
-        BadArgument: A class path leads nowhere, or to something that is not a task.
+        BadArgument: A class path leads nowhere, or to something that is not a task; or no configured task has the name
+            that records carry, nor has their class with its defaults.
     """
-    paths = dict.fromkeys(r.task_class for r in records)
-    return [_task_class(path)(**arguments.get(path, {})) for path in paths]
+    asked = dict.fromkeys((r.task, r.task_class) for r in records)
+    classes = {path for _, path in asked}
+    built = {
+        (task.name, path): task
+        for path, arguments in configured
+        if path in classes
+        for task in [build(path, arguments)]
+    }
+    return [built.get(place) or _by_default(*place) for place in asked]
+
+
+Configured = tuple[str, Mapping[str, Any]]
+"""Class path and constructor arguments of a task."""
+
+
+def build(path: str, arguments: Mapping[str, Any]) -> Task:
+    """Return the task of a class path; an argument that names a class path of its own is built first.
+
+    Raises:
+        BadArgument: The path leads nowhere, or to something that is not a task.
+
+    Example:
+        >>> glaucoma = {"class_path": "lmod_train.tasks.glaucoma.Glaucoma"}
+        >>> build("lmod_train.tasks.probe.Probe", {"of": glaucoma, "kinds": ["none"]}).name
+        'glaucoma_probe'
+    """
+    return _task_class(path)(**{name: _built(value) for name, value in arguments.items()})
+
+
+def _built(value: Any) -> Any:
+    if isinstance(value, Mapping) and "class_path" in value:
+        return build(value["class_path"], value.get("init_args") or {})
+    return value
+
+
+def _by_default(name: str, path: str) -> Task:
+    try:
+        task: Task | None = build(path, {})
+    except TypeError:  # it has arguments without defaults
+        task = None
+    if task is None or task.name != name:
+        raise BadArgument(
+            "task",
+            name,
+            f"a task of that name in the run's config.yaml, as {path} with its defaults is {'none' if task is None else task.name}",
+            "name it there under data.tasks, with the arguments it was curated with",
+        )
+    return task
 
 
 def _task_class(path: str) -> type[Task]:
@@ -93,13 +141,13 @@ def _task_class(path: str) -> type[Task]:
     return found
 
 
-def task_arguments(config: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return class path -> constructor arguments of the tasks in a run's resolved configuration; {} where it has none.
+def task_arguments(config: Mapping[str, Any]) -> list[Configured]:
+    """Return class path and constructor arguments of every task in a run's resolved configuration; [] for none.
 
     Example:
         >>> task_arguments({"data": {"tasks": [{"class_path": "a.B", "init_args": {"language": "zh"}}]}})
-        {'a.B': {'language': 'zh'}}
+        [('a.B', {'language': 'zh'})]
     """
     data = config.get("data") or {}
     tasks: Sequence[Any] = (data.get("init_args") or data).get("tasks") or []
-    return {t["class_path"]: t.get("init_args") or {} for t in tasks if isinstance(t, Mapping)}
+    return [(t["class_path"], t.get("init_args") or {}) for t in tasks if isinstance(t, Mapping)]

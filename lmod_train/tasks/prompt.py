@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from lmod_train.types import Message, Part
+from typing import Literal
+
+from lmod_train.errors import BadArgument
+from lmod_train.types import Message, Part, Sample
+
+Wording = Literal["lmod_plus", "lmod_v1"]
+"""Whose words: LMOD+, or the first LMOD paper. Where LMOD's second version differs, a task has ``lmod_naacl`` too."""
+
+IMAGE_WORDS = {
+    "CFP": "fundus",  # printed by LMOD+
+    "OCT": "OCT",  # printed by LMOD+ and in LMOD's appendix G
+    "SLO": "SLO",  # ours from here on, in the same manner
+    "LP": "lens photography",
+    "SS": "cataract surgery",
+}
+"""Modality -> the word between "an ophthalmology" and "image"."""
 
 
 def prompt(text: str) -> tuple[Message, ...]:
@@ -13,3 +28,30 @@ def prompt(text: str) -> tuple[Message, ...]:
         [('user', [('image', ''), ('text', 'What is this image?')])]
     """
     return (Message("user", (Part("image"), Part("text", text))),)
+
+
+def image_type(sample: Sample) -> str:
+    """Return what fills "This is <IMAGE TYPE>.", e.g. "an ophthalmology OCT image".
+
+    Raises:
+        BadArgument: The sample is of no known modality.
+    """
+    if sample.modality not in IMAGE_WORDS:
+        raise BadArgument(
+            f"modality of {sample.source}/{sample.key}",
+            sample.modality,
+            f"one of {', '.join(IMAGE_WORDS)}",
+            "correct the source",
+        )
+    return f"an ophthalmology {IMAGE_WORDS[sample.modality]} image"
+
+
+def known_wording(wording: str, known: tuple[str, ...] = ("lmod_plus", "lmod_v1")) -> str:
+    """Return `wording`.
+
+    Raises:
+        BadArgument: It is not among the known.
+    """
+    if wording not in known:
+        raise BadArgument("wording", wording, f"one of {', '.join(known)}", f"set `wording: {known[0]}`")
+    return wording

@@ -69,7 +69,7 @@ def test_a_padding_duplicate_counts_once_and_other_tasks_are_passed_over():
 def test_the_highest_step_counts_wherever_it_stands():
     replies = [Reply("a", "old", step=10), Reply("b", "only", step=0), Reply("a", "new", step=200), Reply("a", "x", step=30)]  # fmt: skip # noqa: E501
     assert {i: r.reply for i, r in newest(replies).items()} == {"a": "new", "b": "only"}
-    assert newest([]) == {}
+    assert newest([]) == []
 
 
 def test_scores_come_task_by_task_and_none_for_a_task_without_predictions():
@@ -96,10 +96,10 @@ def test_tasks_are_built_from_their_records_with_the_arguments_of_the_run():
     records = [record("w", task="whisper"), record("a"), record("b")]
     tasks = tasks_asked(records, task_arguments(config))
     assert [(t.name, t.language) for t in tasks] == [("whisper", "en"), ("shout", "zh")]
-    assert task_arguments({}) == task_arguments({"data": {"tasks": None}}) == {}
+    assert task_arguments({}) == task_arguments({"data": {"tasks": None}}) == []
 
 
 @pytest.mark.parametrize("path", ["no.such.Thing", f"{__name__}.Nothing", "Bare", "pathlib.Path"])
 def test_a_class_path_that_is_no_task_is_named(path: str):
     with pytest.raises(BadArgument, match=path):
-        tasks_asked([record("a", task_class=path)], {})
+        tasks_asked([record("a", task_class=path)])

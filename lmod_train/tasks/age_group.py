@@ -1,0 +1,101 @@
+"""The patient's age group (LMOD, biomarker prediction; LMOD+, demographics)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from lmod_train.errors import BadArgument
+from lmod_train.parsing.age_group import parse_age_group
+from lmod_train.parsing.reading import read
+from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.items import Item, items_of
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.prompt import Wording, image_type, known_wording, prompt
+from lmod_train.tasks.sex import PROMPTS as EITHER
+from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.vocabulary.age_groups import AGE_GROUPS, MERGED
+
+PROMPTS = {
+    "lmod_plus": (
+        "This is <IMAGE TYPE>. Based on the image, please tell me the patient's age group. Then, give me explanations. "
+        "The age groups are: Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; Group 5: 50–59; "
+        "Group 6: 60–69; Group 7: 70–79; Group 8: 80+. "
+        "Follow the format: Age Group: <GROUP_LABEL>; Explanations: <EXPLANATIONS>."
+    ),
+    "lmod_v1": EITHER["lmod_v1"],
+}
+"""LMOD+, Patient Demographic Attribute Prediction, with its "an ophthalmology fundus image" made a placeholder; LMOD
+v1, section 3.1.2, whose one template serves "sex or age" and does not list the groups."""
+
+LABELS = {"lmod_plus": "Age Group", "lmod_v1": "Sex/Age group"}
+
+
+class AgeGroup(Task):
+    """One of eight age groups: one question a sample whose patient's age is known.
+
+    Both wordings ask the groups that LMOD+ prints. LMOD v1 writes them with shared ends (18-30, 30-40, ..., and 18 with
+    the youngest), which leaves an age of 30 open; a reply in that form is read as the group that begins there.
+
+    Merged, as LMOD+ scores, 18-29 and 30-39 become 18-40, the next two 40-60 and the last three 60+. Of the paper's
+    fourth group, Invalid ("missing or inconsistent data"), three things are ours: under 18 counts as ``invalid``, as it
+    fits none of the others; a sample without an age is not asked about; and a reply that cannot be read stays unparsed
+    and wrong, it is no answer "invalid".
+
+    Args:
+        wording: ``lmod_plus`` or ``lmod_v1``.
+        scored_as: ``eight`` groups (LMOD v1: 37 x 8 = 296 items) or ``merged``.
+        sources: Names of the sources to ask about; None asks about every sample that tells the age.
+    """
+
+    name = "age_group"
+    version = 1
+    choices = tuple(group.label for group in AGE_GROUPS)
+
+    def __init__(
+        self,
+        wording: Wording = "lmod_plus",
+        scored_as: Literal["eight", "merged"] = "eight",
+        sources: list[str] | None = None,
+    ) -> None:
+        if scored_as not in ("eight", "merged"):
+            raise BadArgument("scored_as", scored_as, "eight or merged", "LMOD v1 scores eight, LMOD+ merged")
+        self.wording = known_wording(wording)
+        self.scored_as = scored_as
+        self.sources = sources
+
+    def ask(self, sample: Sample) -> Iterator[Question]:
+        """Yield one question where the age is known, none otherwise."""
+        if sample.patient.age is None or not self.asks_of(sample):
+            return
+        truth = label_of_age(sample.patient.age)
+        text = PROMPTS[self.wording].replace("<IMAGE TYPE>", image_type(sample))
+        yield Question(self.name, prompt(text), self.choices, f"{LABELS[self.wording]}: {truth}", stratum=truth)
+
+    def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
+        """Return one of the eight groups, or why none (see `lmod_train.parsing`)."""
+        return read(reply, parse_age_group, self.choices)
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return accuracies, F1, the account and the baselines, over eight groups or the merged ones."""
+        items = items_of(predictions, lambda p: parse_age_group(p.record.answer, self.choices))
+        if self.scored_as == "eight":
+            return classification_scores(self.name, items, self.choices)
+        return classification_scores(self.name, [_merged(item) for item in items], MERGED)
+
+
+def label_of_age(age: float) -> str:
+    """Return the label of the group that an age in years lies in.
+
+    Example:
+        >>> label_of_age(17.9), label_of_age(18), label_of_age(39.5), label_of_age(102)
+        ('<18', '18–29', '30–39', '80+')
+    """
+    return next(g.label for g in AGE_GROUPS if g.below is None or age < g.below)
+
+
+def _merged(item: Item) -> Item:
+    broader = {group.label: group.merged for group in AGE_GROUPS}
+    answer = broader[item.answer] if isinstance(item.answer, str) else item.answer
+    return replace(item, answer=answer, truth=broader[str(item.truth)], choices=MERGED)

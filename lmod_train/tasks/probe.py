@@ -1,0 +1,96 @@
+"""A task's own questions with nothing to see, with another image, or with a photograph that is not an eye.
+
+LMOD (figure 8, "failure to abstain") shows models that find glaucoma in a photograph of a cat. What a model says to
+these questions tells how often it abstains, and what it says whatever it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal, get_args
+
+from lmod_train.errors import BadArgument
+from lmod_train.scoring.items import Item, items_of
+from lmod_train.scoring.probing import probe_scores
+from lmod_train.tasks.base import Task
+from lmod_train.types import Answer, Message, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+
+Kind = Literal["none", "another", "foreign"]
+
+
+class Probe(Task):
+    """A task's questions without the image they are about: a question for each of its questions and each kind.
+
+    The words stay the task's own, and so does its parser; the reference reply is still the truth of the image that is
+    not shown. A question about boxes drawn on the image is asked with nothing drawn, and never about another image:
+    that has boxes of its own.
+
+    Args:
+        of: The task to probe.
+        kinds: What is shown in the image's place: ``none``, nothing; ``another``, an image with another answer;
+            ``foreign``, a photograph that is not an eye.
+
+    Example:
+        >>> from lmod_train.tasks.glaucoma import Glaucoma
+        >>> Probe(Glaucoma()).name
+        'glaucoma_probe'
+    """
+
+    name = "probe"
+    version = 1
+
+    def __init__(self, of: Task, kinds: Sequence[Kind] = ("none", "another", "foreign")) -> None:
+        if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= set(get_args(Kind)):
+            raise BadArgument("kinds", list(kinds), f"different ones of {get_args(Kind)}", "leave it out for all three")
+        self.of = of
+        self.kinds = list(kinds)
+        self.name = f"{of.name}_probe"
+        self.choices = of.choices
+        self.language = of.language
+        kind = type(of)  # what decides about the words, in a form that a manifest can hold
+        self.asks_as = {"class": f"{kind.__module__}.{kind.__qualname__}", "version": kind.version, **vars(of)}
+
+    def ask(self, sample: Sample) -> Iterator[Question]:
+        """Yield each question of the task once for each kind.
+
+        Raises:
+            BadArgument: The task asks about drawn boxes, and ``another`` is among the kinds.
+        """
+        for question in self.of.ask(sample):
+            if question.marked and "another" in self.kinds:
+                cure = "set `kinds: [none, foreign]`"
+                raise BadArgument(
+                    "kinds", self.kinds, f"none or foreign, as {self.of.name} asks about drawn boxes", cure
+                )
+            for kind in self.kinds:
+                yield replace(
+                    question,
+                    task=self.name,
+                    messages=question.messages if kind != "none" else tuple(map(_without_image, question.messages)),
+                    marked=False,
+                    regions=(),
+                    variant=f"{question.variant}-{kind}" if question.variant else kind,
+                    stratum="",
+                    shows=kind,
+                )
+
+    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
+        """Return what the task reads."""
+        return self.of.parse(reply, record)
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return the rejection rate, the account, the language prior and the baseline, each ``kind=...`` apart."""
+
+        def kind_of(item: Item) -> str:
+            return item.id.rpartition("/")[2].rpartition("-")[2]
+
+        items = items_of(predictions, lambda p: self.of.parse(Reply(p.record.id, p.record.answer), p.record))
+        unknown = sorted({kind_of(item) for item in items} - set(get_args(Kind)))
+        if unknown:
+            raise BadArgument("record ids", unknown, f"to end with one of {get_args(Kind)}", "curate the probe again")
+        return probe_scores(self.name, items, kind_of)
+
+
+def _without_image(message: Message) -> Message:
+    return replace(message, parts=tuple(part for part in message.parts if part.type != "image"))

@@ -1,0 +1,63 @@
+"""The patient's sex (LMOD, biomarker prediction; LMOD+, demographics)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lmod_train.parsing.reading import read
+from lmod_train.parsing.sex import parse_sex
+from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.items import items_of
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.prompt import Wording, image_type, known_wording, prompt
+from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+
+PROMPTS = {
+    "lmod_plus": (
+        "This is <IMAGE TYPE>. Based on the image, please tell me the patient's sex. Then, give me explanations. "
+        "Follow the format: Sex: <MALE/FEMALE>; Explanations: <EXPLANATIONS>."
+    ),
+    "lmod_v1": (
+        "This is <IMAGE TYPE>. Based on the image, please tell me the sex/age group of the patient. "
+        "Follow the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>."
+    ),
+}
+"""LMOD+, Patient Demographic Attribute Prediction, with its "an ophthalmology fundus image" made a placeholder; LMOD
+v1, section 3.1.2, whose one template serves "sex or age"."""
+
+LABELS = {"lmod_plus": "Sex", "lmod_v1": "Sex/Age group"}
+
+
+class Sex(Task):
+    """MALE or FEMALE: one question a sample whose patient's sex is known.
+
+    Args:
+        wording: ``lmod_plus`` or ``lmod_v1``.
+        sources: Names of the sources to ask about; None asks about every sample that tells the sex.
+    """
+
+    name = "sex"
+    version = 1
+    choices = ("MALE", "FEMALE")
+
+    def __init__(self, wording: Wording = "lmod_plus", sources: list[str] | None = None) -> None:
+        self.wording = known_wording(wording)
+        self.sources = sources
+
+    def ask(self, sample: Sample) -> Iterator[Question]:
+        """Yield one question where the sex is known, none otherwise."""
+        sex = sample.patient.sex
+        if sex is None or not self.asks_of(sample):
+            return
+        truth = self.choices[("male", "female").index(sex)]
+        text = PROMPTS[self.wording].replace("<IMAGE TYPE>", image_type(sample))
+        yield Question(self.name, prompt(text), self.choices, f"{LABELS[self.wording]}: {truth}", stratum=truth)
+
+    def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
+        """Return MALE or FEMALE, or why neither (see `lmod_train.parsing`)."""
+        return read(reply, parse_sex, self.choices)
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return accuracies, F1, the account and the baselines, each with n and interval."""
+        items = items_of(predictions, lambda p: parse_sex(p.record.answer, self.choices))
+        return classification_scores(self.name, items, self.choices)
