@@ -26,7 +26,7 @@ STRUCTURES = ("background", "choroid", "retina", "intraretinal cysts", "macular 
 """What a pixel can belong to; its number in `label_map` is the place in here."""
 
 _CHOROID, _RETINA, _CYSTS, _HOLE = 1, 2, 3, 4
-_WIDTHS = {"1": (0.030, 0.050), "2": (0.042, 0.060), "3": (0.090, 0.120), "4": (0.145, 0.190)}
+_WIDTHS = {"1": (0.030, 0.050), "2": (0.042, 0.060), "3": (0.092, 0.115), "4": (0.170, 0.205)}
 _EPITHELIUM = 0.92  # depth of the pigment epithelium, on which a hole ends
 _DEFECT = 0.15  # share of scans with each of the three defects
 
@@ -110,8 +110,8 @@ def draw_oct_eye(seed: int, stage: str, laterality: Literal["left", "right"]) ->
     """Return the truth of one eye; the stage changes the hole and the hyaloid and nothing else.
 
     Stage 1 has a gap below an unbroken inner retina, 3 to 5 % of the image wide; the others have an opening through
-    all of it, 4.2 to 6 % wide in stage 2, 9 to 12 % in stage 3 and 14.5 to 19 % in stage 4. In stage 4 alone a detached
-    hyaloid crosses the vitreous.
+    all of it, 4.2 to 6 % wide in stage 2, 9.2 to 11.5 % in stage 3 and 17 to 20.5 % in stage 4, so that no hole is as
+    large as one of the next stage. In stage 4 alone a detached hyaloid crosses the vitreous.
 
     Raises:
         BadArgument: The seed is negative or the stage is none of `STAGES`.
@@ -135,7 +135,7 @@ def draw_oct_eye(seed: int, stage: str, laterality: Literal["left", "right"]) ->
         floor=place.uniform(0.52, 0.62),
         tilt=place.uniform(-0.08, 0.08),
         bend=place.uniform(0.02, 0.10),
-        retina=place.uniform(0.150, 0.190),
+        retina=place.uniform(0.155, 0.185),
         choroid=place.uniform(0.07, 0.12),
         width=low + share * (high - low),
         height=disease.uniform(0.30, 0.45) if stage == "1" else 1.0,
