@@ -9,6 +9,8 @@ import numpy as np
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.eye import DIAGNOSES, Eye, draw_eye
 from lmod_train.phantom.shots import Shot, eye_seed, note, take
+from lmod_train.phantom.truth import Truth
+from lmod_train.types import Patient
 
 _SOURCE = "eye_diseases"
 
@@ -30,6 +32,27 @@ def truth(n: int, seed: int) -> list[tuple[str, Eye]]:
     return [
         (f"{eye.diagnosis.replace(' ', '_')}/{number}_{eye.laterality}", eye)
         for number, eye in zip(_numbers(n, seed), eyes, strict=True)
+    ]
+
+
+def truths(n: int, seed: int) -> list[Truth]:
+    """Return what must come back of each phantom that `write` draws with the same numbers; a photograph has no boxes.
+
+    Raises:
+        BadArgument: `n` is negative.
+
+    Example:
+        >>> [(t.key.split("/")[0], t.labels["diagnosis"]) for t in truths(1, seed=0)]
+        [('cataract', 'cataract')]
+    """
+    return [
+        Truth(
+            key=key,
+            group=key.partition("/")[2].partition("_")[0],
+            labels={"diagnosis": eye.diagnosis},
+            patient=Patient(laterality=eye.laterality),
+        )
+        for key, eye in truth(n, seed)
     ]
 
 

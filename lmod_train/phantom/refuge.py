@@ -13,7 +13,9 @@ from openpyxl import Workbook
 
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.eye import Eye, draw_eye
+from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.shots import Shot, eye_seed, note, take, whole
+from lmod_train.phantom.truth import Truth, extent
 
 Layout = Literal["challenge", "refuge2", "kaggle"]
 
@@ -101,6 +103,27 @@ def truth(n: int, seed: int, prevalence: float = 0.5) -> list[tuple[str, Eye]]:
             eye = draw_eye(eye_seed(_SOURCE, seed, len(found)), "glaucoma" if ill else "normal")
             found.append((f"{part}/{stem}", eye))
     return found
+
+
+def truths(n: int, seed: int, size: int = 384, prevalence: float = 0.5) -> list[Truth]:
+    """Return what must come back of each phantom that `write` draws with the same numbers, in any layout.
+
+    Raises:
+        BadArgument: As `truth`.
+
+    Example:
+        >>> [(t.key, t.labels["glaucoma"], [name for name, _ in t.boxes]) for t in truths(1, seed=0, prevalence=1)]
+        [('train/g0001', 'yes', ['optic disc', 'optic cup'])]
+    """
+    return [
+        Truth(
+            key=key,
+            group=key.partition("/")[2],
+            labels={"glaucoma": "yes" if eye.diagnosis == "glaucoma" else "no"},
+            boxes=(("optic disc", extent(disc_mask(eye, size))), ("optic cup", extent(cup_mask(eye, size)))),
+        )
+        for key, eye in truth(n, seed, prevalence)
+    ]
 
 
 def _stems(part: str, sick: Sequence[bool]) -> Iterator[str]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+
 from lmod_train.types import Box, Patient
 
 
@@ -26,3 +29,14 @@ class Truth:
     labels: Mapping[str, str] = field(default_factory=dict)
     boxes: tuple[tuple[str, Box], ...] = ()
     patient: Patient = field(default_factory=Patient)
+
+
+def extent(mask: npt.NDArray[np.bool_]) -> Box:
+    """Return the smallest box around the true pixels of a mask (height, width), which has at least one.
+
+    Example:
+        >>> extent(np.eye(4, dtype=bool)[:, 1:])
+        Box(x0=0, y0=1, x1=3, y1=4)
+    """
+    rows, columns = np.nonzero(mask)
+    return Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
