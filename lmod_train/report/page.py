@@ -115,7 +115,7 @@ def _card(shown: Shown, curated: Path | None, images: dict[tuple[Path | None, st
         "id": record.id,
         "status": status,
         "source": record.source,
-        "modality": record.modality,
+        "modality": record.modality if record.image else f"{record.modality}, asked without an image",
         "question": "\n".join(part.text for m in record.messages for part in m.parts if part.type == "text"),
         "truth": _words(item.truth),
         "answer": _words(item.answer),

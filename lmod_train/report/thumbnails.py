@@ -47,16 +47,38 @@ class Licence:
 
 
 def licences(curated: Path | None, records: Iterable[Record]) -> list[Licence]:
-    """Return the licence of each source, and whether its images must stay on this machine.
+    """Return the licence of each source whose images records show, and whether they must stay on this machine.
 
-    They may leave only where the manifest of the curated folder says so; what is not known stays.
+    They may leave only where the manifest of the curated folder says so; what is not known stays. Probes may show the
+    image of another source or a foreign photograph: these are told by their own names. A record without an image shows
+    none.
     """
     try:
-        sources = read_manifest(curated).get("sources", {}) if curated else {}
+        manifest = read_manifest(curated) if curated else {}
     except ArtifactError:
-        sources = {}
-    found = {r.source: r.licence for r in records}
+        manifest = {}
+    sources = {**manifest.get("sources", {}), **({"foreign": manifest["foreign"]} if "foreign" in manifest else {})}
+    stated: dict[str, str] = {}
+    for record in records:
+        for image in record.image:
+            source = owner(image, record.source)
+            stated.setdefault(source, record.licence if source == record.source else "")
     return [
-        Licence(source, licence or "not known", sources.get(source, {}).get("redistributable") is not True)
-        for source, licence in sorted(found.items())
+        Licence(
+            source,
+            sources.get(source, {}).get("licence") or licence or "not known",
+            sources.get(source, {}).get("redistributable") is not True,
+        )
+        for source, licence in sorted(stated.items())
     ]
+
+
+def owner(image: str, source: str) -> str:
+    """Return the source that an image of a curated folder belongs to; that of the record where its path tells none.
+
+    Example:
+        >>> owner("images/foreign/china.jpg", "refuge"), owner("eye.png", "refuge")
+        ('foreign', 'refuge')
+    """
+    parts = image.split("/")
+    return parts[1] if parts[0] == "images" and len(parts) > 2 else source

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.items import items_of
 from lmod_train.types import Unparsed
 from tests.curation.world import Glaucoma
 
@@ -24,4 +26,4 @@ class Without(Glaucoma):
         return reply.reply if reply.reply in self.choices else Unparsed("no_match")
 
     def score(self, predictions):
-        return []
+        return classification_scores(self.name, items_of(predictions, lambda p: p.record.answer), self.choices)

@@ -1,0 +1,135 @@
+"""Probes from the raw folder to the report: records without an image pass every station that others pass."""
+
+import re
+from collections import Counter
+
+import pytest
+import torch
+import yaml
+
+from lmod_train.artifacts import read_manifest, read_predictions, read_records, read_replies, write_json
+from lmod_train.backends.scripted import Scripted
+from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.cli import experiment
+from lmod_train.curation.pipeline import curate
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.models.generation import Decoding, respond
+from lmod_train.models.llava import LlavaDialect
+from lmod_train.modules.conversation import Conversation, Lora
+from lmod_train.modules.frozen import Frozen
+from lmod_train.report.report import report
+from tests.curation.probe import Without
+from tests.curation.world import Folders
+from tests.tiny import trainer
+
+KINDS = ("none", "another", "foreign")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Twelve photographs, half of them to train on, each asked about three times."""
+    root = tmp_path_factory.mktemp("probes")
+    source = Folders.write(root / "raw", 12)
+    options = {"longest_side": 48, "workers": 1, "progress": False}
+    curate([source], [Without()], root / "curated", ratios=(0.5, 0.5, 0), **options)
+    return root / "curated"
+
+
+@pytest.fixture(scope="module")
+def records(folder):
+    return read_records(folder / "records")
+
+
+def kind(record):
+    return record.id.rpartition("/")[2]
+
+
+def data(folder, **options):
+    return RecordsDataModule(folder, [Without()], eval_batch_size=5, batch_size=4, split="all", **options)
+
+
+def test_every_record_is_batched_once_whatever_it_shows(folder, records, tmp_path):
+    quick, seen = trainer(tmp_path, callbacks=[GenerationEval()]), []
+
+    class Watch(Frozen):
+        def respond(self, batch):
+            seen.append([(r.id, kind(r)) for r in batch.records])
+            return super().respond(batch)
+
+    quick.validate(Watch(Scripted(text="{answer}")), datamodule=data(folder), verbose=False)
+    assert Counter(i for batch in seen for i, _ in batch) == Counter(r.id for r in records)
+    assert any(len({k for _, k in batch}) == 3 for batch in seen), (
+        "what shows an image and what shows none travel mixed"
+    )
+    assert all(len(batch) <= 5 for batch in seen)
+    replies = read_replies(tmp_path / "replies")
+    assert {i: r.reply for (i, _), r in replies.items()} == {r.id: r.answer for r in records}
+
+
+def test_a_language_model_reads_text_alone_and_mixed(folder, records, tiny):
+    from lmod_train.models.checkpoint import load
+
+    dialect, network = LlavaDialect(tiny), load(tiny).eval()
+    ask = lambda some: respond(network, dialect, dialect(some, folder), Decoding(5), "tiny")  # noqa: E731
+    records = [r for k in KINDS for r in [s for s in records if kind(s) == k][:3]]
+    mixed = dialect(records, folder)
+    assert [i >= 0 for i in mixed.image_of] == [kind(r) != "none" for r in records]
+    assert len(mixed.tensors["images"]) == len({r.image for r in records if r.image})
+    for record, prompt in zip(records, mixed.tensors["rendered"], strict=True):
+        assert prompt.count(dialect.processor.image_token) == (kind(record) != "none") and "Glaucoma?" in prompt
+    together = {r.id: (r.reply, r.tokens_in) for r in ask(records)}
+    assert together == {r.id: (r.reply, r.tokens_in) for one in records for r in ask([one])}
+    bare = [r for r in records if kind(r) == "none"]
+    assert "images" not in dialect(bare, folder).tensors
+    assert len({together[r.id] for r in bare}) == 1 < len({together[r.id] for r in records})
+
+
+@pytest.mark.parametrize("lora", [None, Lora(4, 8, 0.0)])
+def test_a_model_learns_from_a_batch_without_any_image(folder, records, tiny, lora):
+    module = Conversation(str(tiny), lora=lora)
+    module.configure_model()
+    bare, seen = ([r for r in records if (kind(r) == "none") is b][:3] for b in (True, False))
+    losses = []
+    for batch in (bare, seen, [*bare, *seen]):
+        loss = module._loss(module.collate(batch, folder))
+        assert torch.isfinite(loss)
+        losses.append(loss.item())
+    assert losses[2] == pytest.approx((losses[0] + losses[1]) / 2, rel=1e-4)
+
+
+def command(folder, run):
+    task = {"class_path": "tests.curation.probe.Without", "init_args": {"kinds": list(KINDS)}}
+    scripted = {"class_path": "lmod_train.backends.scripted.Scripted", "init_args": {"text": "{answer}"}}
+    model = {"class_path": "lmod_train.modules.frozen.Frozen", "init_args": {"backend": scripted}}
+    config = run.parent / "probe.yaml"
+    quiet = {"enable_progress_bar": False, "logger": False, "accelerator": "cpu", "strategy": "auto"}
+    parts = {"model": model, "data": {"curated": str(folder), "tasks": [task], "split": "all"}, "trainer": quiet}
+    config.write_text(yaml.safe_dump(parts))
+    experiment.run(["validate", "--config", str(config), "--run", str(run)])
+
+
+def test_the_page_shows_no_image_where_none_was_shown(folder, records, tmp_path):
+    command(folder, tmp_path / "run")
+    assert {p.record.id for p in read_predictions(tmp_path / "run" / "predictions.parquet")} == {r.id for r in records}
+    text = report([tmp_path / "run"], tmp_path / "out").read_text()
+    cards = {re.search(r"<dd>(glaucoma_probe/\S+)", part)[1]: part for part in text.split("<article")[1:]}
+    assert set(cards) == {r.id for r in records} and "Image not found" not in text
+    for record in records:
+        card = cards[record.id]
+        assert card.count("<img") == (kind(record) != "none")
+        assert ("asked without an image" in card) == (kind(record) == "none")
+        assert "Glaucoma?" in card
+
+
+def test_the_page_says_whose_images_must_stay(folder, records, tmp_path):
+    command(folder, tmp_path / "run")
+    text = report([tmp_path / "run"], tmp_path / "out").read_text()
+    assert "must stay on this machine" in text and "folders (ODbL)" in text and "foreign (" not in text
+    manifest = read_manifest(folder)
+    manifest["foreign"] |= {"redistributable": False, "licence": "not known"}
+    for name in ("records", "images"):
+        (tmp_path / "own").mkdir(exist_ok=True)
+        (tmp_path / "own" / name).symlink_to(folder / name)
+    write_json(tmp_path / "own" / "manifest.json", manifest)
+    text = report([tmp_path / "run"], tmp_path / "again", tmp_path / "own").read_text()
+    assert "folders (ODbL)" in text and "foreign (not known)" in text
