@@ -17,8 +17,8 @@ def grading_scores(task: str, items: Sequence[Item], levels: Sequence[str]) -> l
 
     Over all items: ``kappa_quadratic`` (Cohen 1968, weights (i - j) squared) and ``mean_absolute_error`` in levels,
     both over the answered items, as no answer has no place on a scale; ``macro_precision`` and ``macro_recall``, means
-    over the levels where they are defined. For each level as ``stage=<level>``: ``precision``, ``recall`` and ``f1`` of this
-    level against the others, with what they are shares of as n. No answer is a miss.
+    over the levels where they are defined. For each level as ``stage=<level>``: ``precision``, ``recall`` and ``f1`` of
+    this level against the others, with what they are shares of as n. No answer is a miss.
 
     Args:
         task: Name of the task.

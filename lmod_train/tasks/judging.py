@@ -120,12 +120,8 @@ def _by_default(name: str, path: str) -> Task:
     except TypeError:  # it has arguments without defaults
         task = None
     if task is None or task.name != name:
-        raise BadArgument(
-            "task",
-            name,
-            f"a task of that name in the run's config.yaml, as {path} with its defaults is {'none' if task is None else task.name}",
-            "name it there under data.tasks, with the arguments it was curated with",
-        )
+        expected = f"a task of that name in the run's config.yaml, which {path} with its defaults is not"
+        raise BadArgument("task", name, expected, "name it there under data.tasks, as it was curated")
     return task
 
 
