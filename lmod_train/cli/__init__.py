@@ -16,6 +16,8 @@ PLAIN: dict[str, Callable[..., None]] = {
     "blind": curated.blind,
     "rescore": plain.rescore,
     "report": plain.report,
+    "export": plain.export,
+    "import": plain.import_,
     "list": plain.show,
 }
 LIGHTNING = {

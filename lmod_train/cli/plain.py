@@ -212,3 +212,106 @@ def show(kind: Literal["sources", "tasks", "models"]) -> None:
 
     said = {"sources": listing.sources, "tasks": listing.tasks, "models": listing.models}[kind]()
     print(said or f"no {kind} yet")
+
+
+def export(
+    curated: Path,
+    *,
+    to: Literal["llava", "sharegpt", "vlmevalkit", "lmms_eval", "hugging_face"],
+    out: Path,
+    tasks: str = "",
+    split: Literal["train", "val", "test", "all"] = "all",
+    sources: str = "",
+    images: Literal["copy", "link", "none"] = "copy",
+    for_own_use: bool = False,
+) -> None:
+    """Write a curated folder as another tool reads it, word for word, with the licence of every source.
+
+    What a licence does not let anyone pass on is not exported, unless `--for-own-use` says that it stays here.
+
+    Args:
+        curated: Folder that `curate` or `import` wrote.
+        to: LLaVA's training file; `sharegpt` for LLaMA-Factory and ms-swift; tables for VLMEvalKit; a task folder for
+            lmms-eval; Parquet with a card for the `datasets` library.
+        out: New or empty folder.
+        tasks: Names of tasks, separated by commas; left out: all.
+        split: Export one split only; of several, each has its own file (VLMEvalKit: a column).
+        sources: Names of sources, separated by commas; left out: all.
+        images: Copies, links to the curated folder, or none (then paths are relative to the curated folder). Where
+            images lie inside the files, `copy` puts them there.
+        for_own_use: Export what must not be passed on too, for this machine alone, with a NOTICE in the folder.
+    """
+    from lmod_train.formats import export as formats
+
+    done = formats.export(
+        curated,
+        to,
+        out,
+        tasks=[name for name in tasks.split(",") if name],
+        split=split,
+        sources=[name for name in sources.split(",") if name],
+        images=images,
+        for_own_use=for_own_use,
+        progress=sys.stderr.isatty(),
+    )
+    if done.left_out:
+        reasons = ", ".join(f"{reason} {n}" for reason, n in done.left_out.items())
+        print(f"left out: {reasons}; listed in {out / 'dropped.csv'}")
+    print(f"wrote {out}: {done.written} of {done.records} records; README.md in it says how {to} reads them")
+    if (out / "NOTICE").exists():
+        print(f"this folder must not be passed on: {out / 'NOTICE'}")
+
+
+def import_(
+    file: Path,
+    *,
+    images: Path,
+    out: Path,
+    name: str = "",
+    licence: str = "not stated",
+    redistributable: bool = False,
+    modality: Literal["", "CFP", "OCT", "SLO", "LP", "SS"] = "",
+    language: str = "en",
+    ratios: tuple[float, float, float] = (0.8, 0.15, 0.05),
+    longest_side: int | None = 1024,
+    seed: int = 0,
+) -> None:
+    """Make a curated folder of conversations in LLaVA's format, to train and evaluate on like any other.
+
+    One record of the task `conversation` a human turn. What cannot be used is left out and listed in dropped.csv.
+
+    Args:
+        file: LLaVA's training file: a JSON list of id, image and conversations, or .jsonl with one item a line.
+        images: Folder that its image paths are relative to.
+        out: The curated folder; new or empty.
+        name: What its records call their source; the file's own name where left out.
+        licence: Under which licence images and words came.
+        redistributable: Whether that licence lets them be passed on; `export` refuses otherwise.
+        modality: What its images are; left out where they are something else, or mixed.
+        language: ISO 639-1 code of its words.
+        ratios: Shares of train, val and test; conversations about one image stay together.
+        longest_side: Pixels of the curated images' longer side; never enlarged; null keeps originals.
+        seed: Of the splits.
+    """
+    import re
+
+    from lmod_train.formats.imported import Origin, import_conversations
+
+    manifest = import_conversations(
+        file,
+        images,
+        out,
+        Origin(name or re.sub(r"\W|^(?=\d)", "_", file.stem), licence, redistributable, modality, language),
+        ratios=ratios,
+        longest_side=longest_side,
+        seed=seed,
+        command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
+        progress=sys.stderr.isatty(),
+    )
+    for task, counts in manifest["counts"].items():
+        parts = ", ".join(f"{part} {c['records']}" for part, c in counts.items())
+        print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts})")
+    for source, steps in manifest["dropped"].items():
+        reasons = ", ".join(f"{reason} {n}" for reasons in steps.values() for reason, n in reasons.items())
+        print(f"dropped of {source}: {reasons}; listed in {out / 'dropped.csv'}")
+    print(f"wrote {out / 'manifest.json'}")

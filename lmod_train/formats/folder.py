@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +17,7 @@ Images = Literal["copy", "link", "none"]
 NOTICE = """This folder must not be passed on.
 
 It was exported with `--for-own-use`: the licence of at least one of its sources does not allow its images, or what is
-made of them, to be given to others. Keep it on this machine, do not upload it, and delete it when it is no longer needed.
+made of them, to be given to others. Keep it on this machine, do not upload it, and delete it when it has served.
 
 """
 
@@ -54,7 +53,9 @@ class ExportFolder:
         self.path.mkdir(parents=True)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is not None:
             shutil.rmtree(self.path, ignore_errors=True)
             return
@@ -67,7 +68,7 @@ class ExportFolder:
         self.path.replace(self._out)
 
     def place(self, record: Record) -> list[str]:
-        """Bring the images that a record shows into the folder, each once, and return their paths as a reader needs them.
+        """Bring the images that a record shows into the folder, each once, and return their paths.
 
         Region questions show the image with the numbered boxes.
 
@@ -80,7 +81,7 @@ class ExportFolder:
             source, target = self.source_of(name), self.path / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if self.images == "link":
-                os.symlink(source.resolve(), target)
+                target.symlink_to(source.resolve())
             else:
                 shutil.copyfile(source, target)
             self._placed.add(name)

@@ -1,7 +1,6 @@
 """Conversations as LLaVA's training code reads them: one JSON list a split.
 
-Haotian Liu et al., "Visual Instruction Tuning", 2023; the reader is ``llava/train/train.py`` of their repository and the
-format its ``docs/Finetune_Custom_Data.md``: ``id``, ``image`` (relative to ``--image_folder``) and ``conversations``
+Liu et al., "Visual Instruction Tuning", 2023; the reader is ``llava/train/train.py`` of their repository and the format its ``docs/Finetune_Custom_Data.md``: ``id``, ``image`` (relative to ``--image_folder``) and ``conversations``
 (from ``human`` or ``gpt``). It has no place for a system message, and takes a list of images in LLaVA-NeXT only.
 """
 
@@ -24,7 +23,7 @@ SPEAKERS = {"user": "human", "assistant": "gpt"}
 def write(selection: Selection, folder: ExportFolder) -> None:
     """Write ``<split>.json`` for every split, and the images; the items of a file follow the order of the records."""
     with ExitStack() as stack:
-        files = {
+        files: dict[str, TextIO] = {
             split: stack.enter_context((folder.path / f"{split}.json").open("w", encoding="utf-8"))
             for split in selection.splits
         }
@@ -34,7 +33,7 @@ def write(selection: Selection, folder: ExportFolder) -> None:
             if problem is not None:
                 folder.leave_out(conversation.record, *problem)
                 continue
-            split = conversation.record.split
+            split: str = conversation.record.split
             _append(files[split], item_of(conversation, folder.place(conversation.record)), first=split not in begun)
             begun.add(split)
             folder.written += 1
@@ -66,6 +65,6 @@ def _how(selection: Selection, folder: ExportFolder) -> str:
     where = "the curated folder" if folder.images == "none" else "this folder"
     files = ", ".join(f"`{split}.json`" for split in selection.splits)
     return (
-        f"{files}: pass one as `--data_path` of LLaVA's `train.py`, and {where} as `--image_folder`. An item is a record "
-        "with its answer; a conversation of several turns is one item."
+        f"{files}: pass one as `--data_path` of LLaVA's `train.py`, and {where} as `--image_folder`. An item is a "
+        "record with its answer; a conversation of several turns is one item."
     )

@@ -69,7 +69,13 @@ def configuration(task: str, kind: str, splits: Sequence[str]) -> str:
     lines += [f"test_split: {splits[-1]}", "output_type: generate_until"]
     lines += [f"{name}: !function utils.{name}" for name in _FUNCTIONS]
     lines += [f"process_results: !function utils.{kind}_results", "generation_kwargs:"]
-    lines += [f"  max_new_tokens: {LONGEST_REPLY}", "  temperature: 0", "  do_sample: false", "  until: []", "metric_list:"]
+    lines += [
+        f"  max_new_tokens: {LONGEST_REPLY}",
+        "  temperature: 0",
+        "  do_sample: false",
+        "  until: []",
+        "metric_list:",
+    ]
     for metric in METRICS[kind]:
         better = "false" if metric.startswith("share") else "true"
         lines += [f"  - metric: {metric}", "    aggregation: mean", f"    higher_is_better: {better}"]
@@ -82,8 +88,8 @@ _FUNCTIONS = ("doc_to_visual", "doc_to_text", "doc_to_messages", "doc_to_target"
 def _how(tasks: Sequence[str]) -> str:
     names: Any = ", ".join(f"`lmod_{task}`" for task in tasks)
     return (
-        f"`python -m lmms_eval --include_path FOLDER --tasks lmod --model MODEL ...`, or one of {names}. Questions are asked "
-        "word for word. Scoring is strict: what cannot be read in the requested form is wrong, and its share is given. "
+        f"`python -m lmms_eval --include_path FOLDER --tasks lmod --model MODEL ...`, or one of {names}. Questions are "
+        "asked word for word. Scoring is strict: what cannot be read in the requested form is wrong, and its share is given. "
         "`utils.py` says how it reads; it reads less than lmod_train does, so compare figures within one tool only. To "
         "evaluate another split, export it with `--split`, or change `test_split`."
     )

@@ -38,7 +38,9 @@ def doc_to_messages(doc: dict[str, Any], lmms_eval_specific_kwargs: dict[str, An
     turns = []
     for message in doc["messages"]:
         content = [
-            {"type": "image", "url": next(images, None)} if p["type"] == "image" else {"type": "text", "text": p["text"]}
+            {"type": "image", "url": next(images, None)}
+            if p["type"] == "image"
+            else {"type": "text", "text": p["text"]}
             for p in message["content"]
         ]
         shown = [c for c in content if c["type"] == "text" or c["url"] is not None]
@@ -71,10 +73,10 @@ def named_choice(reply: str, choices: Sequence[str]) -> str:
 
 
 def listed_regions(reply: str) -> dict[int, str]:
-    """Return region id -> type of every line in the requested form, the first mention of an id counting.
+    r"""Return region id -> type of every line in the requested form, the first mention of an id counting.
 
     Example:
-        >>> listed_regions("Region ID: 1; Type: Optic Disc\\nRegion ID: 2; Type: optic cup.")
+        >>> listed_regions("Region ID: 1; Type: Optic Disc\nRegion ID: 2; Type: optic cup.")
         {1: 'optic disc', 2: 'optic cup'}
     """
     listed: dict[int, str] = {}

@@ -40,7 +40,7 @@ def write(selection: Selection, folder: ExportFolder) -> None:
 
 
 def item_of(conversation: Conversation, images: list[str]) -> dict[str, Any]:
-    """Return one line: ``messages`` with role and content, ``images``, and the record's id, which both readers pass over.
+    """Return one line: ``messages`` with role and content, ``images``, and the record's id, which readers pass over.
 
     Nothing is put between an image and the words behind it.
 

@@ -36,7 +36,7 @@ def conversations(records: Iterable[Record]) -> Iterator[Conversation]:
 
     Example:
         >>> from lmod_train.tasks.prompt import prompt
-        >>> fields = dict.fromkeys(("task", "task_class", "source", "key", "modality", "group"), "") | {"language": "en"}
+        >>> fields = dict.fromkeys(("task", "task_class", "source", "key", "modality", "group", "language"), "")
         >>> fields |= dict.fromkeys(("image", "image_plain", "image_sha256", "choices"), ()) | {"task_version": 1}
         >>> first = Record("a/1", messages=prompt("Which eye?"), answer="Left.", split="train", **fields)
         >>> asked = (*first.messages, Message("assistant", (Part("text", "Left."),)), *prompt("Why?"))
@@ -53,7 +53,7 @@ def conversations(records: Iterable[Record]) -> Iterator[Conversation]:
 
 
 def text_of(message: Message, after: str = "\n") -> str:
-    """Return a turn as one text: its words as they are, and `IMAGE` where an image stands.
+    r"""Return a turn as one text: its words as they are, and `IMAGE` where an image stands.
 
     Args:
         message: Whose words do not hold `IMAGE` themselves (see `problem_of`).
@@ -61,9 +61,9 @@ def text_of(message: Message, after: str = "\n") -> str:
 
     Example:
         >>> text_of(Message("user", (Part("image"), Part("text", "Which eye?"))))
-        '<image>\\nWhich eye?'
+        '<image>\nWhich eye?'
         >>> text_of(Message("user", (Part("text", "Which eye?"), Part("image"))))
-        'Which eye?\\n<image>'
+        'Which eye?\n<image>'
     """
     kinds = [p.type for p in message.parts]
     last = len(kinds) - next((i for i, kind in enumerate(reversed(kinds)) if kind == "text"), len(kinds))

@@ -25,8 +25,8 @@ EMBEDS = True
 """Images lie inside the files."""
 
 MISSING = frozenset(
-    "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null|".split("|")
-)
+    ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA")
+) | {"NULL", "NaN", "None", "n/a", "nan", "null"}
 """Words that pandas reads as a missing value; the reader would lose an option of that name."""
 
 
@@ -110,9 +110,10 @@ class _Table:
 def _how(selection: Selection, folder: ExportFolder) -> str:
     names = " ".join(f"lmod_{task}" for task in selection.tasks)
     said = (
-        f"Copy the tables into VLMEvalKit's data folder (`LMUData`), then `python run.py --data {names} --model MODEL`. "
-        "Tables with columns A, B ... are multiple choice there: the reader adds the options and its own instruction to "
-        "the question and scores letters, so figures are not comparable with those of prompts as LMOD asks them. The "
+        "Copy the tables into VLMEvalKit's data folder (`LMUData`), then "
+        f"`python run.py --data {names} --model MODEL`. "
+        "Tables with columns A, B ... are multiple choice there: the reader adds the options and its own instruction "
+        "to the question and scores letters, so figures do not compare with those of prompts as LMOD asks them. The "
         "others are free text; the reader writes predictions and leaves scoring to you."
     )
     curated = " Images are paths relative to the curated folder: make them absolute first."

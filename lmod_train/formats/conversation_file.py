@@ -1,0 +1,138 @@
+"""A file of LLaVA conversations, read item by item: what can be asked, and what must be left out and why."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmod_train.errors import BadArgument
+from lmod_train.formats.turns import parts_of
+from lmod_train.types import Dropped, Message, Part
+
+ROLES = {"system": "system", "human": "user", "gpt": "assistant"}
+"""Who speaks, in LLaVA's words and in ours."""
+
+STEP = "import"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One conversation.
+
+    Attributes:
+        key: Its id; with ``#2``, ``#3`` ... behind it where the file repeats the id, ``#n`` for the n-th item without.
+        turns: What is said, user and assistant by turns, the assistant last; a system message may come first.
+        images: Files in the order of their places, all there.
+    """
+
+    key: str
+    turns: tuple[Message, ...]
+    images: tuple[Path, ...]
+
+
+class BadItem(ValueError):
+    """An item that cannot be used; carries reason and detail."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(reason, detail)
+        self.reason, self.detail = reason, detail
+
+
+def read_items(file: Path, images: Path, source: str) -> Iterator[Item | Dropped]:
+    """Yield the conversations of a file in its order, and a `Dropped` for each that cannot be used.
+
+    Args:
+        file: A JSON list (``.json``), or one item a line (``.jsonl``).
+        images: Folder that image paths are relative to; nothing outside it is read.
+        source: Name for the drops.
+
+    Raises:
+        BadArgument: The file is missing, or is not such a list.
+    """
+    taken: set[str] = set()
+    repeats: Counter[str] = Counter()
+    root = images.absolute()
+    for number, value in enumerate(_values(file), 1):
+        named = str(value["id"]) if isinstance(value, Mapping) and value.get("id") not in (None, "") else f"#{number}"
+        key = named
+        while key in taken:
+            repeats[named] += 1
+            key = f"{named}#{repeats[named] + 1}"
+        taken.add(key)
+        try:
+            yield _item(key, value, root)
+        except BadItem as error:
+            shown = value.get("image") if isinstance(value, Mapping) else ""
+            yield Dropped(source, key, str(shown or ""), STEP, error.reason, error.detail)
+
+
+def _values(file: Path) -> Iterator[Any]:
+    expected = "a JSON list of items with id, image and conversations, or .jsonl with one a line"
+    cure = "name LLaVA's training file, e.g. `llava_instruct_150k.json`"
+    if not file.is_file():
+        raise BadArgument("file", str(file), f"an existing file: {expected}", cure)
+    try:
+        if file.suffix == ".jsonl":
+            with file.open(encoding="utf-8-sig") as lines:
+                yield from (_line(line) for line in lines if line.strip())
+            return
+        values = json.loads(file.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise BadArgument("file", str(file), f"{expected} ({error})", cure) from error
+    if not isinstance(values, list):
+        raise BadArgument("file", str(file), f"{expected}; found {type(values).__name__}", cure)
+    yield from values
+
+
+def _line(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return line  # no mapping: left out as such, and the other lines stay
+
+
+def _item(key: str, value: Any, root: Path) -> Item:
+    if not isinstance(value, Mapping) or not isinstance(value.get("conversations"), list):
+        raise BadItem("not_an_item", f"expected an object with a list `conversations`, found {str(value)[:80]!r}")
+    turns = tuple(_turn(t) for t in value["conversations"])
+    roles = [t.role for t in turns]
+    spoken = roles[1:] if roles[:1] == ["system"] else roles
+    if not spoken or spoken != ["user", "assistant"] * (len(spoken) // 2):
+        found = ", ".join(str(t.get("from")) for t in value["conversations"])
+        raise BadItem("roles", f"human and gpt must alternate, human first and gpt last; found {found or 'no turn'}")
+    named = value.get("image", value.get("images"))
+    names = [named] if isinstance(named, str) else (named or [])
+    if not isinstance(names, list) or not all(isinstance(n, str) and n for n in names):
+        raise BadItem("not_an_item", f"image: expected a path or a list of paths, found {str(named)[:80]!r}")
+    places = sum(p.type == "image" for t in turns if t.role == "user" for p in t.parts)
+    if places != len(names):
+        raise BadItem("image_places", f"{places} times <image> in what the human says, {len(names)} images")
+    return Item(key, turns, tuple(_file(name, root) for name in names))
+
+
+def _turn(value: Any) -> Message:
+    if not isinstance(value, Mapping) or value.get("from") not in ROLES or not isinstance(value.get("value"), str):
+        raise BadItem("roles", f"expected from {', '.join(ROLES)} and a text as value, found {str(value)[:80]!r}")
+    role, text = ROLES[value["from"]], value["value"]
+    parts = parts_of(text) if role == "user" else (Part("text", text),)
+    if not any(p.text.strip() for p in parts):
+        raise BadItem("empty_turn", f"a turn of {value['from']} says nothing")
+    return Message(role, parts)  # type: ignore[arg-type]
+
+
+def _file(name: str, root: Path) -> Path:
+    path = Path(os.path.normpath(root / name))  # a link inside the folder is the user's own and may lead anywhere
+    try:
+        found = path.is_file()
+    except (OSError, ValueError):  # a name too long, or with a zero byte in it
+        raise BadItem("image_missing", f"no file of this name: {name[:80]!r}") from None
+    if not path.is_relative_to(root):
+        raise BadItem("image_outside", f"leads out of the images folder: {name[:80]!r}")
+    if not found:
+        raise BadItem("image_missing", f"no such file below the images folder: {name[:80]!r}")
+    return path
