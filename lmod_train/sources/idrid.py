@@ -1,0 +1,272 @@
+"""IDRiD (Porwal et al. 2018): photographs with disc and lesion masks (A), grades (B) and centre points (C)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from PIL import Image
+
+from lmod_train.errors import BadArgument, SourceNotFound
+from lmod_train.sources.base import UNPLACED, Source
+from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.idrid_sheets import read_grades, read_points
+from lmod_train.sources.sheets import UnreadableSheet, plain_header
+from lmod_train.types import OTHER, Dropped, MaskFile, Outline, Sample, SampleStream
+
+WIDTH = 4288
+"""Pixels across the published photographs, to which the lengths of the options refer."""
+
+_PARTS = {"asegmentation": "A", "bdiseasegrading": "B", "clocalization": "C", "clocalisation": "C"}
+_SPLITS = {
+    **dict.fromkeys(("atrainingset", "trainingset", "training", "train"), "train"),
+    **dict.fromkeys(("btestingset", "testingset", "testing", "test"), "test"),
+}
+_KINDS = {".jpg", ".jpeg", ".png"}
+_MASKS = {".tif", ".tiff", ".png"}
+_STRUCTURES = {
+    "od": "optic disc",
+    "ma": "microaneurysms",
+    "he": "haemorrhages",
+    "ex": "hard exudates",
+    "se": "soft exudates",
+}
+_TREE = """\
+  <root>/A. Segmentation/1. Original Images/{a. Training Set,b. Testing Set}/IDRiD_01.jpg
+  <root>/A. Segmentation/2. All Segmentation Groundtruths/{a. Training Set,b. Testing Set}/5. Optic Disc/IDRiD_01_OD.tif
+  <root>/B. Disease Grading/1. Original Images/{a. Training Set,b. Testing Set}/IDRiD_001.jpg
+  <root>/B. Disease Grading/2. Groundtruths/a. IDRiD_Disease Grading_Training Labels.csv
+  <root>/C. Localization/1. Original Images/{a. Training Set,b. Testing Set}/IDRiD_001.jpg
+  <root>/C. Localization/2. Groundtruths/2. Fovea Center Location/IDRiD_Fovea_Center_Training Set_Markups.csv
+  one part is enough; folders may be doubled"""
+
+_Place = tuple[str, str]  # split, and stem in small letters
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one walk over the tree has found."""
+
+    photographs: dict[str, dict[_Place, Path]] = field(default_factory=lambda: {"A": {}, "B": {}, "C": {}})
+    masks: dict[_Place, dict[str, Path]] = field(default_factory=dict)
+    grades: dict[_Place, dict[str, str]] = field(default_factory=dict)
+    points: dict[str, dict[_Place, tuple[float, float] | None]] = field(
+        default_factory=lambda: {"fovea": {}, "optic disc": {}}
+    )
+    dropped: list[Dropped] = field(default_factory=list)
+
+
+class Idrid(Source):
+    """81 photographs with masks, keys ``A/train/IDRiD_01``, and 516 others, keys ``BC/train/IDRiD_001``.
+
+    Parts B and C hold the same photographs under the same numbers: they are one sample with B's grades (``icdr``,
+    ``macular_edema_risk``) and C's centre points, read from whichever part is there. The numbers of A are others, and
+    some of its photographs are in B and C as well, which the leakage check of curation tells. No patient numbers are
+    published: each photograph is its own group. Numbers start again in the test sets of B and C.
+
+    A's disc is that of its mask; A has no fovea. Disc and fovea of B and C are published as points: their boxes have
+    the sizes below, measured on a figure of LMOD to within 20 pixels and cut at the photograph's edge. How LMOD sized
+    the discs without mask is not known. A missing mask, grade or point leaves the sample without it; a row without
+    photograph is listed.
+
+    Args:
+        root: The folder that holds the parts, or one around it.
+        fovea_side: Side of the fovea's box, in pixels of a photograph `WIDTH` across. For photographs of another width,
+            which is read from the file's header, lengths are scaled; points are always in the photograph's own pixels.
+        disc_size: Width and height of the disc's box in B and C, in the same pixels; None leaves the disc out there.
+        lesions: Whether A's masks of microaneurysms, haemorrhages, hard and soft exudates are structures too; the box
+            is around all lesions of a kind.
+
+    Raises:
+        BadArgument: A length is not above 0.
+
+    References:
+        Porwal et al., Indian Diabetic Retinopathy Image Dataset (IDRiD), Data 3 (2018) 25.
+    """
+
+    name = "idrid"
+    modality = "CFP"
+    licence = "CC BY 4.0"
+    redistributable = True
+    reference = "https://doi.org/10.3390/data3030025"
+
+    def __init__(
+        self,
+        root: Path = UNPLACED,
+        fovea_side: int = 200,
+        disc_size: tuple[int, int] | None = (600, 500),
+        lesions: bool = False,
+    ) -> None:
+        super().__init__(root)
+        if fovea_side <= 0:
+            raise BadArgument("fovea_side", fovea_side, "pixels above 0", "leave it out for 200")
+        if disc_size is not None and min(disc_size) <= 0:
+            raise BadArgument("disc_size", disc_size, "two lengths above 0, or null", "leave it out for (600, 500)")
+        self.fovea_side = fovea_side
+        self.disc_size = disc_size
+        self.lesions = lesions
+
+    @classmethod
+    def found_in(cls, folder: Path) -> bool:
+        """Return whether one of the three parts lies here, or in a folder doubled by its archive."""
+        doubled = [p for p in entries(folder) if p.is_dir() and p.name == folder.name]
+        return any(_plain(p.name) in _PARTS for place in (folder, *doubled) for p in entries(place) if p.is_dir())
+
+    def verify(self) -> None:
+        """Check that there is at least one photograph.
+
+        Raises:
+            SourceNotFound: There is none; the message prints the expected tree.
+        """
+        self._walk()
+
+    def samples(self) -> SampleStream:
+        """Yield A, then B and C as one, train before test in order of numbers, then a `Dropped` for what is left out.
+
+        Raises:
+            SourceNotFound: As `verify`.
+        """
+        found = self._walk()
+        for place, file in _ordered(found.photographs["A"]):
+            yield self._sample(f"A/{place[0]}/{file.stem}", file, masks=tuple(self._masks(found.masks.get(place, {}))))
+        for place, file in _ordered(found.photographs["C"] | found.photographs["B"]):
+            key = f"BC/{place[0]}/{file.stem}"
+            outlines = self._outlines(place, file, found)
+            yield self._sample(key, file, labels=found.grades.get(place, {}), outlines=outlines)
+        yield from found.dropped
+        for place, kinds in found.masks.items():
+            if place not in found.photographs["A"]:
+                yield from (self._drop(mask, "mask without photograph") for mask in kinds.values())
+
+    def _sample(self, key: str, file: Path, **told: Any) -> Sample:
+        return Sample(self.name, key, self.modality, file, group=key, licence=self.licence, **told)
+
+    def _masks(self, kinds: dict[str, Path]) -> Iterator[MaskFile]:
+        """Yield the masks that count; each holds one structure in one colour on black."""
+        for kind in _STRUCTURES if self.lesions else ("od",):
+            if kind in kinds:
+                yield MaskFile(kinds[kind], ({"background": (0,), _STRUCTURES[kind]: OTHER},))
+
+    def _outlines(self, place: _Place, file: Path, found: _Found) -> tuple[Outline, ...]:
+        """Return the boxes around a photograph's points; none where its size cannot be read, as curation will tell."""
+        sides = {"fovea": (self.fovea_side, self.fovea_side)} | (
+            {"optic disc": self.disc_size} if self.disc_size else {}
+        )
+        points = {structure: point for structure in sides if (point := found.points[structure].get(place)) is not None}
+        size = _size(file) if points else None
+        if size is None:
+            return ()
+        outlines = []
+        for structure, (x, y) in points.items():
+            if not (0 <= x <= size[0] and 0 <= y <= size[1]):
+                said = f"{structure} at {x:g}, {y:g} is not inside the photograph of {size[0]}x{size[1]}"
+                found.dropped.append(self._drop(file, "point outside", f"{said}; was it resized?"))
+                return ()  # the other point is then of other pixels as well
+            half = [side * size[0] / WIDTH / 2 for side in sides[structure]]
+            corner = max(0.0, x - half[0]), max(0.0, y - half[1])
+            opposite = min(float(size[0]), x + half[0]), min(float(size[1]), y + half[1])
+            outlines.append(Outline(structure, (corner, opposite)))
+        return tuple(outlines)
+
+    def _walk(self) -> _Found:
+        """Sort every file below the root into photographs, masks, tables and what is left out."""
+        found = _Found()
+        tables = []
+        for file in files_below(self.root):
+            folders = [_plain(name) for name in file.relative_to(self.root).parts[:-1]]
+            part = next((_PARTS[name] for name in reversed(folders) if name in _PARTS), None)
+            split = next((_SPLITS[name] for name in reversed(folders) if name in _SPLITS), None)
+            if part is not None and file.suffix.lower() in (".csv", ".xlsx"):
+                tables.append(file)
+            elif part is not None:
+                self._sort(file, part, split, found)
+            elif file.suffix.lower() in _KINDS | _MASKS:
+                found.dropped.append(self._drop(file, "not of IDRiD"))
+        if not any(found.photographs.values()):
+            raise SourceNotFound(self.name, self.root, "every photograph (parts A, B and C)", _TREE)
+        known = set(found.photographs["B"]) | set(found.photographs["C"])
+        for file in tables:
+            self._table(file, known, found)
+        return found
+
+    def _sort(self, file: Path, part: str, split: str | None, found: _Found) -> None:
+        """Put one photograph or mask of a part where it belongs."""
+        stem, kind = file.stem.strip().casefold(), file.suffix.lower()
+        mask = re.fullmatch(r"(idrid_\d+)_(ma|he|ex|se|od)", stem)
+        kept = file
+        if split and part == "A" and mask and kind in _MASKS:
+            kept = found.masks.setdefault((split, mask[1]), {}).setdefault(mask[2], file)
+        elif split and not mask and kind in _KINDS:
+            kept = found.photographs[part].setdefault((split, stem), file)
+        else:
+            found.dropped.append(self._drop(file, "stray file"))
+        if kept != file:
+            detail = f"the key is taken by {kept.relative_to(self.root).as_posix()}"
+            found.dropped.append(self._drop(file, "same key twice", detail))
+
+    def _table(self, file: Path, known: set[_Place], found: _Found) -> None:
+        """Read one table, whose name tells what it holds; one that cannot be read costs what it tells alone."""
+        name = plain_header(unquote(file.stem))
+        split = "train" if "training" in name else "test" if "testing" in name else None
+        if split and "grading" in name:
+            self._read(file, split, read_grades, found.grades, known, found)
+        elif split and "foveacenter" in name:
+            self._read(file, split, read_points, found.points["fovea"], known, found)
+        elif split and ("odcenter" in name or "opticdisccenter" in name):
+            self._read(file, split, read_points, found.points["optic disc"], known, found)
+        else:
+            found.dropped.append(self._drop(file, "stray file"))
+
+    def _read(
+        self,
+        file: Path,
+        split: str,
+        read: Callable[[Path], tuple[dict[str, Any], Sequence[str]]],
+        into: dict[_Place, Any],
+        known: set[_Place],
+        found: _Found,
+    ) -> None:
+        """Enter what one table tells, and list what cannot be read and what has no photograph."""
+        try:
+            told, problems = read(file)
+        except UnreadableSheet as error:
+            found.dropped.append(self._drop(file, "unreadable sheet", str(error)))
+            return
+        found.dropped += [self._drop(file, "unreadable row", problem) for problem in problems]
+        for stem, value in told.items():
+            into.setdefault((split, stem), value)
+            if (split, stem) not in known:
+                found.dropped.append(self._drop(file, "row without photograph", stem))
+
+    def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
+        place = file.relative_to(self.root).as_posix()
+        return Dropped(self.name, place, place, "read", reason, detail)
+
+
+def _ordered(photographs: dict[_Place, Path]) -> list[tuple[_Place, Path]]:
+    """Return photographs, train before test, by the number in their name."""
+
+    def order(item: tuple[_Place, Path]) -> tuple[bool, int, str]:
+        (split, stem), _ = item
+        number = re.search(r"\d+", stem)
+        return split == "test", int(number[0]) if number else -1, stem
+
+    return sorted(photographs.items(), key=order)
+
+
+def _size(file: Path) -> tuple[int, int] | None:
+    """Return a photograph's width and height from its header, no pixel decoded; None where it cannot be read."""
+    try:
+        with Image.open(file) as image:
+            return image.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
+
+
+def _plain(name: str) -> str:
+    """Return a folder's name in small letters and digits alone: ``A.%20Segmentation`` is ``asegmentation``."""
+    return plain_header(unquote(name))
