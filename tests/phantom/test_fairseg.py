@@ -64,22 +64,22 @@ def test_boxes_are_the_extent_of_what_was_drawn(written):
 
 
 def test_people_vary_and_are_unknown_now_and_then():
-    found = truths(300, seed=0, size=16)
+    found = truths(150, seed=0, size=16)
     ages = [t.patient.age for t in found]
     assert 0.03 < np.mean([age is None for age in ages]) < 0.15
     assert all(age is None or 18 <= age < 92 for age in ages) and len(set(ages)) > 40
     sexes = [t.patient.sex for t in found]
     assert {*sexes} == {"female", "male", None} and 0.4 < np.mean([s == "male" for s in sexes]) < 0.6
-    assert len({t.group for t in found}) == 300
-    assert [t.key for t in found if t.group != t.key] == [f"data_{i:05d}" for i in range(10, 301, 10)]
+    assert len({t.group for t in found}) == 150
+    assert [t.key for t in found if t.group != t.key] == [f"data_{i:05d}" for i in range(10, 151, 10)]
 
 
 def test_sex_and_age_do_not_follow_the_cup():
-    found = [t for t in truths(600, seed=1, size=64) if t.patient.age is not None and t.patient.sex]
+    found = [t for t in truths(200, seed=1, size=64) if t.patient.age is not None and t.patient.sex]
     ratio = np.array([dict(t.boxes)["optic cup"].height / dict(t.boxes)["optic disc"].height for t in found])
     assert 0.2 < np.mean(ratio > 0.55) < 0.8
     for values in ([t.patient.age for t in found], [t.patient.sex == "male" for t in found]):
-        assert abs(np.corrcoef(ratio, np.array(values, dtype=float))[0, 1]) < 0.12
+        assert abs(np.corrcoef(ratio, np.array(values, dtype=float))[0, 1]) < 0.2
 
 
 def test_a_seed_says_it_all(tmp_path):
