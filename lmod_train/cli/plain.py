@@ -227,7 +227,7 @@ def export(
 ) -> None:
     """Write a curated folder as another tool reads it, word for word, with the licence of every source.
 
-    What a licence does not let anyone pass on is not exported, unless `--for-own-use` says that it stays here.
+    What a licence does not let anyone pass on is not exported, unless `--for_own_use` says that it stays here.
 
     Args:
         curated: Folder that `curate` or `import` wrote.
@@ -308,6 +308,9 @@ def import_(
         command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
         progress=sys.stderr.isatty(),
     )
+    near = sum(kind["images_crossing"] for kind in manifest["leakage"]["counts"].values())
+    if near:
+        print(f"{near} images have a copy or a near copy in another split; listed in {out / 'leakage.csv'}")
     for task, counts in manifest["counts"].items():
         parts = ", ".join(f"{part} {c['records']}" for part, c in counts.items())
         print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts})")

@@ -16,7 +16,7 @@ Images = Literal["copy", "link", "none"]
 
 NOTICE = """This folder must not be passed on.
 
-It was exported with `--for-own-use`: the licence of at least one of its sources does not allow its images, or what is
+It was exported with `--for_own_use`: the licence of at least one of its sources does not allow its images, or what is
 made of them, to be given to others. Keep it on this machine, do not upload it, and delete it when it has served.
 
 """

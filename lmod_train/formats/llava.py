@@ -1,7 +1,8 @@
 """Conversations as LLaVA's training code reads them: one JSON list a split.
 
-Liu et al., "Visual Instruction Tuning", 2023; the reader is ``llava/train/train.py`` of their repository and the format its ``docs/Finetune_Custom_Data.md``: ``id``, ``image`` (relative to ``--image_folder``) and ``conversations``
-(from ``human`` or ``gpt``). It has no place for a system message, and takes a list of images in LLaVA-NeXT only.
+Liu et al., "Visual Instruction Tuning", 2023; the reader is ``llava/train/train.py`` of their repository, the format
+that of ``docs/Finetune_Custom_Data.md``: ``id``, ``image`` (relative to ``--image_folder``) and ``conversations`` (from
+``human`` or ``gpt``). It has no place for a system message, and takes a list of images in LLaVA-NeXT only.
 """
 
 from __future__ import annotations

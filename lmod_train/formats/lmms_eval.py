@@ -89,7 +89,7 @@ def _how(tasks: Sequence[str]) -> str:
     names: Any = ", ".join(f"`lmod_{task}`" for task in tasks)
     return (
         f"`python -m lmms_eval --include_path FOLDER --tasks lmod --model MODEL ...`, or one of {names}. Questions are "
-        "asked word for word. Scoring is strict: what cannot be read in the requested form is wrong, and its share is given. "
+        "asked word for word. Scoring is strict: what cannot be read in the requested form is wrong, and counted. "
         "`utils.py` says how it reads; it reads less than lmod_train does, so compare figures within one tool only. To "
         "evaluate another split, export it with `--split`, or change `test_split`."
     )

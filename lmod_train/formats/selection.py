@@ -30,7 +30,7 @@ class NotRedistributable(LmodError):
         instead = f"`--sources {','.join(others)}` exports the others only, and " if others else ""
         super().__init__(
             f"export: not to be passed on under its licence, nor the questions made of it: {named}.\n"
-            f"Next: {instead}`--for-own-use` exports for this machine alone and writes a NOTICE that says so."
+            f"Next: {instead}`--for_own_use` exports for this machine alone and writes a NOTICE that says so."
         )
 
 
