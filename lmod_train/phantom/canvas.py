@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -29,7 +29,6 @@ class Canvas:
         self.size = picture.width
         self.eye = eye
         self._soft = math.hypot(eye.camera.blur, 0.016 * eye.haze)
-        self._light = _light(eye, self.size)
 
     def ellipses(self, shapes: Iterable[tuple[Point, Point, float]], soft: float = 0) -> Image.Image:
         """Return a mask of filled ellipses, each centre, radii and turn (radians, clockwise); see `polygons`."""
@@ -68,8 +67,14 @@ class Canvas:
         left = Image.merge("RGB", [mask.point(partial(_left, factor)) for factor in factors])
         self.picture = ImageChops.multiply(self.picture, left)
 
+    @cached_property
+    def _light(self) -> Image.Image:
+        return _light(self.eye, self.size)
+
     def _focused(self, layer: Image.Image, soft: float) -> Image.Image:
-        return layer.reduce(2).filter(ImageFilter.GaussianBlur(math.hypot(soft, self._soft) * self.size))
+        sigma = math.hypot(soft, self._soft) * self.size
+        layer = layer.reduce(2)
+        return layer.filter(ImageFilter.GaussianBlur(sigma)) if sigma > 0.4 else layer  # less is not seen
 
 
 def ellipse(centre: Point, radii: Point, turn: float = 0) -> list[Point]:

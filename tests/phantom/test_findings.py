@@ -1,0 +1,168 @@
+"""Each finding by the pixels it changes: where they lie, which way their colour goes, and that nothing else moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from lmod_train.errors import BadArgument
+from lmod_train.phantom.eye import Eye, draw_eye
+from lmod_train.phantom.findings import SIGNS, altered, laid
+from lmod_train.phantom.fundus import cup_mask, disc_mask, render
+from lmod_train.vocabulary.conditions import CONDITIONS
+
+SIZE = 160
+SEEDS = range(4)
+Picture = npt.NDArray[np.int_]
+
+
+def eye_of(seed: int) -> Eye:
+    eye = draw_eye(seed, "normal")
+    return replace(
+        eye, camera=replace(eye.camera, noise=0, blur=0.0005, field_radius=0.485, vignette=0.2, brightness=1.0)
+    )
+
+
+def shown(seed: int, *findings: str) -> Picture:
+    eye = altered(eye_of(seed), findings, seed)
+    return np.asarray(laid(render(eye, SIZE), eye, findings, seed)).astype(int)
+
+
+def change(seed: int, finding: str) -> tuple[Picture, npt.NDArray[np.bool_]]:
+    """Return by how much each pixel changes, and where one does by more than 12 of 255."""
+    difference = shown(seed, finding) - shown(seed)
+    return difference, np.abs(difference).max(axis=2) > 12
+
+
+def from_point(point: tuple[float, float]) -> npt.NDArray[np.float64]:
+    centres = (np.arange(SIZE) + 0.5) / SIZE
+    return np.hypot(centres[None, :] - point[0], centres[:, None] - point[1])
+
+
+def test_names_are_words_of_the_vocabulary() -> None:
+    assert set(SIGNS) <= {term.name for term in CONDITIONS}
+
+
+@pytest.mark.parametrize("finding", SIGNS)
+def test_every_finding_shows(finding: str) -> None:
+    for seed in SEEDS:
+        _, where = change(seed, finding)
+        assert where.sum() > 0.001 * SIZE**2
+        assert (shown(seed, finding) == shown(seed, finding)).all()
+
+
+def test_no_finding_changes_nothing() -> None:
+    eye = eye_of(1)
+    picture = render(eye, SIZE)
+    assert altered(eye, [], 1) == eye
+    assert laid(picture, eye, [], 1) == picture
+
+
+@pytest.mark.parametrize(
+    ("finding", "reach"), [("drusen", 0.17), ("abnormal macula", 0.12), ("age-related macular degeneration", 0.17)]
+)
+def test_signs_of_the_macula_lie_around_the_fovea(finding: str, reach: float) -> None:
+    for seed in SEEDS:
+        _, where = change(seed, finding)
+        assert from_point(eye_of(seed).fovea)[where].max() < reach
+
+
+@pytest.mark.parametrize(
+    ("finding", "told"),
+    [
+        ("drusen", lambda d: d[..., 1].mean() > 20 and d[..., 0].mean() > 5),  # yellow
+        ("age-related macular degeneration", lambda d: d[..., 2].mean() > 10),  # pale
+        ("nevus", lambda d: d[..., 0].mean() < d[..., 1].mean() < d[..., 2].mean() < 0),  # slate: red goes most
+        ("vascular occlusion", lambda d: d[..., 0].mean() < -30 and d[..., 1].mean() < -20),  # blood
+        ("hemorrhage", lambda d: d[..., 0].mean() < -30 and d[..., 1].mean() < -30),
+        ("retinal detachment", lambda d: d[..., 2].mean() > 30),  # grey
+        ("hypertensive retinopathy", lambda d: d.mean() > 10),  # silver
+    ],
+)
+def test_colours_go_the_way_of_the_finding(finding: str, told: Callable[[Picture], bool]) -> None:
+    for seed in SEEDS:
+        difference, where = change(seed, finding)
+        assert told(difference[where]), difference[where].mean(axis=0)
+
+
+def test_a_scar_is_pale_with_a_dark_edge() -> None:
+    for seed in SEEDS:
+        difference, where = change(seed, "scar")
+        rows, columns = np.nonzero(where)
+        out = np.hypot(rows - rows.mean(), columns - columns.mean())
+        brighter = difference.sum(axis=2)[where]
+        assert np.median(out[brighter > 60]) < np.median(out[brighter < -60])
+        assert (brighter > 60).sum() > 50 < (brighter < -60).sum()
+
+
+def test_occlusion_fills_one_quadrant_from_the_disc() -> None:
+    for seed in SEEDS:
+        eye = eye_of(seed)
+        rows, columns = np.nonzero(change(seed, "vascular occlusion")[1])
+        above, temporal = rows < eye.disc[1] * SIZE, (columns < eye.disc[0] * SIZE) == (eye.laterality == "right")
+        assert max(above.mean(), 1 - above.mean()) > 0.9
+        assert temporal.mean() > 0.85
+
+
+def test_a_haemorrhage_is_level_above() -> None:
+    for seed in SEEDS:
+        rows, columns = np.nonzero(change(seed, "hemorrhage")[1])
+        widths = [np.ptp(columns[rows == row]) for row in range(rows.min(), rows.max() + 1)]
+        assert np.mean(widths[: len(widths) // 4]) > 1.5 * np.mean(widths[-(len(widths) // 4) :])
+
+
+def test_a_large_cup_is_wide_and_stays_inside_its_disc() -> None:
+    for seed in SEEDS:
+        eye = altered(eye_of(seed), ["increased cup-to-disc ratio"], seed)
+        assert 0.62 <= eye.cup_to_disc <= 0.85
+        cup, disc = cup_mask(eye, SIZE), disc_mask(eye, SIZE)
+        assert (cup <= disc).all()
+        assert cup.sum() > 1.5 * cup_mask(eye_of(seed), SIZE).sum()
+
+
+def test_vessels_change_by_kind() -> None:
+    for seed in SEEDS:
+        plain = eye_of(seed).vessels
+        wound, narrow = (
+            altered(eye_of(seed), [f], seed).vessels for f in ("abnormal vessels", "hypertensive retinopathy")
+        )
+        assert [v for v in wound if not v.vein] == [v for v in plain if not v.vein]
+        assert sum(len(v.points) == 120 and v.width > 0.0105 for v in wound) == 4
+        assert [v for v in narrow if v.vein] == [v for v in plain if v.vein]
+        arteries = zip(narrow, plain, strict=True)
+        assert all(n.width == pytest.approx(0.45 * p.width) for n, p in arteries if not n.vein)
+
+
+def test_a_myopic_fundus_is_pale_and_uneven_with_a_crescent_temporal_of_the_disc() -> None:
+    for seed in SEEDS:
+        eye = replace(eye_of(seed), pigment=0.9)
+        pale = altered(eye, ["myopic fundus"], seed)
+        picture = np.asarray(laid(render(pale, SIZE), pale, ["myopic fundus"], seed)).astype(int)
+        away = -1 if eye.laterality == "right" else 1
+        x, y = eye.disc[0] + away * 1.2 * eye.disc_radii[0], eye.disc[1]
+        beside = np.asarray(render(eye, SIZE)).astype(int)[round(y * SIZE), round(x * SIZE)]
+        assert picture[round(y * SIZE), round(x * SIZE)].sum() > beside.sum() + 100
+        ring = (from_point((0.5, 0.5)) < 0.4) & (from_point(eye.disc) > 0.25)
+        assert picture[ring].mean() > np.asarray(render(eye, SIZE))[ring].mean() + 10
+
+
+def test_signs_that_need_room_lie_apart_and_do_not_move_for_others() -> None:
+    for seed in SEEDS:
+        where = {name: change(seed, name)[1] for name in ("nevus", "scar", "hemorrhage")}
+        disc = disc_mask(eye_of(seed), SIZE)
+        assert not any((mask & disc).any() for mask in where.values())
+        assert not (where["nevus"] & where["scar"]).any()
+        assert not (where["scar"] & where["hemorrhage"]).any()
+        together = shown(seed, "hemorrhage", "scar", "nevus")
+        for name, mask in where.items():
+            assert np.abs(together - shown(seed, name))[mask].max() <= 12
+
+
+@pytest.mark.parametrize("call", [lambda e: altered(e, ["x"], 0), lambda e: laid(render(e, 32), e, ["x"], 0)])
+def test_unknown_findings_are_named(call: Callable[[Eye], object]) -> None:
+    with pytest.raises(BadArgument, match="findings='x'"):
+        call(eye_of(0))
