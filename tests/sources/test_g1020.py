@@ -103,7 +103,9 @@ def test_the_disc_may_be_read_from_its_box(copy):
     key = next(iter(samples(G1020(copy))))
     told = json.loads((copy / "Images" / f"{key}.json").read_text())
     (box,) = [np.array(s["points"]) for s in told["shapes"] if s["label"] == "discLoc"]
-    outlines = {o.structure: np.array(o.points) for o in samples(G1020(copy, disc_from="discLoc"))[key].outlines}
+    found = samples(G1020(copy, disc_from="discLoc"))[key].outlines
+    outlines = {o.structure: np.array(o.points) for o in found}
+    assert len(outlines) == len(found)
     assert (outlines["optic disc"] == box).all()
     assert box.min() < np.array(samples(G1020(copy))[key].outlines[0].points).min()
 

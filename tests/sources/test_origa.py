@@ -1,6 +1,7 @@
 import shutil
 from collections import Counter
 
+import numpy as np
 import pytest
 from PIL import Image
 from scipy.io import savemat
@@ -11,7 +12,7 @@ from lmod_train.phantom.origa import truths, write
 from lmod_train.sources.g1020 import G1020
 from lmod_train.sources.origa import Origa
 from lmod_train.sources.refuge import Refuge
-from lmod_train.types import Dropped, Patient, Sample
+from lmod_train.types import Box, Dropped, Patient, Sample
 from tests.contracts import SourceContract
 from tests.sources.boxed import boxed
 
@@ -77,6 +78,16 @@ def test_masks_of_one_kind_alone(folders):
     assert all(s.masks == () for s in samples(Origa(folders["original"], masks="png")).values())
     with pytest.raises(BadArgument, match="masks='tif'"):
         Origa(masks="tif")
+
+
+def test_the_disc_is_rim_and_cup(kaggle):
+    codes = np.zeros((SIZE, SIZE * 3 // 2), dtype=np.uint8)
+    codes[20:30, 40:50], codes[20:30, 50:60] = 1, 2  # a cup that reaches the disc's edge
+    Image.fromarray(codes).save(kaggle / "Masks" / "001.png")
+    savemat(kaggle / "Semi-automatic-annotations" / "001.mat", {"mask": codes})
+    for masks in ("png", "mat"):
+        found = boxed(samples(Origa(kaggle, masks=masks))["001"])
+        assert found == {("optic disc", Box(40, 20, 60, 30)), ("optic cup", Box(50, 20, 60, 30))}
 
 
 def test_the_other_mask_stands_in_for_a_missing_one(kaggle):
