@@ -154,22 +154,27 @@ def _stated(parts: Sequence[str], spans: Sequence[Span], bare: bool = False) -> 
         if bare and alone:
             yield _bare_number(int(alone["n"]), spans)
             continue
-        rest = clause
-        for pattern, span_of in _READERS:
-            for m in list(pattern.finditer(rest)):
-                rest = rest[: m.start()] + "\x00" * (m.end() - m.start()) + rest[m.end() :]
-                if stance(clause, m.start(), m.end(), bare=True) == "asserted":
-                    span = span_of(m, spans)
-                    printed = span in spans and (pattern is _RANGE or "+" in m[0] or "<" in m[0])
-                    if span is not None and (bare or printed or _is_of_age(pattern, m[0], clause)):
-                        yield span
+        for m, span, is_age in _mentioned(clause, spans):
+            if (bare or is_age) and stance(clause, m.start(), m.end(), bare=True) == "asserted":
+                yield span
 
 
-def _is_of_age(pattern: re.Pattern[str], words: str, clause: str) -> bool:
-    """Return whether numbers that might measure anything are said to be ages: 10-12, 20 years, over 40."""
-    if pattern is _AGE:
-        return _OLD.search(words) is not None
-    return pattern not in (_RANGE, _OVER, _UNDER) or _OLD.search(clause) is not None
+def _mentioned(clause: str, spans: Sequence[Span]) -> Iterator[tuple[re.Match[str], Span, bool]]:
+    """Yield what may be an age group, each stretch of text once, and whether it is said to be one.
+
+    What could measure anything is an age where the clause speaks of age (10-12, over 40) or the words do (20 years),
+    or where it is printed as a group is (30-39, 80+).
+    """
+    rest, speaks = clause, _OLD.search(clause) is not None
+    for pattern, span_of in _READERS:
+        for m in pattern.finditer(rest):
+            span = span_of(m, spans)
+            if span is None:
+                continue
+            printed = span in spans and (pattern is _RANGE or "+" in m[0] or "<" in m[0])
+            said_so = _OLD.search(m[0]) is not None if pattern is _AGE else speaks
+            yield m, span, printed or said_so or pattern not in (_RANGE, _OVER, _UNDER, _AGE)
+        rest = pattern.sub(lambda m: "\x00" * len(m[0]), rest)
 
 
 def _of_group(m: re.Match[str], spans: Sequence[Span]) -> Span | None:

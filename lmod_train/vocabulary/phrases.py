@@ -358,7 +358,7 @@ WHOLES = (
 )
 
 REFUSALS_EN = (
-    "(?:i'm|i am|we're|we are)? ?sorry",
+    "(?:(?:i'm|i am|we're|we are) )?sorry",
     "i apologi[sz]e",
     "(?:can't|cannot|can not|could not|couldn't|unable to|not able to|not qualified to|not possible to|impossible to|"
     "difficult to|won't|will not|not comfortable|not in a position to|not equipped to|refuse to|decline to|"

@@ -9,7 +9,7 @@ import pytest
 
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.anatomy import Anatomy
-from lmod_train.types import Box, Region, Reply, Sample
+from lmod_train.types import Box, Patient, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from
 
 BOX = Box(1, 2, 30, 40)
@@ -26,6 +26,10 @@ class TestContract(TaskContract):
         replace(SAMPLE, modality="OCT", regions=(Region("macular hole", BOX, 1), Region("retina", BOX, 2))),
         replace(SAMPLE, modality="SS", regions=(Region("cornea1", BOX, 1), Region("cornea", BOX, 2))),
         replace(SAMPLE, source="idrid", regions=(Region("fovea", BOX, 1),)),
+        replace(SAMPLE, source="idrid", regions=(Region("hard exudates", BOX, 1), Region("optic disc", BOX, 2))),
+        replace(SAMPLE, modality="LP", regions=(Region("left eye", BOX, 1), Region("iris", BOX, 2))),
+        replace(SAMPLE, source="cataract_detection_2", modality="LP", regions=(Region("eye", BOX, 1),)),
+        replace(SAMPLE, source="fairseg", modality="SLO", key="x", regions=(Region("optic cup", BOX, 1),)),
     )
     not_asked_of = (replace(SAMPLE, regions=()), replace(SAMPLE, regions=(Region("optic disc", BOX),)))
 
@@ -42,6 +46,46 @@ def test_the_surgical_prompt_is_the_printed_one() -> None:
         "Phacoemulsification Tip, Pupil, Slit "
         "Knife, Spatula, cornea1. Please just follow the format: Region ID: xxx; Type: xxx."
     )
+
+
+class TestContractOfTheFirstVersion(TestContract):
+    task = Anatomy(wording="lmod_v1")
+
+
+def test_the_words_of_the_first_version_are_the_printed_ones() -> None:
+    # LMOD v1, section 3.1.2, and NAACL, appendix A.1: "This is an image [IMAGE DESCRIPTION] of type [IMAGE TYPE].
+    # Please identify the type of each labeled bounding box in this image. Options can be: [REGION TYPE 1], [REGION TYPE
+    # 2], ... Please just follow the format: Region ID: xxx; Type: xxx." The description is in sentences as in figure 4.
+    eye = replace(SAMPLE, modality="OCT", regions=(Region("retina", BOX, 1),))
+    known = replace(eye, patient=Patient(laterality="left", quality="signal strength low"))
+    rest = (
+        "of type Optical coherence tomography images. Please identify the type of each labeled bounding box in this "
+        "image. Options can be: Choroid, IRC, MH, Retina. Please just follow the format: Region ID: xxx; Type: xxx."
+    )
+    for sample, described in (
+        (eye, ""),
+        (known, "(This is a left eye. Image quality: signal strength low.) "),
+        (replace(eye, patient=Patient(quality="no defect noted")), "(Image quality: no defect noted.) "),
+    ):
+        (question,) = Anatomy(wording="lmod_v1").ask(sample)
+        assert question.messages[0].parts[1].text == f"This is an image {described}{rest}"
+
+
+def test_lesions_are_options_all_four_or_none() -> None:
+    exudates = replace(SAMPLE, source="idrid", regions=(Region("soft exudates", BOX, 1),))
+    (question,) = Anatomy().ask(exudates)
+    assert question.choices == (
+        "optic disc", "fovea", "microaneurysms", "haemorrhages", "hard exudates", "soft exudates",
+    )  # fmt: skip
+    (question,) = Anatomy().ask(replace(exudates, regions=(Region("fovea", BOX, 1),)))
+    assert question.choices == ("optic disc", "fovea")
+    assert Anatomy({"CFP": ["optic disc", "optic cup"]}).choices == ("optic disc", "optic cup")
+    (question,) = Anatomy({"CFP": ["fovea"]}, lesions=["SE", "HE"]).ask(exudates)
+    assert (question.choices, question.answer) == (("fovea", "SE", "HE"), "Region ID: 1; Type: SE")
+
+
+def test_only_the_named_sources_are_asked_about() -> None:
+    assert list(Anatomy(sources=["origa"]).ask(SAMPLE)) == []
 
 
 def test_question_of_a_fundus_photograph() -> None:

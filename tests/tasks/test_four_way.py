@@ -15,7 +15,11 @@ SAMPLE = Sample("eye_diseases", "glaucoma/a", "CFP", Path("a.jpg"), "p1", "open"
 class TestContract(TaskContract):
     task = FourWay()
     asked_of = tuple(replace(SAMPLE, labels={"diagnosis": d}) for d in FourWay.choices)
-    not_asked_of = (replace(SAMPLE, labels={}), replace(SAMPLE, labels={"diagnosis": "drusen"}))
+    not_asked_of = (
+        replace(SAMPLE, labels={}),
+        replace(SAMPLE, labels={"diagnosis": "drusen"}),
+        replace(SAMPLE, modality="LP", labels={"diagnosis": "cataract"}),  # it is no "colorful fundus image"
+    )
 
 
 def test_the_words_are_the_papers() -> None:
@@ -27,6 +31,10 @@ def test_the_words_are_the_papers() -> None:
         "<EXPLANATIONS>."
     )
     assert (question.answer, question.stratum) == ("DISEASE: glaucoma", "glaucoma")
+
+
+def test_only_the_named_sources_are_asked_about() -> None:
+    assert list(FourWay(sources=["refuge"]).ask(SAMPLE)) == []
 
 
 def test_scores() -> None:

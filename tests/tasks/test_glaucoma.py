@@ -36,6 +36,11 @@ def test_the_image_type_can_be_told() -> None:
     assert question.messages[0].parts[1].text.startswith("This is an ophthalmology SLO image. Based")
 
 
+def test_only_the_named_sources_are_asked_about() -> None:
+    task = Glaucoma(sources=["origa", "g1020"])
+    assert [len(list(task.ask(replace(SAMPLE, source=name)))) for name in ("refuge", "origa", "g1020")] == [0, 1, 1]
+
+
 def test_a_label_of_another_kind_is_named() -> None:
     with pytest.raises(BadArgument, match=r"refuge/train/a.*'suspect'"):
         list(Glaucoma().ask(replace(SAMPLE, labels={"glaucoma": "suspect"})))

@@ -69,7 +69,7 @@ def test_a_padding_duplicate_counts_once_and_other_tasks_are_passed_over():
 def test_the_highest_step_counts_wherever_it_stands():
     replies = [Reply("a", "old", step=10), Reply("b", "only", step=0), Reply("a", "new", step=200), Reply("a", "x", step=30)]  # fmt: skip # noqa: E501
     assert {i: r.reply for i, r in newest(replies).items()} == {"a": "new", "b": "only"}
-    assert newest([]) == []
+    assert newest([]) == {}
 
 
 def test_scores_come_task_by_task_and_none_for_a_task_without_predictions():

@@ -1,0 +1,124 @@
+"""Labelled replies to questions for one condition; `?reason` is the reason of an `Unparsed`."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmod_train.parsing.finding import parse_finding
+from lmod_train.parsing.reading import read
+from lmod_train.types import Reply, Unparsed
+from lmod_train.vocabulary.findings import FINDINGS
+
+BY_SHORT = {finding.short: finding for finding in FINDINGS}
+
+LABELLED = {
+    "AMD": [
+        ("AMD TRUE; Explanations: drusen and pigment changes.", "TRUE"),
+        ("AMD <TRUE>; Explanations: drusen", "TRUE"),
+        ("AMD: FALSE", "FALSE"),
+        ("AMD = TRUE", "TRUE"),
+        ("AMD - FALSE", "FALSE"),
+        ("**AMD TRUE**\n\n**Explanations:** drusen", "TRUE"),
+        ('{"AMD": "TRUE", "Explanations": "drusen"}', "TRUE"),
+        ("AMD (Age-Related Macular Degeneration): TRUE", "TRUE"),
+        ("TRUE", "TRUE"),
+        ("False; Explanations: no drusen seen", "FALSE"),
+        ("FALSE\n\nExplanations: no drusen", "FALSE"),
+        ("Yes, the patient has AMD.", "TRUE"),
+        ("No, there are no signs of AMD.", "FALSE"),
+        ("No.", "FALSE"),
+        ("The patient does not have age-related macular degeneration.", "FALSE"),
+        ("There is no evidence of AMD.", "FALSE"),
+        ("AMD is present.", "TRUE"),
+        ("The image suggests AMD.", "TRUE"),
+        ("Negative for AMD", "FALSE"),
+        ("AMD FALSE; Explanations: the patient has no AMD although drusen are present", "FALSE"),
+        ("AMD TRUE; Explanations: there is no hemorrhage", "TRUE"),
+        ("There are drusen, so the answer is TRUE.", "TRUE"),
+        ("Final answer: FALSE", "FALSE"),
+        ("AMD TRUE. Correction: AMD FALSE", "FALSE"),
+        ("老年性黄斑变性：是", "TRUE"),
+        ("未见黄斑变性", "FALSE"),
+        ("患者患有年龄相关性黄斑变性", "TRUE"),
+        ("AMD: 否", "FALSE"),
+        ("否", "FALSE"),
+        ("AMD <TRUE/FALSE>; Explanations: <EXPLANATIONS>", "?ambiguous"),
+        ("AMD TRUE and AMD FALSE", "?ambiguous"),
+        ("GLAUCOMA TRUE; Explanations: large cup", "?no_match"),
+        ("DR FALSE", "?no_match"),
+        ("AMD cannot be excluded.", "?no_match"),
+        ("AMD may be present.", "?no_match"),
+        ("The retina is normal.", "?no_match"),
+        ("AMD is a disease of the macula.", "?no_match"),
+        ("I'm sorry, I can't diagnose AMD.", "?refused"),
+        ("Please consult an ophthalmologist.", "?refused"),
+        ("无法诊断", "?refused"),
+        ("", "?empty"),
+    ],
+    "DRUSEN": [
+        ("DRUSEN TRUE", "TRUE"),
+        ("the patient does not have drusen", "FALSE"),
+        ("Multiple drusen are visible around the fovea.", "TRUE"),
+        ("未见玻璃膜疣", "FALSE"),
+        ("玻璃膜疣：有", "TRUE"),
+        ("AMD TRUE", "?no_match"),
+    ],
+    "DR": [
+        ("DR TRUE", "TRUE"),
+        ("No diabetic retinopathy.", "FALSE"),
+        ("DR FALSE; Explanations: HYPERTENSIVE RETINOPATHY TRUE", "FALSE"),
+        ("hypertensive retinopathy: TRUE", "?no_match"),
+        ("糖尿病视网膜病变：无", "FALSE"),
+    ],
+    "ABNORMAL MACULA": [
+        ("ABNORMAL MACULA FALSE; Explanations: the macula is normal", "FALSE"),
+        ("The macula appears normal.", "FALSE"),
+        ("The macula is abnormal.", "TRUE"),
+        ("The macula is not abnormal.", "FALSE"),
+        ("a normal macula", "FALSE"),
+        ("TRUE; Explanations: pigment in the macula", "TRUE"),
+        ("黄斑正常", "FALSE"),
+        ("黄斑异常", "TRUE"),
+        ("黄斑未见异常", "FALSE"),
+    ],
+    "ABNORMAL VESSELS": [
+        ("The vessels are normal.", "FALSE"),
+        ("The retinal vessels appear abnormal.", "TRUE"),
+        ("no abnormal vessels", "FALSE"),
+        ("血管正常", "FALSE"),
+    ],
+    "INCREASED CUP-TO-DISC RATIO": [
+        ("INCREASED CUP-TO-DISC RATIO <FALSE>; Explanations: 0.3", "FALSE"),
+        ("The cup-to-disc ratio is increased.", "TRUE"),
+        ("The cup-to-disc ratio is not increased.", "FALSE"),
+        ("The cup-to-disc ratio is normal.", "FALSE"),
+        ("The CDR appears enlarged.", "TRUE"),
+        ("杯盘比增大", "TRUE"),
+        ("杯盘比正常", "FALSE"),
+    ],
+    "HEMORRHAGE": [
+        ("Hemorrhages are present.", "TRUE"),
+        ("no haemorrhage", "FALSE"),
+        ("There is a retinal hemorrhage.", "TRUE"),
+        ("未见出血", "FALSE"),
+    ],
+    "MYOPIC FUNDUS": [("The fundus is myopic.", "TRUE"), ("no myopic changes", "FALSE")],
+    "SCAR": [("A chorioretinal scar is seen.", "TRUE"), ("SCAR FALSE", "FALSE")],
+    "VASCULAR OCCLUSION": [("branch retinal vein occlusion is present", "TRUE"), ("no RVO", "FALSE")],
+    "NEVUS": [("A choroidal nevus is visible.", "TRUE"), ("没有脉络膜痣", "FALSE")],
+    "HYPERTENSIVE RETINOPATHY": [("Signs of hypertensive retinopathy.", "TRUE"), ("DR TRUE", "?no_match")],
+}
+
+
+@pytest.mark.parametrize(
+    ("short", "text", "wanted"), [(short, *pair) for short, pairs in LABELLED.items() for pair in pairs]
+)
+def test_replies(short: str, text: str, wanted: str) -> None:
+    finding = BY_SHORT[short]
+    answer = read(Reply("id", text), lambda said, choices: parse_finding(said, choices, finding), ("TRUE", "FALSE"))
+    assert isinstance(answer, str | Unparsed)
+    assert (f"?{answer.reason}" if isinstance(answer, Unparsed) else answer) == wanted
+
+
+def test_every_finding_has_labelled_replies() -> None:
+    assert set(LABELLED) == set(BY_SHORT)

@@ -1,0 +1,101 @@
+"""Age groups: the words of both papers, the edges of the groups, and both ways to score."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sklearn.metrics import accuracy_score
+
+from lmod_train.errors import BadArgument
+from lmod_train.tasks.age_group import AgeGroup, label_of_age
+from lmod_train.types import Patient, Sample
+from tests.contracts import TaskContract
+
+SAMPLE = Sample("brset", "img1", "CFP", Path("a.jpg"), "p1", "open", patient=Patient(age=35))
+AGES = (5, 18, 39.5, 40, 59, 60, 79.9, 80)
+
+
+def aged(age: float, key: str = "a") -> Sample:
+    return replace(SAMPLE, key=key, patient=Patient(age=age))
+
+
+class TestContract(TaskContract):
+    task = AgeGroup()
+    asked_of = tuple(map(aged, AGES))
+    not_asked_of = (replace(SAMPLE, patient=Patient(sex="male")),)
+
+
+class TestContractOfTheFirstVersion(TestContract):
+    task = AgeGroup(wording="lmod_v1")
+
+
+class TestContractMerged(TestContract):
+    task = AgeGroup(scored_as="merged")
+
+
+def test_the_words_are_the_papers() -> None:
+    (question,) = AgeGroup().ask(SAMPLE)
+    assert question.messages[0].parts[1].text == (  # LMOD+, Patient Demographic Attribute Prediction
+        "This is an ophthalmology fundus image. Based on the image, please tell me the patient's age group. Then, give "
+        "me explanations. The age groups are: Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; Group 5: "
+        "50–59; Group 6: 60–69; Group 7: 70–79; Group 8: 80+. Follow the format: Age Group: <GROUP_LABEL>; "
+        "Explanations: <EXPLANATIONS>."
+    )
+    assert (question.answer, question.stratum) == ("Age Group: 30–39", "30–39")
+    (question,) = AgeGroup(wording="lmod_v1").ask(replace(SAMPLE, modality="SLO"))
+    assert question.messages[0].parts[1].text == (  # LMOD v1, section 3.1.2, its <IMAGE TYPE> filled in
+        "This is an ophthalmology SLO image. Based on the image, please tell me the sex/age group of the patient. "
+        "Follow the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>."
+    )
+
+
+@pytest.mark.parametrize(
+    ("age", "label"),
+    [
+        (0, "<18"),
+        (17.99, "<18"),
+        (18, "18–29"),
+        (29.9, "18–29"),
+        (30, "30–39"),
+        (69, "60–69"),
+        (80, "80+"),
+        (119, "80+"),
+    ],
+)
+def test_edges(age: float, label: str) -> None:
+    assert label_of_age(age) == label
+
+
+def test_merged_scores_as_the_paper_consolidates_and_what_is_ours() -> None:
+    said = {  # truth, reply, merged truth, merged answer
+        "a": (25, "Age Group: Group 3", "18–40", "18–40"),  # another of the eight, the same of the broader
+        "b": (45, "Age Group: 50–59", "40–60", "40–60"),
+        "c": (62, "Age Group: 80+", "60+", "60+"),
+        "d": (65, "Age Group: Group 1", "60+", "invalid"),
+        "e": (12, "Age Group: <18", "invalid", "invalid"),  # under 18 fits none of the three broader groups
+        "f": (13, "I cannot tell the age.", "invalid", "?"),  # no answer is not the answer "invalid"
+        "g": (70, "Age Group: Group 9", "60+", "?"),
+    }
+    samples = [aged(age, key) for key, (age, *_) in said.items()]
+    eight, merged = AgeGroup(), AgeGroup(scored_as="merged")
+    predictions = TaskContract.predictions_of(merged, samples, [reply for _, reply, *_ in said.values()])
+    scores = {s.metric: s.value for s in merged.score(predictions) if s.subset == "all"}
+    assert scores["accuracy_strict"] == pytest.approx(
+        accuracy_score([t for *_, t, _ in said.values()], [a for *_, a in said.values()])
+    )
+    assert scores["chance"] == 0.25  # LMOD+, table 3, "Random"
+    assert scores["share_refused"] == scores["share_unparsed"] == pytest.approx(1 / 7)
+    strict = {s.metric: s.value for s in eight.score(predictions) if s.subset == "all"}
+    assert strict["accuracy_strict"] == pytest.approx(1 / 7)
+    assert strict["chance"] == 0.125
+
+
+def test_only_the_named_sources_are_asked_about() -> None:
+    assert list(AgeGroup(sources=["oimhs"]).ask(SAMPLE)) == []
+
+
+def test_a_way_to_score_that_is_unknown_is_named() -> None:
+    with pytest.raises(BadArgument, match="scored_as='four'"):
+        AgeGroup(scored_as="four")  # type: ignore[arg-type]
