@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from lmod_train.curation.images import UNREADABLE, cut_out
 from lmod_train.types import OTHER, Box, Dropped, MaskFile, Outline, Region, Sample
 
 BACKGROUND = "background"
-Pixels = npt.NDArray[np.int64]
+Pixels = npt.NDArray[np.integer[Any]]
 Coding = Mapping[str, tuple[int, ...]]
 
 
@@ -94,48 +94,64 @@ def _regions_in(mask: MaskFile, size: tuple[int, int]) -> list[Region] | tuple[s
     if here != size:
         return "mask_size_differs", f"mask {'x'.join(map(str, here))}, image {size[0]}x{size[1]}"
     seen = []
-    for pixels in _readings(image):
-        coding = coding_of(pixels, mask.codings)
+    for pixels, coloured in _readings(image):
+        fitting = [c for c in mask.codings if _is_coloured(c) == coloured or (coloured and OTHER in c.values())]
+        coding = coding_of(pixels, fitting)
         if coding is not None:
             return [
                 Region(name, box)
                 for name in coding
                 if name != BACKGROUND and (box := bounding_box(_inside(pixels, name, coding))) is not None
             ]
-        seen.append(_listed(np.unique(pixels)))
+        if fitting or not coloured:
+            seen.append(_listed(values_in(pixels), "#{:06x}" if coloured else "{}"))
     return "mask_coding_unknown", "values present: " + (" or ".join(seen) or "none that are whole numbers")
 
 
-def _readings(image: Image.Image | npt.NDArray[Any]) -> Iterator[Pixels]:
-    """Yield what the pixels may mean as single numbers: as stored; for a palette also as shown; colours as 0xRRGGBB."""
+def _is_coloured(coding: Coding) -> bool:
+    """Return whether a coding speaks of colours: greys and indices end at 255, and 0x0000FF is blue, not white."""
+    return any(value > 0xFF for values in coding.values() for value in values)
+
+
+def _readings(image: Image.Image | npt.NDArray[Any]) -> Iterator[tuple[Pixels, bool]]:
+    """Yield what the pixels may mean as single numbers, and whether these are colours 0xRRGGBB.
+
+    As stored; for a palette of greys also as shown; last, of any picture, its colours.
+    """
     if not isinstance(image, Image.Image):
-        if (image.ndim == 2 and image.dtype.kind in "iub") or (
-            image.ndim == 2 and image.dtype.kind == "f" and (image == np.round(image)).all()
-        ):
-            yield image.astype(np.int64)
+        rounded = image.dtype.kind == "f" and bool((image == np.round(image)).all())
+        if image.ndim == 2 and (image.dtype.kind in "iub" or rounded):
+            yield image.astype(np.int64), False
         return
     if image.mode not in ("RGB", "RGBA", "LA", "PA"):
         stored = np.asarray(image)
-        yield stored.astype(np.int64) * (255 if stored.dtype == np.bool_ else 1)
+        yield (stored * np.uint8(255), False) if stored.dtype == np.bool_ else (stored, False)
         if stored.dtype == np.bool_:
-            yield stored.astype(np.int64)
-        if image.mode != "P":
-            return
-    colours = np.asarray(image.convert("RGBA" if "A" in image.mode else "RGB")).astype(np.int64)
-    if (colours[..., :3] == colours[..., :1]).all():
-        yield colours[..., 0]
-    else:
-        yield colours[..., 0] << 16 | colours[..., 1] << 8 | colours[..., 2]
+            yield stored.astype(np.uint8), False
+    colours = np.asarray(image.convert("RGBA" if "A" in image.mode else "RGB"))
+    grey = bool((colours[..., :3] == colours[..., :1]).all())
+    if grey and image.mode in ("RGB", "RGBA", "LA", "PA", "P"):
+        yield colours[..., 0], False
+    red, green, blue = (colours[..., channel].astype(np.int32) for channel in range(3))
+    yield red << 16 | green << 8 | blue, True
 
 
 def _inside(pixels: Pixels, name: str, coding: Coding) -> npt.NDArray[np.bool_]:
     """Return the pixels of one name; those of `OTHER` are the pixels that no other name has."""
     if coding[name] != OTHER:
-        return np.isin(pixels, coding[name])
-    return ~np.isin(pixels, sorted({value for values in coding.values() for value in values}))
+        return _any_of(pixels, coding[name])
+    return ~_any_of(pixels, sorted({value for values in coding.values() for value in values}))
 
 
-def coding_of(pixels: Pixels, codings: tuple[Coding, ...]) -> Coding | None:
+def _any_of(pixels: Pixels, values: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Return the pixels that have one of the values: by comparing, which for a few values beats `numpy.isin`."""
+    found: npt.NDArray[np.bool_] = np.zeros(pixels.shape, dtype=np.bool_)
+    for value in values:
+        found |= pixels == value
+    return found
+
+
+def coding_of(pixels: Pixels, codings: Sequence[Coding]) -> Coding | None:
     """Return the first coding that covers every value present and whose background holds most of the border.
 
     The border settles what values alone cannot: REFUGE masks circulate with 0 as the cup and with 0 as the background.
@@ -153,7 +169,7 @@ def coding_of(pixels: Pixels, codings: tuple[Coding, ...]) -> Coding | None:
         >>> coding_of(np.zeros((4, 4), dtype=np.int64), (inverted, usual)) is usual
         True
     """
-    present = {int(value) for value in np.unique(pixels)}
+    present = {int(value) for value in values_in(pixels)}
     border = np.concatenate([pixels[0], pixels[-1], pixels[1:-1, 0], pixels[1:-1, -1]])
     values, counts = np.unique(border, return_counts=True)
     outside = int(values[counts.argmax()])
@@ -164,6 +180,18 @@ def coding_of(pixels: Pixels, codings: tuple[Coding, ...]) -> Coding | None:
         if behind and (present <= named or OTHER in coding.values()):
             return coding
     return None
+
+
+def values_in(pixels: Pixels) -> npt.NDArray[np.integer[Any]]:
+    """Return the different values, sorted; of 8-bit pixels by counting, which is tens of times faster than sorting.
+
+    Example:
+        >>> values_in(np.array([[3, 0], [3, 200]], dtype=np.uint8)).tolist()
+        [0, 3, 200]
+    """
+    if pixels.dtype == np.uint8:
+        return np.flatnonzero(np.bincount(pixels.ravel(), minlength=256))
+    return np.unique(pixels)
 
 
 def bounding_box(inside: npt.NDArray[np.bool_]) -> Box | None:
@@ -180,6 +208,6 @@ def bounding_box(inside: npt.NDArray[np.bool_]) -> Box | None:
     return Box(int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
 
 
-def _listed(values: Pixels, most: int = 12) -> str:
-    shown = ", ".join(str(v) for v in values[:most].tolist())
+def _listed(values: Pixels, form: str, most: int = 12) -> str:
+    shown = ", ".join(form.format(v) for v in values[:most].tolist())
     return shown + (f" and {len(values) - most} more" if len(values) > most else "")

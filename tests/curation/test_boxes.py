@@ -103,7 +103,7 @@ def test_a_jpeg_mask_lists_its_values_and_a_coloured_one_its_colours(tmp_path):
     dropped = lost(sample(tmp_path / "m.jpg"))
     assert dropped.reason == "mask_coding_unknown" and " more" in dropped.detail
     Image.new("RGB", (160, 120), (255, 0, 0)).save(tmp_path / "c.png")
-    assert lost(sample(tmp_path / "c.png")).detail == f"values present: {0xFF0000}"
+    assert lost(sample(tmp_path / "c.png")).detail == "values present: none that are whole numbers"
 
 
 def test_unreadable_and_missing_masks(tmp_path):
@@ -150,7 +150,24 @@ def test_colours_are_read_from_one_half_of_a_picture(tmp_path):
     assert boxes(found(half)) == {"choroid": Box(10, 5, 20, 9), "retina": Box(3, 2, 28, 4)}
     pixels[15, 45] = (1, 255, 0)
     Image.fromarray(pixels).save(tmp_path / "m.png")
-    assert lost(half).reason == "mask_coding_unknown"
+    assert lost(half).detail == "values present: #000000, #00ff00, #01ff00, #ffff00"
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "P"])
+def test_white_is_no_blue_and_an_index_no_colour(tmp_path, mode):
+    """0x0000FF and the grey 255 are the same number; a coding of colours is never read in greys or indices."""
+    blue = {"background": (0x000000,), "choroid": (0xFFFF00,), "intraretinal cysts": (0x0000FF,)}
+    pixels = np.zeros((20, 30, 3), dtype=np.uint8)
+    pixels[5:9, 10:20] = 255
+    image = Image.fromarray(pixels).convert(mode)
+    image.save(tmp_path / "m.png")
+    for background in ((0x000000,), OTHER):
+        mask = MaskFile(tmp_path / "m.png", (blue | {"background": background},))
+        sample = Sample("s", "k", "OCT", mask.path, "g", "CC0", masks=(mask,), size=(30, 20))
+        assert lost(sample).reason == "mask_coding_unknown" if background else read_boxes(sample)[0].regions == ()
+    pixels[5:9, 10:20] = (0, 0, 255)
+    Image.fromarray(pixels).quantize(4).save(tmp_path / "m.png")
+    assert boxes(found(sample)) == {"intraretinal cysts": Box(10, 5, 20, 9)}
 
 
 def test_other_takes_what_no_name_has(tmp_path):
