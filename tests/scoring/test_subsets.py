@@ -33,3 +33,13 @@ def test_a_key_with_one_value_gives_no_subset_and_unknown_values_fall_in_none():
 
 def test_an_empty_group_is_absent():
     assert subsets_of([]) == {}
+
+
+def test_keys_of_a_tasks_own_are_there_whatever_the_number_of_their_values():
+    items = [item(1, "yes", "yes"), item(2, "no", "yes")]
+    own = {"kind": lambda i: "a" if i.id == "1" else ""}
+    assert {name: [i.id for i in members] for name, members in subsets_of(items, own).items()} == {
+        "all": ["1", "2"],
+        "kind=a": ["1"],
+    }
+    assert subsets_of([], own) == {}

@@ -8,8 +8,11 @@ from collections import defaultdict
 import pytest
 
 from lmod_train.vocabulary import phrases
+from lmod_train.vocabulary.age_groups import AGE_GROUPS, MERGED
 from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.findings import FINDINGS
 from lmod_train.vocabulary.scales import SCALES
+from lmod_train.vocabulary.sexes import SEXES
 from lmod_train.vocabulary.structures import STRUCTURES
 from lmod_train.vocabulary.term import Term
 
@@ -29,7 +32,7 @@ def test_the_benchmarks_words_are_there() -> None:
     assert ASKED - {term.name for term in (*STRUCTURES, *CONDITIONS)} == set()
 
 
-@pytest.mark.parametrize("table", [STRUCTURES, CONDITIONS], ids=["structures", "conditions"])
+@pytest.mark.parametrize("table", [STRUCTURES, CONDITIONS, SEXES], ids=["structures", "conditions", "sexes"])
 def test_no_spelling_means_two_things(table: tuple[Term, ...]) -> None:
     owners = defaultdict(set)
     for term in table:
@@ -38,7 +41,7 @@ def test_no_spelling_means_two_things(table: tuple[Term, ...]) -> None:
     assert {form: names for form, names in owners.items() if len(names) > 1} == {}
 
 
-@pytest.mark.parametrize("term", [*STRUCTURES, *CONDITIONS], ids=lambda term: term.name)
+@pytest.mark.parametrize("term", [*STRUCTURES, *CONDITIONS, *SEXES], ids=lambda term: term.name)
 def test_rows_are_complete(term: Term) -> None:
     assert term.reference
     assert term.name == term.name.strip().lower()
@@ -63,3 +66,24 @@ def test_scales_are_named_once_and_every_level_has_its_meaning() -> None:
         assert scale.name.isidentifier() and scale.disease and scale.reference
         assert [int(level) for level in scale.levels] == sorted(map(int, scale.levels))
         assert len(scale.levels) == len(set(scale.levels)) == len(scale.meanings) > 1
+
+
+def test_findings_are_the_twelve_of_the_heat_map_and_each_has_its_names() -> None:
+    assert [finding.condition for finding in FINDINGS] == [
+        *("diabetic retinopathy", "age-related macular degeneration", "drusen", "increased cup-to-disc ratio"),
+        *("vascular occlusion", "myopic fundus", "hypertensive retinopathy", "hemorrhage", "scar"),
+        *("abnormal macula", "nevus", "abnormal vessels"),
+    ]  # LMOD+, figure 3, in the order of its axis
+    rows = {term.name: term for term in CONDITIONS}
+    assert len({finding.short for finding in FINDINGS}) == len(FINDINGS)
+    for finding in FINDINGS:
+        spellings = {form.casefold() for form in (finding.condition, *rows[finding.condition].english)}
+        assert finding.short.casefold() in spellings  # else a reply in the requested format could not be read
+        assert finding.short.isupper()
+
+
+def test_age_groups_leave_no_age_out_and_none_twice() -> None:
+    assert [group.low for group in AGE_GROUPS] == [0, *(group.below for group in AGE_GROUPS[:-1])]
+    assert AGE_GROUPS[-1].below is None
+    assert list(dict.fromkeys(group.merged for group in AGE_GROUPS[1:])) == list(MERGED[:3])
+    assert AGE_GROUPS[0].merged == MERGED[3]

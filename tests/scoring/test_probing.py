@@ -1,0 +1,43 @@
+"""Probes: the rejection rate, the language prior, and where the truth of an unseen image is compared."""
+
+import pytest
+
+from lmod_train.scoring.probing import probe_scores
+from lmod_train.types import Unparsed
+from tests.scoring.make import by_metric, item, values
+
+
+def of_kind(i):
+    return i.id.rpartition("-")[2]
+
+
+def test_each_kind_has_its_rejection_rate_with_an_interval():
+    items = [item(f"{i}-none", Unparsed("refused") if i < 3 else "yes", "no") for i in range(10)]
+    items += [item(f"{i}-foreign", "yes", "yes") for i in range(10)]
+    scores = probe_scores("p", items, of_kind)
+    assert {s.subset for s in scores} == {"all", "kind=none", "kind=foreign"}
+    refused = by_metric(scores, "kind=none")["share_refused"]
+    assert (refused.value, refused.n) == (0.3, 10)
+    assert refused.low < 0.3 < refused.high
+    assert values(scores)["share_refused"] == 0.15
+    assert values(scores, "kind=none")["accuracy_own_image"] == 0.0
+    assert "accuracy_own_image" not in values(scores, "kind=foreign")
+    assert "accuracy_own_image" not in values(scores)
+
+
+def test_the_prior_is_over_what_was_answered_and_regions_count_as_one_answer():
+    answers = [{1: "disc", 2: "cup"}, {2: "cup", 1: "disc"}, {1: "cup"}, Unparsed("no_match")]
+    items = [item(f"{i}-none", a, {1: "disc", 2: "cup"}) for i, a in enumerate(answers)]
+    got = by_metric(probe_scores("p", items, of_kind), "kind=none")
+    assert (got["share_most_frequent"].value, got["share_most_frequent"].n) == (pytest.approx(2 / 3), 3)
+    assert (got["accuracy_own_image"].value, got["accuracy_own_image"].n) == (0.5, 4)
+
+
+def test_all_refused_leaves_no_prior():
+    got = by_metric(probe_scores("p", [item("1-none", Unparsed("refused"), "yes")], of_kind))
+    assert (got["share_most_frequent"].value, got["share_most_frequent"].n) == (None, 0)
+    assert got["share_refused"].value == 1.0
+
+
+def test_no_items_no_scores():
+    assert probe_scores("p", [], of_kind) == []
