@@ -38,7 +38,7 @@ class Brset(Source):
 
     References:
         Nakayama et al., BRSET: A Brazilian Multilabel Ophthalmological Dataset of Retina Fundus Photos, PLOS Digital
-        Health 3(7) (2024) e0000454; https://doi.org/10.13026/1pht-2b69.
+        Health 3(7) (2024) e0000454.
     """
 
     name = "brset"

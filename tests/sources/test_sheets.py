@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from openpyxl import Workbook
@@ -45,6 +47,10 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
     assert read_sheet(written(tmp_path, "id,name\n1,João\n".encode(encoding))) == [{"id": "1", "name": "João"}]
 
 
+def test_a_mark_before_a_quoted_header_is_no_part_of_it(tmp_path: Path) -> None:
+    assert read_sheet(written(tmp_path, '"id, new","name"\n1,x\n'.encode("utf-8-sig"))) == [{"idnew": "1", "name": "x"}]
+
+
 def test_quoted_cells_keep_what_divides(tmp_path: Path) -> None:
     assert read_sheet(written(tmp_path, 'id,text\n1, "a, ""b""\nc"\n')) == [{"id": "1", "text": 'a, "b"\nc'}]
 
@@ -85,6 +91,17 @@ def test_workbooks_by_content_not_by_ending(tmp_path: Path, name: str) -> None:
         {"imgname": "a.jpg", "grade": "2", "note": ""},
         {"imgname": "b.jpg", "grade": "0.5", "note": "x"},
     ]
+
+
+def test_a_wrong_size_written_in_a_workbook_cuts_nothing(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.xlsx"
+    with ZipFile(workbook(tmp_path)) as whole, ZipFile(wrong, "w") as copy:
+        for name in whole.namelist():
+            content = whole.read(name)
+            if name.startswith("xl/worksheets/"):
+                assert b"<dimension" in content
+            copy.writestr(name, re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="A1:A3"', content))
+    assert read_sheet(wrong, column="ImgName") == read_sheet(workbook(tmp_path), column="ImgName")
 
 
 @pytest.mark.parametrize(
