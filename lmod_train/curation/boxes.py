@@ -183,15 +183,15 @@ def coding_of(pixels: Pixels, codings: Sequence[Coding]) -> Coding | None:
 
 
 def values_in(pixels: Pixels) -> npt.NDArray[np.integer[Any]]:
-    """Return the different values, sorted; of 8-bit pixels by counting, which is tens of times faster than sorting.
+    """Return the different values, sorted; areas of one value are looked at once, which is tens of times faster.
 
     Example:
         >>> values_in(np.array([[3, 0], [3, 200]], dtype=np.uint8)).tolist()
         [0, 3, 200]
     """
-    if pixels.dtype == np.uint8:
-        return np.flatnonzero(np.bincount(pixels.ravel(), minlength=256))
-    return np.unique(pixels)
+    flat = pixels.reshape(-1)
+    begins = np.flatnonzero(flat[1:] != flat[:-1]) + 1  # where a value begins, but for the first
+    return np.unique(np.concatenate([flat[:1], flat[begins]]))
 
 
 def bounding_box(inside: npt.NDArray[np.bool_]) -> Box | None:

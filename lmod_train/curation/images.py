@@ -11,7 +11,6 @@ import io
 import os
 import re
 import struct
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,10 +57,12 @@ def decode(data: bytes) -> Image.Image:
         OSError: Or another of `UNREADABLE`: damaged, cut short, or so many pixels that it looks like a trap (Pillow's
             own limit, about 89 million).
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        image = Image.open(io.BytesIO(data))
-        image.load()
+    image = Image.open(io.BytesIO(data))
+    pixels, most = image.width * image.height, Image.MAX_IMAGE_PIXELS
+    if most is not None and pixels > most:  # Pillow warns only, and a filter of warnings would hold for other threads
+        said = f"Image size ({pixels} pixels) exceeds limit of {most} pixels, could be decompression bomb DOS attack."
+        raise Image.DecompressionBombWarning(said)
+    image.load()
     return image
 
 
@@ -92,12 +93,17 @@ def open_image(sample: Sample) -> Opened | Dropped:
     try:
         data = sample.image.read_bytes()
         pixels = cut_out(sample.image, data, sample.cut)
-        image = to_rgb(ImageOps.exif_transpose(pixels) if isinstance(pixels, Image.Image) else picture_of(pixels))
+        image = to_rgb(_upright(pixels) if isinstance(pixels, Image.Image) else picture_of(pixels))
     except UNREADABLE as error:
         said = re.sub(r"<_io\.BytesIO[^>]*>", repr(sample.image.name), str(error))  # an address differs at every start
         detail = f"{type(error).__name__}: {said}".replace(str(sample.image), sample.image.name)
         return Dropped(sample.source, sample.key, str(sample.image), "read", "image_unreadable", detail)
     return Opened(image, hashlib.sha256(data).hexdigest())
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    ImageOps.exif_transpose(image, in_place=True)  # in place: a photograph that is upright is not copied
+    return image
 
 
 def picture_of(array: npt.NDArray[Any]) -> Image.Image:
@@ -144,7 +150,7 @@ def to_rgb(image: Image.Image) -> Image.Image:
     if image.has_transparency_data:
         shown = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", image.size, (0, 0, 0, 255)), shown).convert("RGB")
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def shrink(image: Image.Image, longest_side: int | None) -> tuple[Image.Image, float]:
@@ -166,16 +172,25 @@ def shrink(image: Image.Image, longest_side: int | None) -> tuple[Image.Image, f
 
 
 def write_image(path: Path, image: Image.Image) -> str:
-    """Write a JPEG, whole or not at all and safe on the disk; return the SHA-256 of its bytes."""
+    """Write a JPEG; return the SHA-256 of its bytes.
+
+    Nothing waits for the disk, and the file is written in place: what counts as done stands in the journal with its
+    hash, and a start that goes on with an earlier one's work makes anew every image that a kill or a loss of power left
+    otherwise. Bytes that stand there already are not cut off first: whoever writes this image writes the same bytes, so
+    that a worker that is late, or dies over it, spoils nothing.
+    """
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=QUALITY, subsampling=0)
-    data = buffer.getvalue()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # not artifacts.whole: it comes with pyarrow, which every worker would carry
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with beside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())  # the journal will say that this image is done
-    beside.replace(path)
+    data = buffer.getbuffer()
+    try:
+        _write(path, data)
+    except FileNotFoundError:  # the first image of its folder
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, data)
     return hashlib.sha256(data).hexdigest()
+
+
+def _write(path: Path, data: memoryview) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
+        file.write(data)
+        file.truncate()

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from tqdm import tqdm
 
-from lmod_train.artifacts import read_manifest, write_json, write_records
+from lmod_train.artifacts import read_manifest, sha256_of, write_json, write_records
 from lmod_train.curation import foreign as abroad
 from lmod_train.curation import manifest
 from lmod_train.curation.balance import Over
@@ -188,7 +188,7 @@ def _cutoffs(samples: Sequence[Sample], box_filter: BoxFilter, crew: Crew) -> di
 def _prepare(samples: Sequence[Sample], plan: Plan, journal: Journal, crew: Crew, progress: bool) -> None:
     def is_done(sample: Sample) -> bool:
         done = journal.done.get((sample.source, sample.key))
-        return done is not None and all((plan.out / f).exists() for f in _images(done))
+        return done is not None and all(_holds(plan.out / image, sha256) for image, sha256 in _images(done).items())
 
     left = [s for s in samples if not is_done(s)]
     bar = tqdm(total=len(samples), initial=len(samples) - len(left), desc="curate", unit="image", disable=not progress)
@@ -289,9 +289,14 @@ def _shown(samples: Iterable[Sample], done: Mapping[Place, Prepared], splits: Ma
     return [Shown(s.source, s.key, part, s.group, d.files[0], d.phash) for s, d, part in places if d.dropped is None]
 
 
-def _images(done: Prepared) -> list[str]:
+def _images(done: Prepared) -> dict[str, str]:
+    """Return the curated images of a sample with their SHA-256."""
     kinds = ((done.plain, False), (done.marked, True))
-    return [image_path(done.source, done.key, marked=marked) for sha256, marked in kinds if sha256]
+    return {image_path(done.source, done.key, marked=marked): sha256 for sha256, marked in kinds if sha256}
+
+
+def _holds(image: Path, sha256: str) -> bool:
+    return image.is_file() and sha256_of(image) == sha256
 
 
 def _sweep(out: Path, shown: set[str]) -> None:

@@ -91,3 +91,22 @@ def test_a_written_image_is_near_the_pixels_and_its_hash_is_of_the_file(tmp_path
     again = np.asarray(Image.open(tmp_path / "deep" / "b.jpg"), dtype=float)
     assert np.abs(again - np.asarray(image, dtype=float)).mean() < 1.5
     assert [f.name for f in (tmp_path / "deep").iterdir()] == ["b.jpg"]
+
+
+def test_bytes_of_a_torn_image_are_written_over_and_a_longer_file_is_cut(tmp_path):
+    photograph(tmp_path / "a.png", 5)
+    image = Image.open(tmp_path / "a.png").convert("RGB")
+    digest = write_image(tmp_path / "b.jpg", image)
+    whole = (tmp_path / "b.jpg").read_bytes()
+    for before in (whole[:100], b"x" * (2 * len(whole)), b""):
+        (tmp_path / "b.jpg").write_bytes(before)
+        assert write_image(tmp_path / "b.jpg", image) == digest
+        assert (tmp_path / "b.jpg").read_bytes() == whole
+
+
+def test_an_upright_photograph_is_the_decoders_own_pixels(tmp_path):
+    photograph(tmp_path / "a.png", 3)
+    for mode, name in (("RGB", "rgb.png"), ("RGBA", "rgba.png"), ("L", "grey.jpg"), ("CMYK", "cmyk.jpg")):
+        Image.open(tmp_path / "a.png").convert(mode).save(tmp_path / name)
+        expected = Image.open(tmp_path / name).convert("RGB")
+        assert open_image(sample(tmp_path / name)).image.tobytes() == expected.tobytes()

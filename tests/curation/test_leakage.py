@@ -1,5 +1,6 @@
 import time
 
+import imagehash
 import numpy as np
 import pytest
 from PIL import Image
@@ -104,3 +105,19 @@ def test_training_loses_the_copies():
 def test_nothing_to_compare(images):
     found = account(find_pairs(images))
     assert found["crossing"] == [] and all(c["pairs"] == 0 for c in found["counts"].values())
+
+
+def _pictures(rng):
+    for side in (1, 2, 17, 64, 65, 200, 384):
+        noise = rng.integers(0, 256, (side, side + 3, 3), dtype=np.uint8)
+        yield Image.fromarray(noise)
+        yield Image.fromarray(noise[:5, :7]).resize((side + 9, side), Image.Resampling.BICUBIC)
+        yield Image.new("RGB", (side, 2 * side), tuple(noise[0, 0].tolist()))  # all frequencies 0, or rounded to it
+        yield Image.linear_gradient("L").resize((side, side)).convert("RGB")
+        yield Image.fromarray((noise > 127).astype(np.uint8) * 255)
+
+
+def test_the_hash_is_that_of_the_published_package_bit_for_bit():
+    pictures = list(_pictures(np.random.default_rng(4)))
+    assert [perceptual_hash(p) for p in pictures] == [str(imagehash.phash(p, hash_size=16)) for p in pictures]
+    assert len({perceptual_hash(p) for p in pictures}) > len(pictures) / 2

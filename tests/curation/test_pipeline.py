@@ -272,6 +272,21 @@ def test_stopped_while_writing_it_ends_the_same(raw, curated, tmp_path, monkeypa
     assert tree(tmp_path / "out") == tree(curated)
 
 
+def test_images_that_a_loss_of_power_spoilt_are_made_anew(raw, curated, tmp_path, monkeypatch):
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(pipeline, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        make(raw, tmp_path / "out")
+    images = sorted((tmp_path / "out" / "images").rglob("*.jpg"))
+    images[0].write_bytes(b"")
+    images[3].write_bytes(images[3].read_bytes()[:-1] + b"x")
+    images[5].unlink()
+    before = {f: f.stat().st_mtime_ns for f in images[6:]}
+    make(raw, tmp_path / "out")
+    assert tree(tmp_path / "out") == tree(curated)
+    again = [f for f, moment in before.items() if f.exists() and f.stat().st_mtime_ns != moment]
+    assert len(again) <= 6, "what was whole is not made again, but for images of the same samples"
+
+
 def _start(raw, out, workers):
     return subprocess.Popen([sys.executable, "-c", CURATE, str(raw), str(out), str(workers)])
 
