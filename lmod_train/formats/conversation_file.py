@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lmod_train.errors import BadArgument
 from lmod_train.formats.turns import parts_of
 from lmod_train.types import Dropped, Message, Part
 
-ROLES = {"system": "system", "human": "user", "gpt": "assistant"}
+ROLES: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "human": "user", "gpt": "assistant"}
 """Who speaks, in LLaVA's words and in ours."""
 
 STEP = "import"
@@ -116,13 +116,14 @@ def _item(key: str, value: Any, root: Path) -> Item:
 
 
 def _turn(value: Any) -> Message:
-    if not isinstance(value, Mapping) or value.get("from") not in ROLES or not isinstance(value.get("value"), str):
+    speaker, text = (value.get("from"), value.get("value")) if isinstance(value, Mapping) else (None, None)
+    if not isinstance(speaker, str) or speaker not in ROLES or not isinstance(text, str):
         raise BadItem("roles", f"expected from {', '.join(ROLES)} and a text as value, found {str(value)[:80]!r}")
-    role, text = ROLES[value["from"]], value["value"]
+    role = ROLES[speaker]
     parts = parts_of(text) if role == "user" else (Part("text", text),)
     if not any(p.text.strip() for p in parts):
-        raise BadItem("empty_turn", f"a turn of {value['from']} says nothing")
-    return Message(role, parts)  # type: ignore[arg-type]
+        raise BadItem("empty_turn", f"a turn of {speaker} says nothing")
+    return Message(role, parts)
 
 
 def _file(name: str, root: Path) -> Path:

@@ -47,8 +47,11 @@ def test_rows_are_written_a_few_at_a_time_and_none_is_lost(free: Path, tmp_path:
 
 
 def test_a_failure_leaves_no_writer_open(free: Path, tmp_path: Path):
-    with pytest.raises(RuntimeError), ExportFolder(tmp_path / "out", select(free)) as folder:
-        with EmbeddedFiles(folder) as files:
-            files.append(next(iter(select(free))), "")
-            raise RuntimeError
+    with (
+        pytest.raises(RuntimeError),
+        ExportFolder(tmp_path / "out", select(free)) as folder,
+        EmbeddedFiles(folder) as files,
+    ):
+        files.append(next(iter(select(free))), "")
+        raise RuntimeError
     assert not (tmp_path / "out").exists()

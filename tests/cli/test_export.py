@@ -1,0 +1,44 @@
+"""Export by the command line: what is written, what is said, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lmod_train import cli
+
+
+def export(curated: Path, *more: str | Path) -> int:
+    return cli.main(["export", str(curated), *map(str, more)])
+
+
+def test_a_curated_folder_becomes_llava_s_file(curated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    out = tmp_path / "out"
+    assert export(curated, "--to", "llava", "--out", out, "--sources", "eye_diseases", "--split", "train") == 0
+    items = json.loads((out / "train.json").read_text())
+    assert items and all(i["id"].startswith("four_way/eye_diseases/") for i in items)
+    said = capsys.readouterr().out
+    assert f"wrote {out}: {len(items)} of {len(items)} records; README.md in it says how llava reads them" in said
+    assert "must not be passed on" not in said
+
+
+def test_a_closed_source_is_refused_with_the_next_command(curated: Path, tmp_path: Path, capsys):
+    assert export(curated, "--to", "hugging_face", "--out", tmp_path / "out") == 2
+    error = capsys.readouterr().err
+    assert "refuge (CC BY 4.0 as stated by LMOD" in error and "--sources eye_diseases" in error
+    assert not (tmp_path / "out").exists()
+    assert (
+        export(curated, "--to", "hugging_face", "--out", tmp_path / "out", "--for_own_use", "--tasks", "anatomy") == 0
+    )
+    assert "must not be passed on" in capsys.readouterr().out
+    assert (tmp_path / "out" / "NOTICE").exists()
+
+
+def test_what_is_misspelt_is_named(curated: Path, tmp_path: Path, capsys):
+    assert export(curated, "--to", "llava", "--out", tmp_path / "out", "--tasks", "glaucoma,anatomie") == 2
+    assert "anatomie" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        export(curated, "--to", "lava", "--out", tmp_path / "out")
+    assert "llava" in capsys.readouterr().err
