@@ -26,11 +26,24 @@ ARROWS: dict[str, set[str]] = {
     "modules": {"models", "backends", *GROUND},
     "callbacks": {"tasks", "metrics", "artifacts", *GROUND},
     "report": {"tasks", "scoring", "artifacts", *GROUND},
+    "formats": {"curation", "tasks", "artifacts", *GROUND},  # an imported file is curated like any other
 }
 ARROWS["cli"] = set(ARROWS)
 ARROWS["__main__"] = {"cli"}
 
-WITHOUT_TORCH = {*GROUND, "artifacts", "sources", "phantom", "parsing", "scoring", "tasks", "curation", "report", "cli"}
+WITHOUT_TORCH = {
+    *GROUND,
+    "artifacts",
+    "sources",
+    "phantom",
+    "parsing",
+    "scoring",
+    "tasks",
+    "curation",
+    "report",
+    "formats",
+    "cli",
+}
 LOADED_LATE = {"lmod_train.cli.experiment": "Lightning's commands; the front door imports it when one is called"}
 
 LINES_A_FILE, LINES_A_FUNCTION = 300, 50  # of code: blank lines, comments and docstrings are free

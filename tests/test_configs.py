@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +15,11 @@ from jsonargparse import Namespace
 from lmod_train.cli import PLAIN
 from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.parse import parser_of
+from lmod_train.sources.base import UNPLACED
+from lmod_train.sources.discovery import source_classes
 
 CONFIGS = configs_folder()
-COUNT = {"": 8, "curate": 4, "model": 5, "sweep": 1, "task": 3, "trainer": 6}
+COUNT = {"": 8, "curate": 5, "model": 5, "source": 11, "sweep": 1, "task": 19, "trainer": 6}
 """Folder -> number of configs; "" is the experiments at the top. A new config is counted here."""
 
 LINES = 25
@@ -91,9 +94,25 @@ def test_curation_configs_build_their_tasks(file: Path):
     values = parser.instantiate(parser.parse_args(["--config", str(file), "--out", "curated"]))
     written = read(file)
     assert values.protocol == written["protocol"]
-    assert [f"{type(t).__module__}.{type(t).__qualname__}" for t in values.tasks] == [
-        t["class_path"] if isinstance(t, dict) else t for t in written["tasks"]
-    ]
+    for part in ("tasks", "sources"):
+        named = [part if isinstance(part, dict) else read(file.parent / part) for part in written.get(part, [])]
+        built = [f"{type(one).__module__}.{type(one).__qualname__}" for one in getattr(values, part) or []]
+        assert built == [one["class_path"] for one in named]
+
+
+@pytest.mark.parametrize("file", of("source"), ids=lambda f: f.stem)
+def test_sources_are_built_with_their_options_and_still_to_be_found(file: Path):
+    parser = parser_of(PLAIN["curate"], "curate")
+    values = parser.instantiate(parser.parse_args(["--out", "curated", "--sources", f"[{file}]"]))
+    (source,) = values.sources
+    assert (source.name, source.root) == (file.stem, UNPLACED)
+    assert f"{type(source).__module__}.{type(source).__qualname__}" == read(file)["class_path"]
+    stated = set(inspect.signature(type(source)).parameters) - {"root"}
+    assert set(read(file).get("init_args", {})) == stated  # what is uncertain is spelt out, every option of it
+
+
+def test_every_source_has_its_config():
+    assert [f.stem for f in of("source")] == sorted(source_classes())
 
 
 @pytest.mark.parametrize("file", of(""), ids=lambda f: f.stem)
@@ -127,7 +146,14 @@ def test_tasks_parse_as_their_class(file: Path, parser: Any):
     config = parsed(parser, "validate", "--data.curated", "c", "--data.tasks", f"[{file}]", "--model", model)
     (task,) = config.data.tasks
     assert task.class_path == read(file)["class_path"]
-    assert {k: task.init_args[k] for k in read(file).get("init_args", {})} == read(file).get("init_args", {})
+    assert written_in(task.as_dict(), read(file))
+
+
+def written_in(parsed: Any, written: Any) -> bool:
+    """Return whether all that is written stands in what was parsed, which has the defaults as well."""
+    if isinstance(written, dict):
+        return isinstance(parsed, dict) and all(written_in(parsed.get(k), v) for k, v in written.items())
+    return bool(parsed == written)
 
 
 @pytest.mark.parametrize("file", of("trainer"), ids=lambda f: f.stem)

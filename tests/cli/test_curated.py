@@ -1,0 +1,47 @@
+"""The commands that look at a curated folder: a representative subset, and the benchmark answered blind."""
+
+import csv
+
+import pytest
+
+from lmod_train import cli
+from tests.tiny import record, write_curated
+
+WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    splits = ("train", "train", "train", "val", "test")
+    records = [
+        record(
+            f"glaucoma/s/{i}",
+            **{"task": "glaucoma", "source": "s", "key": str(i), "choices": WORDS, "split": splits[i % 5]},
+            answer=WORDS[i // 5 % 2],
+        )
+        for i in range(100)
+    ]
+    return write_curated(tmp_path / "curated", records)
+
+
+def test_subset_writes_ids_and_tells_the_strata(folder, capsys):
+    assert cli.main(["subset", str(folder), "--n", "10", "--split", "test"]) == 0
+    printed = capsys.readouterr().out
+    (file,) = (folder / "subsets").iterdir()
+    assert file.name == "representative-10-test-seed0.txt" and len(file.read_text().split()) == 10
+    assert "    5  " in printed and "GLAUCOMA" in printed and f"wrote {file}: 10 records" in printed
+
+
+def test_subset_refuses_what_cannot_be_drawn(folder, tmp_path, capsys):
+    for arguments in ([str(folder), "--n", "1"], [str(folder), "--tasks", "sdrg"], [str(tmp_path / "none")]):
+        assert cli.main(["subset", *arguments]) == 2
+        assert "Next: " in capsys.readouterr().err
+
+
+def test_blind_prints_and_writes_the_account(folder, tmp_path, capsys):
+    assert cli.main(["blind", str(folder)]) == 0
+    assert "glaucoma: blind 0.500 [0.3" in (printed := capsys.readouterr().out) and "no leak found" in printed
+    with (folder / "blind.csv").open(newline="", encoding="utf-8") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["task"], row["n"], row["accuracy"], row["leaks"]) == ("glaucoma", "40", "0.5", "False")
+    assert cli.main(["blind", str(tmp_path)]) == 2
