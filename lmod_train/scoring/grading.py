@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lmod_train.scoring.classification import classification_columns, classification_scores, mean_of_defined
-from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, measure, ratio
+from lmod_train.scoring.intervals import Columns, Figure, Floats, measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 
@@ -16,9 +16,9 @@ def grading_scores(task: str, items: Sequence[Item], levels: Sequence[str]) -> l
     """Return the figures of a staging task: those of `classification_scores`, and what the order of the levels adds.
 
     Over all items: ``kappa_quadratic`` (Cohen 1968, weights (i - j) squared) and ``mean_absolute_error`` in levels,
-    both over the answered items, as no answer has no place on a scale; ``macro_precision`` and ``macro_recall``, means
-    over the levels where they are defined. For each level as ``stage=<level>``: ``precision``, ``recall`` and ``f1`` of
-    this level against the others, with what they are shares of as n. No answer is a miss.
+    both over the answered items, as no answer has no place on a scale; ``macro_precision``, the mean over the levels
+    that were answered (the mean recall is ``balanced_accuracy``). For each level as ``stage=<level>``: ``precision``,
+    ``recall`` and ``f1`` of this level against the others, with what they are shares of as n. No answer is a miss.
 
     Args:
         task: Name of the task.
@@ -96,6 +96,5 @@ def _one_against_rest(level: int) -> tuple[Figure, ...]:
 ORDERED = (
     Figure("kappa_quadratic", _kappa, lambda c: c["answered"], share=False),
     Figure("mean_absolute_error", _absolute_error, lambda c: c["answered"], share=False),
-    Figure("macro_precision", lambda s: mean_of_defined(_precisions(s)), items_in),
-    Figure("macro_recall", lambda s: mean_of_defined(_recalls(s)), items_in),
+    Figure("macro_precision", lambda s: mean_of_defined(_precisions(s)), lambda c: _answered(c).sum(axis=-2)),
 )

@@ -45,7 +45,7 @@ def test_as_scikit_learn_says(seed, silent):
         assert own["precision"].n == answers.count(level)
         assert own["recall"].low < own["recall"].value < own["recall"].high
     assert got["macro_precision"] == pytest.approx(precision_score(*everything, labels=LEVELS, average="macro"))
-    assert got["macro_recall"] == pytest.approx(np.mean(recalls))
+    assert got["balanced_accuracy"] == pytest.approx(np.mean(recalls))
     assert got["macro_f1"] == pytest.approx(np.mean(f1s))
 
 
