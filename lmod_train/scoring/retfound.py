@@ -1,0 +1,196 @@
+"""The measures of the original RETFound program, so that its published figures can be compared with ours.
+
+Seven of its nine measures leave out class 0 (which it takes for the healthy one) and average over the classes
+1 ... K - 1, each against all others; the two areas average over all classes. What is called accuracy there is no top-1
+accuracy. All of them are NaN where a class leaves nothing to divide by. They stand beside our own figures
+(`lmod_train.scoring.classification`) and replace none of them.
+
+Source: Zhou et al., A foundation model for generalizable disease detection from retinal images, Nature 2023; the
+evaluation of its program of June 2024 (repository ``rmaphoh/RETFound_MAE``, commit ``f5ab012``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lmod_train.errors import BadArgument
+from lmod_train.scoring.intervals import Floats, ratio
+
+_Table = tuple[NDArray[np.intp], Floats]
+
+
+def retfound_measures(truths: ArrayLike, probabilities: ArrayLike) -> dict[str, float]:
+    """Return all nine measures by name.
+
+    Args:
+        truths: Index of the true class of each item, shape (n,), 0 being the healthy one.
+        probabilities: Probability of each class for each item, shape (n, classes), at least two classes. The largest is
+            the answer, the first of equals.
+
+    Returns:
+        Name -> value: ``retfound_accuracy``, ``retfound_sensitivity``, ``retfound_specificity``,
+        ``retfound_precision``, ``retfound_g_mean``, ``retfound_f1``, ``retfound_mcc`` (in [-1, 1], the others in
+        [0, 1]), ``retfound_auroc`` and ``retfound_auprc``. NaN where undefined, and everywhere without items.
+
+    Raises:
+        BadArgument: The shapes do not belong together, a truth is no class, a probability is no number.
+
+    Example:
+        >>> truths, probabilities = [0, 0, 1, 1], [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]]
+        >>> measures = retfound_measures(truths, probabilities)
+        >>> measures["retfound_sensitivity"], measures["retfound_specificity"], measures["retfound_auroc"]
+        (1.0, 0.5, 1.0)
+    """
+    return {
+        measure.__name__: measure(truths, probabilities)
+        for measure in (
+            retfound_accuracy,
+            retfound_sensitivity,
+            retfound_specificity,
+            retfound_precision,
+            retfound_g_mean,
+            retfound_f1,
+            retfound_mcc,
+            retfound_auroc,
+            retfound_auprc,
+        )
+    }
+
+
+def retfound_accuracy(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean over the classes 1 ... K - 1 of the share of items put rightly on either side of "this class".
+
+    Not top-1 accuracy: with many classes most items are rightly "not this class", so that it is higher. With two
+    classes both are the same. See `retfound_measures` for arguments and errors.
+
+    Example:
+        >>> truths, one_hot = [0, 1, 2, 3], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+        >>> retfound_accuracy(truths, one_hot)  # half of the answers are right
+        0.666...
+    """
+    hits, false_alarms, misses, rejections = _counts(truths, probabilities)
+    return _mean(ratio(hits + rejections, hits + false_alarms + misses + rejections))
+
+
+def retfound_sensitivity(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean recall of the classes 1 ... K - 1: macro recall without class 0.
+
+    NaN where one of these classes has no items. See `retfound_measures` for arguments and errors.
+    """
+    hits, _, misses, _ = _counts(truths, probabilities)
+    return _mean(ratio(hits, hits + misses))
+
+
+def retfound_specificity(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean, over the classes 1 ... K - 1, of the share of the others' items not taken for the class.
+
+    See `retfound_measures` for arguments and errors.
+    """
+    _, false_alarms, _, rejections = _counts(truths, probabilities)
+    return _mean(ratio(rejections, rejections + false_alarms))
+
+
+def retfound_precision(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean precision of the classes 1 ... K - 1: macro precision without class 0.
+
+    NaN where one of these classes is never the answer. See `retfound_measures` for arguments and errors.
+    """
+    hits, false_alarms, _, _ = _counts(truths, probabilities)
+    return _mean(ratio(hits, hits + false_alarms))
+
+
+def retfound_g_mean(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean, over the classes 1 ... K - 1, of the root of sensitivity times specificity ("G").
+
+    See `retfound_measures` for arguments and errors.
+    """
+    hits, false_alarms, misses, rejections = _counts(truths, probabilities)
+    return _mean(np.sqrt(ratio(hits, hits + misses) * ratio(rejections, rejections + false_alarms)))
+
+
+def retfound_f1(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean F1 of the classes 1 ... K - 1: macro F1 without class 0.
+
+    NaN where one of these classes is never the answer, has no items, or is never rightly the answer (precision and
+    recall both 0), where other definitions give 0. See `retfound_measures` for arguments and errors.
+    """
+    hits, false_alarms, misses, _ = _counts(truths, probabilities)
+    precision, recall = ratio(hits, hits + false_alarms), ratio(hits, hits + misses)
+    return _mean(ratio(2 * precision * recall, precision + recall))
+
+
+def retfound_mcc(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean Matthews correlation of the classes 1 ... K - 1, each against the others.
+
+    Not the correlation of the whole table that scikit-learn gives for several classes. NaN where one of these classes
+    is never or always the truth or the answer. See `retfound_measures` for arguments and errors.
+    """
+    hits, false_alarms, misses, rejections = _counts(truths, probabilities)
+    margins = [hits + false_alarms, hits + misses, rejections + false_alarms, rejections + misses]
+    return _mean(ratio(hits * rejections - false_alarms * misses, np.sqrt(np.prod(margins, axis=0))))
+
+
+def retfound_auroc(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean area under the ROC curve of all classes, each against the others; class 0 counts too.
+
+    The original picked its best checkpoint by this measure on the validation split. NaN where a class has no items or
+    all of them, where the original stopped with an error. See `retfound_measures` for arguments and errors.
+    """
+    from sklearn.metrics import roc_auc_score  # takes a second to import
+
+    table = _checked(truths, probabilities)
+    return float(roc_auc_score(_one_hot(table), table[1], average="macro")) if _has_every_class(table) else float("nan")
+
+
+def retfound_auprc(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean average precision of all classes, each against the others; class 0 counts too.
+
+    The area under the precision-recall curve as a sum over steps, nothing interpolated. NaN where a class has no items
+    or all of them. See `retfound_measures` for arguments and errors.
+    """
+    from sklearn.metrics import average_precision_score  # takes a second to import
+
+    table = _checked(truths, probabilities)
+    if not _has_every_class(table):
+        return float("nan")
+    return float(average_precision_score(_one_hot(table), table[1], average="macro"))
+
+
+def _counts(truths: ArrayLike, probabilities: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return hits, false alarms, misses and right rejections of the classes 1 ... K - 1, each (classes - 1,)."""
+    table = _checked(truths, probabilities)
+    classes = np.arange(1, table[1].shape[1])
+    true = table[0][:, None] == classes
+    said = table[1].argmax(axis=1)[:, None] == classes
+    cells = (true & said, ~true & said, true & ~said, ~true & ~said)
+    hits, false_alarms, misses, rejections = (cell.sum(axis=0).astype(np.float64) for cell in cells)
+    return hits, false_alarms, misses, rejections
+
+
+def _one_hot(table: _Table) -> NDArray[np.intp]:
+    return np.eye(table[1].shape[1], dtype=np.intp)[table[0]]
+
+
+def _has_every_class(table: _Table) -> bool:
+    return bool(len(np.unique(table[0])) == table[1].shape[1])
+
+
+def _mean(values: Floats) -> float:
+    """Return the mean; NaN as soon as one class is, as the original has it."""
+    return float(values.mean())
+
+
+def _checked(truths: ArrayLike, probabilities: ArrayLike) -> _Table:
+    table = np.asarray(probabilities, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise BadArgument("probabilities", f"shape {table.shape}", "(items, classes)", "give one column a class")
+    true = np.asarray(truths)
+    if true.shape != table.shape[:1]:
+        raise BadArgument("truths", f"shape {true.shape}", f"({len(table)},)", "give one truth an item")
+    if not np.isin(true, np.arange(table.shape[1])).all():
+        odd = next(value for value in true.tolist() if value not in range(table.shape[1]))
+        raise BadArgument("truths", odd, f"a class from 0 to {table.shape[1] - 1}", "give the index of the class")
+    if not np.isfinite(table).all():
+        raise BadArgument("probabilities", "NaN or infinity", "numbers", "leave items without probabilities out")
+    return true.astype(np.intp), table

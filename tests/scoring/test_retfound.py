@@ -1,0 +1,75 @@
+"""The original program's measures: its own numbers, scikit-learn's, and where nothing is to divide by."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+from lmod_train.errors import BadArgument
+from lmod_train.scoring.retfound import retfound_accuracy, retfound_auroc, retfound_f1, retfound_mcc, retfound_measures
+from tests.formula import table
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "models" / "retfound_reference.json").read_text())["metrics"]
+
+
+@pytest.mark.parametrize("case", REFERENCE, ids=lambda case: case["name"])
+def test_they_equal_what_the_original_wrote(case):
+    measures = retfound_measures(*table(case["items"], case["classes"], case["key"], case["never_said"]))
+    written = {f"retfound_{name}": np.nan if v is None else v for name, v in case["values"].items() if name != "top1"}
+    assert measures == pytest.approx(written, rel=1e-8, nan_ok=True)
+
+
+def test_they_are_scikit_learns_over_the_classes_but_the_first():
+    truths, probabilities = table(200, 5, 30, None)
+    said, rest = probabilities.argmax(axis=1), [1, 2, 3, 4]
+    own = [(truths == c, said == c) for c in rest]
+    specificity = [metrics.recall_score(~true, ~answer) for true, answer in own]
+    recall = [metrics.recall_score(true, answer) for true, answer in own]
+    assert retfound_measures(truths, probabilities) == pytest.approx(
+        {
+            "retfound_accuracy": np.mean([metrics.accuracy_score(true, answer) for true, answer in own]),
+            "retfound_sensitivity": metrics.recall_score(truths, said, labels=rest, average="macro"),
+            "retfound_specificity": np.mean(specificity),
+            "retfound_precision": metrics.precision_score(truths, said, labels=rest, average="macro"),
+            "retfound_g_mean": np.mean(np.sqrt(np.multiply(recall, specificity))),
+            "retfound_f1": metrics.f1_score(truths, said, labels=rest, average="macro"),
+            "retfound_mcc": np.mean([metrics.matthews_corrcoef(true, answer) for true, answer in own]),
+            "retfound_auroc": metrics.roc_auc_score(truths, probabilities, multi_class="ovr"),
+            "retfound_auprc": np.mean(
+                [metrics.average_precision_score(truths == c, probabilities[:, c]) for c in range(5)]
+            ),
+        }
+    )
+    assert retfound_accuracy(truths, probabilities) > metrics.accuracy_score(truths, said) + 0.1  # no top-1 accuracy
+
+
+def test_with_two_classes_accuracy_is_top_1():
+    truths, probabilities = table(50, 2, 40, None)
+    assert retfound_accuracy(truths, probabilities) == metrics.accuracy_score(truths, probabilities.argmax(axis=1))
+
+
+def test_a_class_that_leaves_nothing_to_divide_by_leaves_no_number():
+    never_right = [0, 1, 2, 2], [[1, 0, 0], [0, 1, 0], [1, 0, 0], [1, 0, 0]]
+    assert np.isnan(retfound_f1(*never_right)) and np.isnan(retfound_mcc(*never_right))
+    assert retfound_accuracy(*never_right) == 0.75
+    absent = [0, 1, 1], [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.3, 0.4, 0.3]]
+    assert np.isnan(retfound_auroc(*absent))
+    assert all(np.isnan(value) for value in retfound_measures([], np.zeros((0, 3))).values())
+
+
+@pytest.mark.parametrize(
+    ("truths", "probabilities", "says"),
+    [
+        ([0, 1], [0.2, 0.8], r"probabilities='shape \(2,\)': expected \(items, classes\)"),
+        ([0, 0], [[1.0], [1.0]], r"probabilities='shape \(2, 1\)'"),
+        ([0], [[0.5, 0.5], [0.5, 0.5]], r"truths='shape \(1,\)': expected \(2,\)"),
+        ([0, 2], [[0.5, 0.5], [0.5, 0.5]], "truths=2: expected a class from 0 to 1"),
+        ([0, 0.5], [[0.5, 0.5], [0.5, 0.5]], "truths=0.5"),
+        ([0, 1], [[0.5, 0.5], [np.nan, 0.5]], "probabilities='NaN or infinity'"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(truths, probabilities, says):
+    with pytest.raises(BadArgument, match=says):
+        retfound_measures(truths, probabilities)
