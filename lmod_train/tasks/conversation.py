@@ -60,7 +60,7 @@ class Conversation(Task):
         return Unparsed("repetition", said[len(sound) : len(sound) + 80]) if looped else said
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
-        """Return ``exact_match`` and ``token_f1`` over all records (no answer counts 0), both again over the answered
+        """Return ``token_f1`` and ``exact_match`` over all records (no answer counts 0), both again over the answered
         ones (``_answered``), and the account; each with n and a 95 % interval that resamples whole images.
         """
         scores: list[Score] = []
@@ -113,8 +113,8 @@ def _columns(items: Sequence[Item]) -> dict[str, Floats]:
 
 
 _FIGURES = (
-    Figure("exact_match", lambda s: ratio(s["exact"], s["items"]), items_in),
     Figure("token_f1", lambda s: ratio(s["f1"], s["items"]), items_in),
+    Figure("exact_match", lambda s: ratio(s["exact"], s["items"]), items_in),
     Figure("exact_match_answered", lambda s: ratio(s["exact"], s["answered"]), lambda c: c["answered"]),
     Figure("token_f1_answered", lambda s: ratio(s["f1"], s["answered"]), lambda c: c["answered"]),
 )
