@@ -129,23 +129,30 @@ def _close(hashes: Sequence[str], near: int) -> set[tuple[int, int, int]]:
     octets = np.frombuffer(bytes.fromhex("".join(hashes)), dtype=np.uint8).reshape(len(hashes), -1)
     words = octets.view(np.uint64)
     bits = np.unpackbits(octets, axis=1)
-    found = set()
+    found: set[tuple[int, int, int]] = set()
     for band in np.array_split(np.arange(BITS), near + 1):
-        for bucket in _buckets(np.packbits(bits[:, band], axis=1)):
-            for place, i in enumerate(bucket[:-1]):
-                rest = bucket[place + 1 :]
-                distances = np.bitwise_count(words[rest] ^ words[i]).sum(axis=1, dtype=np.int64)
-                close = distances <= near
-                found |= {(int(i), int(j), int(d)) for j, d in zip(rest[close], distances[close], strict=True)}
+        order, ends = _buckets(np.packbits(bits[:, band], axis=1))
+        at, step = np.arange(len(order)), 1
+        while len(at := at[at + step < ends[at]]):  # every hash with the step-th behind it in its bucket, all at once
+            first, second = order[at], order[at + step]
+            distances = np.bitwise_count(words[first] ^ words[second]).sum(axis=1, dtype=np.int64)
+            close = distances <= near
+            found.update(zip(first[close].tolist(), second[close].tolist(), distances[close].tolist(), strict=True))
+            step += 1
     return found
 
 
-def _buckets(keys: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.int64]]:
-    """Return the positions of rows that are equal, in rising order, rows that stand alone left out."""
+def _buckets(keys: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the rows in an order in which equal ones stand together, rising, and for each place where its like end.
+
+    Example:
+        >>> [part.tolist() for part in _buckets(np.array([[7], [2], [7]], dtype=np.uint8))]
+        [[1, 0, 2], [1, 3, 3]]
+    """
     _, inverse = np.unique(keys, axis=0, return_inverse=True)
     order = np.argsort(inverse.ravel(), kind="stable")
-    edges = np.flatnonzero(np.diff(inverse.ravel()[order])) + 1
-    return [bucket for bucket in np.split(order, edges) if len(bucket) > 1]
+    ranks = inverse.ravel()[order]
+    return order, np.searchsorted(ranks, ranks, side="right")
 
 
 def account(pairs: Sequence[Pair]) -> dict[str, Any]:
