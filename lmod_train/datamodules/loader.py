@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from torch.utils.data import DataLoader
 
 from lmod_train.datamodules.order import ImageBatches
 from lmod_train.types import Batch, Collate, Record
+
+
+@runtime_checkable
+class Augmenting(Protocol):
+    """A dialect that prepares images differently in training: one dialect an epoch."""
+
+    def training(self, seed: int, epoch: int) -> Collate:
+        """Return the dialect of an epoch; what it draws depends on seed, epoch and record id alone."""
+        ...
 
 
 class RecordLoader:
@@ -23,7 +32,7 @@ class RecordLoader:
     Args:
         records: What is asked.
         batches: In which order.
-        collate: The dialect.
+        collate: The dialect; in training, that of the epoch where it augments.
         root: The curated folder.
         workers: Processes that read and collate.
     """
@@ -38,7 +47,7 @@ class RecordLoader:
             num_workers=workers,
             multiprocessing_context="spawn" if workers else None,
         )
-        self._batches = batches
+        self._batches, self._collate, self._root = batches, collate, root
         self._done, self._continues = 0, False
 
     def __len__(self) -> int:
@@ -50,6 +59,9 @@ class RecordLoader:
             self._batches.epoch, self._done = self._batches.epoch + 1, 0
         self._continues = False
         self._batches.start = self._done
+        if self._batches.shuffle and isinstance(self._collate, Augmenting):
+            epochs = self._collate.training(self._batches.seed, self._batches.epoch)
+            self._loader.collate_fn = partial(epochs, root=self._root)
         for batch in self._loader:
             self._done += 1
             yield batch

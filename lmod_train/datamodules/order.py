@@ -41,6 +41,8 @@ class ImageBatches(Sampler[list[int]]):
     another ends with empty ones.
 
     Attributes:
+        shuffle: Whether it is the order of training.
+        seed: Of the training order.
         epoch: Which epoch the next iteration is.
         start: How many batches of it are already done.
     """
@@ -56,13 +58,13 @@ class ImageBatches(Sampler[list[int]]):
         ranks: int = 1,
     ) -> None:
         self._groups = groups
-        self._batch_size, self._shuffle, self._seed = batch_size, shuffle, seed
+        self._batch_size, self.shuffle, self.seed = batch_size, shuffle, seed
         self._rank, self._ranks = rank, ranks
         self.epoch, self.start = 0, 0
 
     def _training(self) -> list[list[int]]:
         """Return this rank's batches of the present epoch."""
-        order = np.random.default_rng([self._seed, self.epoch]).permutation(len(self._groups))
+        order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self._groups))
         questions = [position for i in order for position in self._groups[i]]
         step = self._batch_size * self._ranks
         batches = []
@@ -82,13 +84,13 @@ class ImageBatches(Sampler[list[int]]):
         return batches
 
     def __iter__(self) -> Iterator[list[int]]:
-        batches = self._training() if self._shuffle else self._evaluation(self._rank)
+        batches = self._training() if self.shuffle else self._evaluation(self._rank)
         batches += [[]] * (len(self) - len(batches))
         yield from batches[self.start :]
 
     def __len__(self) -> int:
         """Batches of a whole epoch, the same on every rank."""
-        if not self._shuffle:
+        if not self.shuffle:
             return max(len(self._evaluation(rank)) for rank in range(self._ranks))
         whole, rest = divmod(sum(map(len, self._groups)), self._batch_size * self._ranks)
         return whole + (rest >= self._ranks)

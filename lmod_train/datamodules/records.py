@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from lightning import LightningDataModule
 from lightning_utilities.core.rank_zero import rank_zero_info
 
-from lmod_train.artifacts import read_manifest, read_records
+from lmod_train.artifacts import read_manifest, read_records, record_id
 from lmod_train.datamodules.loader import RecordLoader
 from lmod_train.datamodules.order import ImageBatches, by_image
 from lmod_train.errors import BadArgument
@@ -29,6 +30,8 @@ class RecordsDataModule(LightningDataModule):
         max_questions: At most so many questions about one image travel together.
         split: What `validate`, `test` and `predict` ask: the split the command is named after, or all records.
         modality: Only records of this modality; empty for all.
+        variant: Only records of this variant, the last piece of their id (``drusen`` of the task conditions); empty for
+            all.
         limit: At most so many records of each task in evaluation, the first in id order; 0 for all.
         workers: Processes that read images.
         seed: Of the training order.
@@ -46,13 +49,14 @@ class RecordsDataModule(LightningDataModule):
         limit: int = 0,
         workers: int = 0,
         seed: int = 0,
+        variant: str = "",
     ) -> None:
         super().__init__()
         self.curated, self.tasks = Path(curated), {t.name: t for t in tasks}
         if len(self.tasks) != len(tasks):
             raise BadArgument("data.tasks", [t.name for t in tasks], "each task once", "remove the repeated one")
-        self._batch_size, self._eval_batch_size, self._max_questions = batch_size, eval_batch_size, max_questions
-        self._split, self._modality, self._limit = split, modality, limit
+        self.batch_size, self._eval_batch_size, self._max_questions = batch_size, eval_batch_size, max_questions
+        self._split, self._modality, self._variant, self._limit = split, modality, variant, limit
         self._workers, self._seed = workers, seed
         self._records: list[Record] = []
         self._training: RecordLoader | None = None
@@ -70,7 +74,7 @@ class RecordsDataModule(LightningDataModule):
 
         Raises:
             ArtifactError: The folder is not curated.
-            BadArgument: A named task has no records there.
+            BadArgument: A named task has no records there, or none of the variant.
         """
         if self._records:
             return
@@ -85,13 +89,26 @@ class RecordsDataModule(LightningDataModule):
                     f"one of the tasks curated in {self.curated}: {', '.join(sorted(known)) or 'none'}",
                     "curate it, or take it out of data.tasks",
                 )
-        chosen = (r for r in everything if r.task in self.tasks and self._modality in ("", r.modality))
-        self._records = sorted(chosen, key=lambda r: r.id)
+        chosen = [r for r in everything if r.task in self.tasks and self._modality in ("", r.modality)]
+        self._records = sorted(self._of_variant(chosen), key=lambda r: r.id)
         others = sum(known.values()) - len(self._records)
         if others:
             rank_zero_info(
-                f"{self.curated}: {len(self._records)} records used, {others} of other tasks or modalities left out"
+                f"{self.curated}: {len(self._records)} records used, "
+                f"{others} of other tasks, modalities or variants left out"
             )
+
+    def _of_variant(self, records: list[Record]) -> list[Record]:
+        """Return the records of the one variant asked for."""
+        if not self._variant:
+            return records
+        found = [r for r in records if variant_of(r) == self._variant]
+        if not found:
+            known = ", ".join(sorted({variant_of(r) for r in records} - {""})) or "none"
+            raise BadArgument(
+                "data.variant", self._variant, f"a variant of the records (there are: {known})", "name one of them"
+            )
+        return found
 
     def records(self, split: str) -> list[Record]:
         """Return the records of a split (``all`` for every one), in id order."""
@@ -116,7 +133,7 @@ class RecordsDataModule(LightningDataModule):
             raise BadArgument(
                 "data.curated", str(self.curated), "records in the split train", "curate with more samples"
             )
-        self._training = self._loader(records, self._batch_size, shuffle=True)
+        self._training = self._loader(records, self.batch_size, shuffle=True)
         if self._continued:
             self._training.load_state_dict(self._continued)
             self._continued = {}
@@ -173,3 +190,18 @@ class RecordsDataModule(LightningDataModule):
         )
         collate: Any = trainer.lightning_module.collate
         return RecordLoader(list(records), batches, collate, self.curated, self._workers)
+
+
+def variant_of(record: Record) -> str:
+    """Return the last piece of a record's id after its key: the variant; a language where there is no variant.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> record = Record(id="conditions/brset/img%2001/drusen", task="conditions", task_class="", task_version=1,
+        ...     source="brset", key="img 01", modality="CFP", image=(), image_plain=(), image_sha256=(), split="test",
+        ...     group="", language="en", messages=(), choices=(), answer="")
+        >>> variant_of(record), variant_of(replace(record, id="conditions/brset/img%2001"))
+        ('drusen', '')
+    """
+    rest = record.id.removeprefix(record_id(record.task, record.source, record.key))
+    return unquote(rest.rpartition("/")[2])

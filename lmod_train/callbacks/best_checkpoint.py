@@ -1,0 +1,65 @@
+"""The weights that scored best in validation, beside the last ones that a run is continued from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lightning import LightningModule, Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
+
+from lmod_train.errors import BadArgument
+
+
+class BestCheckpoint(ModelCheckpoint):
+    """Keeps ``RUN/checkpoints/best.ckpt``: weights alone, of the validation with the highest figure so far.
+
+    The figure is the one logged and reported, ``val/<task>/<metric>``, of the run's one task. The checkpoint a run is
+    continued from, ``last.ckpt``, is another callback's and is not touched.
+
+    Args:
+        metric: What is compared, the higher the better; RETFound's is the macro one-versus-rest AUROC.
+
+    Raises:
+        BadArgument: There are several tasks, no validation records, or no such figure after the first validation.
+    """
+
+    def __init__(self, metric: str = "auroc_macro") -> None:
+        super().__init__(
+            filename="best",
+            mode="max",
+            save_weights_only=True,
+            every_n_epochs=1,
+            save_on_train_epoch_end=False,
+            enable_version_counter=False,
+        )
+        self._metric = metric
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Find out which figure it is, and refuse a run that can never give it."""
+        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        names = list(data.tasks)
+        if len(names) != 1:
+            raise BadArgument("data.tasks", names, "exactly one task to choose the best weights by", "name one")
+        if stage == "fit" and not data.records("val"):
+            raise BadArgument(
+                "data.curated",
+                str(data.curated),
+                "records in the split val, by which the best weights are chosen",
+                "curate with a larger share for validation, or take BestCheckpoint out of trainer.callbacks",
+            )
+        self.monitor = f"val/{names[0]}/{self._metric}"
+        self.dirpath = str(Path(trainer.default_root_dir) / "checkpoints")
+        super().setup(trainer, pl_module, stage)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Keep the weights if they are the best."""
+        if trainer.state.fn == "fit" and not trainer.sanity_checking and self.monitor not in trainer.callback_metrics:
+            known = sorted(name for name in trainer.callback_metrics if name.startswith("val/"))
+            raise BadArgument(
+                "trainer.callbacks.metric",
+                self._metric,
+                f"a figure of the validation, which gave {', '.join(known) or 'none'}",
+                "name one of them; an AUROC needs at least two classes in the split val",
+            )
+        super().on_validation_end(trainer, pl_module)

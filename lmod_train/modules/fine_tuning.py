@@ -1,0 +1,237 @@
+"""RETFound fine-tuned on one question about whole pictures, as LMOD did, or in a way that spares the retina."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import torch
+from lightning_utilities.core.rank_zero import rank_zero_warn
+from timm.models.vision_transformer import VisionTransformer
+from torch import Tensor
+from torch.nn import functional
+
+from lmod_train.errors import BadArgument, LmodError
+from lmod_train.models.augmentation import FAITHFUL, Augmentation
+from lmod_train.models.retfound import Family, Pooling, vision_transformer
+from lmod_train.models.retfound_weights import LoadReport, initialise, load_finetuned
+from lmod_train.models.whole_image import WholeImages
+from lmod_train.models.wording import said, wordings
+from lmod_train.modules.base import LmodModule
+from lmod_train.modules.layer_decay import RETFOUND, LayerDecay, factor, layer_groups, scaled_lr
+from lmod_train.types import Batch, Record, Reply
+
+
+class FineTuning(LmodModule):
+    """A vision transformer that learns one task and answers it in the words of its records.
+
+    The defaults are what LMOD used (preset ``faithful``, configs/model/retfound_faithful.yaml); the other preset is
+    configs/model/retfound_retina_safe.yaml. One thing differs from the original whatever the preset: the last, smaller
+    batch of an epoch is kept (the original drops it, and takes no step at all where the images are fewer than one
+    batch); where the batch divides the images the steps are the same.
+
+    Args:
+        weights: Pre-trained file, or ``random`` for none. Nothing is downloaded. With ``--ckpt_path`` all weights come
+            from the checkpoint, and ``random`` spares reading the file first.
+        choices: Classes, linked from the datamodule's one task.
+        size: ``large`` is RETFound; ``small`` and ``tiny`` are siblings for CPUs and tests.
+        image_size: Side of the input in pixels.
+        drop_path: Share of images that skip the last block in training.
+        pooling: ``mean`` or ``cls``; null for what the family was published with.
+        family: Whose layout: ``mae`` or ``dinov2``.
+        finetuned: Whether `weights` is a file that the original program has fine-tuned, head and all.
+        augmentation: How pictures become pixels.
+        optimisation: Learning rates, their decay over the layers, and their schedule.
+        label_smoothing: Share of the target that is spread over all classes.
+        class_weights: ``inverse`` weighs each image by the inverse of its class's frequency in the training split (the
+            mean over the classes is one), ``none`` all alike.
+        name: What replies and reports call the model.
+
+    Raises:
+        BadArgument: There are no choices, because the datamodule has several tasks; or a value is out of its range.
+    """
+
+    def __init__(
+        self,
+        weights: str,
+        choices: tuple[str, ...] = (),
+        size: Literal["large", "small", "tiny"] = "large",
+        image_size: int = 224,
+        drop_path: float = 0.2,
+        pooling: Pooling | None = None,
+        family: Family = "mae",
+        finetuned: bool = False,
+        augmentation: Augmentation = FAITHFUL,
+        optimisation: LayerDecay = RETFOUND,
+        label_smoothing: float = 0.1,
+        class_weights: Literal["none", "inverse"] = "none",
+        name: str = "retfound",
+    ) -> None:
+        super().__init__()
+        if not choices:
+            raise BadArgument(
+                "data.tasks", "several tasks", "exactly one task for a classifier", "give data.tasks one item"
+            )
+        if not 0 <= label_smoothing < 1:
+            raise BadArgument("label_smoothing", label_smoothing, "a share in [0, 1)", "set 0.1, or 0 for none")
+        self.choices, self._weights, self._finetuned, self._name = tuple(choices), weights, finetuned, name
+        self._shape: dict[str, Any] = {
+            "size": size,
+            "image_size": image_size,
+            "drop_path": drop_path,
+            "pooling": pooling,
+            "family": family,
+        }
+        self._optimisation, self._label_smoothing = optimisation, label_smoothing
+        self._weighted = class_weights == "inverse"
+        self._class_weights: Tensor | None = None
+        self.dialect = WholeImages(self.choices, image_size, augmentation)
+        self.collate = self.dialect
+        self.model: VisionTransformer | None = None
+        self.loaded: LoadReport | None = None
+        """What became of the weights file, once the network is built."""
+
+    def configure_model(self) -> None:
+        """Build the network and fill it, whole or not at all.
+
+        Raises:
+            WeightsNotFound: There is no such file.
+            WeightsMismatch: It does not fit.
+        """
+        if self.model is None:
+            model = vision_transformer(classes=len(self.choices), **self._shape)
+            fill = load_finetuned if self._finetuned else initialise
+            self.loaded = fill(model, self._weights)
+            self.model = model
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Map normalised images (B, 3, size, size) to logits (B, choices)."""
+        if self.model is None:
+            raise RuntimeError("call configure_model() first")
+        logits: Tensor = self.model(images.to(self.dtype))
+        return logits
+
+    def on_fit_start(self) -> None:
+        """Say where the weights come from, and look at the training split before the first step."""
+        super().on_fit_start()
+        self.print(f"weights: {self.loaded}")
+        data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+        counts = self._counts(data.records("train"))
+        step = data.batch_size * self.trainer.world_size
+        if sum(counts) < step:
+            rank_zero_warn(
+                f"{sum(counts)} training images are fewer than one batch of {step}: one smaller step an epoch is taken "
+                "(the original program would take none). Next: set a smaller data.batch_size, or curate more images"
+            )
+        self._class_weights = inverse_frequencies(counts) if self._weighted else None
+
+    def _counts(self, records: Sequence[Record]) -> list[int]:
+        """Return the training images of each class.
+
+        Raises:
+            BadArgument: The records ask several questions, or all have one answer.
+        """
+        forms = {wordings(r, self.choices)[0].form for r in records}
+        if len(forms) > 1:
+            raise BadArgument(
+                "data.variant",
+                "",
+                f"one question for a classifier; these records ask {len(forms)}: {', '.join(sorted(forms))}",
+                "name one variant, e.g. `--data.variant drusen`, and train one classifier for each",
+            )
+        found = Counter(self.dialect.target(r) for r in records)
+        absent = [word for i, word in enumerate(self.choices) if not found[i]]
+        if len(found) < 2:
+            known = ", ".join(self.choices[i] for i in found)
+            raise BadArgument(
+                "data.curated", known, "training records of at least two classes", "curate with more samples"
+            )
+        if absent:
+            rank_zero_warn(f"no training image of {', '.join(absent)}: the model cannot learn to say so")
+        return [found[i] for i in range(len(self.choices))]
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Return the cross-entropy with label smoothing, in nats: the (weighted) mean over images.
+
+        Raises:
+            LmodError: It is not finite; the original stops there too.
+        """
+        loss = self.loss(self(batch.tensors["images"])[batch.image_of], batch.tensors["targets"])
+        if not math.isfinite(loss.item()):
+            raise LmodError(
+                f"train/loss={loss.item()} at step {self.global_step}: training has come apart.\n"
+                "Next: lower model.init_args.optimisation.base_lr, or set trainer.precision to bf16-mixed and "
+                "trainer.gradient_clip_val to 1.0; the last checkpoint is from before"
+            )
+        self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
+        return loss
+
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return the loss of logits (B, choices) for classes (B)."""
+        each = functional.cross_entropy(
+            logits.float(), targets, reduction="none", label_smoothing=self._label_smoothing
+        )
+        if self._class_weights is None:
+            return each.mean()
+        weights = self._class_weights.to(each)[targets]
+        return (weights * each).sum() / weights.sum()
+
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Reply with the likeliest choice in the form that the record asks for, and with every choice's likelihood."""
+        if not len(batch):
+            return []
+        scores = functional.log_softmax(self(batch.tensors["images"]).float(), dim=1).cpu()[batch.image_of]
+        return [self._reply(record, row) for record, row in zip(batch.records, scores, strict=True)]
+
+    def _reply(self, record: Record, scores: Tensor) -> Reply:
+        return Reply(
+            record.id,
+            said(wordings(record, self.choices), [int(scores.argmax())], self.choices),
+            rendered=f"<{self.dialect.size} px picture>",
+            step=self.step,
+            model=self._name,
+            likelihoods={c: round(v.item(), 6) for c, v in zip(self.choices, scores, strict=True)},
+        )
+
+    def configure_optimizers(self) -> Any:
+        """AdamW in groups by depth; one schedule for all, stepped at every optimiser step.
+
+        Raises:
+            BadArgument: The run has no end, so that the cosine has none either.
+        """
+        settings, trainer = self._optimisation, self.trainer
+        steps = trainer.estimated_stepping_batches
+        if math.isinf(steps):
+            raise BadArgument("trainer.max_epochs", trainer.max_epochs, "a number", "set trainer.max_epochs: 50")
+        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        images = data.batch_size * trainer.accumulate_grad_batches * trainer.world_size
+        warmup = round(
+            settings.warmup_epochs * math.ceil(trainer.num_training_batches / trainer.accumulate_grad_batches)
+        )
+        if warmup >= steps:
+            rank_zero_warn(
+                f"the run ends after {steps} steps, within its warm-up of {warmup}: the learning rate only rises. "
+                "Next: set fewer model.init_args.optimisation.warmup_epochs, or more trainer.max_epochs"
+            )
+        lr = scaled_lr(settings.base_lr, images)
+        if self.model is None:
+            raise RuntimeError("call configure_model() first")
+        groups = layer_groups(self.model, lr, settings)
+        optimiser = torch.optim.AdamW(groups, lr=lr, betas=settings.betas, eps=settings.eps)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, factor(settings, lr, warmup=warmup, steps=int(steps)))
+        return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+def inverse_frequencies(counts: Sequence[int]) -> Tensor:
+    """Return what an image of each class weighs: the inverse of the class's frequency, with mean one over the classes.
+
+    A class without images weighs 0: no image asks for its weight.
+
+    Example:
+        >>> inverse_frequencies([30, 10, 0]).tolist()
+        [0.5, 1.5, 0.0]
+    """
+    inverse = torch.tensor([1 / n if n else 0.0 for n in counts], dtype=torch.float64)
+    return (inverse / inverse[inverse > 0].mean()).float()
