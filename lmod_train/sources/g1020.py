@@ -199,6 +199,8 @@ class G1020(Source):
                 found.labels[stem] = ""
             if stem not in known:
                 found.dropped.append(self._drop(path, "label without photograph", name))
+        told = {Path(row["imageid"]).stem.casefold() for row in rows}
+        found.dropped += [self._drop(path, "photograph without row", stem) for stem in sorted(known - told)]
 
     def _twice(self, file: Path, kept: Path, found: _Found) -> None:
         detail = f"the key is taken by {kept.relative_to(self.root).as_posix()}"

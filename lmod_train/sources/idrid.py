@@ -241,6 +241,8 @@ class Idrid(Source):
             into.setdefault((split, stem), value)
             if (split, stem) not in known:
                 found.dropped.append(self._drop(file, "row without photograph", stem))
+        bare = sorted(stem for side, stem in known if side == split and stem not in told)
+        found.dropped += [self._drop(file, "photograph without row", stem) for stem in bare]
 
     def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
         place = file.relative_to(self.root).as_posix()

@@ -181,18 +181,27 @@ class Oimhs(Source):
         return said
 
     def _rows_left(self, images: Path, tables: _Tables, places: set[tuple[str, str]]) -> Iterator[Dropped]:
-        """Yield one line a table that speaks of eyes or scans without a file."""
+        """Yield one line a table that speaks of eyes or scans without a file, and one that leaves some of them out."""
         eyes = {eye for eye, _ in places}
         bare = [f"eye {eye}" for eye in sorted(tables.eyes, key=int) if eye not in eyes]
         scans: dict[str, int] = defaultdict(int)
         for place in tables.quality:
             scans[place[0]] += place not in places
         few = [f"eye {eye} ({n} scans)" for eye, n in sorted(scans.items(), key=lambda item: int(item[0])) if n]
-        for title, left in ((_EYES, bare), (_QUALITY, few)):
+        untold = [f"eye {eye}" for eye in sorted(eyes, key=int) if tables.eyes and eye not in tables.eyes]
+        missing: dict[str, int] = defaultdict(int)
+        for place in places:
+            missing[place[0]] += bool(tables.quality) and place not in tables.quality
+        unseen = [f"eye {eye} ({n} scans)" for eye, n in sorted(missing.items(), key=lambda item: int(item[0])) if n]
+        for title, reason, left in (
+            (_EYES, "rows without a scan", bare),
+            (_QUALITY, "rows without a scan", few),
+            (_EYES, "scans without a row", untold),
+            (_QUALITY, "scans without a row", unseen),
+        ):
             if left:
                 more = f" and {len(left) - 6} more eyes" if len(left) > 6 else ""
-                detail = f"{title}: {', '.join(left[:6])}{more}"
-                yield self._drop(images, "rows without a scan", detail)
+                yield self._drop(images, reason, f"{title}: {', '.join(left[:6])}{more}")
 
     def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
         place = file.relative_to(self.root).as_posix()

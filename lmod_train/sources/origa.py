@@ -162,6 +162,10 @@ class Origa(Source):
         tables = [file for folder in around for file in entries(folder) if _rank(file) is not None]
         for file in sorted(tables, key=lambda p: (_rank(p) or 0, p)):
             self._label(file, found)
+        known = {number_of(photograph.name) for photograph in found.photographs}
+        for number in sorted(known - set(found.labels)) if found.labels else ():
+            names = ", ".join(file.name for file in tables)
+            found.dropped.append(self._drop(base, "photograph without row", f"{number} in {names}"))
         return found
 
     def _sort(self, file: Path, folders: list[str], found: _Found) -> None:

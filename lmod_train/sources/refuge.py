@@ -44,11 +44,15 @@ _TREE = """\
 
 @dataclass(slots=True)
 class _Found:
-    """What one walk over the tree has found; keys of the dicts are (part, stem casefolded)."""
+    """What one walk over the tree has found; keys of the dicts are (part, stem casefolded), of `sheets` parts.
+
+    `sheets` are those that hold labels, one a part.
+    """
 
     photographs: list[tuple[str, Path]] = field(default_factory=list)
     masks: dict[tuple[str, str], Path] = field(default_factory=dict)
     labels: dict[tuple[str, str], str] = field(default_factory=dict)
+    sheets: dict[str, Path] = field(default_factory=dict)
     dropped: list[Dropped] = field(default_factory=list)
 
 
@@ -133,6 +137,10 @@ class Refuge(Source):
                 self._sort(file, folders, _part(folders, kaggle=not bundle), found)
         if not found.photographs:
             raise SourceNotFound(self.name, self.root, "every photograph (train, val and test)", _TREE)
+        for part, file in found.photographs:
+            known = _plain(file.parent.name) in _CLASSES or (part, file.stem.casefold()) in found.labels
+            if part in found.sheets and not known:
+                found.dropped.append(self._drop(found.sheets[part], "photograph without row", file.stem))
         return found
 
     def _sort(self, file: Path, folders: list[str], part: str | None, found: _Found) -> None:
@@ -157,6 +165,8 @@ class Refuge(Source):
         except UnreadableSheet as error:
             found.dropped.append(self._drop(file, "unreadable sheet", str(error)))
             return
+        if labels:
+            found.sheets.setdefault(part, file)
         for stem, label in labels.items():
             if found.labels.setdefault((part, stem), label) != label:
                 problems.append(f"{stem}: labelled otherwise in another sheet")

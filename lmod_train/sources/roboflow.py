@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -134,7 +134,8 @@ class Roboflow(Source):
             try:
                 meaning = self._meaning(annotations(file))
             except LabelProblem as problem:
-                yield self._drop(file, problem.reason, problem.detail)
+                told = self._drop(file, problem.reason, problem.detail)
+                yield replace(told, key=f"{part.name}/{file.stem}")
                 meaning = Meaning()
             yield self._sample(part, file, meaning)
 
@@ -151,7 +152,10 @@ class Roboflow(Source):
         def annotations(file: Path) -> tuple[Annotation, ...]:
             if file.stem not in label_of:
                 raise LabelProblem("no label", f"no labels/{file.stem}.txt")
-            return read_yolo(label_of[file.stem], export.numbers)
+            try:
+                return read_yolo(label_of[file.stem], export.numbers)
+            except LabelProblem as problem:
+                raise LabelProblem(problem.reason, f"{label_of[file.stem].name}, {problem.detail}") from problem
 
         return annotations, [self._drop(file, "no photograph") for file in files if file.stem not in shown]
 

@@ -154,6 +154,7 @@ def test_damaged_labels_are_listed_and_the_rest_is_read(copy):
         ("unreadable label", f"{keys[1]}.jpg: label 'yes' is neither 0 nor 1"),
         ("unreadable label", f"{keys[2]}.jpg: labelled both 0 and 1"),
         ("label without photograph", "image_99.jpg"),
+        *(("photograph without row", key) for key in sorted(keys[4:])),
     ]
 
 

@@ -217,3 +217,11 @@ def test_folders_without_photographs_are_told(copy):
 
 def test_every_grade_is_there():
     assert {one.grade for one in photographs(N, SEED, SIZE) if one.part == "BC"} == set(range(5))
+
+
+def test_photographs_that_a_table_leaves_out_are_listed(copy):
+    (table,) = copy.rglob("b. IDRiD_OD_Center_Testing Set_Markups.csv")
+    lines = table.read_text(encoding="utf-8").splitlines()
+    table.write_text("\n".join(lines[:2]), encoding="utf-8")
+    (listed,) = drops(Idrid(copy)).items()
+    assert listed[0] == (table.name, "photograph without row") and listed[1] >= 1

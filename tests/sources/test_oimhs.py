@@ -269,3 +269,14 @@ def test_no_numbered_eye_is_no_dataset(copy):
     assert not Oimhs.found_in(copy)
     with pytest.raises(SourceNotFound, match="every scan"):
         Oimhs(copy).verify()
+
+
+def test_eyes_and_scans_that_the_tables_leave_out_are_listed(copy):
+    for title in (EYES, QUALITY):
+        (file,) = copy.rglob(f"{title}.xlsx")
+        book = load_workbook(file)
+        sheet = book.worksheets[0]
+        sheet.delete_rows(sheet.max_row)
+        book.save(file)
+    (eye, scan) = [d for _, reason, d in drops(copy) if reason == "scans without a row"]
+    assert eye.startswith(f"{EYES}: eye ") and scan.startswith(f"{QUALITY}: eye ") and scan.endswith("(1 scans)")

@@ -1,8 +1,10 @@
+import json
 import shutil
 from collections import Counter
 
 import numpy as np
 import pytest
+from openpyxl import load_workbook
 from PIL import Image
 
 from lmod_train.phantom.fundus import cup_mask, disc_mask
@@ -90,6 +92,18 @@ def test_a_damaged_sheet_is_listed_and_costs_only_its_labels(copy):
     assert [(d.reason, copy / d.file) for d in listed] == [("unreadable sheet", sheet)]
     labelled = Counter(key.split("/")[0] for key, s in samples(copy).items() if s.labels)
     assert labelled == {"train": 4, "test": 4} and len(samples(copy)) == 12
+
+
+def test_a_photograph_that_its_sheet_leaves_out_is_listed(copy):
+    before = samples(copy)
+    for sheet in copy.rglob("Fovea_locations.xlsx"):
+        book = load_workbook(sheet)
+        book.worksheets[0].delete_rows(4, 9)  # the header and two photographs stay
+        book.save(sheet)
+    for sheet in copy.rglob("val/index.json"):
+        index = json.loads(sheet.read_text())
+        sheet.write_text(json.dumps({key: index[key] for key in list(index)[:2]}))
+    assert samples(copy).keys() == before.keys() and drops(copy) == {"photograph without row": 2}
 
 
 def test_a_photograph_twice_is_kept_once(copy):
