@@ -126,30 +126,35 @@ def curated(source: Photographs, workers: int, out: Path) -> None:
     curate([source], tasks, out, longest_side=SIDE, workers=workers, progress=False)
 
 
-def seconds(work: Callable[[], None]) -> float:
-    """Return the time of one call by the wall clock."""
-    began = time.perf_counter()
+def seconds(work: Callable[[], None]) -> tuple[float, float]:
+    """Return the time of one call by the wall clock, and that of all its processes on a processor."""
+    began, before = time.perf_counter(), sum(os.times()[:4])
     work()
-    return time.perf_counter() - began
+    return time.perf_counter() - began, sum(os.times()[:4]) - before
 
 
-def speeds(source: Photographs, work: Path, workers: int, rounds: int) -> dict[str, float]:
-    """Return the median seconds of curation and of both limits, tried in turns."""
+def speeds(source: Photographs, work: Path, workers: int, rounds: int) -> list[dict[str, float]]:
+    """Return the median seconds of curation and of both limits, tried in turns, and limit over curation turn by turn.
+
+    First by the wall clock, then on the processor. Where others use the machine only the second can be trusted.
+    """
     out = work / "out"
     tried: dict[str, Callable[[], None]] = {
         "curate": lambda: curated(source, workers, out / "curated"),
         "limit": lambda: limit(source, workers, None),
         "limit with files": lambda: limit(source, workers, out / "files"),
     }
-    taken: dict[str, list[float]] = {name: [] for name in tried}
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in tried}
     for turn in range(rounds):
         for name in list(tried)[:: 1 if turn % 2 else -1]:
             shutil.rmtree(out, ignore_errors=True)
             taken[name].append(seconds(tried[name]))
-    ratios = {name: [a / b for a, b in zip(taken[name], taken["curate"], strict=True)] for name in tried}
-    return {name: statistics.median(t) for name, t in taken.items()} | {
-        f"{name} / curate": statistics.median(r) for name, r in ratios.items()
-    }
+    told = []
+    for clock in (0, 1):
+        own = {name: [both[clock] for both in several] for name, several in taken.items()}
+        ratios = {f"{name} / curate": [a / b for a, b in zip(t, own["curate"], strict=True)] for name, t in own.items()}
+        told.append({name: statistics.median(t) for name, t in (own | ratios).items()})
+    return told
 
 
 def peak(work: Callable[[], None]) -> float:
@@ -196,16 +201,20 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=120, help="large photographs; eight times as many small ones")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--numbers", type=int, nargs="+", default=[200, 2000], help="small photographs for the memory")
+    parser.add_argument("--numbers", type=int, nargs="*", default=[200, 2000], help="small photographs for the memory")
     a = parser.parse_args()
     shutil.rmtree(a.work, ignore_errors=True)
-    print("| photographs | n | curate, images/s | limit | limit / curate | limit with files | / curate |")
-    print("|---|---|---|---|---|---|---|", flush=True)
+    print(f"load of the machine before: {os.getloadavg()[0]:.1f}, processors: {os.cpu_count()}\n")
+    print("| photographs | n | clock | curate, images/s | limit | limit / curate | limit with files | / curate |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
     for (name, size), n in zip(SIZES.items(), (a.n, 8 * a.n), strict=True):
-        s = speeds(written(a.work, size, n), a.work, a.workers, a.rounds)
-        row = [f"{n / s[k]:.1f}" for k in ("curate", "limit", "limit with files")]
-        shares = [f"{s[f'{k} / curate']:.2f}" for k in ("limit", "limit with files")]
-        print(f"| {name} | {n} | {row[0]} | {row[1]} | {shares[0]} | {row[2]} | {shares[1]} |", flush=True)
+        source = written(a.work, size, n)
+        for clock, s in zip(("wall", "processor"), speeds(source, a.work, a.workers, a.rounds), strict=True):
+            row = [f"{n / s[k]:.1f}" for k in ("curate", "limit", "limit with files")]
+            shares = [f"{s[f'{k} / curate']:.2f}" for k in ("limit", "limit with files")]
+            print(
+                f"| {name} | {n} | {clock} | {row[0]} | {row[1]} | {shares[0]} | {row[2]} | {shares[1]} |", flush=True
+            )
     print("\n| photographs of 384x384 | peak memory of all processes, MiB |\n|---|---|", flush=True)
     for n in a.numbers:
         source = written(a.work / f"memory-{n}", SIZES["384x384"], n)
