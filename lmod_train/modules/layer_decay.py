@@ -8,12 +8,12 @@ does not take; here every group's learning rate is multiplied by its scale befor
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from timm.optim import param_groups_layer_decay  # type: ignore[attr-defined]  # in its documentation
-from torch import nn
+from timm.models.vision_transformer import VisionTransformer
 
 from lmod_train.errors import BadArgument
 
@@ -56,6 +56,9 @@ class LayerDecay:
                 raise BadArgument(f"optimisation.{name}", getattr(self, name), "0 or more", "set 0 for none")
 
 
+STEM = re.compile(r"cls_token|pos_embed|patch_embed\.")
+BLOCK = re.compile(r"blocks\.(\d+)\.")
+
 RETFOUND = LayerDecay()
 """As LMOD fine-tuned it."""
 
@@ -70,14 +73,15 @@ def scaled_lr(base_lr: float, images: int) -> float:
     return base_lr * images / IMAGES_OF_BASE_LR
 
 
-def layer_groups(model: nn.Module, lr: float, settings: LayerDecay) -> list[dict[str, Any]]:
+def layer_groups(model: VisionTransformer, lr: float, settings: LayerDecay) -> list[dict[str, Any]]:
     """Return the trained parameters of a vision transformer in groups, each with its own learning rate.
 
     Class token, position and patch embedding are layer 0, block i is layer i + 1, everything after the last block is
-    layer blocks + 1; layer k learns at ``lr * decay ** (blocks + 1 - k)``.
+    layer blocks + 1; layer k learns at ``lr * decay ** (blocks + 1 - k)``. So does the original; timm's own grouping
+    counts the last ``norm``, which there is with the class token, to the last block.
 
     Args:
-        model: timm's `VisionTransformer`.
+        model: From `lmod_train.models.retfound.vision_transformer`.
         lr: Of the head.
         settings: Its `decay` and `weight_decay` count.
 
@@ -91,11 +95,34 @@ def layer_groups(model: nn.Module, lr: float, settings: LayerDecay) -> list[dict
         >>> sorted({group["lr"] for group in groups})
         [0.03125, 0.0625, 0.125, 0.25, 0.5, 1.0]
     """
-    exempt: Any = getattr(model, "no_weight_decay", tuple)()
-    groups: list[dict[str, Any]] = param_groups_layer_decay(
-        model, settings.weight_decay, exempt, layer_decay=settings.decay
-    )
-    return [{**group, "lr": lr * group["lr_scale"]} for group in groups]
+    exempt, last = set(model.no_weight_decay()), len(model.blocks) + 1
+    groups: dict[tuple[int, bool], dict[str, Any]] = {}
+    for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        layer, decayed = layer_of(name, last), parameter.ndim > 1 and name not in exempt
+        scale = settings.decay ** (last - layer)
+        fresh = {"params": [], "lr": lr * scale, "lr_scale": scale, "weight_decay": settings.weight_decay * decayed}
+        groups.setdefault((layer, decayed), fresh)["params"].append(parameter)
+    return list(groups.values())
+
+
+def layer_of(name: str, last: int) -> int:
+    """Return the layer of a parameter of a vision transformer.
+
+    Args:
+        name: Of the parameter.
+        last: Layer of what follows the blocks.
+
+    Example:
+        >>> names = "pos_embed", "blocks.0.norm1.weight", "blocks.23.mlp.fc2.bias", "head.bias"
+        >>> [layer_of(name, 25) for name in names]
+        [0, 1, 24, 25]
+    """
+    if STEM.match(name):
+        return 0
+    block = BLOCK.match(name)
+    return int(block[1]) + 1 if block else last
 
 
 def learning_rate(step: int, *, lr: float, min_lr: float, warmup: int, steps: int) -> float:
