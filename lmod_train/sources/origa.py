@@ -37,11 +37,15 @@ _TREE = """\
 
 @dataclass(slots=True)
 class _Found:
-    """What one walk has found; masks and labels by `number_of` their photograph."""
+    """What one walk has found; masks and labels by `number_of` their photograph.
+
+    `told` are the numbers that a table other than the fallback, origa_info.csv, speaks of.
+    """
 
     photographs: list[Path] = field(default_factory=list)
     masks: dict[str, dict[str, Path]] = field(default_factory=dict)
     labels: dict[str, Entry] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
     dropped: list[Dropped] = field(default_factory=list)
 
 
@@ -163,7 +167,7 @@ class Origa(Source):
         for file in sorted(tables, key=lambda p: (_rank(p) or 0, p)):
             self._label(file, found)
         known = {number_of(photograph.name) for photograph in found.photographs}
-        for number in sorted(known - set(found.labels)) if found.labels else ():
+        for number in sorted(known - found.told) if found.told else ():
             names = ", ".join(file.name for file in tables)
             found.dropped.append(self._drop(base, "photograph without row", f"{number} in {names}"))
         return found
@@ -190,6 +194,7 @@ class Origa(Source):
             found.dropped.append(self._drop(file, "unreadable sheet", str(error)))
             return
         fills = _rank(file) == len(_TABLES) - 1
+        found.told |= set() if fills else set(told)
         known = {number_of(photograph.name) for photograph in found.photographs}
         for number, entry in told.items():
             before = found.labels.get(number, Entry())
