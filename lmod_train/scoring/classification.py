@@ -8,8 +8,9 @@ import numpy as np
 
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.account import ACCOUNT, CHANCE, account_columns
-from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, measure, ratio
+from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, mean_of_defined, measure, ratio
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.probability import probability_scores
 from lmod_train.scoring.subsets import Keys, subsets_of
 from lmod_train.types import Answer, Score, Unparsed
 
@@ -24,13 +25,15 @@ def classification_scores(
     its place. ``balanced_accuracy`` is the mean recall over the classes that occur; ``macro_f1`` the mean F1 over the
     classes that occur as truth or as answer; in both, as in ``sensitivity`` and ``specificity``, no answer is a wrong
     one. ``chance`` is the mean of 1 / number of choices, ``majority`` the share of the most frequent class among these
-    very items (so the best that one fixed answer can do). The account follows as ``share_<status>``.
+    very items (so the best that one fixed answer can do). The account follows as ``share_<status>``, and
+    where replies carry likelihoods `probability_scores` follow it.
 
     Args:
         task: Name of the task.
         items: One per record id; none give no scores.
         choices: The classes; numbers are written as Python's ``g`` format does (``2`` for 2.0).
-        positive: The class whose detection is sensitivity; None leaves sensitivity and specificity out.
+        positive: The class whose detection is sensitivity; None leaves sensitivity and specificity out. The area under
+            the precision-recall curve is its own too.
         own: Keys of the task's own to score apart (see `subsets_of`).
 
     Raises:
@@ -50,6 +53,7 @@ def classification_scores(
     for subset, members in subsets_of(items, own).items():
         columns = classification_columns(members, choices)
         scores += measure(task, subset, columns, [item.group for item in members], (*figures, *ACCOUNT))
+        scores += probability_scores(task, subset, members, columns["truths"].argmax(axis=1), choices, positive)
     return scores
 
 
@@ -104,11 +108,6 @@ def _correct(sums: Columns) -> Floats:
 
 def _recalls(sums: Columns) -> Floats:
     return ratio(_right(sums), sums["confusion"].sum(axis=-1))
-
-
-def mean_of_defined(values: Floats) -> Floats:
-    """Return the mean over the last axis of what is not NaN; NaN where nothing is."""
-    return ratio(np.nansum(values, axis=-1), np.sum(~np.isnan(values), axis=-1))
 
 
 def _macro_f1(sums: Columns) -> Floats:

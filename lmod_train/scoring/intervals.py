@@ -6,7 +6,7 @@ is too narrow. So groups are drawn, not items (cluster bootstrap; Davison & Hink
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +62,11 @@ def ratio(part: Floats, whole: Floats) -> Floats:
     return np.divide(part, whole, out=quotient, where=whole != 0)
 
 
+def mean_of_defined(values: Floats) -> Floats:
+    """Return the mean over the last axis of what is not NaN; NaN where nothing is."""
+    return ratio(np.nansum(values, axis=-1), np.sum(~np.isnan(values), axis=-1))
+
+
 def measure(
     task: str,
     subset: str,
@@ -115,13 +120,7 @@ def draw_sums(by_group: Columns, draws: int = DRAWS, seed: int = 0) -> dict[str,
     """
     count = len(next(iter(by_group.values())))
     flat = np.concatenate([column.reshape(count, -1) for column in by_group.values()], axis=1)
-    rng, parts = np.random.default_rng(seed), []
-    block = max(1, _CELLS // count)
-    for start in range(0, draws, block):
-        rows = min(block, draws - start)
-        chosen = rng.integers(count, size=(rows, count)) + count * np.arange(rows)[:, None]
-        times = np.bincount(chosen.ravel(), minlength=rows * count).reshape(rows, count)
-        parts.append(times.astype(np.float64) @ flat)
+    parts = [times @ flat for times in draw_times(count, draws, seed)]
     sums, drawn, at = np.concatenate(parts), {}, 0
     for name, column in by_group.items():
         shape = column.shape[1:]
@@ -129,6 +128,19 @@ def draw_sums(by_group: Columns, draws: int = DRAWS, seed: int = 0) -> dict[str,
         drawn[name] = sums[:, at : at + width].reshape(draws, *shape)
         at += width
     return drawn
+
+
+def draw_times(count: int, draws: int = DRAWS, seed: int = 0) -> Iterator[Floats]:
+    """Draw `count` of `count` groups, with replacement, and yield how often each came, (rows, count).
+
+    All rows together are `draws`; few come at once, so that many groups do not fill the memory.
+    """
+    rng = np.random.default_rng(seed)
+    block = max(1, _CELLS // count)
+    for start in range(0, draws, block):
+        rows = min(block, draws - start)
+        chosen = rng.integers(count, size=(rows, count)) + count * np.arange(rows)[:, None]
+        yield np.bincount(chosen.ravel(), minlength=rows * count).reshape(rows, count).astype(np.float64)
 
 
 def interval_of(value: float, drawn: Floats, groups: int, share: bool = True) -> tuple[float | None, float | None]:

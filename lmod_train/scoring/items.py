@@ -27,6 +27,7 @@ class Item:
         split: Split of the record.
         language: ISO 639-1 code of the question.
         patient: Demographics, for subsets.
+        likelihoods: Choice -> log-likelihood, where the responder told them.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Item:
     split: str = ""
     language: str = ""
     patient: Patient = field(default_factory=Patient)
+    likelihoods: Mapping[str, float] = field(default_factory=dict)
 
 
 def items_of(predictions: Sequence[Prediction], truth: Callable[[Prediction], Answer | Unparsed]) -> list[Item]:
@@ -85,4 +87,5 @@ def _item(prediction: Prediction, truth: Answer | Unparsed) -> Item:
         split=record.split,
         language=record.language,
         patient=record.patient,
+        likelihoods=prediction.reply.likelihoods,
     )

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lmod_train.scoring.classification import mean_of_defined
-from lmod_train.scoring.intervals import Columns, Figure, Floats, measure, ratio
+from lmod_train.scoring.intervals import Columns, Figure, Floats, mean_of_defined, measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 

@@ -1,0 +1,195 @@
+"""How well probabilities rank the items of a class before all others: areas under curves, and the curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmod_train.scoring.intervals import DRAWS, Floats, draw_times, interval_of, mean_of_defined, ratio
+from lmod_train.types import Score
+
+Indices = NDArray[np.intp]
+Points = tuple[Floats, Floats]
+"""The horizontal and the vertical places of a curve's points, each (points), from left to right."""
+
+_CELLS = 1_000_000  # weights held at once: 8 MB, and as much again for each of a few sums of them
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The items in the order of one class's probability, the likeliest first.
+
+    Attributes:
+        order: Place of each item among the items given, (items).
+        true: 1 where the item is of the class, else 0, in that order.
+        ends: Where each run of equal probabilities ends, in that order; equals have no order among themselves.
+    """
+
+    order: Indices
+    true: Floats
+    ends: Indices
+
+
+def rank(probabilities: Floats, true: NDArray[np.bool_]) -> Ranked:
+    """Order at least one item by the probability of one class.
+
+    Args:
+        probabilities: Of the class, (items).
+        true: Whether the item is of the class, (items).
+    """
+    order = np.argsort(-probabilities, kind="stable")
+    ordered = probabilities[order]
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+    return Ranked(order, true[order].astype(np.float64), ends)
+
+
+def areas(ranked: Ranked, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the area under the ROC curve and the average precision, once for each row of weights.
+
+    The first is the chance that an item of the class stands before one of the others, equals counting a half (Hanley &
+    McNeil 1982). The second is the sum of precision times gain in recall over the distinct probabilities, nothing
+    interpolated. Both are what scikit-learn computes with these sample weights.
+
+    Args:
+        ranked: The items in order.
+        weights: How often each item counts, (rows, items), in the order the items were given.
+
+    Returns:
+        Two arrays (rows); NaN where a row weighs nothing of the class, or nothing else.
+
+    Example:
+        >>> areas(rank(np.array([0.9, 0.8, 0.3]), np.array([True, False, True])), np.ones((1, 3)))
+        (array([0.5]), array([0.833...]))
+    """
+    weights = weights[:, ranked.order]
+    hits = np.cumsum(weights * ranked.true, axis=1)[:, ranked.ends]
+    seen = np.cumsum(weights, axis=1)[:, ranked.ends]
+    alarms = seen - hits
+    gained = np.diff(hits, axis=1, prepend=0)
+    pairs = hits[:, -1] * alarms[:, -1]
+    before = (np.diff(alarms, axis=1, prepend=0) * (hits - gained / 2)).sum(axis=1)
+    precision = np.divide(hits, seen, out=np.zeros_like(hits), where=seen != 0)
+    defined = np.where(pairs == 0, 0, hits[:, -1])
+    return ratio(before, pairs), ratio((gained * precision).sum(axis=1), defined)
+
+
+def area_scores(
+    task: str,
+    subset: str,
+    truths: Indices,
+    probabilities: Floats,
+    groups: Sequence[str],
+    classes: Sequence[int],
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> list[Score]:
+    """Return ``auroc_macro`` and ``auprc_macro``: each class against all others, averaged over those that occur.
+
+    A perfect order has an exact interval for the first (`interval_of`: as many pairs of independent groups stand in
+    the right order as the rarest class has groups) and none for the second, whose items prove nothing apart.
+
+    Args:
+        task: Name of the task.
+        subset: Name of the subset.
+        truths: Index of the true class, (items).
+        probabilities: (items, all classes).
+        groups: Cluster of each item; the bootstrap draws whole ones, the very draws of `measure`.
+        classes: Over which to average: one for a question of yes or no.
+        draws: Bootstrap draws.
+        seed: Of the draws.
+
+    Returns:
+        Two scores; no value and n = 0 where none of the classes occurs beside others.
+    """
+    names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
+    ranked = [rank(probabilities[:, c], truths == c) for c in classes] if len(truths) else []
+    values = _mean_areas(ranked, np.ones((1, len(truths))))
+    drawn = np.full((2, 0), np.nan)
+    if len(names) > 1:
+        parts = [_mean_areas(ranked, weights) for weights in _weights(place, len(names), draws, seed)]
+        drawn = np.concatenate(parts, axis=1)
+    held = _fewest_groups(truths, place, classes)
+    scores = []
+    for name, (value,), own, share in zip(("auroc_macro", "auprc_macro"), values, drawn, (True, False), strict=True):
+        if np.isnan(value):
+            scores.append(Score(task, subset, name, 0, None))
+        else:
+            scores.append(Score(task, subset, name, len(truths), float(value), *interval_of(value, own, held, share)))
+    return scores
+
+
+def roc_points(truths: Indices, probabilities: Floats, classes: Sequence[int]) -> Points | None:
+    """Return the ROC curve, the mean over classes of the true positive rate at each false positive rate.
+
+    The area under it, by trapezoids, is ``auroc_macro``. None where no class occurs beside others.
+    """
+    curves = []
+    for hits, alarms, _ in _counts(truths, probabilities, classes):
+        rates, starts = np.unique(np.append(0, alarms / alarms[-1]), return_index=True)
+        true = np.append(0, hits / hits[-1])
+        curves.append((rates, true[starts], true[np.append(starts[1:], len(true)) - 1]))
+    if not curves:
+        return None
+    grid = np.unique(np.concatenate([rates for rates, _, _ in curves]))
+    ends = np.mean([_between(grid, *curve) for curve in curves], axis=0)  # (2, grid): where each step starts and ends
+    return np.repeat(grid, 2), ends.T.ravel()
+
+
+def precision_recall_points(truths: Indices, probabilities: Floats, classes: Sequence[int]) -> Points | None:
+    """Return recalls and the precision up to each, the mean over classes: a curve of steps that end at the points.
+
+    The sum of precision times gain in recall is ``auprc_macro``. None where no class occurs beside others.
+    """
+    curves = []
+    for hits, _, precision in _counts(truths, probabilities, classes):
+        recalls, first = np.unique(hits / hits[-1], return_index=True)
+        known = recalls > 0
+        curves.append((recalls[known], precision[first][known]))
+    if not curves:
+        return None
+    grid = np.unique(np.concatenate([recalls for recalls, _ in curves]))
+    return grid, np.mean([precision[np.searchsorted(recalls, grid)] for recalls, precision in curves], axis=0)
+
+
+def _counts(truths: Indices, probabilities: Floats, classes: Sequence[int]) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Yield hits, false alarms and precision at each distinct probability, of each class that occurs beside others."""
+    for c in classes:
+        if 0 < np.sum(truths == c) < len(truths):
+            ranked = rank(probabilities[:, c], truths == c)
+            hits = np.cumsum(ranked.true)[ranked.ends]
+            seen = (ranked.ends + 1).astype(np.float64)
+            yield hits, seen - hits, hits / seen
+
+
+def _between(grid: Floats, rates: Floats, low: Floats, high: Floats) -> Points:
+    """Return the lower and upper end, at each rate of the grid, of a curve that rises from low to high at its rates."""
+    left = np.searchsorted(rates, grid, side="right") - 1
+    right = np.minimum(left + 1, len(rates) - 1)
+    share = np.divide(grid - rates[left], rates[right] - rates[left], out=np.zeros_like(grid), where=right > left)
+    slope = high[left] + share * (low[right] - high[left])
+    at = rates[left] == grid
+    return np.where(at, low[left], slope), np.where(at, high[left], slope)
+
+
+def _mean_areas(ranked: Sequence[Ranked], weights: Floats) -> Floats:
+    """Return both areas averaged over the classes, (2, rows)."""
+    if not ranked:
+        return np.full((2, len(weights)), np.nan)
+    return mean_of_defined(np.moveaxis(np.array([areas(one, weights) for one in ranked]), 0, -1))
+
+
+def _weights(place: Indices, groups: int, draws: int, seed: int) -> Iterator[Floats]:
+    """Yield how often each item counts in each draw, (rows, items), few rows at once."""
+    rows = max(1, _CELLS // len(place))
+    for times in draw_times(groups, draws, seed):
+        for start in range(0, len(times), rows):
+            yield times[start : start + rows, place]
+
+
+def _fewest_groups(truths: Indices, place: Indices, classes: Sequence[int]) -> int:
+    """Return the number of groups that hold the rarest class, or the rarest rest of one."""
+    held = [len(np.unique(place[part])) for c in classes for part in (truths == c, truths != c)]
+    return min((count for count in held if count), default=0)

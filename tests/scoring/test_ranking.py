@@ -1,0 +1,137 @@
+"""Areas under curves, their intervals and the curves, held to scikit-learn and to worked cases."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+
+from lmod_train.scoring.ranking import area_scores, areas, precision_recall_points, rank, roc_points
+from tests.scoring.make import by_metric
+
+
+def some(n=200, classes=4, seed=0, digits=2):
+    """Truths and probabilities that favour them; rounded, so that there are equals."""
+    rng = np.random.default_rng(seed)
+    truths = rng.integers(classes, size=n)
+    logits = rng.normal(size=(n, classes)) + 1.2 * np.eye(classes)[truths]
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return truths, probabilities.round(digits)
+
+
+def score(truths, probabilities, classes, groups=None, **options):
+    groups = [str(i) for i in range(len(truths))] if groups is None else groups
+    return by_metric(area_scores("t", "all", truths, probabilities, groups, classes, **options))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weighted_areas_as_scikit_learn(seed):
+    truths, probabilities = some(seed=seed, digits=1)
+    weights = np.random.default_rng(seed + 9).integers(0, 4, size=(5, len(truths))).astype(float)
+    for c in range(4):
+        roc, precision = areas(rank(probabilities[:, c], truths == c), weights)
+        for row, w in enumerate(weights):
+            assert roc[row] == pytest.approx(roc_auc_score(truths == c, probabilities[:, c], sample_weight=w))
+            expected = average_precision_score(truths == c, probabilities[:, c], sample_weight=w)
+            assert precision[row] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_macro_over_classes_as_scikit_learn(classes):
+    truths, probabilities = some(classes=classes)
+    got = score(truths, probabilities, range(classes))
+    one_hot = np.eye(classes)[truths]
+    assert got["auroc_macro"].value == pytest.approx(roc_auc_score(one_hot, probabilities, average="macro"))
+    assert got["auprc_macro"].value == pytest.approx(average_precision_score(one_hot, probabilities, average="macro"))
+    assert got["auroc_macro"].n == 200
+
+
+def test_a_class_that_does_not_occur_is_left_out():
+    truths, probabilities = some(classes=3)
+    truths[truths == 2] = 1
+    got = score(truths, probabilities, range(3))
+    assert got["auroc_macro"].value == pytest.approx(
+        np.mean([roc_auc_score(truths == c, probabilities[:, c]) for c in (0, 1)])
+    )
+
+
+def test_the_interval_is_that_of_drawing_whole_patients():
+    truths, probabilities = some(n=120, classes=2)
+    groups = [str(i // 3) for i in range(120)]
+    got = score(truths, probabilities, [1], groups)["auroc_macro"]
+    rng, drawn = np.random.default_rng(5), []
+    for _ in range(500):
+        rows = np.concatenate([np.arange(3) + 3 * g for g in rng.integers(40, size=40)])
+        drawn.append(roc_auc_score(truths[rows] == 1, probabilities[rows, 1]))
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    assert (got.low, got.high) == (pytest.approx(low, abs=0.025), pytest.approx(high, abs=0.025))
+    apart = score(truths, probabilities, [1])["auroc_macro"]
+    assert (apart.low, apart.high) != (got.low, got.high)
+
+
+def test_a_perfect_order_proves_as_much_as_the_rarest_class_has_patients():
+    truths = np.array([1] * 5 + [0] * 95)
+    probabilities = np.stack([1 - truths * 0.9, truths * 0.9], axis=1)
+    got = score(truths, probabilities, [1])
+    assert got["auroc_macro"].value == got["auprc_macro"].value == 1
+    assert got["auroc_macro"].low == pytest.approx(0.025 ** (1 / 5))  # Clopper & Pearson, 5 of 5
+    assert (got["auprc_macro"].low, got["auprc_macro"].high) == (None, None)
+    two = score(truths, probabilities, [1], ["same"] * 5 + [str(i) for i in range(95)])
+    assert two["auroc_macro"].low is None, "one patient proves nothing"
+
+
+@pytest.mark.parametrize("truths", [[1, 1, 1], []])
+def test_one_class_alone_has_no_area(truths):
+    truths = np.array(truths, dtype=np.intp)
+    for found in score(truths, np.full((len(truths), 2), 0.5), [1]).values():
+        assert (found.n, found.value, found.low) == (0, None, None)
+    assert roc_points(truths, np.full((len(truths), 2), 0.5), [0, 1]) is None
+    assert precision_recall_points(truths, np.full((len(truths), 2), 0.5), [0, 1]) is None
+
+
+def test_the_order_of_items_does_not_matter():
+    truths, probabilities = some()
+    shuffled = np.random.default_rng(1).permutation(len(truths))
+    groups = np.array([str(i // 2) for i in range(len(truths))])
+    again = score(truths[shuffled], probabilities[shuffled], range(4), groups[shuffled])
+    for name, found in score(truths, probabilities, range(4), groups).items():
+        assert (again[name].value, again[name].low, again[name].high) == pytest.approx(
+            (found.value, found.low, found.high)
+        )
+
+
+def test_the_roc_curve_of_one_class_as_scikit_learn():
+    truths, probabilities = some(classes=2)
+    rates, true = roc_points(truths, probabilities, [1])
+    false, hit, _ = roc_curve(truths == 1, probabilities[:, 1], drop_intermediate=False)
+    assert {(round(x, 9), round(y, 9)) for x, y in zip(false, hit, strict=True)} >= {
+        (round(x, 9), round(y, 9)) for x, y in zip(rates, true, strict=True)
+    }
+    assert (rates[0], true[0], rates[-1], true[-1]) == (0, 0, 1, 1)
+
+
+def test_the_precision_recall_curve_of_one_class_as_scikit_learn():
+    truths, probabilities = some(classes=2)
+    recalls, precisions = precision_recall_points(truths, probabilities, [1])
+    precision, recall, _ = precision_recall_curve(truths == 1, probabilities[:, 1])
+    known = {(round(x, 9), round(y, 9)) for x, y in zip(recall, precision, strict=True)}
+    assert {(round(x, 9), round(y, 9)) for x, y in zip(recalls, precisions, strict=True)} <= known
+
+
+@pytest.mark.parametrize("digits", [1, 6])
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_the_areas_under_the_drawn_curves_are_the_figures(classes, digits):
+    truths, probabilities = some(n=60, classes=classes, digits=digits)
+    got = score(truths, probabilities, range(classes))
+    rates, true = roc_points(truths, probabilities, range(classes))
+    assert np.trapezoid(true, rates) == pytest.approx(got["auroc_macro"].value)
+    recalls, precision = precision_recall_points(truths, probabilities, range(classes))
+    assert np.sum(np.diff(recalls, prepend=0) * precision) == pytest.approx(got["auprc_macro"].value)
+    assert np.all(np.diff(rates) >= 0) and np.all(np.diff(true) >= -1e-12)
+
+
+def test_a_thousand_draws_of_two_thousand_items_take_no_time():
+    truths, probabilities = some(n=2000, classes=4)
+    start = time.process_time()
+    score(truths, probabilities, range(4))
+    assert time.process_time() - start < 5
