@@ -32,6 +32,7 @@ class RecordsDataModule(LightningDataModule):
         modality: Only records of this modality; empty for all.
         variant: Only records of this variant, the last piece of their id (``drusen`` of the task conditions); empty for
             all.
+        subset: File of record ids, one a line, as `subset` writes it: what evaluation asks of; training is not touched.
         limit: At most so many records of each task in evaluation, the first in id order; 0 for all.
         workers: Processes that read images.
         seed: Of the training order.
@@ -50,6 +51,7 @@ class RecordsDataModule(LightningDataModule):
         workers: int = 0,
         seed: int = 0,
         variant: str = "",
+        subset: Path | None = None,
     ) -> None:
         super().__init__()
         self.curated, self.tasks = Path(curated), {t.name: t for t in tasks}
@@ -57,6 +59,7 @@ class RecordsDataModule(LightningDataModule):
             raise BadArgument("data.tasks", [t.name for t in tasks], "each task once", "remove the repeated one")
         self.batch_size, self._eval_batch_size, self._max_questions = batch_size, eval_batch_size, max_questions
         self._split, self._modality, self._variant, self._limit = split, modality, variant, limit
+        self._subset = _ids(Path(subset)) if subset else None
         self._workers, self._seed = workers, seed
         self._records: list[Record] = []
         self._training: RecordLoader | None = None
@@ -74,7 +77,7 @@ class RecordsDataModule(LightningDataModule):
 
         Raises:
             ArtifactError: The folder is not curated.
-            BadArgument: A named task has no records there, or none of the variant.
+            BadArgument: A named task has no records there, or none of the variant; or the subset is of another folder.
         """
         if self._records:
             return
@@ -89,6 +92,7 @@ class RecordsDataModule(LightningDataModule):
                     f"one of the tasks curated in {self.curated}: {', '.join(sorted(known)) or 'none'}",
                     "curate it, or take it out of data.tasks",
                 )
+        self._check_subset(everything)
         chosen = [r for r in everything if r.task in self.tasks and self._modality in ("", r.modality)]
         self._records = sorted(self._of_variant(chosen), key=lambda r: r.id)
         others = sum(known.values()) - len(self._records)
@@ -97,6 +101,14 @@ class RecordsDataModule(LightningDataModule):
                 f"{self.curated}: {len(self._records)} records used, "
                 f"{others} of other tasks, modalities or variants left out"
             )
+
+    def _check_subset(self, records: list[Record]) -> None:
+        """Refuse a subset that was drawn from another folder: it would be asked in part, in silence."""
+        known = {r.id for r in records}
+        strange = sorted(set(self._subset or ()) - known)
+        if strange:
+            expected = f"ids of records in {self.curated} ({len(strange)} are not, e.g. {strange[0]})"
+            raise BadArgument("data.subset", len(self._subset or ()), expected, "draw it from this folder")
 
     def _of_variant(self, records: list[Record]) -> list[Record]:
         """Return the records of the one variant asked for."""
@@ -118,6 +130,8 @@ class RecordsDataModule(LightningDataModule):
         """Return what `validate`, `test` or `predict` asks, whether or not it has been answered already."""
         named = {"validate": "val", "fit": "val", "test": "test", "predict": "test"}[stage]
         chosen = self.records(named if self._split == "command" or stage == "fit" else self._split)
+        if self._subset is not None:
+            chosen = [r for r in chosen if r.id in self._subset]
         if not self._limit:
             return chosen
         return [r for name in self.tasks for r in [c for c in chosen if c.task == name][: self._limit]]
@@ -205,3 +219,16 @@ def variant_of(record: Record) -> str:
     """
     rest = record.id.removeprefix(record_id(record.task, record.source, record.key))
     return unquote(rest.rpartition("/")[2])
+
+
+def _ids(path: Path) -> frozenset[str]:
+    """Return the record ids of a subset's file.
+
+    Raises:
+        BadArgument: There is no such file, or no id in it.
+    """
+    ids = path.read_text(encoding="utf-8").split() if path.is_file() else []
+    if not ids:
+        cure = "draw one: `python -m lmod_train subset CURATED --n 1000`"
+        raise BadArgument("data.subset", str(path), "a file of record ids, one a line", cure)
+    return frozenset(ids)

@@ -73,6 +73,20 @@ def test_a_limit_is_of_each_task_and_not_of_training(folder, split, named):
     assert len(data.records("train")) == 28
 
 
+def test_a_subset_is_what_evaluation_asks_and_training_is_not_touched(folder, tmp_path):
+    chosen = numbers("glaucoma", ["val"])[1:3] + numbers("four_way", ["val", "test"])[:2]
+    (tmp_path / "some.txt").write_text("\n".join(chosen) + "\n")
+    data = RecordsDataModule(folder, [Glaucoma()], subset=tmp_path / "some.txt")
+    data.setup("validate")
+    assert ids(data.asked("validate")) == chosen[:2] and data.asked("test") == []
+    assert len(data.records("train")) == 14
+    (tmp_path / "some.txt").write_text("glaucoma/elsewhere/1\n")
+    with pytest.raises(BadArgument, match="1 are not, e.g. glaucoma/elsewhere/1"):
+        RecordsDataModule(folder, [Glaucoma()], subset=tmp_path / "some.txt").setup("validate")
+    with pytest.raises(BadArgument, match="subset CURATED --n 1000"):
+        RecordsDataModule(folder, [Glaucoma()], subset=tmp_path / "none.txt")
+
+
 def test_a_modality_leaves_the_others_out(folder):
     data = RecordsDataModule(folder, [FourWay()], modality="CFP", split="all")
     data.setup("validate")
