@@ -81,7 +81,7 @@ def test_a_subset_is_what_evaluation_asks_and_training_is_not_touched(folder, tm
     assert ids(data.asked("validate")) == chosen[:2] and data.asked("test") == []
     assert len(data.records("train")) == 14
     (tmp_path / "some.txt").write_text("glaucoma/elsewhere/1\n")
-    with pytest.raises(BadArgument, match="1 are not, e.g. glaucoma/elsewhere/1"):
+    with pytest.raises(BadArgument, match=r"1 are not, e\.g\. glaucoma/elsewhere/1"):
         RecordsDataModule(folder, [Glaucoma()], subset=tmp_path / "some.txt").setup("validate")
     with pytest.raises(BadArgument, match="subset CURATED --n 1000"):
         RecordsDataModule(folder, [Glaucoma()], subset=tmp_path / "none.txt")
