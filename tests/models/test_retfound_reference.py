@@ -12,15 +12,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from lightning import Callback, LightningDataModule, Trainer
 from PIL import Image
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
+from torch.utils.data import DataLoader
 
 from lmod_train.models.augmentation import Augmentation, eval_transform, train_transform
 from lmod_train.models.retfound import vision_transformer
 from lmod_train.models.retfound_weights import resize_positions
+from lmod_train.modules.fine_tuning import FineTuning
 from lmod_train.modules.layer_decay import LayerDecay, factor, layer_groups, scaled_lr
+from lmod_train.types import Batch, Record
 from tests.formula import noise
+from tests.scoring.make import record
 
 REFERENCE = json.loads(Path(__file__).with_name("retfound_reference.json").read_text())
 SCHEDULE = REFERENCE["schedule"]
@@ -99,28 +104,64 @@ def test_24_blocks_have_the_originals_52_groups():
         assert group == pytest.approx(theirs, rel=1e-7)
 
 
+class FormulaData(LightningDataModule):
+    """The batches of a run of the reference, the same every epoch, as a datamodule of records hands them out."""
+
+    def __init__(self, run: dict) -> None:
+        super().__init__()
+        self.run, self.batch_size = run, run["batch"]
+
+    def records(self, split: str) -> list[Record]:
+        return [record(c, f"Stage: {c}") for c in range(4) for _ in range(self.batch_size)]
+
+    def train_dataloader(self) -> DataLoader:
+        batches = []
+        for key in range(1000, 1000 + self.run["iterations"]):
+            tensors = {"images": images(self.batch_size, key), "targets": labels(key)}
+            batches.append(Batch(self.records("train")[: self.batch_size], range(self.batch_size), tensors))
+        return DataLoader(batches, batch_size=None)
+
+
+class Trace(Callback):
+    """Keeps the loss of each batch, and the head's learning rate for it."""
+
+    def __init__(self) -> None:
+        self.losses, self.rates = [], []
+
+    def on_train_batch_start(self, trainer, *_) -> None:
+        self.rates.append(max(group["lr"] for group in trainer.optimizers[0].param_groups))
+
+    def on_train_batch_end(self, trainer, module, outputs, *_) -> None:
+        self.losses.append(outputs["loss"].item() * trainer.accumulate_grad_batches)
+
+
 @pytest.mark.parametrize("run", ["training", "accumulated"])
-def test_twenty_steps_lose_what_the_originals_loop_lost(run):
+def test_twenty_steps_under_lightning_lose_what_the_originals_loop_lost(run):
     run = REFERENCE[run]
-    accumulate = run.get("accumulate", 1)
-    model, criterion = filled().train(), nn.CrossEntropyLoss(label_smoothing=run["smoothing"])
-    steps = [run[key] * run["iterations"] // accumulate for key in ("warm_up_epochs", "epochs")]
-    adamw, scheduler = optimiser(model, run["lr"], *steps)
-    losses, rates = [], []
-    for batch in range(run["epochs"] * run["iterations"]):
-        key = 1000 + batch % run["iterations"]
-        loss = criterion(model(images(run["batch"], key)), labels(key))
-        losses.append(loss.item())
-        rates.append(max(group["lr"] for group in adamw.param_groups))
-        (loss / accumulate).backward()
-        if batch % accumulate == accumulate - 1:
-            adamw.step()
-            scheduler.step()
-            adamw.zero_grad()
-    assert rates == pytest.approx(run["learning_rates"], rel=1e-7)
-    assert losses == pytest.approx(run["losses"], rel=0, abs=1e-4)
+    accumulate, trace = run.get("accumulate", 1), Trace()
+    base_lr = run["lr"] * 256 / (run["batch"] * accumulate)
+    optimisation = LayerDecay(base_lr=base_lr, warmup_epochs=run["warm_up_epochs"], min_lr=run["min_lr"])
+    module = FineTuning(
+        "random", ("0", "1", "2", "3"), "tiny", 64, 0.0, optimisation=optimisation, label_smoothing=run["smoothing"]
+    )
+    module.model = filled()
+    trainer = Trainer(
+        max_epochs=run["epochs"],
+        accumulate_grad_batches=accumulate,
+        accelerator="cpu",
+        devices=1,
+        callbacks=[trace],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    trainer.fit(module, datamodule=FormulaData(run))
+    assert len(trace.losses) == 20
+    assert trace.rates == pytest.approx(run["learning_rates"], rel=1e-7)
+    assert trace.losses == pytest.approx(run["losses"], rel=0, abs=1e-4)
     with torch.no_grad():
-        logits = model.eval()(images(8, 500))
+        logits = module.model.eval()(images(8, 500))
     torch.testing.assert_close(logits, torch.tensor(run["logits_after"]), rtol=0, atol=1e-3)
 
 
