@@ -3,18 +3,23 @@
 import numpy as np
 import pytest
 import torch
+from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from PIL import Image
 
+from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument
-from lmod_train.modules.classifier import Classifier, Crops
+from lmod_train.models.crop_variation import Variation
+from lmod_train.models.crops import Crops
+from lmod_train.modules.classifier import Classifier
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Box, Region
-from tests.tiny import record
+from tests.tiny import record, trainer, write_curated
 
 ANATOMY = Anatomy(options={"CFP": ["Optic Disc", "optic cup"]})
 REGIONS = (Region("optic disc", Box(4, 8, 12, 16), 1), Region("optic cup", Box(20, 0, 40, 4), 2))
+VARIATION = Variation(shift=0.2)
 LINES = "Region ID: 1; Type: Optic Disc\nRegion ID: 2; Type: optic cup"
 
 
@@ -40,25 +45,6 @@ def classifier(task, scores):
     module.configure_model()
     module.model.forward = lambda images: torch.tensor(scores, dtype=images.dtype)
     return module
-
-
-def test_regions_are_cut_from_the_plain_picture_at_its_scale(folder):
-    batch = Crops(ANATOMY.choices, side=8)([anatomy()], folder)
-    red, blue = batch.tensors["crops"]
-    assert torch.equal(red, torch.tensor([1.0, 0, 0]).view(3, 1, 1).expand(3, 8, 8))
-    assert torch.equal(blue, torch.tensor([0, 0, 1.0]).view(3, 1, 1).expand(3, 8, 8))
-    assert (batch.tensors["targets"].tolist(), batch.tensors["owners"]) == ([0, 1], [0, 0])
-
-
-def test_a_box_thinner_than_a_pixel_is_still_a_crop(folder):
-    thin = (Region("optic cup", Box(30, 1, 31, 3), 2),)
-    batch = Crops(ANATOMY.choices, side=8)([anatomy(regions=thin, answer=LINES.splitlines()[1])], folder)
-    assert batch.tensors["crops"].shape == (1, 3, 8, 8)
-
-
-def test_a_whole_picture_is_padded(folder):
-    crop = Crops(("GLAUCOMA", "NON-GLAUCOMA"), side=20)([record(image=["marked.png"])], folder).tensors["crops"][0]
-    assert crop[:, 5:15].min() == 1 and crop[:, :5].max() == crop[:, 15:].max() == 0
 
 
 def test_an_empty_batch_and_a_record_without_an_image(folder):
@@ -92,13 +78,6 @@ def test_replies_about_pictures_are_read_by_the_task_s_own_parser(folder, task):
     assert list(found[0].likelihoods) == list(words) and total == pytest.approx(1, abs=1e-4)
 
 
-@pytest.mark.parametrize("answer", ["MAYBE", "", LINES.replace("cup", "nerve")])
-def test_an_answer_outside_the_choices_is_refused(folder, answer):
-    regions = REGIONS if "Region" in answer else ()
-    with pytest.raises(BadArgument, match="curate again"):
-        Crops(ANATOMY.choices)([anatomy(answer=answer, regions=regions)], folder)
-
-
 def test_the_loss_is_the_mean_over_crops(folder):
     module = classifier(ANATOMY, [[0.0, 0.0], [3.0, 1.0]])
     module.log = lambda *a, **k: None
@@ -125,3 +104,75 @@ def test_it_learns_to_tell_white_from_black(tmp_path):
 def test_several_tasks_are_refused():
     with pytest.raises(BadArgument, match="exactly one task"):
         Classifier()
+
+
+@pytest.mark.parametrize("side", [0, 30])
+def test_a_side_that_two_pools_do_not_halve_is_refused(side):
+    with pytest.raises(BadArgument, match="multiple of 4"):
+        Classifier(ANATOMY.choices, side=side)
+
+
+class Watch(Callback):
+    """Notes the loss of each step; raises before the step that it is told."""
+
+    def __init__(self, kill_at=None):
+        self.losses, self.kill_at = [], kill_at
+
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        if trainer.global_step == self.kill_at:
+            raise KilledError
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        self.losses.append(float(outputs["loss"]))
+
+
+class KilledError(Exception): ...
+
+
+@pytest.fixture(scope="module")
+def curated_crops(tmp_path_factory):
+    """Seven training pictures with two regions each."""
+    records = [
+        record(f"anatomy/p/{i}", image=[f"{i}.png"], task="anatomy", choices=ANATOMY.choices, answer=LINES,
+               regions=(Region("optic disc", Box(i, 0, i + 6, 6), 1), Region("optic cup", Box(0, i, 9, i + 5), 2)))
+        for i in range(7)
+    ]  # fmt: skip
+    return write_curated(tmp_path_factory.mktemp("curated"), records)
+
+
+def fit(curated, place, watch, cache="disk", variation=VARIATION, **options):
+    module = Classifier(ANATOMY.choices, side=8, cache=cache, variation=variation)
+    saved = ModelCheckpoint(place, save_last=True, every_n_train_steps=1, save_top_k=1)
+    torch.manual_seed(3)
+    quick = trainer(place, max_epochs=2, callbacks=[watch, saved], enable_checkpointing=True, limit_val_batches=0)
+    quick.fit(module, datamodule=RecordsDataModule(curated, [ANATOMY], batch_size=2), **options)
+    return module
+
+
+def test_a_resumed_training_goes_on_with_cached_crops_varied_the_same(curated_crops, tmp_path):
+    steady, killed, resumed = Watch(), Watch(6), Watch()
+    fit(curated_crops, tmp_path / "steady", steady)
+    with pytest.raises(KilledError):
+        fit(curated_crops, tmp_path / "killed", killed)
+    fit(curated_crops, tmp_path / "killed", resumed, ckpt_path=tmp_path / "killed" / "last.ckpt", weights_only=True)
+    assert len(steady.losses) == 8 and len(set(steady.losses)) == 8 and len(killed.losses) == 6
+    assert killed.losses + resumed.losses == steady.losses
+
+
+def test_training_is_the_same_wherever_crops_lie_and_another_when_they_vary(curated_crops, tmp_path):
+    losses = {}
+    for cache in ("disk", "memory", "none"):
+        watch = Watch()
+        fit(curated_crops, tmp_path / cache, watch, cache, None)
+        losses[cache] = watch.losses
+    assert losses["disk"] == losses["memory"] == losses["none"]
+    varied = Watch()
+    fit(curated_crops, tmp_path / "varied", varied)
+    assert varied.losses[0] != losses["disk"][0]
+    assert len(list((curated_crops / "cache").iterdir())) == 1
+
+
+def test_crops_are_cut_before_the_first_batch(curated_crops, tmp_path):
+    module = fit(curated_crops, tmp_path, Watch())
+    assert len(module.collate.table) == 14
+    assert fit(curated_crops, tmp_path / "none", Watch(), "none").collate.table is None
