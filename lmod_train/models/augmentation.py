@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 from timm.data.auto_augment import rand_augment_transform
 from timm.data.random_erasing import RandomErasing
 from timm.data.transforms import RandomResizedCropAndInterpolation
@@ -127,7 +127,7 @@ def train_transform(settings: Augmentation, size: int) -> Transform:
             "interpolation": Image.Resampling.BICUBIC,
         }
         names = [name for name in OPERATIONS if name not in settings.without]
-        steps += [rand_augment_transform(settings.policy, means, names)]
+        steps += [_rand_augment(settings.policy, means, names)]
     steps += _pixels()
     steps += [_ERASING(settings.erasing, mode="pixel", max_count=1, device="cpu")] if settings.erasing else []
     return _composed(steps)
@@ -189,6 +189,29 @@ class _Padding:
 
     def __call__(self, image: Image.Image) -> Image.Image:
         return pad_square(image, self.fill)
+
+
+def _rand_augment(policy: str, means: dict[str, Any], names: list[str]) -> Any:
+    drawn: Any = rand_augment_transform(policy, means, names)
+    for operation in drawn.ops:
+        if operation.name.startswith("Posterize"):
+            operation.aug_fn = posterized
+    return drawn
+
+
+def posterized(image: Image.Image, bits: int, **_: Any) -> Image.Image:
+    """Keep the highest bits of every colour; 0 leaves a black picture.
+
+    At magnitude 10, one draw in fifty, RandAugment asks for 0 bits. Pillow made the picture black when RETFound was
+    published; Pillow 13 raises.
+
+    Args:
+        image: RGB.
+        bits: From 0; 8 and more change nothing.
+    """
+    if bits >= 8:
+        return image
+    return ImageOps.posterize(image, bits) if bits else Image.new(image.mode, image.size)
 
 
 def _pixels() -> list[Any]:

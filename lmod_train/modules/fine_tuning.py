@@ -202,6 +202,7 @@ class FineTuning(LmodModule):
             BadArgument: The run has no end, so that the cosine has none either.
         """
         settings, trainer = self._optimisation, self.trainer
+        trainer.fit_loop.setup_data()  # or the batches of an epoch are not known where max_steps ends the run
         steps = trainer.estimated_stepping_batches
         if math.isinf(steps):
             raise BadArgument("trainer.max_epochs", trainer.max_epochs, "a number", "set trainer.max_epochs: 50")

@@ -13,7 +13,15 @@ from PIL import Image
 from timm.data import create_transform
 
 from lmod_train.errors import BadArgument
-from lmod_train.models.augmentation import FAITHFUL, OPERATIONS, Augmentation, eval_transform, seeded, train_transform
+from lmod_train.models.augmentation import (
+    FAITHFUL,
+    OPERATIONS,
+    Augmentation,
+    eval_transform,
+    posterized,
+    seeded,
+    train_transform,
+)
 from lmod_train.models.retfound import IMAGENET_MEAN, IMAGENET_STD
 
 MODEL = Path(__file__).parents[2] / "configs" / "model" / "retfound_retina_safe.yaml"
@@ -51,6 +59,15 @@ def test_training_is_draw_for_draw_that_of_timm(picture):
             expected = theirs(picture)
         with seeded(draw):
             assert torch.equal(ours(picture), expected)
+
+
+def test_the_strongest_posterising_is_black_and_no_error(picture):
+    assert not np.array(posterized(picture, 0)).any() and posterized(picture, 8) is picture
+    assert np.array_equal(np.array(posterized(picture, 2)), np.array(picture) & 0b11000000)
+    strongest = train_transform(Augmentation(policy="rand-m10-p1-inc1", without=OPERATIONS[:4] + OPERATIONS[5:]), 48)
+    with seeded(0):
+        pixels = strongest(picture)
+    assert torch.equal(pixels[:, 0, 0], -torch.tensor(IMAGENET_MEAN) / torch.tensor(IMAGENET_STD))
 
 
 @pytest.mark.parametrize(("size", "crop_pct"), [(48, 0.875), (224, 0.875), (240, 1.0)])

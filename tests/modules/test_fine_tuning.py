@@ -1,0 +1,305 @@
+"""RETFound's recipe under Lightning: first loss, learning rates as they are at each step, resuming, and the replies."""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from lightning.pytorch.callbacks import Callback, ModelCheckpoint
+from PIL import Image
+from sklearn.utils.class_weight import compute_class_weight
+from timm.loss import LabelSmoothingCrossEntropy
+
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.errors import BadArgument, LmodError, WeightsNotFound
+from lmod_train.modules.fine_tuning import FineTuning, inverse_frequencies
+from lmod_train.modules.layer_decay import LayerDecay
+from lmod_train.tasks.conditions import Conditions
+from lmod_train.tasks.four_way import FourWay
+from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.staging import Staging
+from tests.tiny import record, trainer, write_curated
+
+WORDS = Glaucoma.choices
+
+
+def tuning(choices=WORDS, **options):
+    torch.manual_seed(0)
+    module = FineTuning("random", choices, size="tiny", image_size=32, **options)
+    module.configure_model()
+    module.log = lambda *a, **k: None
+    return module
+
+
+def saying(task, scores):
+    """A module whose network says these scores, whatever it sees."""
+    module = tuning(task.choices)
+    module.model.forward = lambda images: torch.tensor(scores, dtype=images.dtype)[: len(images)]
+    return module
+
+
+def glaucoma(i, answer=None, split="train"):
+    return record(f"glaucoma/p/{i:02}", image=[f"{i:02}.png"], answer=answer or WORDS[i % 2], split=split)
+
+
+SPLITS = ["train"] * 14 + ["val"] * 3
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    records = [glaucoma(i, split=split) for i, split in enumerate(SPLITS)]
+    return write_curated(tmp_path_factory.mktemp("curated"), records, side=40)
+
+
+def data(folder, batch_size=3, task=None, **options):
+    return RecordsDataModule(folder, [task or Glaucoma()], batch_size=batch_size, **options)
+
+
+def quick(folder, **options):
+    return trainer(folder, **{"max_epochs": 2, "limit_val_batches": 0, **options})
+
+
+# ---------------------------------------------------------------------------------------------------------------- loss
+
+
+@pytest.mark.parametrize("task", [Glaucoma(), FourWay(), Staging("icdr")])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_first_loss_is_the_logarithm_of_the_classes(task, weighted):
+    module, classes = tuning(task.choices), len(task.choices)
+    module._class_weights = torch.arange(1.0, classes + 1) if weighted else None
+    torch.manual_seed(1)
+    first = module.loss(module(torch.randn(16, 3, 32, 32)), torch.randint(classes, (16,)))
+    assert first.item() == pytest.approx(math.log(classes), abs=0.01)
+
+
+def test_the_loss_is_timm_s_with_label_smoothing(folder):
+    module = tuning().eval()
+    torch.nn.init.normal_(module.model.head.weight)
+    batch = module.collate([glaucoma(i) for i in range(6)], folder)
+    expected = LabelSmoothingCrossEntropy(0.1)(module(batch.tensors["images"]), batch.tensors["targets"])
+    assert module.training_step(batch, 0).item() == pytest.approx(expected.item(), abs=1e-6)
+    assert expected.item() != pytest.approx(math.log(2), abs=0.01)
+
+
+def test_rare_classes_weigh_as_scikit_learn_balances_them():
+    truth = np.repeat([0, 1, 2], [30, 10, 5])
+    ours, theirs = inverse_frequencies([30, 10, 5]), compute_class_weight("balanced", classes=np.arange(3), y=truth)
+    assert ours.mean().item() == pytest.approx(1)
+    assert (ours / ours[0]).numpy() == pytest.approx(theirs / theirs[0])
+    module, logits, targets = tuning(FourWay.choices[:3]), torch.randn(9, 3), torch.tensor([0, 0, 0, 0, 1, 1, 2, 2, 2])
+    module._class_weights = ours
+    each = [LabelSmoothingCrossEntropy(0.1)(logits[i : i + 1], targets[i : i + 1]).item() for i in range(9)]
+    weighed = np.average(each, weights=theirs[targets.numpy()])
+    assert module.loss(logits, targets).item() == pytest.approx(weighed, abs=1e-5)
+
+
+def test_the_weights_are_those_of_the_training_split(tmp_path):
+    records = [glaucoma(i, WORDS[i < 2]) for i in range(8)] + [glaucoma(9, WORDS[1], "val")]
+    module = FineTuning("random", WORDS, size="tiny", image_size=32, class_weights="inverse")
+    quick(tmp_path, max_epochs=1).fit(module, datamodule=data(write_curated(tmp_path, records)))
+    assert module._class_weights.tolist() == pytest.approx([0.5, 1.5])  # 6 and 2 images
+
+
+def test_a_loss_that_is_no_number_stops_the_run(folder):
+    module = saying(Glaucoma(), [[math.nan, 0.0]] * 3)
+    module._trainer = quick(folder)
+    with pytest.raises(LmodError, match="gradient_clip_val"):
+        module.training_step(module.collate([glaucoma(i) for i in range(3)], folder), 0)
+
+
+# ------------------------------------------------------------------------------------------------------ learning rates
+
+
+class Rates(Callback):
+    """Notes, at every batch, the step and the learning rates that it is taken with."""
+
+    def __init__(self):
+        self.seen, self.names = [], {}
+
+    def on_train_start(self, trainer, pl_module):
+        self.names = {id(p): n for n, p in pl_module.model.named_parameters()}
+
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        groups = trainer.optimizers[0].param_groups
+        rates = {self.names[id(p)]: g["lr"] for g in groups for p in g["params"]}
+        self.seen.append((trainer.global_step, rates))
+
+
+@pytest.mark.parametrize(("accumulate", "steps"), [(1, 5), (2, 3)])  # 14 images in batches of 3: 5 batches an epoch
+def test_every_layer_s_rate_follows_the_schedule_at_every_optimiser_step(folder, accumulate, steps):
+    watch, settings = Rates(), LayerDecay(base_lr=0.05, warmup_epochs=2, min_lr=1e-5)
+    module = FineTuning("random", WORDS, size="tiny", image_size=32, optimisation=settings)
+    quick(folder, max_epochs=5, accumulate_grad_batches=accumulate, callbacks=[watch]).fit(
+        module, datamodule=data(folder)
+    )
+    assert [step for step, _ in watch.seen] == [e * steps + b // accumulate for e in range(5) for b in range(5)]
+    top, scales = (
+        0.05 * 3 * accumulate / 256,
+        {"patch_embed.proj.weight": 5, "blocks.1.attn.qkv.bias": 3, "head.bias": 0},
+    )
+    for step, rates in watch.seen:
+        epoch = step / steps  # as the original counts: a fraction of an epoch
+        rate = top * epoch / 2 if epoch < 2 else 1e-5 + (top - 1e-5) * 0.5 * (1 + math.cos(math.pi * (epoch - 2) / 3))
+        for name, below in scales.items():
+            assert rates[name] == pytest.approx(rate * 0.65**below, rel=1e-9, abs=1e-15), (step, name)
+    rates = dict(watch.seen)
+    assert (rates[0]["head.bias"], rates[2 * steps]["head.bias"]) == (0, pytest.approx(top))
+
+
+def test_the_warm_up_moves_nothing_at_its_first_step_and_the_stem_least_later(folder):
+    module = tuning(optimisation=LayerDecay(base_lr=1.0, warmup_epochs=1, decay=0.5), drop_path=0.0)
+    before = {n: p.detach().clone() for n, p in module.model.named_parameters()}
+
+    def moved():
+        return {n: (p.detach() - before[n]).abs().max().item() for n, p in module.model.named_parameters()}
+
+    quick(folder, max_steps=1, max_epochs=-1).fit(module, datamodule=data(folder))
+    assert max(moved().values()) == 0
+    quick(folder, max_epochs=3).fit(module, datamodule=data(folder))
+    last = moved()
+    moving = [last["patch_embed.proj.bias"], *(last[f"blocks.{i}.mlp.fc2.bias"] for i in range(4))]
+    assert moving[0] > 0
+    assert all(deeper > 1.3 * shallower for shallower, deeper in itertools.pairwise(moving)), moving
+
+
+def test_a_run_without_an_end_and_one_within_its_warm_up(folder):
+    with pytest.raises(BadArgument, match=r"trainer\.max_epochs=-1"):
+        quick(folder, max_epochs=-1, max_steps=-1, max_time={"seconds": 1}).fit(
+            FineTuning("random", WORDS, size="tiny", image_size=32), datamodule=data(folder)
+        )
+    with pytest.warns(UserWarning, match="ends after 5 steps, within its warm-up of 50"):
+        quick(folder, max_epochs=1).fit(tuning(), datamodule=data(folder))
+
+
+# ------------------------------------------------------------------------------------------------------------ resuming
+
+
+class Watch(Callback):
+    """Notes what each step was asked and its loss; raises before the step that it is told."""
+
+    def __init__(self, kill_at=None):
+        self.seen, self.kill_at = [], kill_at
+
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        if self.kill_at is not None and trainer.global_step == self.kill_at:
+            raise KilledError
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        pixels = float(batch.tensors["images"].double().sum())
+        self.seen.append((trainer.current_epoch, [r.id for r in batch.records], pixels, float(outputs["loss"])))
+
+
+class KilledError(Exception): ...
+
+
+def test_a_killed_run_goes_on_with_the_same_pictures_and_losses(folder, tmp_path):
+    def run(name, watch, **options):
+        saved = ModelCheckpoint(tmp_path / name, save_last=True, every_n_train_steps=1)
+        module = tuning(optimisation=LayerDecay(base_lr=0.5, warmup_epochs=0.2, decay=0.9), class_weights="inverse")
+        fit = quick(tmp_path, callbacks=[watch, saved], enable_checkpointing=True).fit
+        fit(module, datamodule=data(folder), **options)
+
+    steady, killed, resumed = Watch(), Watch(kill_at=7), Watch()  # in the middle of the second epoch
+    run("steady", steady)
+    assert len(steady.seen) == 10 and len({loss for *_, loss in steady.seen}) == 10
+    first, second = [{tuple(ids): pixels for epoch, ids, pixels, _ in steady.seen if epoch == e} for e in (0, 1)]
+    assert not set(first.values()) & set(second.values()), "every epoch is augmented anew"
+    with pytest.raises(KilledError):
+        run("killed", killed)
+    torch.rand(5), np.random.rand(5)
+    run("killed", resumed, ckpt_path=tmp_path / "killed" / "last.ckpt", weights_only=True)
+    assert killed.seen + resumed.seen == steady.seen
+
+
+# ------------------------------------------------------------------------------------------------------------- replies
+
+
+@pytest.mark.parametrize(
+    ("task", "form"),
+    [(Glaucoma(), ""), (FourWay(), "DISEASE: "), (Staging("icdr"), "Stage: "), (Conditions(), "DRUSEN ")],
+    ids=lambda v: getattr(v, "name", ""),
+)
+def test_replies_are_read_by_the_task_s_own_parser_and_carry_likelihoods(folder, task, form):
+    words = task.choices
+    asked = [record(str(i), image=[f"{i:02}.png"], task=task.name, answer=form + w) for i, w in enumerate(words)]
+    wrong = np.roll(np.eye(len(words)), 1, axis=1)
+    replies = (module := saying(task, wrong.tolist())).respond(module.collate(asked, folder))
+    assert [r.reply for r in replies] == [form + w for w in (*words[1:], words[0])]
+    assert [task.parse(r, a) for r, a in zip(replies, asked, strict=True)] == [*words[1:], words[0]]
+    assert list(replies[0].likelihoods) == list(words)
+    assert sum(np.exp(list(replies[0].likelihoods.values()))) == pytest.approx(1, abs=1e-4)
+    assert {(r.model, r.step) for r in replies} == {("retfound", 0)}
+
+
+def test_two_records_about_one_picture_get_the_same_likelihoods_and_none_get_none(folder):
+    module = tuning().eval()
+    one, other = record("a", image=["00.png"]), record("b", image=["00.png"], answer=WORDS[1])
+    first, second = module.respond(module.collate([one, other], folder))
+    assert first.likelihoods == second.likelihoods and (first.id, second.id) == ("a", "b")
+    assert module.respond(module.collate([], folder)) == []
+
+
+def test_it_learns_to_tell_white_from_black(tmp_path):
+    for name, colour in zip(WORDS, ("white", "black"), strict=True):
+        Image.new("RGB", (32, 32), colour).save(tmp_path / f"{name}.png")
+    module = tuning()
+    records = [record(name, image=[f"{name}.png"], answer=name) for name in WORDS]
+    batch, optimiser = module.collate(records, tmp_path), torch.optim.AdamW(module.parameters(), 1e-3)
+    for _ in range(30):
+        optimiser.zero_grad()
+        module.training_step(batch, 0).backward()
+        optimiser.step()
+    assert [r.reply for r in module.eval().respond(batch)] == list(WORDS)
+
+
+# ------------------------------------------------------------------------------------------------------------ refusals
+
+
+def test_several_tasks_and_bad_values_are_refused():
+    with pytest.raises(BadArgument, match="exactly one task"):
+        FineTuning("random")
+    with pytest.raises(BadArgument, match="label_smoothing=1"):
+        FineTuning("random", WORDS, label_smoothing=1)
+
+
+def test_no_file_is_no_random_backbone(tmp_path):
+    module = FineTuning(str(tmp_path / "RETFound_cfp_weights.pth"), WORDS, size="tiny", image_size=32)
+    with pytest.raises(WeightsNotFound, match="random"):
+        module.configure_model()
+
+
+def fitted(folder, records, task=None, **options):
+    write_curated(folder, records)
+    module = FineTuning("random", (task or Glaucoma()).choices, size="tiny", image_size=32)
+    quick(folder, max_epochs=1).fit(module, datamodule=data(folder, task=task, **options))
+    return module
+
+
+def test_several_questions_are_refused_and_one_variant_of_them_is_not(tmp_path):
+    records = [
+        record(f"conditions/phantom/{i}/{name}", key=str(i), task="conditions", image=[f"{i}.png"], answer=answer)
+        for i in range(4)
+        for name, answer in (("drusen", f"DRUSEN {'TRUE' if i % 2 else 'FALSE'}"), ("scar", "SCAR FALSE"))
+    ]
+    with pytest.raises(BadArgument, match=r"these records ask 2: DRUSEN , SCAR .*\n.*--data\.variant"):
+        fitted(tmp_path, records, Conditions())
+    fitted(tmp_path, records, Conditions(), variant="drusen")
+    with pytest.raises(BadArgument, match="at least two classes"):
+        fitted(tmp_path, records, Conditions(), variant="scar")
+
+
+def test_too_few_pictures_and_an_absent_class_are_warned_of(tmp_path):
+    with pytest.warns(UserWarning) as said:
+        fitted(tmp_path, [glaucoma(i) for i in range(4)], batch_size=16)
+    assert any("4 training images are fewer than one batch of 16" in str(w.message) for w in said)
+    icdr = [
+        record(f"icdr/p/{i}", task="icdr", image=[f"{i}.png"], answer=f"Stage: {i % 2 * 3}", choices=())
+        for i in range(4)
+    ]
+    with pytest.warns(UserWarning, match="no training image of 1, 2, 4"):
+        fitted(tmp_path, icdr, Staging("icdr"))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*(fewer than one batch|no training image).*")
+        fitted(tmp_path, [glaucoma(i) for i in range(4)], batch_size=4)
