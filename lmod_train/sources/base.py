@@ -7,7 +7,7 @@ from copy import copy
 from pathlib import Path
 from typing import ClassVar, Self
 
-from lmod_train.types import SampleStream
+from lmod_train.types import Dropped, SampleStream
 
 UNPLACED = Path()
 """Root of a source that is named in a configuration with its options and still has to be found."""
@@ -55,3 +55,8 @@ class Source(ABC):
     @abstractmethod
     def samples(self) -> SampleStream:
         """Yield samples in a stable order with stable keys, and a `Dropped` for every file left out."""
+
+    def _drop(self, file: Path, reason: str, detail: str = "", key: str = "") -> Dropped:
+        """Return the line for something left out in reading; without a key it is named by its place below the root."""
+        place = file.relative_to(self.root).as_posix()
+        return Dropped(self.name, key or place, place, "read", reason, detail)

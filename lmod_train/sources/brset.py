@@ -10,7 +10,7 @@ from lmod_train.sources.base import Source
 from lmod_train.sources.brset_labels import IMAGE, PATIENT, missing_columns, read_row
 from lmod_train.sources.clutter import entries, files_below
 from lmod_train.sources.sheets import UnreadableSheet, plain_header, read_sheet
-from lmod_train.types import Dropped, Sample, SampleStream
+from lmod_train.types import Sample, SampleStream
 
 _TABLES = ("labels_brset.csv", "labels.csv")
 _MARKERS = {IMAGE, PATIENT, "dricdr", "drsdrg"}
@@ -76,25 +76,27 @@ class Brset(Source):
         try:
             rows = read_sheet(table)
         except UnreadableSheet as error:  # without patients nothing can be split, so no photograph is given
-            yield self._drop(table, table.name, "unreadable sheet", str(error))
+            yield self._drop(table, "unreadable sheet", str(error), table.name)
             return
         for column in missing_columns(list(rows[0]) if rows else []):
-            yield self._drop(table, table.name, "missing column", f"no column {column}; its labels are unknown")
+            detail = f"no column {column}; its labels are unknown"
+            yield self._drop(table, "missing column", detail, table.name)
         below = list(files_below(table.parent))
         photographs: dict[str, Path] = {}
         for file in (file for file in below if file.suffix.lower() in _KINDS):
             taken = photographs.setdefault(file.stem.casefold(), file)
             if taken != file:
-                yield self._drop(file, self._place(file), "same key twice", f"the key is taken by {self._place(taken)}")
+                detail = f"the key is taken by {taken.relative_to(self.root).as_posix()}"
+                yield self._drop(file, "same key twice", detail)
         met: set[str] = set()
         for row in rows:
             yield from self._row(row, table, photographs, met)
         for stem, file in photographs.items():
             if stem not in met:
-                yield self._drop(file, self._place(file), "no row in the table")
+                yield self._drop(file, "no row in the table")
         for file in below:
             if file != table and file.suffix.lower() not in _KINDS and file.name.lower() not in _PAPERS:
-                yield self._drop(file, self._place(file), "stray file")
+                yield self._drop(file, "stray file")
 
     def _row(self, row: dict[str, str], table: Path, photographs: dict[str, Path], met: set[str]) -> SampleStream:
         """Yield the sample of one row, after what is wrong with it; `met` gathers the ids of the rows so far."""
@@ -104,14 +106,15 @@ class Brset(Source):
         problem = _problem(row, key, again=key.casefold() in met)
         met.add(key.casefold())
         if problem is not None:
-            yield self._drop(table, key or self._place(table), *problem)
+            yield self._drop(table, *problem, key=key)
             return
         if file is None:
-            yield self._drop(table, key, "missing photograph", f"the table has a row for it, but there is no {key}.jpg")
+            detail = f"the table has a row for it, but there is no {key}.jpg"
+            yield self._drop(table, "missing photograph", detail, key)
             return
         reading = read_row(row)
         if reading.problems:
-            yield self._drop(table, key, "unreadable label", "; ".join(reading.problems))
+            yield self._drop(table, "unreadable label", "; ".join(reading.problems), key)
         yield Sample(
             source=self.name,
             key=key,
@@ -132,12 +135,6 @@ class Brset(Source):
                 return found
             level = [p for folder in level for p in entries(folder) if p.is_dir() and not p.is_symlink()]
         raise SourceNotFound(self.name, self.root, f"the table ({' or '.join(_TABLES)})", _TREE)
-
-    def _place(self, file: Path) -> str:
-        return file.relative_to(self.root).as_posix()
-
-    def _drop(self, file: Path, key: str, reason: str, detail: str = "") -> Dropped:
-        return Dropped(self.name, key, self._place(file), "read", reason, detail)
 
 
 def _table_in(folder: Path) -> Path | None:

@@ -126,11 +126,11 @@ class Cataract1K(Source):
                 yield from self._case(entry.name, folder, sheets.pop(_plain(entry.name), None))
             elif entry.name.casefold() != "meta.json":  # the export's own list of classes
                 for file in files_below(entry) if entry.is_dir() else [entry]:
-                    yield self._dropped(file, "stray file")
+                    yield self._drop(file, "stray file")
         for folder in sheets.values():
-            yield self._dropped(folder, "annotation without image", f"there are no frames of {folder.name}")
+            yield self._drop(folder, "annotation without image", f"there are no frames of {folder.name}")
         for copy in copies:
-            yield self._dropped(copy, "another copy", f"the frames are read from {base.name}")
+            yield self._drop(copy, "another copy", f"the frames are read from {base.name}")
 
     def _frames_root(self) -> list[Path]:
         """Return the folders of frames, the one that is read first."""
@@ -157,9 +157,9 @@ class Cataract1K(Source):
         for image in sorted(inside, key=lambda p: (p.stem, p.suffix.lower() != ".png", p.name)):
             if image.suffix.lower() not in _KINDS or not image.is_file():
                 for stray in files_below(image) if image.is_dir() else [image]:
-                    yield self._dropped(stray, "stray file")
+                    yield self._drop(stray, "stray file")
             elif image.stem in taken:
-                yield self._dropped(image, "same key twice", f"the key is taken by {taken[image.stem].name}")
+                yield self._drop(image, "same key twice", f"the key is taken by {taken[image.stem].name}")
             else:
                 taken[image.stem] = image
                 yield from self._frame(case, image, sheet, file, _note_of(image, notes))
@@ -168,8 +168,8 @@ class Cataract1K(Source):
         for beside in entries(folder):
             if beside.name not in ("img", "ann"):
                 for stray in files_below(beside) if beside.is_dir() else [beside]:
-                    yield self._dropped(stray, "stray file")
-        yield from (self._dropped(p, "stray file") for p in files_below(folder / "ann") if p not in notes.values())
+                    yield self._drop(stray, "stray file")
+        yield from (self._drop(p, "stray file") for p in files_below(folder / "ann") if p not in notes.values())
 
     def _coco(self, folder: Path | None) -> tuple[Sheet, Path | None, list[Dropped]]:
         """Return a case's COCO file read, its place, and what is wrong with it; a damaged one lists no frame."""
@@ -177,14 +177,14 @@ class Cataract1K(Source):
             return Sheet(), None, []
         files = [p for p in files_below(folder) if p.suffix.lower() == ".json"]
         if not files:
-            return Sheet(), None, [self._dropped(folder, "no annotation", "the case's COCO folder has no json file")]
+            return Sheet(), None, [self._drop(folder, "no annotation", "the case's COCO folder has no json file")]
         file = next((p for p in files if p.name.casefold() == "instances.json"), files[0])
-        problems = [self._dropped(p, "stray file", f"{file.name} is read") for p in files if p != file]
+        problems = [self._drop(p, "stray file", f"{file.name} is read") for p in files if p != file]
         try:
             sheet = read_coco(file, self.structures)
         except UnreadableAnnotations as error:
-            return Sheet(), file, [*problems, self._dropped(file, "unreadable annotation", str(error))]
-        return sheet, file, problems + [self._dropped(file, "annotation without image", p) for p in sheet.problems]
+            return Sheet(), file, [*problems, self._drop(file, "unreadable annotation", str(error))]
+        return sheet, file, problems + [self._drop(file, "annotation without image", p) for p in sheet.problems]
 
     def _frame(self, case: str, image: Path, sheet: Sheet, coco: Path | None, note: Path | None) -> SampleStream:
         """Yield one frame with its outlines, and why it has none."""
@@ -198,13 +198,13 @@ class Cataract1K(Source):
                 try:
                     frame, told = read_supervisely(note, self.structures), note
                 except UnreadableAnnotations as error:
-                    yield self._dropped(note, "unreadable annotation", str(error), key)
+                    yield self._drop(note, "unreadable annotation", str(error), key)
         if frame is None:
-            yield self._dropped(image, "no annotation", "neither COCO nor Supervisely tells of it", key)
+            yield self._drop(image, "no annotation", "neither COCO nor Supervisely tells of it", key)
         elif frame.reason:
-            yield self._dropped(told, frame.reason, f"{image.name}: {frame.detail}", key)
+            yield self._drop(told, frame.reason, f"{image.name}: {frame.detail}", key)
         elif not frame.outlines:
-            yield self._dropped(told, "no annotation", f"{image.name} is listed without any", key)
+            yield self._drop(told, "no annotation", f"{image.name} is listed without any", key)
         yield Sample(
             source=self.name,
             key=key,
@@ -220,15 +220,11 @@ class Cataract1K(Source):
         if coco is not None:
             for low, name in sheet.names.items():
                 if low not in images:
-                    yield self._dropped(coco, "annotation without image", name)
+                    yield self._drop(coco, "annotation without image", name)
         stems = {name.rpartition(".")[0] for name in images}
         for low, note in notes.items():
             if low.removesuffix(".json") not in images | stems:
-                yield self._dropped(note, "annotation without image")
-
-    def _dropped(self, file: Path, reason: str, detail: str = "", key: str = "") -> Dropped:
-        place = file.relative_to(self.root).as_posix()
-        return Dropped(self.name, key or place, place, "read", reason, detail)
+                yield self._drop(note, "annotation without image")
 
 
 def _note_of(image: Path, notes: Mapping[str, Path]) -> Path | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source
 from lmod_train.sources.clutter import entries, files_below
-from lmod_train.types import Dropped, Patient, Sample, SampleStream
+from lmod_train.types import Patient, Sample, SampleStream
 
 _CLASSES = ("cataract", "diabetic_retinopathy", "glaucoma", "normal")
 _KINDS = {".jpg", ".jpeg", ".png"}
@@ -66,16 +66,16 @@ class EyeDiseases(Source):
                 yield from self._class(entry)
             else:
                 for file in files_below(entry) if entry.is_dir() else [entry]:
-                    yield self._dropped(file, "unknown class folder" if entry.is_dir() else "stray file")
+                    yield self._drop(file, "unknown class folder" if entry.is_dir() else "stray file")
 
     def _class(self, folder: Path) -> SampleStream:
         """Yield what one class folder holds, once more below itself if the folder is doubled."""
         seen: dict[str, Path] = {}
         for file in files_below(folder):
             if file.parent not in (folder, folder / folder.name) or file.suffix.lower() not in _KINDS:
-                yield self._dropped(file, "stray file")
+                yield self._drop(file, "stray file")
             elif file.stem in seen:
-                yield self._dropped(file, "same key twice", f"the key is taken by {seen[file.stem].name}")
+                yield self._drop(file, "same key twice", f"the key is taken by {seen[file.stem].name}")
             else:
                 seen[file.stem] = file
                 yield self._sample(file, folder.name)
@@ -94,10 +94,6 @@ class EyeDiseases(Source):
             labels={"diagnosis": folder.replace("_", " ")},
             patient=Patient(laterality=sided[2]) if sided else Patient(),
         )
-
-    def _dropped(self, file: Path, reason: str, detail: str = "") -> Dropped:
-        place = file.relative_to(self.root).as_posix()
-        return Dropped(self.name, place, place, "read", reason, detail)
 
 
 def _places(folder: Path) -> tuple[Path, ...]:

@@ -172,10 +172,6 @@ class FairSeg(Source):
                 ]
         raise SourceNotFound(self.name, self.root, "every npz file (data_00001.npz ...)", _TREE)
 
-    def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
-        place = file.relative_to(self.root).as_posix()
-        return Dropped(self.name, place, place, "read", reason, detail)
-
 
 def _demographics(file: Path, names: list[str], pickled: bool) -> _Told:
     """Read age, sex and patient number of one file, as far as it has them."""

@@ -206,10 +206,6 @@ class G1020(Source):
         detail = f"the key is taken by {kept.relative_to(self.root).as_posix()}"
         found.dropped.append(self._drop(file, "same key twice", detail))
 
-    def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
-        place = file.relative_to(self.root).as_posix()
-        return Dropped(self.name, place, place, "read", reason, detail)
-
 
 def _is_base(folder: Path) -> bool:
     """Return whether a folder holds ``Images`` and something else that only G1020 has."""

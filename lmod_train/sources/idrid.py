@@ -244,10 +244,6 @@ class Idrid(Source):
         bare = sorted(stem for side, stem in known if side == split and stem not in told)
         found.dropped += [self._drop(file, "photograph without row", stem) for stem in bare]
 
-    def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
-        place = file.relative_to(self.root).as_posix()
-        return Dropped(self.name, place, place, "read", reason, detail)
-
 
 def _ordered(photographs: dict[_Place, Path]) -> list[tuple[_Place, Path]]:
     """Return photographs, train before test, by the number in their name."""

@@ -203,10 +203,6 @@ class Oimhs(Source):
                 more = f" and {len(left) - 6} more eyes" if len(left) > 6 else ""
                 yield self._drop(images, reason, f"{title}: {', '.join(left[:6])}{more}")
 
-    def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
-        place = file.relative_to(self.root).as_posix()
-        return Dropped(self.name, place, place, "read", reason, detail)
-
 
 def _scans_below(images: Path) -> Iterator[tuple[tuple[str, str] | str, Path]]:
     """Yield every file below ``Images`` with its eye and scan number, or with why it is no scan; tables left out."""

@@ -207,10 +207,6 @@ class Origa(Source):
                 found.dropped.append(self._drop(file, "label without photograph", number))
         found.dropped += [self._drop(file, "unreadable label", problem) for problem in problems]
 
-    def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
-        place = file.relative_to(self.root).as_posix()
-        return Dropped(self.name, place, place, "read", reason, detail)
-
 
 def _is_base(folder: Path) -> bool:
     """Return whether a folder holds ``Images`` and one of ORIGA's own lists or annotations, or is named for it."""

@@ -10,7 +10,8 @@ from urllib.parse import unquote
 from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source
 from lmod_train.sources.clutter import entries, files_below
-from lmod_train.sources.refuge_labels import SHEETS, UnreadableSheet, read_labels
+from lmod_train.sources.refuge_labels import SHEETS, read_labels
+from lmod_train.sources.sheets import UnreadableSheet
 from lmod_train.types import Dropped, MaskFile, Sample, SampleStream
 
 _ARCHIVES = {
@@ -172,10 +173,6 @@ class Refuge(Source):
                 problems.append(f"{stem}: labelled otherwise in another sheet")
                 found.labels[part, stem] = ""
         found.dropped += [self._drop(file, "unreadable label", problem) for problem in problems]
-
-    def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
-        place = file.relative_to(self.root).as_posix()
-        return Dropped(self.name, place, place, "read", reason, detail)
 
 
 def _part(folders: list[str], *, kaggle: bool) -> str | None:

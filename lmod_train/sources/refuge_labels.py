@@ -12,13 +12,11 @@ from zipfile import BadZipFile
 from openpyxl import load_workbook
 from openpyxl.utils.exceptions import InvalidFileException
 
+from lmod_train.sources.sheets import UnreadableSheet
+
 SHEETS = {".xlsx", ".xls", ".json"}
 
 _WORDS = {"1": "yes", "1.0": "yes", "true": "yes", "0": "no", "0.0": "no", "false": "no"}
-
-
-class UnreadableSheet(Exception):
-    """A sheet that cannot be read; caught by the source, which lists it."""
 
 
 def read_labels(path: Path) -> tuple[dict[str, str], list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -134,8 +134,7 @@ class Roboflow(Source):
             try:
                 meaning = self._meaning(annotations(file))
             except LabelProblem as problem:
-                told = self._drop(file, problem.reason, problem.detail)
-                yield replace(told, key=f"{part.name}/{file.stem}")
+                yield self._drop(file, problem.reason, problem.detail, key=f"{part.name}/{file.stem}")
                 meaning = Meaning()
             yield self._sample(part, file, meaning)
 
@@ -192,10 +191,6 @@ class Roboflow(Source):
             outlines=meaning.outlines,
             patient=meaning.patient,
         )
-
-    def _drop(self, file: Path, reason: str, detail: str = "") -> Dropped:
-        place = file.relative_to(self.root).as_posix()
-        return Dropped(self.name, place, place, "read", reason, detail)
 
     @classmethod
     def _owns(cls, folder: Path) -> bool:

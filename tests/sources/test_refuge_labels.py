@@ -3,7 +3,8 @@ import json
 import pytest
 from openpyxl import Workbook
 
-from lmod_train.sources.refuge_labels import UnreadableSheet, read_labels
+from lmod_train.sources.refuge_labels import read_labels
+from lmod_train.sources.sheets import UnreadableSheet
 
 
 def sheet(path, *rows):
