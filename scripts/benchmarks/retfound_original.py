@@ -8,8 +8,9 @@ FOLDER is its layout: ``train/<class>/<image>``. Its transforms, its data set, i
 loop and its scaler run unchanged; from outside come only a smaller transformer of its own class, and names that newer
 releases of torch, numpy and Pillow have dropped. One JSON object is printed, all times in seconds a step (one batch):
 ``epoch`` from JPEG files (first step and the start of workers included), ``step`` the median from one update to the
-next, ``load`` reading and augmenting alone, ``compute`` the same loop on tensors in memory. Needs no part of this
-package, so that any Python will do that has torch, torchvision and scikit-learn.
+next, ``load`` reading and augmenting alone, ``compute`` the same loop on tensors in memory, ``epoch_processor`` what
+`epoch` costs this process in processor time, which a busy machine changes less (workers not included). Needs no part of
+this package, so that any Python will do that has torch, torchvision and scikit-learn.
 """
 
 from __future__ import annotations
@@ -84,10 +85,13 @@ def measure(chosen: argparse.Namespace) -> dict[str, Any]:
     start = time.perf_counter()
     steps = sum(1 for _ in loader)
     load = (time.perf_counter() - start) / steps
+    used = time.process_time()
     whole, updates = zip(*(train(loader) for _ in range(chosen.epochs)), strict=True)
+    used = time.process_time() - used
     between = [b - a for times in updates for a, b in itertools.pairwise(times)]
     return {
         "epoch": statistics.median(whole) / steps,
+        "epoch_processor": used / chosen.epochs / steps,
         "step": statistics.median(between),
         "load": load,
         "compute": statistics.median(train(held)[0] / len(held) for _ in range(3)),

@@ -159,7 +159,7 @@ def test_twenty_steps_under_lightning_lose_what_the_originals_loop_lost(run):
     trainer.fit(module, datamodule=FormulaData(run))
     assert len(trace.losses) == 20
     assert trace.rates == pytest.approx(run["learning_rates"], rel=1e-7)
-    assert trace.losses == pytest.approx(run["losses"], rel=0, abs=1e-4)
+    assert trace.losses == pytest.approx(run["losses"], rel=0, abs=2e-5)  # seen: 5e-7; eps 1e-6 for 1e-8: 4e-5
     with torch.no_grad():
         logits = module.model.eval()(images(8, 500))
     torch.testing.assert_close(logits, torch.tensor(run["logits_after"]), rtol=0, atol=1e-3)
