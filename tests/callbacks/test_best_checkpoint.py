@@ -1,0 +1,71 @@
+"""The best weights are those of the best validation, and a run that cannot tell them is refused."""
+
+import pytest
+import torch
+from lightning.pytorch.callbacks import Callback
+
+from lmod_train.callbacks.best_checkpoint import BestCheckpoint
+from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.errors import BadArgument
+from lmod_train.modules.fine_tuning import FineTuning
+from lmod_train.tasks.four_way import FourWay
+from lmod_train.tasks.glaucoma import Glaucoma
+from tests.tiny import record, trainer, write_curated
+
+WORDS = Glaucoma.choices
+
+
+def glaucoma(i, split, answer=None):
+    return record(f"glaucoma/p/{i}", image=[f"{i}.png"], split=split, answer=answer or WORDS[i % 2])
+
+
+class Scripted(Callback):
+    """Makes the weights of each epoch answer rightly as often as it is told, and keeps them."""
+
+    def __init__(self, rights):
+        self.rights, self.weights, self.figures = rights, [], []
+
+    def on_validation_epoch_start(self, trainer, pl_module):
+        right = self.rights[trainer.current_epoch]
+        logits = torch.eye(2)[[0, 1, 0, 1]]
+        logits[right:] = 1 - logits[right:]
+        pl_module.model.forward = lambda images: logits + 0 * images.sum()
+
+    def on_validation_end(self, trainer, pl_module):
+        self.weights.append({k: v.clone() for k, v in pl_module.state_dict().items()})
+        self.figures.append({k: v.item() for k, v in trainer.callback_metrics.items() if k.startswith("val/")})
+        del pl_module.model.forward
+
+
+def fit(folder, records, best, script, tasks=None):
+    write_curated(folder, records)
+    data = RecordsDataModule(folder, tasks or [Glaucoma()], batch_size=4)
+    module = FineTuning("random", WORDS, size="tiny", image_size=32)
+    options = {"max_epochs": len(script.rights), "enable_checkpointing": True}
+    trainer(folder / "run", callbacks=[GenerationEval(), script, best], **options).fit(module, datamodule=data)
+
+
+@pytest.mark.parametrize(("metric", "figures"), [("accuracy_strict", [0.5, 1, 0.75]), ("auroc_macro", [0.5, 1, 0.75])])
+def test_the_weights_of_the_best_validation_are_kept(tmp_path, metric, figures):
+    script = Scripted([2, 4, 3])
+    records = [glaucoma(i, "train" if i < 4 else "val") for i in range(8)]
+    fit(tmp_path, records, BestCheckpoint(metric), script)
+    assert [f[f"val/glaucoma/{metric}"] for f in script.figures] == figures
+    assert [f.name for f in (tmp_path / "run" / "checkpoints").iterdir()] == ["best.ckpt"]
+    saved = torch.load(tmp_path / "run" / "checkpoints" / "best.ckpt", weights_only=True)
+    assert (saved["epoch"], saved["global_step"], "optimizer_states" in saved) == (1, 2, False)
+    assert all(torch.equal(saved["state_dict"][k], v) for k, v in script.weights[1].items())
+    assert any(not torch.equal(saved["state_dict"][k], v) for k, v in script.weights[2].items())
+
+
+def test_a_run_that_cannot_tell_the_best_is_refused(tmp_path):
+    train = [glaucoma(i, "train") for i in range(4)]
+    with pytest.raises(BadArgument, match="records in the split val"):
+        fit(tmp_path / "a", train, BestCheckpoint(), Scripted([2]))
+    alike = [glaucoma(i, "val", WORDS[0]) for i in range(4, 8)]
+    with pytest.raises(BadArgument, match=r"(?s)metric='auroc_macro'.*val/glaucoma/accuracy_strict.*two classes"):
+        fit(tmp_path / "b", [*train, *alike], BestCheckpoint(), Scripted([2]))
+    other = record("four_way/p/1", task="four_way", image=["1.png"], answer="DISEASE: normal")
+    with pytest.raises(BadArgument, match="exactly one task"):
+        fit(tmp_path / "c", [*train, other], BestCheckpoint(), Scripted([2]), [Glaucoma(), FourWay()])
