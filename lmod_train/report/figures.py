@@ -1,50 +1,20 @@
-"""One figure per kind, drawn from ``scores.csv`` and the outcomes: PNG to look at, SVG for the paper, same bytes twice.
-
-Colours are Okabe & Ito's, told apart by colour-blind readers, and every run has a marker of its own besides.
-"""
+"""Scores, modalities and confusions, drawn from ``scores.csv`` and the outcomes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lmod_train.report.canvas import COLOURS, MARKERS, canvas, hide_from
 from lmod_train.report.headline import headline_metric
 from lmod_train.report.runs import Figures
 from lmod_train.scoring.classification import classification_columns
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-MARKERS = "osD^vP*X"
-_STYLE: Any = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "text.parse_math": False,  # a model's name may hold a dollar
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "lmod_train",  # otherwise element names in the SVG are random
-    "figure.dpi": 150,
-}
-
-
-@contextmanager
-def _canvas(out: Path, name: str, rows: int, columns: int, size: tuple[float, float], **options: Any) -> Iterator[Any]:
-    """Yield axes (rows, columns) and save the figure as ``name.png`` and ``name.svg``."""
-    import matplotlib as mpl  # here, as `--help` must not wait for it
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasAgg(figure)
-        yield figure.subplots(rows, columns, squeeze=False, **options)
-        figure.savefig(out / f"{name}.png", metadata={"Software": None})
-        figure.savefig(out / f"{name}.svg", metadata={"Date": None, "Creator": None})
 
 
 def draw_scores(runs: Sequence[Figures], names: Sequence[str], out: Path) -> list[str]:
@@ -52,7 +22,7 @@ def draw_scores(runs: Sequence[Figures], names: Sequence[str], out: Path) -> lis
     tasks = list(dict.fromkeys(task for run in runs for task in run.tasks()))
     height = 0.9 + sum(0.75 + 0.34 * sum(task in r.tasks() for r in runs) for task in tasks)
     ratios = {"height_ratios": [1 + 0.45 * sum(task in r.tasks() for r in runs) for task in tasks]}
-    with _canvas(out, "scores", len(tasks), 1, (7.2, height), sharex=True, gridspec_kw=ratios) as axes:
+    with canvas(out, "scores", len(tasks), 1, (7.2, height), sharex=True, gridspec_kw=ratios) as axes:
         for axis, task in zip(axes[:, 0], tasks, strict=True):
             _score_panel(axis, task, [(i, r) for i, r in enumerate(runs) if task in r.tasks()], names)
         axes[-1, 0].set_xlabel("score with 95 % interval")
@@ -102,7 +72,7 @@ def draw_modalities(
         polar = {"subplot_kw": {"projection": "polar"}} if name == "radar" else {"sharey": True}
         across = min(3, len(chosen))
         down = math.ceil(len(chosen) / across)
-        with _canvas(
+        with canvas(
             out, name, down, across, (max(5.0, 3.7 * across), 1.0 + (4.2 if name == "radar" else 3.4) * down), **polar
         ) as axes:
             if name == "radar":  # the layout leaves the padding of a title above a round axis out of its sums
@@ -111,8 +81,7 @@ def draw_modalities(
                 spokes = sorted({m for values in parted[task] for m in values})
                 (_radar_panel if name == "radar" else _bar_panel)(axis, spokes, parted[task], names)
                 axis.set_title(f"{task}\n({headline_metric(_having(runs, task).scores, task)})", fontsize=10, pad=16)
-            for axis in list(axes.flat)[len(chosen) :]:
-                axis.set_visible(False)
+            hide_from(axes, len(chosen))
             handles = _one_each(axes)
             columns = min(3, len(handles))
             axes.flat[0].figure.legend(
@@ -192,7 +161,8 @@ def draw_confusions(
 ) -> list[str]:
     """Draw truth against answer for each task with choices of its own, one panel a run; return the file names.
 
-    The last column holds whatever is not an answer; shades are shares of the row, numbers are items.
+    The last column holds whatever is not an answer; shades are shares of the row, numbers are items. The levels of a
+    scale stand in their order, so that an error of one stage lies beside the diagonal.
     """
     drawn = []
     for task, classes in choices.items():
@@ -202,12 +172,11 @@ def draw_confusions(
         across = min(3, len(having))
         down, side = math.ceil(len(having) / across), 1.9 + 0.62 * len(classes)
         drawn.append(f"confusion-{task}")
-        with _canvas(out, drawn[-1], down, across, ((side + 0.7) * across, side * down)) as axes:
+        with canvas(out, drawn[-1], down, across, ((side + 0.7) * across, (side + 0.8) * down)) as axes:
             for axis, (name, items) in zip(axes.flat, having, strict=False):
                 _confusion_panel(axis, classification_columns(items, classes)["confusion"].sum(axis=0), classes)
                 axis.set_title(f"{task}: {name}", fontsize=10)
-            for axis in list(axes.flat)[len(having) :]:
-                axis.set_visible(False)
+            hide_from(axes, len(having))
     return drawn
 
 
@@ -220,5 +189,6 @@ def _confusion_panel(axis: Any, counts: Any, classes: Sequence[str]) -> None:
     axis.axvline(len(classes) - 0.5, color="#222222", lw=1.2)
     axis.set_xticks(range(len(classes) + 1), [*classes, "no answer"], rotation=35, ha="right", fontsize=8)
     axis.set_yticks(range(len(classes)), list(classes), fontsize=8)
-    axis.set_xlabel("answer")
-    axis.set_ylabel("truth")
+    staged = all(name.isdigit() for name in classes)
+    axis.set_xlabel("stage answered" if staged else "answer")
+    axis.set_ylabel("true stage" if staged else "truth")

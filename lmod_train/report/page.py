@@ -14,6 +14,7 @@ from jinja2 import Environment
 
 from lmod_train.report.comparisons import merit
 from lmod_train.report.headline import Row, interval, number, percent
+from lmod_train.report.published import Published
 from lmod_train.report.runs import Outcomes
 from lmod_train.report.template import PAGE
 from lmod_train.report.thumbnails import licences, thumbnail
@@ -38,6 +39,7 @@ def page(
     runs: Mapping[str, Outcomes],
     curated: Mapping[str, Path | None],
     cap: int,
+    printed: Sequence[Published] = (),
 ) -> str:
     """Return the page as HTML, nothing of which is loaded from elsewhere.
 
@@ -50,6 +52,7 @@ def page(
         runs: Label -> outcomes.
         curated: Label -> curated folder with the images; None where none is known.
         cap: Predictions shown at most.
+        printed: Published figures, shown beneath the rows of their task.
     """
     every = [s for label, outcomes in runs.items() for s in _all_of(label, outcomes)]
     shown = sample(every, cap)
@@ -59,6 +62,7 @@ def page(
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(PAGE).render(
         rows=rows,
+        printed=printed,
         number=number,
         interval=interval,
         percent=percent,

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lmod_train.artifacts import SCORE_COLUMNS, whole
+from lmod_train.report.curves import draw_calibration, draw_curves
 from lmod_train.report.figures import draw_confusions, draw_modalities, draw_scores
 from lmod_train.report.headline import headline_rows
 from lmod_train.report.page import CAP, page
+from lmod_train.report.published import published_beside
 from lmod_train.report.runs import labels, read_figures, read_outcomes
 from lmod_train.report.tables import tables
 
@@ -17,7 +19,8 @@ from lmod_train.report.tables import tables
 def report(runs: Sequence[Path], out: Path, curated: Path | None = None, cap: int = CAP) -> Path:
     """Write ``scores.csv``, ``tables.md``, the figures and ``index.html``; return the path of the page.
 
-    Every figure is read from the runs' ``scores.csv``; nothing is scored again. The same runs give the same bytes.
+    Every figure of a run is read from its ``scores.csv``; nothing is scored again but what takes several runs. The same
+    runs give the same bytes.
 
     Args:
         runs: Run folders, each with ``predictions.parquet`` and ``scores.csv``.
@@ -43,9 +46,12 @@ def report(runs: Sequence[Path], out: Path, curated: Path | None = None, cap: in
     drawn = draw_scores(figures, names, out)
     drawn += draw_modalities(figures, names, list(items.values()), out)
     drawn += draw_confusions(names, list(items.values()), choices, out)
+    drawn += draw_curves(figures, names, list(items.values()), choices, out)
+    drawn += draw_calibration(figures, names, list(items.values()), choices, out)
     images = {name: curated or found.curated for name, found in outcomes.items()}
     with whole(out / "index.html") as beside:
-        html = page(headline_rows(figures), [out / f"{name}.png" for name in drawn], outcomes, images, cap)
+        pictures = [out / f"{name}.png" for name in drawn]
+        html = page(headline_rows(figures), pictures, outcomes, images, cap, published_beside(figures))
         beside.write_text(html, encoding="utf-8")
     return out / "index.html"
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lmod_train.report.comparisons import joint, pairs
-from lmod_train.report.headline import format_table, grid, headline_metric, headline_rows, interval, number
+from lmod_train.report.headline import format_table, grid, headline_metric, headline_rows, interval, number, percent
+from lmod_train.report.modalities import modality_table
+from lmod_train.report.published import SAID, published_table
 from lmod_train.report.runs import Figures
 from lmod_train.scoring.items import Item
+from lmod_train.types import Score
 
 _MAIN = """The figure of each task is its strict one: whatever is not an answer counts as wrong. Intervals draw whole
 patients. Chance and majority class are those of the very items asked. `scores.csv` has every figure."""
 _ACCOUNT = """Items by how the reply ended. Wrong are the answers that were read and are not right; a dash where a task
 has degrees of right."""
+_LIKELIHOODS = """Over the items whose reply carries a likelihood of every choice; their share of all is given. Of two
+choices the first is the positive class; otherwise it is each class against the rest, averaged."""
+_MACRO = """Each modality counts alike in the mean; a model of which each run is about one modality takes a row for all
+its runs. Where each box gets one word, as from a classifier, precision, recall and F1 of an image are all the share of
+its boxes named rightly."""
 _PAIRS = """Runs on the items that both have. First only: items that only the first has right (an image is right when
 every region is). p: exact McNemar, two-sided, items taken as independent; Holm: over all rows of this table.
 Difference: of the mean score (accuracy, or F1 per image), with an interval that draws whole patients."""
@@ -26,8 +34,17 @@ def tables(runs: Sequence[Figures], names: Sequence[str], items: Mapping[str, Ma
         names: Their labels, in the same order.
         items: Label -> task -> items.
     """
-    parts = ["# Scores", _MAIN, format_table(headline_rows(runs)), "## How the replies ended", _ACCOUNT]
-    parts.append(account(runs, names))
+    parts = ["# Scores", _MAIN, format_table(headline_rows(runs))]
+    printed = published_table(runs)
+    if printed:
+        parts += ["## Published", SAID, printed]
+    mean = modality_table(runs, names, items)
+    if mean:
+        parts += ["## Macro over modalities", _MACRO, mean]
+    parts += ["## How the replies ended", _ACCOUNT, account(runs, names)]
+    ranked = likelihoods(runs, names)
+    if ranked:
+        parts += ["## What the likelihoods are worth", _LIKELIHOODS, ranked]
     compared = comparison(items)
     if compared:
         parts += ["## Runs compared", _PAIRS, compared]
@@ -59,6 +76,25 @@ def account(runs: Sequence[Figures], names: Sequence[str]) -> str:
             lines.append([task, name, *("-" if c is None else str(c) for c in (every, answered, wrong, *rest))])
     heads = [">n", ">answered", ">of them wrong", ">refused", ">unparsed", ">truncated", ">failed"]
     return grid(["task", "model", *heads], lines)
+
+
+def likelihoods(runs: Sequence[Figures], names: Sequence[str]) -> str:
+    """Return the areas and the calibration of each task and run that has them; empty where none has."""
+    lines = []
+    for task in dict.fromkeys(task for run in runs for task in run.tasks()):
+        for run, name in zip(runs, names, strict=True):
+            given = run.find(task, "likelihoods_given")
+            if given is None:
+                continue
+            found = [run.find(task, metric) for metric in ("auroc_macro", "auprc_macro", "brier", "ece")]
+            cells = ["-" if s is None or s.value is None else _with_interval(s) for s in found]
+            lines.append([task, name, str(found[-1].n if found[-1] else 0), percent(given.value), *cells])
+    heads = ["task", "model", ">n", ">given", "AUROC", "AUPRC", "Brier", "ECE"]
+    return grid(heads, lines) if lines else ""
+
+
+def _with_interval(score: Score) -> str:
+    return f"{number(score.value)} ({interval(score.low, score.high)})"
 
 
 def _count(run: Figures, task: str, metric: str) -> int | None:

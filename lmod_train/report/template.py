@@ -14,6 +14,7 @@ body { font: 15px/1.45 "DejaVu Sans", Verdana, sans-serif; color: #1a1a1a;
 h1 { font-size: 1.4rem } h2 { font-size: 1.15rem; margin-top: 2rem }
 table { border-collapse: collapse; font-size: .9rem }
 td, th { padding: .25rem .6rem; border-bottom: 1px solid #ccc; text-align: left }
+tr.published td { color: #555; font-style: italic }
 td.n { text-align: right; font-variant-numeric: tabular-nums }
 .local { border: 3px solid #D55E00; padding: .6rem 1rem; margin: 1rem 0 }
 .figures img { max-width: 100%; border: 1px solid #ddd; margin: .4rem 0 }
@@ -42,6 +43,11 @@ dd.reply { background: #f4f4f4; padding: .4rem .6rem; max-height: 20rem; overflo
 <td class="n">{{ number(row.value) }}<td class="n">{{ interval(row.low, row.high) }}
 <td class="n">{{ number(row.chance) }}<td class="n">{{ number(row.majority) }}
 <td class="n">{{ percent(row.unparsed) }}</tr>
+{% if loop.last or loop.nextitem.task != row.task %}
+{% for p in printed if p.task == row.task %}
+<tr class="published"><td>{{ p.task }}<td colspan="9">{{ p.line }}</tr>
+{% endfor %}
+{% endif %}
 {% endfor %}
 </table>
 <h2>Figures</h2>

@@ -27,17 +27,30 @@ def macro_accuracy(task: str, items: Sequence[Item], kind_of: Callable[[Item], s
     """
     if not items:
         return []
-    kinds = sorted({kind_of(item) for item in items})
-    asked, right = np.zeros((2, len(items), len(kinds)))
-    for i, item in enumerate(items):
-        asked[i, kinds.index(kind_of(item))] = 1
-        right[i] = asked[i] * (item.answer == item.truth)
-    columns = {"asked": asked, "right": right}
-    return measure(task, "all", columns, [item.group for item in items], [_MACRO])
+    right = [float(item.answer == item.truth) for item in items]
+    return macro_mean(task, "accuracy_macro", right, [kind_of(i) for i in items], [i.group for i in items])
 
 
-def _mean_accuracy(sums: Columns) -> Floats:
-    return mean_of_defined(ratio(sums["right"], sums["asked"]))
+def macro_mean(
+    task: str, metric: str, values: Sequence[float], kinds: Sequence[str], groups: Sequence[str]
+) -> list[Score]:
+    """Return the mean value of each kind, averaged over the kinds that occur.
+
+    Args:
+        task: Name of the task.
+        metric: What the figure is called.
+        values: Of each item, in [0, 1]; none give no score.
+        kinds: Of each item.
+        groups: Cluster of each item; the bootstrap draws whole ones.
+    """
+    if not values:
+        return []
+    names, place = np.unique(np.asarray(kinds, dtype=str), return_inverse=True)
+    asked = np.eye(len(names))[place]
+    columns = {"asked": asked, "value": asked * np.asarray(values, dtype=np.float64)[:, None]}
+    figure = Figure(metric, _mean_of_means, lambda c: c["asked"])
+    return measure(task, "all", columns, groups, [figure])
 
 
-_MACRO = Figure("accuracy_macro", _mean_accuracy, lambda c: c["asked"])
+def _mean_of_means(sums: Columns) -> Floats:
+    return mean_of_defined(ratio(sums["value"], sums["asked"]))

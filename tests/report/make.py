@@ -5,6 +5,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import yaml
 from PIL import Image
 
@@ -13,6 +14,7 @@ from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.judging import judge, scores_of
+from lmod_train.tasks.staging import Staging
 from lmod_train.types import Box, Region, Reply
 from tests.scoring.make import record
 
@@ -61,6 +63,31 @@ def answer(skill, seed):
         return Reply(r.id, said, rendered="<image>", model="")
 
     return reply
+
+
+def classify(folder: Path, skill, *, model="cnn", seed=0, n=60, given=1.0):
+    """A run of a classifier that tells the likelihood of every choice, about glaucoma and a stage."""
+    rng = np.random.default_rng(seed)
+    tasks = [Glaucoma(), Staging("macular_hole_stage")]
+    asked, replies = [], {}
+    for task in tasks:
+        for i in range(n):
+            truth = (i * 7 % 11) % len(task.choices)
+            word = task.choices[truth]
+            told = word if task.name == "glaucoma" else f"Stage: {word}"
+            logs = rng.normal(size=len(task.choices)) + skill * np.eye(len(task.choices))[truth]
+            logs -= np.log(np.exp(logs).sum())
+            kind = f"{type(task).__module__}.{type(task).__qualname__}"
+            made = record(str(i), told, task=task.name, choices=task.choices, group=f"p{i // 2}")
+            asked.append(replace(made, task_class=kind))
+            said = told.replace(word, task.choices[int(logs.argmax())])
+            likelihoods = dict(zip(task.choices, logs.round(6).tolist(), strict=True)) if rng.random() < given else {}
+            replies[made.id] = Reply(made.id, said, model=model, likelihoods=likelihoods)
+    predictions = [p for task in tasks for p in judge(task, asked, replies)]
+    write_records(folder / "records.parquet", asked)
+    write_predictions(folder / "predictions.parquet", predictions)
+    write_scores(folder / "scores.csv", folder.name, model, scores_of(tasks, predictions))
+    return folder
 
 
 def curate(folder, n=24, redistributable=True):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lmod_train.scoring.macro import macro_accuracy
+from lmod_train.scoring.macro import macro_accuracy, macro_mean
 from lmod_train.types import Unparsed
 from tests.scoring.make import item
 
@@ -24,3 +24,9 @@ def test_silence_is_wrong_and_nothing_gives_nothing():
     items = [item(1, "yes", "yes"), item(2, Unparsed("refused"), "yes")]
     assert macro_accuracy("c", items, lambda i: i.id)[0].value == 0.5
     assert macro_accuracy("c", [], lambda i: "a") == []
+
+
+def test_a_mean_of_any_value_by_kind():
+    (score,) = macro_mean("c", "macro", [1.0, 0.5, 0.0], ["a", "a", "b"], ["1", "2", "3"])
+    assert (score.metric, score.value, score.n) == ("macro", 0.375, 3)
+    assert macro_mean("c", "macro", [], [], []) == []

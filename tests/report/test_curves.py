@@ -1,0 +1,65 @@
+"""Pictures of likelihoods: which there are, and that what is drawn is what was scored."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lmod_train.report.curves import rankings
+from lmod_train.report.report import report
+from lmod_train.report.runs import labels, read_figures, read_outcomes
+from lmod_train.scoring.calibration import reliability
+from lmod_train.scoring.probability import curve_classes
+from lmod_train.scoring.ranking import precision_recall_points, roc_points
+from tests.report.make import classify
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """A classifier with likelihoods of all, one with those of some, and a run without; and the folder of the report."""
+    root = tmp_path_factory.mktemp("sure")
+    runs = [classify(root / "cnn", 1.5, seed=1), classify(root / "vit", 0.7, model="vit", seed=2, given=0.7)]
+    runs.append(classify(root / "plain", 0.5, model="plain", n=20, given=0))
+    report(runs, root / "out")
+    return runs, root / "out"
+
+
+def test_each_task_with_likelihoods_has_its_pictures(two):
+    tasks = ("glaucoma", "macular_hole_stage")
+    names = {p.stem for p in two[1].glob("*.png")}
+    assert names >= {f"{kind}-{task}" for kind in ("curves", "calibration", "confusion") for task in tasks}
+    assert np.all(np.asarray(Image.open(two[1] / "confusion-glaucoma.png"))[[0, -1]] == 255), "nothing is cut off"
+    assert "curves-glaucoma" in (two[1] / "index.html").read_text()
+
+
+@pytest.mark.parametrize("task", ["glaucoma", "macular_hole_stage"])
+def test_what_is_drawn_encloses_the_areas_of_the_scores(two, task):
+    figures = read_figures(two[0])
+    outcomes = [read_outcomes(path) for path in two[0]]
+    classes = outcomes[0].choices[task]
+    found = rankings(figures, labels(figures), [o.items for o in outcomes], task, classes)
+    assert [one.place for one in found] == [0, 1]
+    for one in found:
+        rates, true = roc_points(one.truths, one.probabilities, curve_classes(classes))
+        assert np.trapezoid(true, rates) == pytest.approx(one.find("auroc_macro").value, abs=1e-6)
+        recalls, precision = precision_recall_points(one.truths, one.probabilities, curve_classes(classes))
+        area = np.sum(np.diff(recalls, prepend=0) * precision)
+        assert area == pytest.approx(one.find("auprc_macro").value, abs=1e-6)
+        curve = reliability(one.truths, one.probabilities)
+        gaps = curve.items * np.abs(curve.confidence - curve.right)
+        assert np.nansum(gaps) / curve.items.sum() == pytest.approx(one.find("ece").value, abs=1e-6)
+    assert found[0].find("auroc_macro").n == 60 > found[1].find("auroc_macro").n == len(found[1].truths)
+
+
+def test_the_curves_are_in_the_colours_of_their_runs(two):
+    pixels = np.asarray(Image.open(two[1] / "curves-glaucoma.png").convert("RGB")).reshape(-1, 3)
+    for colour, seen in (((0, 0x72, 0xB2), True), ((0xD5, 0x5E, 0), True), ((0, 0x9E, 0x73), False)):
+        assert (np.sum(np.all(pixels == colour, axis=1)) > 100) == seen
+
+
+def test_the_table_says_what_was_given(two):
+    text = (two[1] / "tables.md").read_text()
+    rows = [r for r in text[text.index("likelihoods are worth") :].splitlines() if r.startswith("| glaucoma")]
+    given = read_figures(two[0])[1].find("glaucoma", "likelihoods_given")
+    assert f"{100 * given.value:.1f} %" in rows[1] and 0.5 < given.value < 0.9
+    area = read_figures(two[0])[0].find("glaucoma", "auroc_macro")
+    assert f"{area.value:.3f} ({area.low:.3f}-{area.high:.3f})" in rows[0]

@@ -1,0 +1,68 @@
+"""The printed figures: as the papers have them, beside the tasks they belong to, and never taken for ours."""
+
+from pathlib import Path
+
+import pytest
+
+from lmod_train.report.published import published, published_beside, published_table
+from lmod_train.report.runs import Figures
+from lmod_train.types import Score
+
+
+def run(*tasks, chance=0.5):
+    scores = [Score(t, "all", m, 9, v) for t in tasks for m, v in (("accuracy_strict", 0.4), ("chance", chance))]
+    return Figures(Path("r"), "r", "base", tuple(scores))
+
+
+def of(task, model):
+    return [p for p in published() if p.task == task and p.model.startswith(model)]
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "values"),
+    [
+        ("anatomy", "CNN", [0.9436, 0.9376, 0.9842, 0.9492, 0.8885, 0.9586]),
+        ("anatomy", "GPT-4o", [0.5761]),
+        ("glaucoma", "RETFound", [0.8269]),
+        ("glaucoma", "GPT-4o", [0.5409]),
+        ("macular_hole_stage", "RETFound", [0.9817]),
+        ("conditions", "Qwen-7B", [0.5826]),
+        ("four_way", "LLaVA-Med", [0.3626]),
+        ("sex", "LLaVA-1.5-7B", [0.5105]),
+    ],
+)
+def test_values_as_printed(task, model, values):
+    assert [p.value for p in of(task, model)] == values
+
+
+def test_the_macro_figure_is_the_mean_of_the_five():
+    macro, *five = of("anatomy", "CNN")
+    assert macro.modality == "macro" and macro.value == pytest.approx(sum(p.value for p in five) / 5, abs=5e-5)
+    assert [p.modality for p in five] == ["SS", "OCT", "SLO", "LP", "CFP"]
+
+
+def test_every_row_names_its_place_and_one_of_our_figures():
+    for p in published():
+        assert 0 <= p.value <= 1 and "Table" in p.where and p.kind in ("supervised", "zero-shot")
+        assert p.ours in ("accuracy_strict", "accuracy_answered", "f1_lmod_plus")
+
+
+def test_only_what_belongs_to_the_tasks_asked_stands_beside_them():
+    assert {p.task for p in published_beside([run("glaucoma"), run("four_way")])} == {"glaucoma", "four_way"}
+    assert published_beside([run("icdr")]) == [] and published_table([run("icdr")]) == ""
+    assert all(p.modality in ("", "macro") for p in published_beside([run("anatomy")]))
+
+
+@pytest.mark.parametrize(("chance", "first"), [(0.25, "Qwen-VL-Chat"), (0.125, "LLaVA-v1.6-13B")])
+def test_age_groups_by_how_many_they_are(chance, first):
+    found = published_beside([run("age_group", chance=chance)])
+    assert len(found) == 2 and found[0].model.startswith(first)
+
+
+def test_it_is_said_that_they_are_not_ours(three):
+    line = published_beside([run("glaucoma")])[0].line
+    assert line.startswith("published (LMOD, Table 4; LMOD+, Table 7), on the real data, not ours: RETFound")
+    page, tables = ((three[1] / name).read_text() for name in ("index.html", "tables.md"))
+    assert page.count('<tr class="published">') == len(published_beside([run("glaucoma", "four_way", "anatomy")]))
+    assert "CNN, macro F1 0.9436" in page
+    assert "none of it measured here" in tables and "| macro F1" in tables
