@@ -62,3 +62,34 @@ def test_an_epoch_left_early_is_over(tmp_path):
 def test_evaluation_cut_short_asks_the_same_again(tmp_path):
     evaluation = loader(tmp_path, shuffle=False)
     assert ids(islice(evaluation, 2)) == ids(islice(evaluation, 2)) == [["0", "1", "2"], ["3", "4", "5"]]
+
+
+class Augmenting:
+    """A dialect that tells which epoch it was made for."""
+
+    def __init__(self, place=None):
+        self.place = place
+
+    def training(self, seed, epoch):
+        return Augmenting((seed, epoch))
+
+    def __call__(self, records, root):
+        return Batch(records, [-1] * len(records), {"place": self.place})
+
+
+def places(batches):
+    return [b.tensors["place"] for b in batches]
+
+
+def test_a_dialect_that_augments_is_that_of_the_epoch_also_after_a_resume(tmp_path):
+    def made(shuffle):
+        return RecordLoader(
+            RECORDS, ImageBatches([[i] for i in range(10)], 3, shuffle=shuffle, seed=5), Augmenting(), tmp_path
+        )
+
+    steady = made(shuffle=True)
+    assert [places(steady), places(steady)] == [[(5, 0)] * 4, [(5, 1)] * 4]
+    resumed = made(shuffle=True)
+    resumed.load_state_dict({"epoch": 1, "done": 3})
+    assert [places(resumed), places(resumed)] == [[(5, 1)], [(5, 2)] * 4]
+    assert places(made(shuffle=False)) == [None] * 4

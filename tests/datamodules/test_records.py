@@ -7,6 +7,7 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.modules.classifier import Classifier
 from lmod_train.tasks.anatomy import Anatomy
+from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.tiny import record, trainer, write_curated
@@ -155,3 +156,21 @@ def test_a_killed_training_goes_on_as_if_it_had_not_been(folder, tmp_path, kill_
         run("killed", killed)
     run("killed", resumed, ckpt_path=tmp_path / "killed" / "last.ckpt", weights_only=True)
     assert killed.seen + resumed.seen == steady.seen
+
+
+def test_a_variant_is_the_last_piece_of_an_id_and_leaves_the_others_out(tmp_path):
+    fields = {"task": "conditions", "split": "val", "answer": "DRUSEN TRUE", "image": ["a.png"]}
+    pieces = ["1/drusen", "1/scar", "2/zh/drusen", "drusen"]  # the last is the key of a record without a variant
+    keys = ["1", "1", "2", "drusen"]
+    made = [record(f"conditions/phantom/{p}", key=k, **fields) for p, k in zip(pieces, keys, strict=True)]
+    folder = write_curated(tmp_path, made)
+
+    def asked(variant):
+        data = RecordsDataModule(folder, [Conditions()], variant=variant)
+        data.setup("validate")
+        return ids(data.asked("validate"))
+
+    assert asked("drusen") == ["conditions/phantom/1/drusen", "conditions/phantom/2/zh/drusen"]
+    assert len(asked("")) == 4
+    with pytest.raises(BadArgument, match=r"data.variant='nevus'.*there are: drusen, scar"):
+        asked("nevus")
