@@ -20,7 +20,6 @@ from lmod_train.scoring.probability import curve_classes, probabilities_of
 from lmod_train.scoring.ranking import precision_recall_points, roc_points
 from lmod_train.types import Score
 
-
 _MEAN = "mean over {} classes, each against the rest"
 
 
@@ -92,7 +91,7 @@ def draw_curves(
             continue
         about = curve_classes(classes)
         drawn.append(f"curves-{task}")
-        with canvas(out, drawn[-1], 1, 2, (9.6, 5.5 + 0.21 * len(ranked))) as axes:
+        with canvas(out, drawn[-1], 1, 2, (9.6, 5.9 + 0.25 * len(ranked))) as axes:
             of = f"{classes[about[0]]} is positive" if len(about) == 1 else _MEAN.format(len(about))
             axes[0, 0].figure.suptitle(f"{task}: {of}", fontsize=11)
             _roc_panel(axes[0, 0], ranked, about)

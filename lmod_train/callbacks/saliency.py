@@ -1,0 +1,198 @@
+"""Where a classifier looked: its maps over the first pictures of an evaluation, as files to look at."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from lightning import Callback, LightningModule, Trainer
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from lmod_train.errors import BadArgument
+from lmod_train.types import Batch, Record, Reply
+
+Floats = NDArray[np.float64]
+
+
+@runtime_checkable
+class TellsSaliency(Protocol):
+    """A module that can tell where in a picture its answer comes from."""
+
+    def saliency(self, batch: Batch) -> Tensor:
+        """Return maps (maps, height, width) in [0, 1], 1 where most of the answer comes from.
+
+        In the order of the records: of a record with regions one map for each of them, stretched over its box; of any
+        other one map, over the picture padded to a square with the picture in the middle. It must work where gradients
+        are off, as they are in evaluation.
+        """
+        ...
+
+
+class Saliency(Callback):
+    """Writes ``RUN/saliency/<record>.png`` in `validate`, `test` and the validation inside `fit`.
+
+    Each file shows the picture, the map over it, the truth, the answer and how probable the model held it. In `fit`
+    the files of the last validation replace those before. Each rank writes the first records of its own share.
+
+    A map shows what moved the answer, not whether the reason is a good one. Weights that are spread over devices (FSDP,
+    DeepSpeed stage 3) give none: the ranks would wait for each other.
+
+    Args:
+        first: At most so many records.
+
+    Raises:
+        BadArgument: `first` is below 1, or the module has no method ``saliency``.
+    """
+
+    def __init__(self, first: int = 16) -> None:
+        if first < 1:
+            raise BadArgument("first", first, "1 or more", "leave the callback out to write no maps")
+        self._first = first
+        self._written = 0
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Refuse a module without maps before anything is computed."""
+        if not isinstance(pl_module, TellsSaliency):
+            raise BadArgument(
+                "trainer.callbacks",
+                f"Saliency with {type(pl_module).__name__}",
+                "a module with a method `saliency`, such as lmod_train.modules.classifier.Classifier",
+                "leave the callback out of trainer.callbacks",
+            )
+
+    def on_validation_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Begin again with the first record."""
+        self._written = 0
+
+    on_test_epoch_start = on_validation_epoch_start
+
+    def on_validation_batch_end(
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Write the maps of a batch, while there are too few."""
+        if trainer.sanity_checking or self._written >= self._first or not len(batch):
+            return
+        replies = {reply.id: reply for reply in outputs}
+        maps = _by_record(batch.records, pl_module.saliency(batch))  # type: ignore[operator]
+        curated: Path = trainer.datamodule.curated  # type: ignore[attr-defined]
+        out = Path(trainer.default_root_dir) / "saliency"
+        out.mkdir(parents=True, exist_ok=True)
+        for record, own in list(zip(batch.records, maps, strict=True))[: self._first - self._written]:
+            with Image.open(curated / record.image_plain[0]) as opened:
+                picture = opened.convert("RGB")
+            draw(picture, spread(record, own, picture.size), caption(record, replies[record.id]), out / name_of(record))
+            self._written += 1
+
+    on_test_batch_end = on_validation_batch_end
+
+
+def _by_record(records: Sequence[Record], maps: Tensor) -> list[Floats]:
+    """Return the maps of each record, (its maps, height, width).
+
+    Raises:
+        RuntimeError: There are not as many maps as regions and whole pictures.
+    """
+    counts = [max(1, len(record.regions)) for record in records]
+    if maps.ndim != 3 or len(maps) != sum(counts):
+        raise RuntimeError(f"`saliency` must return ({sum(counts)}, height, width), not {tuple(maps.shape)}")
+    values = maps.detach().cpu().double().numpy()
+    return np.split(values, np.cumsum(counts)[:-1])
+
+
+def spread(record: Record, maps: Floats, size: tuple[int, int]) -> Floats:
+    """Lay the maps of a record over its plain picture.
+
+    Args:
+        record: Its regions are in pixels of the original; `scale` brings them to the picture's.
+        maps: (maps, height, width), one for each region, or one of the padded square.
+        size: Width and height of the picture.
+
+    Returns:
+        (height, width) of the picture; 0 outside all regions, the larger where two overlap.
+    """
+    width, height = size
+    if not record.regions:
+        side = max(size)
+        square = _resized(maps[0], side, side)
+        left, top = (side - width) // 2, (side - height) // 2
+        return square[top : top + height, left : left + width]
+    spread_out = np.zeros((height, width))
+    for region, own in zip(record.regions, maps, strict=True):
+        edges = [round(edge * record.scale) for edge in (region.box.x0, region.box.y0, region.box.x1, region.box.y1)]
+        x0, y0 = min(max(edges[0], 0), width - 1), min(max(edges[1], 0), height - 1)
+        x1, y1 = min(max(edges[2], x0 + 1), width), min(max(edges[3], y0 + 1), height)
+        part = spread_out[y0:y1, x0:x1]
+        np.maximum(part, _resized(own, x1 - x0, y1 - y0), out=part)
+    return spread_out
+
+
+def _resized(values: Floats, width: int, height: int) -> Floats:
+    image = Image.fromarray(values.astype(np.float32))
+    return np.asarray(image.resize((width, height), Image.Resampling.BILINEAR), dtype=np.float64)
+
+
+def caption(record: Record, reply: Reply) -> str:
+    """Return the lines above the pictures: id, truth, answer and the answer's probability where the model told it."""
+    told = {choice: math.exp(value) for choice, value in reply.likelihoods.items()}
+    sure = f" (probability {max(told.values()) / sum(told.values()):.2f})" if sum(told.values()) > 0 else ""
+    truth, answer = ("; ".join(text.splitlines()) for text in (record.answer, reply.reply))
+    return f"{record.id}\ntruth: {_short(truth)}\nanswer: {_short(answer)}{sure}"
+
+
+def _short(text: str, most: int = 100) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def name_of(record: Record) -> str:
+    """Return the file name of a record: its id, a hash for the end of one that is too long.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> name_of(SimpleNamespace(id="glaucoma/refuge/test%2F1"))
+        'glaucoma_refuge_test%2F1.png'
+    """
+    name = re.sub(r"[^\w.%-]", "_", record.id)
+    if len(name) > 150:
+        name = f"{name[:130]}-{hashlib.sha256(record.id.encode()).hexdigest()[:12]}"
+    return f"{name}.png"
+
+
+def draw(picture: Image.Image, values: Floats, text: str, out: Path) -> None:
+    """Write the picture and, beside it, the map over its grey version.
+
+    Args:
+        picture: RGB.
+        values: (height, width) of the picture, in [0, 1].
+        text: Lines above.
+        out: File to write.
+    """
+    import matplotlib as mpl  # here, as only runs with maps need it
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"font.family": "DejaVu Sans", "font.size": 9, "text.parse_math": False}):
+        high = 4.0 * min(1.4, picture.height / picture.width) + 1.0
+        figure = Figure(figsize=(9.2, high), layout="constrained", dpi=100)
+        FigureCanvasAgg(figure)
+        left, right = figure.subplots(1, 2)
+        left.imshow(np.asarray(picture))
+        right.imshow(np.asarray(picture.convert("L")), cmap="gray", vmin=0, vmax=255)
+        shown = right.imshow(values, cmap="viridis", vmin=0, vmax=1, alpha=0.15 + 0.6 * np.clip(values, 0, 1))
+        for axis in (left, right):
+            axis.set_axis_off()
+        figure.colorbar(shown, ax=right, shrink=0.8, label="weight for the answer, share of the largest")
+        figure.suptitle(text, x=0.01, ha="left", fontsize=9)
+        figure.savefig(out, metadata={"Software": None})
