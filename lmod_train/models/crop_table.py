@@ -151,7 +151,7 @@ def crop_table(
         pixels: Pixels = np.empty(shape, np.uint8)
         _fill(pixels, order, root, resampling)
         return CropTable(rows, pixels)
-    file = root / "cache" / f"crops-{_key(order, root, side, resampling)}" / "pixels.npy"
+    file = root / "cache" / f"crops-{table_key(order, root, side, resampling)}" / "pixels.npy"
     found = _opened(file, shape)
     if found is None:
         try:
@@ -167,8 +167,12 @@ def crop_table(
     return CropTable(rows, found, file)
 
 
-def _key(order: Sequence[Crop], root: Path, side: int, resampling: Resampling) -> str:
-    """Return a short hash of all that the pixels follow from."""
+def table_key(order: Sequence[Crop], root: Path, side: int, resampling: Resampling) -> str:
+    """Return a short hash of all that the pixels of these crops follow from.
+
+    Raises:
+        ArtifactError: A curated picture is missing.
+    """
     digest = hashlib.sha256(json.dumps([VERSION, side, resampling]).encode())
     stats: dict[str, tuple[int, int]] = {}
     for crop in order:

@@ -134,7 +134,9 @@ class Classifier(LmodModule):
 
 
 def worded(record: Record, choices: tuple[str, ...], scores: list[Tensor], **fields: Any) -> Reply:
-    """Return the reply that says the likeliest class of every crop, in the record's own form.
+    """Return the reply that says the likeliest class of every crop, in the record's own form and out of its own choices.
+
+    A model that reads the prompt is told the choices too; sources of one modality may have different ones.
 
     Args:
         record: What was asked.
@@ -142,6 +144,8 @@ def worded(record: Record, choices: tuple[str, ...], scores: list[Tensor], **fie
         scores: For each crop the log-likelihoods (choices). Those of a single picture go with the reply.
         fields: Further ones of the reply.
     """
-    text = said(wordings(record, choices), [int(s.argmax()) for s in scores], choices)
-    alone = {} if record.regions else {c: round(v.item(), 6) for c, v in zip(choices, scores[0], strict=True)}
+    known = [i for i, choice in enumerate(choices) if choice in record.choices] or list(range(len(choices)))
+    rows = [functional.log_softmax(score[known], dim=0) for score in scores]
+    text = said(wordings(record, choices), [known[int(row.argmax())] for row in rows], choices)
+    alone = {} if record.regions else {choices[i]: round(v.item(), 6) for i, v in zip(known, rows[0], strict=True)}
     return Reply(record.id, text, likelihoods=alone, **fields)

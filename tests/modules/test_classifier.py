@@ -78,6 +78,13 @@ def test_replies_about_pictures_are_read_by_the_task_s_own_parser(folder, task):
     assert list(found[0].likelihoods) == list(words) and total == pytest.approx(1, abs=1e-4)
 
 
+def test_a_choice_that_the_record_does_not_offer_is_not_said(folder):
+    wide = Anatomy(options={"CFP": ["Optic Disc", "optic cup"], "idrid": ["fovea"]})
+    asked = anatomy()
+    reply = classifier(wide, [[0, 1, 9], [1, 0, 9]]).respond(Crops(wide.choices, 8)([asked], folder))[0]
+    assert wide.parse(reply, asked) == {1: "optic cup", 2: "optic disc"}
+
+
 def test_the_loss_is_the_mean_over_crops(folder):
     module = classifier(ANATOMY, [[0.0, 0.0], [3.0, 1.0]])
     module.log = lambda *a, **k: None

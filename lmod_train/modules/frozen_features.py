@@ -1,0 +1,269 @@
+"""The cheap baselines: a linear probe, and the nearest neighbours, on features of a transformer that is not trained.
+
+They tell how much a pre-trained network knows before anyone fine-tunes it, in minutes on a CPU. Both train, answer and
+are scored like every other module; features are computed once for all epochs and runs (`lmod_train.models`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lmod_train.errors import BadArgument, WeightsMismatch
+from lmod_train.models.feature_table import Encoder, FeatureDialect, feature_table
+from lmod_train.modules.base import LmodModule
+from lmod_train.modules.classifier import worded
+from lmod_train.types import Batch, Reply
+
+
+class FrozenFeatures(LmodModule):
+    """What both have in common: choices, an encoder, and replies in the record's own words with likelihoods.
+
+    Args:
+        encoder: What computes the features.
+        choices: Classes, linked from the datamodule's one task.
+        cache: Where features are kept: ``disk`` (below ``CURATED/cache``) or ``memory`` (of this process).
+
+    Raises:
+        BadArgument: There are no choices, because the datamodule has several tasks.
+    """
+
+    model_name: ClassVar[str]
+
+    def __init__(
+        self, encoder: Encoder, choices: tuple[str, ...] = (), cache: Literal["disk", "memory"] = "disk"
+    ) -> None:
+        super().__init__()
+        if not choices:
+            raise BadArgument(
+                "data.tasks", "several tasks", "exactly one task for a classifier", "give data.tasks one item"
+            )
+        self.encoder, self.choices, self._cache = encoder, tuple(choices), cache
+        self.dialect = FeatureDialect(self.choices)
+        self.collate = self.dialect
+
+    def setup(self, stage: str) -> None:
+        """Compute all features before the first batch, once a machine; other processes read them."""
+        if self.trainer.local_rank == 0:
+            self._prepare()
+        self.trainer.strategy.barrier("features are computed")
+        if self.trainer.local_rank != 0:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+        device = self.trainer.strategy.root_device
+        table = feature_table(data.records("all"), data.curated, self.encoder, device, self._cache, self.print)
+        self.dialect = FeatureDialect(self.choices, table)
+        self.collate = self.dialect
+
+    def training_features(self) -> tuple[Tensor, Tensor]:
+        """Return features (crops, width) and classes (crops) of the training split; both may have no rows."""
+        data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+        batch = self.dialect(data.records("train"), data.curated)
+        return batch.tensors["features"], batch.tensors["targets"]
+
+    @abstractmethod
+    def scores(self, features: Tensor) -> Tensor:
+        """Map features (B, width) to log-likelihoods (B, choices)."""
+
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Reply with the likeliest choice; for regions one line each, in the requested format."""
+        rows: list[list[Tensor]] = [[] for _ in batch.records]
+        scores = self.scores(batch.tensors["features"]).float().cpu()
+        for owner, score in zip(batch.tensors["owners"], scores, strict=True):
+            rows[owner].append(score)
+        rendered = f"<features of {self.encoder.image_size} px>"
+        return [
+            worded(record, self.choices, row, rendered=rendered, step=self.step, model=self.model_name)
+            for record, row in zip(batch.records, rows, strict=True)
+        ]
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Say of which encoder the features were."""
+        checkpoint["encoder"] = self.encoder.key()
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Refuse a checkpoint that was fitted on the features of another encoder.
+
+        Raises:
+            WeightsMismatch: It was, or its tensors are not ours.
+        """
+        super().on_load_checkpoint(checkpoint)
+        theirs, ours = checkpoint.get("encoder"), self.encoder.key()
+        if theirs != ours:
+            raise WeightsMismatch(
+                "ckpt_path", [f"encoder {ours}"], [f"encoder {theirs}"], "name the encoder it was fitted with"
+            )
+
+
+class LinearProbe(FrozenFeatures):
+    """One linear map on features standardised by the training split.
+
+    Args:
+        encoder: What computes the features.
+        choices: Classes, linked from the datamodule's one task.
+        cache: Where features are kept.
+        lr: Of AdamW.
+        weight_decay: Of AdamW, on the map's weight.
+    """
+
+    model_name = "linear_probe"
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        choices: tuple[str, ...] = (),
+        cache: Literal["disk", "memory"] = "disk",
+        lr: float = 1e-2,
+        weight_decay: float = 1e-2,
+    ) -> None:
+        super().__init__(encoder, choices, cache)
+        self._lr, self._weight_decay = lr, weight_decay
+        self.head: nn.Linear | None = None
+        self.mean: Tensor
+        self.std: Tensor
+
+    def configure_model(self) -> None:
+        """Build the map, which says nothing yet, and measure the training features.
+
+        Where nothing is in the training split the measures stay 0 and 1; a checkpoint brings its own.
+        """
+        if self.head is not None:
+            return
+        width = self.encoder.width
+        self.head = nn.Linear(width, len(self.choices))
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+        features, _ = self.training_features()
+        some = len(features) > 1
+        self.register_buffer("mean", features.mean(0) if some else torch.zeros(width))
+        self.register_buffer("std", features.std(0).clamp_min(1e-6) if some else torch.ones(width))
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
+        """Return the map and the measures, without which it means nothing."""
+        return {**super().state_dict(*args, **kwargs), **{name: getattr(self, name) for name in ("mean", "std")}}
+
+    def scores(self, features: Tensor) -> Tensor:
+        """Map features (B, width) to log-likelihoods (B, choices)."""
+        if self.head is None:
+            raise RuntimeError("call configure_model() first")
+        standard = (features.to(self.mean) - self.mean) / self.std
+        return functional.log_softmax(self.head(standard).float(), dim=1)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Return the mean cross-entropy over crops, in nats."""
+        loss = functional.nll_loss(self.scores(batch.tensors["features"]), batch.tensors["targets"])
+        self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
+        return loss
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """AdamW at a constant rate: the problem is convex."""
+        return torch.optim.AdamW(self.parameters(), lr=self._lr, weight_decay=self._weight_decay)
+
+
+class NearestNeighbour(FrozenFeatures):
+    """The vote of the most similar training crops, weighed by exp(cosine / temperature).
+
+    Nothing is learned: `fit` notes the training features in the checkpoint, and one epoch is enough. Without a
+    checkpoint the training split of the curated folder is what votes.
+
+    References: Wu et al. 2018 (arXiv 1805.01978), section 3.4; Caron et al. 2021 (DINO), k = 20, temperature 0.07.
+
+    Args:
+        encoder: What computes the features.
+        choices: Classes, linked from the datamodule's one task.
+        cache: Where features are kept.
+        neighbours: How many vote; all, where there are fewer.
+        temperature: Of their weights; above 0.
+
+    Raises:
+        BadArgument: `neighbours` or `temperature` is out of its range.
+    """
+
+    model_name = "nearest_neighbour"
+    FLOOR = 1e-6
+    """Share of the vote that every class has, so that no likelihood is zero."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        choices: tuple[str, ...] = (),
+        cache: Literal["disk", "memory"] = "disk",
+        neighbours: int = 20,
+        temperature: float = 0.07,
+    ) -> None:
+        super().__init__(encoder, choices, cache)
+        if neighbours < 1:
+            raise BadArgument("neighbours", neighbours, "at least 1", "set neighbours: 20")
+        if temperature <= 0:
+            raise BadArgument("temperature", temperature, "a number above 0", "set temperature: 0.07")
+        self._neighbours, self._temperature = neighbours, temperature
+        self.automatic_optimization = False  # there is nothing to optimise
+        self.bank: dict[str, Tensor] = {}
+
+    def setup(self, stage: str) -> None:
+        """Compute all features, and take those of the training split.
+
+        Raises:
+            BadArgument: The training split is empty, in `fit`.
+        """
+        super().setup(stage)
+        features, targets = self.training_features()
+        if stage == "fit" and not len(features):
+            raise BadArgument(
+                "data.curated", "no training records", "records in the split train", "curate more samples"
+            )
+        self.bank = {"features": features, "targets": targets}
+
+    def scores(self, features: Tensor) -> Tensor:
+        """Map features (B, width) to log-likelihoods (B, choices).
+
+        Raises:
+            BadArgument: Nobody votes: there is neither a training split nor a checkpoint.
+        """
+        bank, targets = (self.bank[name].to(features.device) for name in ("features", "targets"))
+        if not len(bank):
+            raise BadArgument(
+                "ckpt_path",
+                None,
+                "a checkpoint, or a training split to take neighbours from",
+                "name a fitted checkpoint",
+            )
+        alike = functional.normalize(features, dim=1) @ functional.normalize(bank, dim=1).T
+        cosine, nearest = alike.topk(min(self._neighbours, len(bank)), dim=1)
+        weights = ((cosine - cosine[:, :1]) / self._temperature).exp()
+        votes = torch.zeros(len(features), len(self.choices), device=features.device)
+        votes.scatter_add_(1, targets[nearest], weights)
+        share = votes / votes.sum(1, keepdim=True).clamp_min(self.FLOOR)
+        return ((share + self.FLOOR) / (1 + len(self.choices) * self.FLOOR)).log()
+
+    def training_step(self, batch: Batch, batch_idx: int) -> None:
+        """Do nothing: `setup` has taken what there is."""
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Keep who votes."""
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["bank"] = {**self.bank, "choices": list(self.choices)}
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Take who votes from the checkpoint.
+
+        Raises:
+            WeightsMismatch: It is of another encoder, other choices, or of another module.
+        """
+        super().on_load_checkpoint(checkpoint)
+        kept = dict(checkpoint.get("bank", {}))
+        choices = kept.pop("choices", [])
+        if choices != list(self.choices):
+            raise WeightsMismatch(
+                "ckpt_path", list(self.choices), choices, "name a checkpoint that was fitted on the same task"
+            )
+        self.bank = kept
+
+    def configure_optimizers(self) -> None:
+        """None."""

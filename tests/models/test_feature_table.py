@@ -1,0 +1,107 @@
+"""Features of frozen transformers: equal to the network's own, found again, and keyed by all they follow from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torchvision.transforms import functional as reference
+
+from lmod_train.errors import WeightsNotFound
+from lmod_train.models import feature_table as module
+from lmod_train.models.crop_table import crops_of
+from lmod_train.models.feature_table import Encoder, FeatureDialect, feature_table
+from lmod_train.types import Box, Region
+from tests.tiny import record, write_curated
+
+TINY = Encoder("random", "tiny", 32)
+REGIONS = (Region("optic disc", Box(2, 2, 12, 12), 1), Region("optic cup", Box(0, 0, 16, 9), 2))
+RECORDS = [
+    record("anatomy/p/0", image=["a.png"], answer="Region ID: 1; Type: disc\nRegion ID: 2; Type: cup", regions=REGIONS),
+    record("anatomy/p/1", image=["b.png"], answer="Region ID: 2; Type: cup", regions=REGIONS[1:]),
+    record("anatomy/p/2", image=["a.png"], answer="disc"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_curated(tmp_path, RECORDS)
+
+
+def table(folder, encoder=TINY, place="disk", said=None, records=RECORDS):
+    told = [] if said is None else said
+    return feature_table(records, folder, encoder, torch.device("cpu"), place, told.append)
+
+
+def by_hand(folder, box):
+    picture = Image.open(folder / "a.png").crop(box).resize((32, 32), Image.Resampling.BICUBIC)
+    pixels = reference.normalize(reference.to_tensor(picture), (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    with torch.no_grad():
+        return TINY.build()[0](pixels[None])[0]
+
+
+def test_features_are_those_of_the_network(folder):
+    found = table(folder)
+    assert found.features.shape == (4, 64)
+    boxes = [(2, 2, 12, 12), (0, 0, 16, 9), (0, 0, 16, 16)]
+    for crop, box in zip([*crops_of(RECORDS[0]), *crops_of(RECORDS[2])], boxes, strict=True):
+        assert torch.allclose(found.take([crop])[0], by_hand(folder, box), atol=1e-5)
+
+
+def test_they_are_computed_once_and_again_where_anything_differs(folder, monkeypatch):
+    said = []
+    first = table(folder, said=said)
+    assert len(said) == 1 and "no pre-training: asked for by name" in said[0]
+    assert torch.equal(table(folder, said=said).features, first.features) and len(said) == 1
+    table(folder, replace(TINY, image_size=48), said=said)
+    table(folder, replace(TINY, pooling="cls"), said=said)
+    table(folder, said=said, records=RECORDS[:1])
+    Image.new("RGB", (16, 16), "white").save(folder / "a.png")
+    assert not torch.equal(table(folder, said=said).features, first.features)
+    assert len(said) == 5 == len(list((folder / "cache").glob("features-*/features.npy")))
+    monkeypatch.setattr(module, "VERSION", 0)
+    table(folder, place="memory", said=said)
+    assert len(said) == 6 and len(list((folder / "cache").iterdir())) == 5
+
+
+@pytest.mark.parametrize("damage", [b"", b"no array"])
+def test_a_damaged_file_is_computed_again(folder, damage):
+    first = table(folder)
+    next((folder / "cache").rglob("features.npy")).write_bytes(damage)
+    assert torch.equal(table(folder).features, first.features)
+
+
+def test_the_key_follows_the_bytes_of_the_weights(tmp_path):
+    keys = []
+    for name, text in (("a", b"1"), ("b", b"1"), ("a", b"2")):
+        (tmp_path / name).write_bytes(text)
+        keys.append(Encoder(str(tmp_path / name)).key())
+    assert keys[0] == keys[1] != keys[2]
+    with pytest.raises(WeightsNotFound, match=r"no such file"):
+        Encoder("nowhere.pth").key()
+
+
+def test_a_random_encoder_is_the_same_every_time_and_leaves_the_generator_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    first, second = (TINY.build()[0].state_dict() for _ in range(2))
+    assert torch.equal(torch.rand(1), expected)
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_the_dialect_collates_a_row_a_crop(folder):
+    computed = table(folder)
+    batch = FeatureDialect(("disc", "cup"), computed)(RECORDS, folder)
+    assert batch.tensors["features"].shape == (4, 64)
+    assert (batch.tensors["targets"].tolist(), batch.tensors["owners"]) == ([0, 1, 1, 0], [0, 0, 1, 2])
+    assert torch.equal(batch.tensors["features"][3], computed.take(crops_of(RECORDS[2]))[0])
+    assert FeatureDialect(("disc", "cup"), computed)([], folder).tensors["features"].shape == (0, 64)
+    with pytest.raises(RuntimeError, match="setup"):
+        FeatureDialect(("disc", "cup"))(RECORDS, folder)
+
+
+def test_no_records_give_no_features(folder):
+    assert np.shape(table(folder, records=[]).features) == (0, 64)
+    assert not (folder / "cache").exists()
