@@ -134,7 +134,7 @@ class Classifier(LmodModule):
 
 
 def worded(record: Record, choices: tuple[str, ...], scores: list[Tensor], **fields: Any) -> Reply:
-    """Return the reply that says the likeliest class of every crop, in the record's own form and out of its own choices.
+    """Return the reply that says the likeliest class of every crop, in the form and out of the choices of its record.
 
     A model that reads the prompt is told the choices too; sources of one modality may have different ones.
 

@@ -82,7 +82,7 @@ def test_a_choice_that_the_record_does_not_offer_is_not_said(folder):
     wide = Anatomy(options={"CFP": ["Optic Disc", "optic cup"], "idrid": ["fovea"]})
     asked = anatomy()
     reply = classifier(wide, [[0, 1, 9], [1, 0, 9]]).respond(Crops(wide.choices, 8)([asked], folder))[0]
-    assert wide.parse(reply, asked) == {1: "optic cup", 2: "optic disc"}
+    assert wide.parse(reply, asked) == {1: "optic cup", 2: "Optic Disc"}
 
 
 def test_the_loss_is_the_mean_over_crops(folder):

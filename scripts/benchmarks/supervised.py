@@ -1,0 +1,283 @@
+"""Speed of the supervised baselines, as ratios within one run: rounds alternate, medians are compared.
+
+    python scripts/benchmarks/supervised.py --work build/supervised [--original PATH --original-python PYTHON]
+
+(a) an epoch of the CNN through our Trainer against a plain PyTorch loop that opens the JPEG file and cuts the crop for
+    every item of every epoch, as the papers' programs do, with the layers as LMOD figure 7 draws them. The limit is the
+    share of the plain loop that is not our network: no loader can be faster than a loader that takes no time.
+(b) the CNN and the small transformer through our Trainer against a bare loop on tensors already in memory: the same
+    network, batch and optimiser. The limit is 1.
+(c) a step of the small transformer through our Trainer against the original RETFound program, in a process of its own.
+
+Pictures are drawn noise of --picture pixels a side, so that decoding costs what photographs of that size cost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning import Callback, LightningDataModule, LightningModule, Trainer
+from PIL import Image
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.data import DataLoader, Dataset
+
+from lmod_train.artifacts import SCHEMA_VERSION, write_json, write_records
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.models.cnn import FeasibilityCNN
+from lmod_train.models.crops import Crops
+from lmod_train.models.retfound import vision_transformer
+from lmod_train.modules.classifier import Classifier
+from lmod_train.modules.fine_tuning import FineTuning
+from lmod_train.tasks.anatomy import Anatomy
+from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.types import Box, Message, Part, Record, Region
+
+ANATOMY = Anatomy(options={"CFP": ["optic disc", "optic cup"]})
+Epoch = Callable[[], float]
+"""Does one epoch and returns its seconds."""
+
+
+def record(i: int, task: Any, **fields: Any) -> Record:
+    """Return a training record about picture `i`."""
+    given: dict[str, Any] = {"id": f"{task.name}/drawn/{i}", "key": str(i), "group": str(i), "choices": task.choices}
+    place = {"image": (f"{i}.jpg",), "image_plain": (f"{i}.jpg",), "image_sha256": (f"{i:064}",)}
+    messages = (Message("user", (Part("image"), Part("text", "?"))),)
+    kind = f"{type(task).__module__}.{type(task).__qualname__}"
+    fixed = {"task": task.name, "task_class": kind, "task_version": 1, "source": "drawn", "modality": "CFP"}
+    return Record(split="train", language="en", messages=messages, **{**given, **place, **fixed, **fields})
+
+
+def curated(folder: Path, count: int, side: int) -> tuple[list[Record], list[Record]]:
+    """Draw pictures, and return records about their regions and about the whole of them."""
+    regions, wholes = [], []
+    draw = np.random.default_rng(0)
+    folder.mkdir(parents=True)
+    for i in range(count):
+        coarse = draw.integers(0, 255, (side // 8, side // 8, 3), dtype=np.uint8)
+        Image.fromarray(coarse).resize((side, side), Image.Resampling.BICUBIC).save(folder / f"{i}.jpg", quality=92)
+        edge, x, y = side // 4, *(int(v) for v in draw.integers(0, side // 2, 2))
+        boxes = (Box(x, y, x + edge, y + edge), Box(x + edge // 4, y + edge // 4, x + edge // 2, y + edge // 2))
+        named = tuple(Region(n, b, k) for k, (n, b) in enumerate(zip(ANATOMY.choices, boxes, strict=True), 1))
+        answer = "\n".join(f"Region ID: {r.id}; Type: {r.structure}" for r in named)
+        regions.append(record(i, ANATOMY, answer=answer, regions=named))
+        wholes.append(record(i, Glaucoma(), answer=Glaucoma.choices[i % 2]))
+    write_json(folder / "manifest.json", {"schema_version": SCHEMA_VERSION})
+    write_records(folder / "records" / "anatomy.parquet", regions)
+    write_records(folder / "records" / "glaucoma.parquet", wholes)
+    return regions, wholes
+
+
+class CutEachTime(Dataset[tuple[Tensor, int]]):
+    """A crop an item, its file opened and decoded anew, as a plain PyTorch dataset does it."""
+
+    def __init__(self, root: Path, records: Sequence[Record]) -> None:
+        self._root = root
+        self._items = [(r.image_plain[0], region) for r in records for region in r.regions]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, i: int) -> tuple[Tensor, int]:
+        name, region = self._items[i]
+        box = region.box
+        picture = Image.open(self._root / name).convert("RGB").crop((box.x0, box.y0, box.x1, box.y1))
+        pixels = np.array(picture.resize((128, 128), Image.Resampling.BILINEAR))
+        return torch.from_numpy(pixels).permute(2, 0, 1).float() / 255, ANATOMY.choices.index(region.structure)
+
+
+def figure() -> nn.Module:
+    """Return the layers as LMOD figure 7 draws them."""
+    pool, relu = nn.MaxPool2d(2), nn.ReLU()
+    convolutions = (nn.Conv2d(3, 32, 3, padding=1), relu, pool, nn.Conv2d(32, 64, 3, padding=1), relu, pool)
+    return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(64 * 32 * 32, 128), relu, nn.Linear(128, 2))
+
+
+def loop(
+    network: nn.Module, optimiser: torch.optim.Optimizer, batches: Callable[[], Any], smoothing: float = 0.0
+) -> Epoch:
+    """Return a bare training loop over `batches`."""
+
+    def epoch() -> float:
+        began = time.perf_counter()
+        for images, targets in batches():
+            optimiser.zero_grad()
+            functional.cross_entropy(network(images), targets, label_smoothing=smoothing).backward()
+            optimiser.step()
+        return time.perf_counter() - began
+
+    return epoch
+
+
+class Ours:
+    """A module in our Trainer, whose epochs are handed out one at a time so that they can alternate with others."""
+
+    def __init__(self, module: LightningModule, data: LightningDataModule, work: Path) -> None:
+        self._module, self._data, self._work = module, data, work
+
+    def __call__(self) -> float:
+        """Fit three epochs and return the seconds of the shorter of the last two: the first one warms up."""
+        clock = Clock()
+        quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
+        options: Any = {**quiet, "enable_checkpointing": False, "use_distributed_sampler": False, "callbacks": [clock]}
+        Trainer(max_epochs=3, accelerator="cpu", devices=1, limit_val_batches=0, default_root_dir=self._work,
+                **options).fit(self._module, datamodule=self._data)  # fmt: skip
+        return min(clock.seconds[1:])
+
+
+class Clock(Callback):
+    """Seconds of every epoch."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Start."""
+        self._began = time.perf_counter()
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Stop."""
+        self.seconds.append(time.perf_counter() - self._began)
+
+
+def alternate(rounds: int, **runs: Epoch) -> dict[str, float]:
+    """Return the median seconds of each, after a round that warms up."""
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for count in range(rounds + 1):
+        for name, epoch in runs.items():
+            took = epoch()
+            if count:
+                seconds[name].append(took)
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def told(what: str, ours: float, other: float, wanted: float, limit: str) -> None:
+    """Print one row."""
+    print(f"| {what} | {ours:.2f} | {other:.2f} | {other / ours:.2f} | {wanted} | {limit} |", flush=True)
+
+
+def cnn(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
+    """Measure (a), and (b) of the CNN."""
+    torch.manual_seed(0)
+    data = RecordsDataModule(work, [ANATOMY], batch_size=a.batch)
+    ours = Ours(Classifier(ANATOMY.choices), data, work)
+    drawn, network = figure(), FeasibilityCNN(2)
+    plain = DataLoader(CutEachTime(work, records), 2 * a.batch, shuffle=True)
+    batch = Crops(ANATOMY.choices)(records, work).tensors
+    images, targets = (batch["crops"].float() / 255 * 2 - 1), batch["targets"]
+
+    def memory() -> Iterator[tuple[Tensor, Tensor]]:
+        for rows in torch.randperm(len(targets)).split(2 * a.batch):
+            yield images[rows], targets[rows]
+
+    took = alternate(
+        a.rounds,
+        ours=ours,
+        plain=loop(drawn, torch.optim.Adam(drawn.parameters(), lr=1e-3), lambda: iter(plain)),
+        memory=loop(network, torch.optim.Adam(network.parameters(), lr=1e-3, fused=True), memory),
+    )
+    told("(a) CNN, plain loop from JPEG", took["ours"], took["plain"], 5, f"{took['plain'] / took['memory']:.2f}")
+    told("(b) CNN, tensors in memory", took["ours"], took["memory"], 0.9, "1")
+
+
+def transformer(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
+    """Measure (b) of the transformer: the same tensors through our Trainer and through a bare loop."""
+    torch.manual_seed(0)
+    module = FineTuning("random", Glaucoma.choices, size="small", drop_path=0.0)
+    stored = module.dialect(records, work)
+    images, targets = stored.tensors["images"], stored.tensors["targets"]
+    network = vision_transformer("small", 2, drop_path=0.0)
+
+    class InMemory(type(module.dialect)):  # type: ignore[misc]  # our way without its decoding, as the other has none
+        def training(self, seed: int, epoch: int) -> Any:
+            return self
+
+        def _pixels(self, one: Record, root: Path) -> Tensor:
+            return images[int(one.key)]
+
+    module.dialect = module.collate = InMemory(module.choices)
+    ours = Ours(module, RecordsDataModule(work, [Glaucoma()], batch_size=a.vit_batch), work)
+
+    def memory() -> Iterator[tuple[Tensor, Tensor]]:
+        for rows in torch.randperm(len(targets)).split(a.vit_batch):
+            yield images[rows], targets[rows]
+
+    bare = loop(network, torch.optim.AdamW(network.parameters(), lr=1e-4), memory, smoothing=0.1)
+    took = alternate(a.rounds, ours=ours, memory=bare)
+    told("(b) small transformer, tensors in memory", took["ours"], took["memory"], 0.9, "1")
+
+
+def original(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
+    """Measure (c): seconds a step, the same JPEG files, ours and the original's in turn."""
+    if not (a.original and a.original_python):
+        print(
+            "(c) RETFound small against the original: not measured; name --original PATH and --original-python PYTHON."
+        )
+        return
+    folder = work / "classes"
+    for one in records:
+        place = folder / "train" / one.answer / one.image_plain[0]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(work / one.image_plain[0], place)
+    script = Path(__file__).with_name("retfound_original.py")
+    command = [a.original_python, script, "--original", a.original, "--data", folder, "--batch", a.vit_batch]
+    command += ["--threads", a.threads, *(["--extra", a.original_extra] if a.original_extra else [])]
+
+    def theirs() -> float:
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"the original's program failed: {done.stderr[-2000:]}")
+        return float(json.loads(done.stdout.splitlines()[-1])["epoch"])
+
+    steps = len(records) // a.vit_batch
+    module = FineTuning("random", Glaucoma.choices, size="small")
+    ours = Ours(module, RecordsDataModule(work, [Glaucoma()], batch_size=a.vit_batch), work)
+    took = alternate(a.rounds, ours=lambda: ours() / steps, original=theirs)
+    told("(c) RETFound small, s a step from JPEG, original", took["ours"], took["original"], 1.0, "see its `compute`")
+
+
+def main() -> None:
+    """Draw the pictures, measure and print one table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="a folder of its own; emptied first")
+    parser.add_argument("--n", type=int, default=64, help="pictures; a multiple of both batches")
+    parser.add_argument("--picture", type=int, default=1024, help="their side in pixels")
+    parser.add_argument("--batch", type=int, default=32, help="pictures in a batch of the CNN, two crops each")
+    parser.add_argument("--vit-batch", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--only", choices=("cnn", "transformer", "original"), help="one part alone")
+    parser.add_argument("--original", type=Path, help="the original's repository at commit f5ab012")
+    parser.add_argument("--original-python", type=Path, help="a Python that it runs in")
+    parser.add_argument("--original-extra", type=Path, help="see retfound_original.py --extra")
+    a = parser.parse_args()
+    torch.set_num_threads(a.threads)
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore")
+    shutil.rmtree(a.work, ignore_errors=True)
+    regions, wholes = curated(a.work, a.n, a.picture)
+    print(f"{a.n} pictures of {a.picture} px, {a.threads} threads, medians of {a.rounds} rounds, seconds an epoch")
+    print("| what | ours | other | other / ours | wanted | limit |\n|---|---|---|---|---|---|", flush=True)
+    for name, part, records in (
+        ("cnn", cnn, regions), ("transformer", transformer, wholes), ("original", original, wholes),
+    ):  # fmt: skip
+        if a.only in (None, name):
+            part(a.work, records, a)
+
+
+if __name__ == "__main__":
+    main()
