@@ -64,3 +64,18 @@ def test_the_table_says_what_was_given(two):
     assert f"{100 * given.value:.1f} %" in rows[1] and 0.5 < given.value < 0.9
     area = read_figures(two[0])[0].find("glaucoma", "auroc_macro")
     assert f"{area.value:.3f} ({area.low:.3f}-{area.high:.3f})" in rows[0]
+
+
+def test_what_is_logged_in_validation_is_what_the_report_prints(two):
+    from lmod_train.artifacts import read_predictions
+    from lmod_train.metrics.prediction import PredictionMetric
+    from lmod_train.tasks.glaucoma import Glaucoma
+
+    metric = PredictionMetric(Glaucoma().score)
+    metric.update([p for p in read_predictions(two[0][1] / "predictions.parquet") if p.record.task == "glaucoma"])
+    figures = read_figures(two[0])[1]
+    for score in metric.compute():
+        if score.metric in ("auroc_macro", "auprc_macro", "brier", "ece", "likelihoods_given"):
+            printed = figures.find("glaucoma", score.metric, score.subset)
+            got = (score.n, *(round(v, 6) for v in (score.value, score.low, score.high)))
+            assert got == (printed.n, printed.value, printed.low, printed.high)
