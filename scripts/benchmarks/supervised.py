@@ -207,7 +207,8 @@ def transformer(work: Path, records: Sequence[Record], a: argparse.Namespace) ->
             return self
 
         def _pixels(self, one: Record, root: Path) -> Tensor:
-            return images[int(one.key)]
+            pixels: Tensor = images[int(one.key)]
+            return pixels
 
     module.dialect = module.collate = InMemory(module.choices)
     ours = Ours(module, RecordsDataModule(work, [Glaucoma()], batch_size=a.vit_batch), work)
