@@ -21,6 +21,8 @@ def test_a_whole_picture_s_map_loses_its_padding():
     square[0, 10:30, 20:] = 1  # the picture lies in rows 10 to 30
     over = spread(record(), square, (40, 20))
     assert over.shape == (20, 40) and over[:, 21:].min() == 1 and over[:, :19].max() == 0
+    tall = spread(record(), square.transpose(0, 2, 1), (20, 40))
+    assert np.array_equal(tall, over.T)
 
 
 def test_maps_of_regions_are_stretched_over_their_boxes_and_the_larger_counts():
