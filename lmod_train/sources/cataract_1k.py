@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote
 
 from lmod_train.errors import BadArgument, SourceNotFound
 from lmod_train.sources.base import UNPLACED, Source
@@ -18,6 +17,7 @@ from lmod_train.sources.cataract_1k_annotations import (
     read_supervisely,
 )
 from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.spelling import plain_name
 from lmod_train.types import Dropped, Sample, SampleStream
 from lmod_train.vocabulary.structures import STRUCTURES
 
@@ -257,4 +257,4 @@ def _plain(name: str) -> str:
         >>> _plain("Images_and_Supervisely%20Annotations")
         'images-and-supervisely-annotations'
     """
-    return unquote(name).strip().casefold().replace("_", "-").replace(" ", "-")
+    return plain_name(name).replace("_", "-").replace(" ", "-")

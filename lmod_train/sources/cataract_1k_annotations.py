@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lmod_train.sources.spelling import decoded
 from lmod_train.types import Outline
 
 Point = tuple[float, float]
@@ -127,12 +128,7 @@ def read_json(path: Path) -> Any:
         UnreadableAnnotations: It is damaged or cannot be opened.
     """
     try:
-        data = path.read_bytes()
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            text = data.decode("cp1252")
-        return json.loads(text)
+        return json.loads(decoded(path.read_bytes()))
     except (OSError, ValueError, RecursionError) as error:
         said = str(error).replace(str(path), path.name)
         raise UnreadableAnnotations(f"not a readable json file ({type(error).__name__}: {said})") from error

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from lmod_train.arrays import ArrayProblem, array_names, read_array
 from lmod_train.errors import BadArgument, SourceNotFound
 from lmod_train.sources.base import UNPLACED, Source
 from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.spelling import plain_name
 from lmod_train.types import Cut, Dropped, MaskFile, Patient, Sample, SampleStream
 
 _IMAGE, _MASK = ("slo_fundus", "fundus_slo"), ("disc_cup_mask", "disc_cup")
@@ -165,10 +165,10 @@ class FairSeg(Source):
 
     def _places(self) -> list[Iterator[Path]]:
         """Return the files of every part, of the root itself or of the first folder below that holds a part."""
-        for folder in (self.root, *(p for p in entries(self.root) if p.is_dir() and _plain(p) not in _README)):
+        for folder in (self.root, *(p for p in entries(self.root) if p.is_dir() and plain_name(p.name) not in _README)):
             if _npz_in(folder):
-                return [(p for p in entries(folder) if not p.is_dir() and _plain(p) not in _README)] + [
-                    files_below(p) for p in entries(folder) if p.is_dir() and _plain(p) in _PARTS
+                return [(p for p in entries(folder) if not p.is_dir() and plain_name(p.name) not in _README)] + [
+                    files_below(p) for p in entries(folder) if p.is_dir() and plain_name(p.name) in _PARTS
                 ]
         raise SourceNotFound(self.name, self.root, "every npz file (data_00001.npz ...)", _TREE)
 
@@ -251,7 +251,7 @@ def _first(wanted: tuple[str, ...], names: list[str]) -> str | None:
 def _npz_in(folder: Path) -> list[Path]:
     """Return the npz files of a folder and of the parts of the set below it, one level further down too."""
     inside = entries(folder)
-    parts = [p for p in inside if p.is_dir() and _plain(p) in _PARTS]
+    parts = [p for p in inside if p.is_dir() and plain_name(p.name) in _PARTS]
     deeper = [q for p in parts for q in entries(p) if q.is_dir()]
     files = [*inside, *(q for p in (*parts, *deeper) for q in entries(p))]
     return [p for p in files if p.suffix.lower() == ".npz" and not p.is_dir()]
@@ -267,8 +267,3 @@ def _is_set(folder: Path, first: int = 5) -> bool:
         if _first(_IMAGE, names) and _first(_MASK, names):
             return True
     return False
-
-
-def _plain(path: Path) -> str:
-    """Return a folder's name without ``%20`` and in small letters."""
-    return unquote(path.name).strip().casefold()

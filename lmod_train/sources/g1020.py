@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
-from urllib.parse import unquote
 
 from lmod_train.errors import BadArgument, SourceNotFound
 from lmod_train.sources.base import UNPLACED, Source
@@ -15,6 +14,7 @@ from lmod_train.sources.clutter import entries, files_below
 from lmod_train.sources.labelme import UnreadableShapes, outlines_of, read_shapes
 from lmod_train.sources.marked import marked_folder
 from lmod_train.sources.sheets import UnreadableSheet, read_sheet
+from lmod_train.sources.spelling import YES_NO, plain_name
 from lmod_train.types import Dropped, MaskFile, Outline, Sample, SampleStream
 
 Annotations = Literal["json", "masks"]
@@ -23,7 +23,6 @@ DiscFrom = Literal["disc", "discLoc"]
 _LIST = "g1020.csv"
 _KINDS = {".jpg", ".jpeg", ".png"}
 _DERIVED = ("_cropped", "_square")
-_WORDS = {"1": "yes", "0": "no"}
 _CODINGS: tuple[Mapping[str, tuple[int, ...]], ...] = (
     {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)},
     {"background": (0,), "optic disc": (128, 255), "optic cup": (255,)},
@@ -85,7 +84,7 @@ class G1020(Source):
     @classmethod
     def found_in(cls, folder: Path) -> bool:
         """Return whether the photographs lie here beside their list, or in a folder doubled by its archive."""
-        return _is_base(folder) or (_plain(folder.name) == "g1020" and any(map(_is_base, _same(folder))))
+        return _is_base(folder) or (plain_name(folder.name) == "g1020" and any(map(_is_base, _same(folder))))
 
     def verify(self) -> None:
         """Check that there is at least one photograph.
@@ -150,13 +149,13 @@ class G1020(Source):
         base = marked_folder(self.root, _is_base)
         if base is not None:
             for file in files_below(base):
-                folders = [_plain(name) for name in file.relative_to(base).parts[:-1]]
+                folders = [plain_name(name) for name in file.relative_to(base).parts[:-1]]
                 if not any(name.endswith(_DERIVED) or name == "nerveremoved_images" for name in folders):
                     self._sort(file, folders, found)
         if base is None or not found.photographs:
             raise SourceNotFound(self.name, self.root, "every photograph (Images/image_0.jpg ...)", _TREE)
         known = {file.stem.casefold() for file in found.photographs}
-        for file in (file for file in entries(base) if _plain(file.name) == _LIST):
+        for file in (file for file in entries(base) if plain_name(file.name) == _LIST):
             self._label(file, known, found)
         return found
 
@@ -169,7 +168,7 @@ class G1020(Source):
             self._note(file, found.masks, found)
         elif where and kind == ".json":
             self._note(file, found.outlines, found)
-        elif where or _plain(file.name) != _LIST:
+        elif where or plain_name(file.name) != _LIST:
             found.dropped.append(self._drop(file, "stray file"))
 
     def _note(self, file: Path, places: dict[str, Path], found: _Found) -> None:
@@ -190,7 +189,7 @@ class G1020(Source):
             return
         for row in rows:
             name, value = row["imageid"], row["binarylabels"]
-            stem, word = Path(name).stem.casefold(), _WORDS.get(value.removesuffix(".0"), "")
+            stem, word = Path(name).stem.casefold(), YES_NO.get(value.casefold(), "")
             if value and not word:
                 problem = f"{name}: label {value!r} is neither 0 nor 1"
                 found.dropped.append(self._drop(path, "unreadable label", problem))
@@ -209,22 +208,17 @@ class G1020(Source):
 
 def _is_base(folder: Path) -> bool:
     """Return whether a folder holds ``Images`` and something else that only G1020 has."""
-    inside = {_plain(p.name) for p in entries(folder)}
-    named = _plain(folder.name) == "g1020" and "masks" in inside
+    inside = {plain_name(p.name) for p in entries(folder)}
+    named = plain_name(folder.name) == "g1020" and "masks" in inside
     return "images" in inside and (named or _LIST in inside or "nerveremoved_images" in inside)
 
 
 def _same(folder: Path) -> list[Path]:
     """Return the folders of the same name one level below."""
-    return [p for p in entries(folder) if p.is_dir() and _plain(p.name) == _plain(folder.name)]
+    return [p for p in entries(folder) if p.is_dir() and plain_name(p.name) == plain_name(folder.name)]
 
 
 def _order(file: Path) -> tuple[int, str, Path]:
     """Return what sorts photographs by the number in their name."""
     number = re.search(r"\d+", file.stem)
     return int(number[0]) if number else -1, file.stem, file
-
-
-def _plain(name: str) -> str:
-    """Return a name without ``%20`` and in small letters."""
-    return unquote(name).strip().casefold()

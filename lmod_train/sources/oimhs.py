@@ -14,6 +14,7 @@ from lmod_train.sources.base import UNPLACED, Source
 from lmod_train.sources.clutter import entries, files_below
 from lmod_train.sources.oimhs_labels import EyeRow, read_eyes, read_quality, whole
 from lmod_train.sources.sheets import UnreadableSheet, plain_header
+from lmod_train.sources.spelling import plain_name
 from lmod_train.types import OTHER, Cut, Dropped, MaskFile, Patient, Sample, SampleStream
 
 _COLOURS: Mapping[str, tuple[int, ...]] = {
@@ -227,7 +228,7 @@ def _is_table(file: Path, title: str) -> bool:
 def _images_in(folder: Path) -> Path | None:
     """Return the folder ``Images`` directly in a folder that holds numbered eyes, at most one level further down."""
     for images in entries(folder):
-        if images.is_dir() and unquote(images.name).strip().casefold() == "images":
+        if images.is_dir() and plain_name(images.name) == "images":
             inside = [p for p in entries(images) if p.is_dir()]
             if _holds_eyes(inside) or any(_holds_eyes(p for p in entries(sub) if p.is_dir()) for sub in inside):
                 return images

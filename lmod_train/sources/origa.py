@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
-from urllib.parse import unquote
 
 from lmod_train.errors import BadArgument, SourceNotFound
 from lmod_train.sources.base import UNPLACED, Source
@@ -14,6 +13,7 @@ from lmod_train.sources.clutter import entries, files_below
 from lmod_train.sources.marked import marked_folder
 from lmod_train.sources.origa_labels import Entry, number_of, read_entries
 from lmod_train.sources.sheets import UnreadableSheet
+from lmod_train.sources.spelling import plain_name
 from lmod_train.types import Cut, Dropped, MaskFile, Patient, Sample, SampleStream
 
 Masks = Literal["any", "png", "mat"]
@@ -93,12 +93,12 @@ class Origa(Source):
         """Return whether photographs and masks or lists lie here, or in a doubled folder, or below a glaucoma.csv."""
         if _is_base(folder):
             return True
-        inside = {_plain(p.name): p for p in entries(folder)}
+        inside = {plain_name(p.name): p for p in entries(folder)}
         below = inside.get("origa")
         if below is None or not (_is_base(below) or _is_base(below / below.name)):
             return False
         folders = {name for name, p in inside.items() if p.is_dir()}
-        return _plain(folder.name) == "origa" or ("glaucoma.csv" in inside and folders <= _BESIDE)
+        return plain_name(folder.name) == "origa" or ("glaucoma.csv" in inside and folders <= _BESIDE)
 
     def verify(self) -> None:
         """Check that there is at least one photograph.
@@ -157,7 +157,7 @@ class Origa(Source):
         base = marked_folder(self.root, _is_base)
         if base is not None:
             for file in files_below(base):
-                folders = [_plain(name) for name in file.relative_to(base).parts[:-1]]
+                folders = [plain_name(name) for name in file.relative_to(base).parts[:-1]]
                 if not any(name.endswith(("_cropped", "_square")) for name in folders):
                     self._sort(file, folders, found)
         if base is None or not found.photographs:
@@ -210,16 +210,16 @@ class Origa(Source):
 
 def _is_base(folder: Path) -> bool:
     """Return whether a folder holds ``Images`` and one of ORIGA's own lists or annotations, or is named for it."""
-    inside = {_plain(p.name) for p in entries(folder)}
+    inside = {plain_name(p.name) for p in entries(folder)}
     if "images" not in inside:
         return False
     lists = bool(inside & _LISTS) or any(name.startswith(_DRAWN) for name in inside)
-    return lists or (_plain(folder.name) == "origa" and "masks" in inside)
+    return lists or (plain_name(folder.name) == "origa" and "masks" in inside)
 
 
 def _rank(file: Path) -> int | None:
     """Return the place of a table among `_TABLES`, None for any other file."""
-    stem = _plain(file.stem)
+    stem = plain_name(file.stem)
     return _TABLES.index(stem) if stem in _TABLES and file.suffix.lower() in (".csv", ".xlsx") else None
 
 
@@ -227,8 +227,3 @@ def _order(file: Path) -> tuple[int, int, str, Path]:
     """Return what sorts photographs by number, and those without one after them by name."""
     number = number_of(file.name)
     return (0, int(number), "", file) if number.isdecimal() else (1, 0, number, file)
-
-
-def _plain(name: str) -> str:
-    """Return a name without ``%20`` and in small letters."""
-    return unquote(name).strip().casefold()

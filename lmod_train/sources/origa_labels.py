@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from lmod_train.sources.sheets import UnreadableSheet, plain_header, read_sheet
+from lmod_train.sources.spelling import YES_NO
 
 NAMES = ("filename", "imagename", "imgname", "image")
 LABELS = ("glaucoma", "label", "binarylabels", "binarylabel", "class")
 
-_WORDS = {"1": "yes", "1.0": "yes", "true": "yes", "0": "no", "0.0": "no", "false": "no"}
 _QUOTES = " \t'\"\u2018\u2019\u201c\u201d"
 _SIDES = {"od": "right", "os": "left", "": None}
 
@@ -80,8 +80,8 @@ def _column(columns: Sequence[str], wanted: Sequence[str], what: str, option: st
 
 def _read(name: str, label: str, eye: str, problems: list[str]) -> tuple[str | None, str | None]:
     """Return label and side of one row, noting what is neither."""
-    if label and label.casefold() not in _WORDS:
+    if label and label.casefold() not in YES_NO:
         problems.append(f"{name}: label {label!r} is neither 0 nor 1")
     if eye.casefold() not in _SIDES:
         problems.append(f"{name}: eye {eye!r} is neither OD nor OS")
-    return _WORDS.get(label.casefold()), _SIDES.get(eye.casefold())
+    return YES_NO.get(label.casefold()), _SIDES.get(eye.casefold())

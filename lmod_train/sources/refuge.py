@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote
 
 from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source
 from lmod_train.sources.clutter import entries, files_below
 from lmod_train.sources.refuge_labels import SHEETS, read_labels
 from lmod_train.sources.sheets import UnreadableSheet
+from lmod_train.sources.spelling import plain_name
 from lmod_train.types import Dropped, MaskFile, Sample, SampleStream
 
 _ARCHIVES = {
@@ -77,12 +77,12 @@ class Refuge(Source):
     @classmethod
     def found_in(cls, folder: Path) -> bool:
         """Return whether the archives' folders, ``Train/REFUGE1-*`` or Kaggle's parts lie directly in this folder."""
-        inside = {_plain(p.name): p for p in entries(folder) if p.is_dir()}
+        inside = {plain_name(p.name): p for p in entries(folder) if p.is_dir()}
         if any("refuge" in name and name in _ARCHIVES for name in inside):
             return True
         if "training400" in inside:  # other challenges of the same publisher use the name
-            return "non-glaucoma" in {_plain(p.name) for p in entries(inside["training400"])}
-        below = {_plain(p.name) for p in entries(inside["train"])} if "train" in inside else set()
+            return "non-glaucoma" in {plain_name(p.name) for p in entries(inside["training400"])}
+        below = {plain_name(p.name) for p in entries(inside["train"])} if "train" in inside else set()
         return any(name.startswith("refuge1-") for name in below) or {"images", "masks", "index.json"} <= below
 
     def verify(self) -> None:
@@ -113,7 +113,7 @@ class Refuge(Source):
 
     def _sample(self, key: str, file: Path, found: _Found) -> Sample:
         place = (key.split("/")[0], file.stem.casefold())
-        label = _CLASSES.get(_plain(file.parent.name)) or found.labels.get(place)
+        label = _CLASSES.get(plain_name(file.parent.name)) or found.labels.get(place)
         mask = found.masks.get(place)
         return Sample(
             source=self.name,
@@ -129,17 +129,17 @@ class Refuge(Source):
     def _walk(self) -> _Found:
         """Sort every file below the root into photographs, masks, labels and what is left out."""
         found = _Found()
-        inside = {_plain(p.name): p for p in entries(self.root)}
+        inside = {plain_name(p.name): p for p in entries(self.root)}
         # The REFUGE2 bundle has a "Test" folder of its own, so Kaggle's names of parts mean nothing there.
-        bundle = any(_plain(p.name).startswith("refuge1-") for p in entries(inside.get("train", self.root)))
+        bundle = any(plain_name(p.name).startswith("refuge1-") for p in entries(inside.get("train", self.root)))
         for file in files_below(self.root):
-            folders = [_plain(name) for name in file.relative_to(self.root).parts[:-1]]
+            folders = [plain_name(name) for name in file.relative_to(self.root).parts[:-1]]
             if not any(name.endswith(("_cropped", "_square")) for name in folders):
                 self._sort(file, folders, _part(folders, kaggle=not bundle), found)
         if not found.photographs:
             raise SourceNotFound(self.name, self.root, "every photograph (train, val and test)", _TREE)
         for part, file in found.photographs:
-            known = _plain(file.parent.name) in _CLASSES or (part, file.stem.casefold()) in found.labels
+            known = plain_name(file.parent.name) in _CLASSES or (part, file.stem.casefold()) in found.labels
             if part in found.sheets and not known:
                 found.dropped.append(self._drop(found.sheets[part], "photograph without row", file.stem))
         return found
@@ -183,13 +183,3 @@ def _part(folders: list[str], *, kaggle: bool) -> str | None:
     if named:
         return named[-1]
     return next((name for name in folders if name in _PARTS), None) if kaggle else None
-
-
-def _plain(name: str) -> str:
-    """Return a name without ``%20`` and in small letters.
-
-    Example:
-        >>> _plain("REFUGE%2DTest400")
-        'refuge-test400'
-    """
-    return unquote(name).strip().casefold()

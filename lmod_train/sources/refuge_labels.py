@@ -13,10 +13,9 @@ from openpyxl import load_workbook
 from openpyxl.utils.exceptions import InvalidFileException
 
 from lmod_train.sources.sheets import UnreadableSheet
+from lmod_train.sources.spelling import YES_NO
 
 SHEETS = {".xlsx", ".xls", ".json"}
-
-_WORDS = {"1": "yes", "1.0": "yes", "true": "yes", "0": "no", "0.0": "no", "false": "no"}
 
 
 def read_labels(path: Path) -> tuple[dict[str, str], list[str]]:
@@ -35,7 +34,7 @@ def read_labels(path: Path) -> tuple[dict[str, str], list[str]]:
     problems: list[str] = []
     for name, value in _json_rows(path) if path.suffix.lower() == ".json" else _sheet_rows(path):
         stem = Path(str(name).strip()).stem.casefold()
-        word = _WORDS.get(str(value).strip().casefold())
+        word = YES_NO.get(str(value).strip().casefold())
         if word is None:
             problems.append(f"{name}: label {value!r} is neither 0 nor 1")
         elif labels.setdefault(stem, word) != word:

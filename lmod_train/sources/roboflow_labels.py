@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from lmod_train.sources.spelling import decoded
 from lmod_train.types import Outline
 
 
@@ -68,7 +69,7 @@ def read_data_yaml(path: Path) -> DataYaml:
         LabelProblem: The file is damaged or names no classes.
     """
     try:
-        said = yaml.safe_load(_text(path))
+        said = yaml.safe_load(decoded(path.read_bytes()))
     except (yaml.YAMLError, OSError, ValueError) as error:
         raise LabelProblem("unreadable class names", f"not a readable yaml file ({_short(error)})") from error
     names = said.get("names") if isinstance(said, dict) else None
@@ -95,7 +96,7 @@ def read_yolo(path: Path, names: Mapping[int, str]) -> tuple[Annotation, ...]:
             class`` for a number without a name.
     """
     try:
-        lines = _text(path).splitlines()
+        lines = decoded(path.read_bytes()).splitlines()
     except (OSError, ValueError) as error:
         raise LabelProblem("unreadable label", _short(error)) from error
     return tuple(_yolo_line(line, number, names) for number, line in enumerate(lines, 1) if line.strip())
@@ -132,7 +133,7 @@ def read_coco(path: Path) -> CocoPart:
         LabelProblem: The file as a whole is damaged. What is wrong with one photograph stands at that photograph.
     """
     try:
-        said = json.loads(_text(path))
+        said = json.loads(decoded(path.read_bytes()))
         categories = {int(c["id"]): str(c["name"]) for c in said["categories"]}
         above = {str(c.get("supercategory")): int(c["id"]) for c in said["categories"] if c.get("supercategory")}
         images = {int(i["id"]): i for i in said["images"]}
@@ -190,15 +191,6 @@ def _coco_points(annotation: Mapping[str, Any]) -> Iterator[tuple[float, float]]
     if not (width > 0 and height > 0):
         raise ValueError(f"bbox {annotation['bbox']!r} has no area")
     yield from ((x, y), (x + width, y + height))
-
-
-def _text(path: Path) -> str:
-    """Return a text file's words: UTF-8 with or without byte-order mark, else Windows' western code page."""
-    data = path.read_bytes()
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252")
 
 
 def _short(error: Exception) -> str:

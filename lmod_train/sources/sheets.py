@@ -14,6 +14,8 @@ from zipfile import BadZipFile
 from openpyxl import load_workbook
 from openpyxl.utils.exceptions import InvalidFileException
 
+from lmod_train.sources.spelling import decoded
+
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DELIMITERS = ",;\t|"
 
@@ -114,12 +116,9 @@ def _text(content: bytes, wanted: str) -> list[list[str]]:
     if b"\0" in content:
         raise UnreadableSheet("neither text nor an xlsx file: it holds zero bytes")
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        try:
-            text = content.decode("cp1252")
-        except UnicodeDecodeError as error:
-            raise UnreadableSheet(f"text in neither UTF-8 nor cp1252 ({error.reason} at {error.start})") from error
+        text = decoded(content)
+    except UnicodeDecodeError as error:
+        raise UnreadableSheet(f"text in neither UTF-8 nor cp1252 ({error.reason} at {error.start})") from error
     first = next((line for line in text.splitlines() if line.strip() and wanted in plain_header(line)), "")
     delimiter = max(_DELIMITERS, key=first.count)
     try:

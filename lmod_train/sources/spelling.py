@@ -1,0 +1,35 @@
+"""How names, flags and texts are spelled in the copies of datasets that circulate, read the same way everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+YES_NO: Mapping[str, str] = {"1": "yes", "1.0": "yes", "true": "yes", "0": "no", "0.0": "no", "false": "no"}
+"""A flag of a table, stripped and in small letters, as a label; spreadsheets write 1 as 1.0 or TRUE."""
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a file or folder without ``%20`` and blanks around it, in small letters.
+
+    Example:
+        >>> plain_name("REFUGE%2DTest400"), plain_name(" Images ")
+        ('refuge-test400', 'images')
+    """
+    return unquote(name).strip().casefold()
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file: UTF-8 with or without byte-order mark, else Windows' western code page.
+
+    Raises:
+        UnicodeDecodeError: It is neither, by what cp1252 says: a few bytes are no letters there.
+
+    Example:
+        >>> [decoded("João".encode(encoding)) for encoding in ("utf-8", "utf-8-sig", "cp1252")]
+        ['João', 'João', 'João']
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252")

@@ -1,0 +1,35 @@
+import pytest
+
+from lmod_train.sources.spelling import YES_NO, decoded, plain_name
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ("Images", "images"),
+        ("%49mages", "images"),
+        ("Fundus%20Photos ", "fundus photos"),
+        ("GRÖSSE", "grösse"),
+        ("", ""),
+    ],
+)
+def test_names_in_whatever_spelling_are_the_same(given, plain):
+    assert plain_name(given) == plain
+
+
+def test_a_flag_is_yes_or_no_as_text_number_or_truth():
+    assert {word: [flag for flag in YES_NO if YES_NO[flag] == word] for word in ("yes", "no")} == {
+        "yes": ["1", "1.0", "true"],
+        "no": ["0", "0.0", "false"],
+    }
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+def test_texts_of_every_encoding_that_circulates(encoding):
+    assert decoded("Córnea – “x”".encode(encoding)) == "Córnea – “x”"
+
+
+def test_bytes_that_are_no_text_are_refused():
+    with pytest.raises(UnicodeDecodeError):
+        decoded(b"\x81\xff")
+    assert decoded(b"") == ""
