@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 
 class LmodError(Exception):
     """Base of every error a user can mend. The command line prints it without a traceback and exits with status 2."""
+
+    def __reduce__(self) -> tuple[Callable[..., LmodError], tuple[type[LmodError], tuple[object, ...]]]:
+        """Travel between processes as the message: a worker's error comes back as it was, whatever made it."""
+        return _again, (type(self), self.args)
+
+
+def _again(kind: type[LmodError], args: tuple[object, ...]) -> LmodError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 class SourceNotFound(LmodError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,10 @@ def test_long_lists_of_weights_are_cut_and_counted():
 
 def test_a_value_that_is_a_text_is_told_from_one_that_is_not():
     assert "n='1'" in str(BadArgument("n", "1", "a number", "x")) and "n=1:" in str(BadArgument("n", 1, "two", "x"))
+
+
+@pytest.mark.parametrize(("error", "said"), CASES, ids=lambda value: type(value).__name__)
+def test_errors_travel_between_processes_as_they_are(error: LmodError, said: list[str]):
+    """A worker's error must come back as it was: one that cannot be unpickled breaks the whole pool."""
+    back = pickle.loads(pickle.dumps(error))
+    assert type(back) is type(error) and str(back) == str(error)

@@ -20,6 +20,9 @@ NAME = "foreign"
 SHIPPED = ("china.jpg", "flower.jpg")
 """The photographs that scikit-learn ships: a temple and a flower, CC BY 2.0."""
 
+LICENCE, UNKNOWN = "CC BY 2.0 (danielbuechele; vultilion)", "not known"
+"""Of `SHIPPED`, with the photographers it asks to name, and of photographs that a user brings."""
+
 ENDINGS = {".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp"}
 
 
@@ -33,6 +36,7 @@ class Photograph:
         image: Path relative to the curated folder.
         sha256: Of the curated image.
         scale: Curated pixels per original pixel.
+        licence: Under which it came.
     """
 
     file: str
@@ -40,6 +44,7 @@ class Photograph:
     image: str
     sha256: str
     scale: float
+    licence: str = UNKNOWN
 
 
 def photographs_in(folder: Path | None) -> list[Path]:
@@ -52,9 +57,7 @@ def photographs_in(folder: Path | None) -> list[Path]:
         BadArgument: There is no such folder, it holds no photograph, or two share a stem.
     """
     if folder is None:
-        spec = find_spec("sklearn")
-        here = Path(spec.origin).parent / "datasets" / "images" if spec and spec.origin else Path()
-        return [here / name for name in SHIPPED if (here / name).is_file()]
+        return [_shipped() / name for name in SHIPPED if (_shipped() / name).is_file()]
     expected, cure = (
         "a folder of photographs that are not eyes",
         "name another, or leave it out for two that come along",
@@ -69,6 +72,11 @@ def photographs_in(folder: Path | None) -> list[Path]:
         twice = sorted({s for s in stems if stems.count(s) > 1})
         raise BadArgument("foreign", twice, "each name once, whatever its ending", "rename one of them")
     return files
+
+
+def _shipped() -> Path:
+    spec = find_spec("sklearn")
+    return Path(spec.origin).parent / "datasets" / "images" if spec and spec.origin else Path()
 
 
 def fingerprint(files: Iterable[Path]) -> dict[str, str]:
@@ -100,7 +108,8 @@ def curate_foreign(
             continue
         small, scale = shrink(opened.image, longest_side)
         image = f"images/{NAME}/{file.stem}.jpg"
-        curated.append(Photograph(file.name, opened.sha256, image, write_image(out / image, small), scale))
+        licence = LICENCE if file.name in SHIPPED and file.parent == _shipped() else UNKNOWN
+        curated.append(Photograph(file.name, opened.sha256, image, write_image(out / image, small), scale, licence))
     if not curated:
         cure = "`--foreign FOLDER` names a folder of photographs that are not eyes"
         raise BadArgument("foreign", [str(f) for f in files], "at least one readable photograph", cure)
@@ -111,7 +120,7 @@ def note(folder: Path | None, shown: Iterable[Photograph]) -> dict[str, Any]:
     """Return what the manifest says of the photographs shown; whether they may be passed on is known of ours only."""
     return {
         "from": str(folder) if folder else f"scikit-learn {version('scikit-learn')}",
-        "licence": "not known" if folder else "CC BY 2.0 (danielbuechele; vultilion)",
+        "licence": UNKNOWN if folder else LICENCE,
         "redistributable": folder is None,
         "files": {p.image: {"file": p.file, "sha256": p.raw_sha256} for p in shown},
     }

@@ -43,7 +43,8 @@ def show_all(
         elif one.question.shows == "foreign":
             place = _lot(seed, "foreign", one) % len(foreign)
             chosen = foreign[place]
-            picture = Picture(chosen.image, chosen.image, chosen.sha256, chosen.scale, one.sample.licence)
+            licence = f"{one.sample.licence}; image: {chosen.licence}"
+            picture = Picture(chosen.image, chosen.image, chosen.sha256, chosen.scale, licence)
             shown.append(replace(one, picture=picture))
         elif (other := others.of(one)) is not None:
             shown.append(replace(one, picture=_plain(other, one)))

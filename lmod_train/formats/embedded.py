@@ -82,7 +82,7 @@ def row_of(record: Record, truth: str, images: Sequence[tuple[str, bytes]]) -> d
     """
     row = {name: getattr(record, name, None) for name, _ in COLUMNS}
     row["images"] = [{"bytes": data, "path": path} for path, data in images]
-    row["image_path"], row["truth"] = list(record.image), truth
+    row["image_path"], row["truth"] = [path for path, _ in images] or list(record.image), truth
     row["messages"] = [
         {"role": m.role, "content": [{"type": p.type, "text": p.text or None} for p in m.parts]}
         for m in record.messages

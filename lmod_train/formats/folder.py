@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, Self
 
 from lmod_train.curation.manifest import write_dropped
 from lmod_train.errors import ArtifactError, BadArgument
-from lmod_train.formats.selection import Selection, licence_table
+from lmod_train.formats.selection import Selection, licence_table, source_of
 from lmod_train.types import Dropped, Record
 
 Images = Literal["copy", "link", "none"]
@@ -20,6 +21,17 @@ It was exported with `--for_own_use`: the licence of at least one of its sources
 made of them, to be given to others. Keep it on this machine, do not upload it, and delete it when it has served.
 
 """
+
+
+def exported_name(image: str) -> str:
+    """Return the path of an image in an export: below its source, under a hash of its path in the curated folder.
+
+    Example:
+        >>> exported_name("images/eye_diseases/cataract/1_right.jpg")
+        'images/eye_diseases/1f164a836c9a1af8.jpg'
+    """
+    name = hashlib.sha256(image.encode()).hexdigest()[:16]
+    return str(PurePosixPath("images", source_of(image), name).with_suffix(PurePosixPath(image).suffix))
 
 
 class ExportFolder:
@@ -70,26 +82,31 @@ class ExportFolder:
     def place(self, record: Record) -> list[str]:
         """Bring the images that a record shows into the folder, each once, and return their paths.
 
-        Region questions show the image with the numbered boxes.
+        Region questions show the image with the numbered boxes. Names are hashes: raw names and folders may tell the
+        answer (``cataract/1_right``, ``g0001``), and other tools show file names to models and people.
 
         Raises:
             ArtifactError: An image is missing.
         """
+        if self.images == "none":
+            return list(record.image)
         for name in record.image:
-            if self.images == "none" or name in self._placed:
+            if name in self._placed:
                 continue
-            source, target = self.source_of(name), self.path / name
+            source, target = self.source_of(name), self.path / exported_name(name)
             target.parent.mkdir(parents=True, exist_ok=True)
             if self.images == "link":
                 target.symlink_to(source.resolve())
             else:
                 shutil.copyfile(source, target)
             self._placed.add(name)
-        return list(record.image)
+        return [exported_name(name) for name in record.image]
 
     def pixels(self, record: Record) -> list[tuple[str, bytes]]:
         """Return path and file bytes of each image that a record shows; none where images are not exported."""
-        return [] if self.images == "none" else [(name, self.source_of(name).read_bytes()) for name in record.image]
+        if self.images == "none":
+            return []
+        return [(exported_name(name), self.source_of(name).read_bytes()) for name in record.image]
 
     def source_of(self, name: str) -> Path:
         """Return where an image lies in the curated folder.

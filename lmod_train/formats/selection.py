@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,11 @@ ROWS_AT_ONCE = 256
 """Records held in memory at a time: text only, about a kilobyte each."""
 
 SPLITS = ("train", "val", "test")
+
+FOREIGN = "foreign"
+"""In the place of a source: photographs that are not eyes, which probes show."""
+
+_Key = tuple[str, str, str]
 
 
 class NotRedistributable(LmodError):
@@ -51,7 +56,7 @@ class Selection:
     Attributes:
         curated: The curated folder; image paths of the records are relative to it.
         counts: (task, split, source) -> number of records, nothing empty; tasks in name order.
-        licences: Of every source that has a record here, by name.
+        licences: Of every source that has a record or an image here, by name.
         progress: Show a bar while the records go by.
     """
 
@@ -115,8 +120,9 @@ def select(
         BadArgument: A name is unknown there, or nothing is left.
         NotRedistributable: A source must not be passed on; one the manifest says nothing about counts as such.
     """
-    stated = read_manifest(curated).get("sources", {})
-    everything = _counted(curated)
+    manifest = read_manifest(curated)
+    stated = {**manifest.get("sources", {}), FOREIGN: manifest.get("foreign") or {}}
+    everything, shown = _counted(curated)
     for option, named, place in (("--tasks", tasks, 0), ("--sources", sources, 2)):
         known = sorted({key[place] for key in everything})
         unknown = sorted(set(named) - set(known))
@@ -131,10 +137,12 @@ def select(
         found = dict(Counter(part for _, part, _ in everything))
         expected = f"a split with records of the chosen tasks and sources (splits there: {', '.join(found) or 'none'})"
         raise BadArgument("--split", split, expected, "`--split all`, or curate with more samples")
-    licences = tuple(_licence(source, stated.get(source, {})) for source in sorted({s for _, _, s in counts}))
+    involved = {source for key in counts for source in shown[key]}
+    licences = tuple(_licence(source, stated.get(source, {})) for source in sorted(involved))
     closed = {one.source: one.licence for one in licences if not one.redistributable}
     if closed and not for_own_use:
-        raise NotRedistributable(closed, [one.source for one in licences if one.redistributable])
+        touched = {source for key in counts if shown[key] & set(closed) for source in (key[2],)}
+        raise NotRedistributable(closed, sorted({source for _, _, source in counts} - touched))
     return Selection(curated, counts, licences, progress)
 
 
@@ -159,8 +167,30 @@ def rows_of(curated: Path, columns: Sequence[str] | None = None) -> Iterator[dic
             raise ArtifactError(file, f"cannot be read as Parquet ({error})", cure) from error
 
 
-def _counted(curated: Path) -> Counter[tuple[str, str, str]]:
-    return Counter((r["task"], r["split"], r["source"]) for r in rows_of(curated, ["task", "split", "source"]))
+def _counted(curated: Path) -> tuple[Counter[_Key], dict[_Key, set[str]]]:
+    """Return how many records there are of each task, split and source, and whose licences they touch.
+
+    A probe may show the image of another source, or a photograph that is not an eye: its licence counts as well.
+    """
+    counts: Counter[_Key] = Counter()
+    touched: defaultdict[_Key, set[str]] = defaultdict(set)
+    for row in rows_of(curated, ["task", "split", "source", "image", "image_plain"]):
+        key = row["task"], row["split"], row["source"]
+        counts[key] += 1
+        touched[key].add(row["source"])
+        touched[key].update(filter(None, map(source_of, (*row["image"], *row["image_plain"]))))
+    return counts, touched
+
+
+def source_of(image: str) -> str:
+    """Return whose image a curated path names, empty where it does not lie in the folder of a source.
+
+    Example:
+        >>> source_of("images/refuge/train/g0001.marked.jpg"), source_of("a.jpg")
+        ('refuge', '')
+    """
+    parts = image.split("/")
+    return parts[1] if len(parts) > 2 and parts[0] == "images" else ""
 
 
 def _licence(source: str, stated: Mapping[str, Any]) -> Licence:

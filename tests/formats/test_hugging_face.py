@@ -13,6 +13,7 @@ from PIL import Image
 
 from lmod_train.artifacts import read_records
 from lmod_train.formats.export import export
+from lmod_train.formats.folder import exported_name
 from tests.formats.conftest import WORDS
 
 
@@ -48,7 +49,8 @@ def test_everything_loads_with_words_answers_and_pixels(folder: Path, free: Path
 def test_a_task_loads_by_its_name(folder: Path, tmp_path: Path, monkeypatch):
     loaded = load(folder, tmp_path, monkeypatch, "anatomy")
     assert {s: len(part) for s, part in loaded.items()} == {"train": 1, "val": 1}
-    assert loaded["val"][0]["image_path"][0].endswith(".marked.jpg") and loaded["val"][0]["truth"] == ""
+    assert loaded["val"][0]["image_path"] == [exported_name("images/open_eyes/part/001.marked.jpg")]
+    assert loaded["val"][0]["truth"] == ""
 
 
 def test_the_card_names_licences_and_sources(folder: Path):

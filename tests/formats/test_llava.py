@@ -10,6 +10,7 @@ from PIL import Image
 
 from lmod_train.artifacts import read_records
 from lmod_train.formats.export import export
+from lmod_train.formats.folder import exported_name
 from lmod_train.formats.imported import Origin, import_conversations
 from lmod_train.types import Message, Part, Record
 from tests.formats.conftest import WORDS, record, write_curated
@@ -29,7 +30,7 @@ def test_a_file_a_split_holds_what_llava_reads(free: Path, tmp_path: Path):
     (glaucoma,) = (i for i in items["test"] if i["id"] == "glaucoma/open_eyes/part/003")
     assert [t["value"] for t in glaucoma["conversations"]] == [f"<image>\n{WORDS}", "NON-GLAUCOMA"]
     (marked,) = items["val"]
-    assert marked["image"].endswith(".marked.jpg")
+    assert marked["image"] == exported_name("images/open_eyes/part/001.marked.jpg")
 
 
 def test_an_item_without_an_image_has_no_such_key_and_one_with_two_has_a_list(tmp_path: Path):
@@ -43,7 +44,7 @@ def test_an_item_without_an_image_has_no_such_key_and_one_with_two_has_a_list(tm
     curated = write_curated(tmp_path / "c", records, open_eyes=True)
     export(curated, "llava", tmp_path / "out")
     none, two = json.loads((tmp_path / "out" / "train.json").read_text())
-    assert "image" not in none and two["image"] == ["a.jpg", "b.jpg"]
+    assert "image" not in none and two["image"] == [exported_name("a.jpg"), exported_name("b.jpg")]
     assert two["conversations"][0]["value"] == "<image>\n<image>\nWhich?"
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lmod_train.artifacts import read_records
+from lmod_train.artifacts import read_manifest, read_records, write_json
 from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.formats import selection as room
 from lmod_train.formats.selection import NotRedistributable, select
@@ -95,3 +95,27 @@ def test_a_licence_cannot_break_the_table():
     odd = room.Licence("a", "one | two\nthree", False, "")
     assert room.licence_table([odd]).splitlines()[2] == "| a | one \\| two three | no |  |"
     assert replace(odd, redistributable=True).redistributable
+
+
+def test_the_licence_of_the_image_that_a_probe_shows_counts_too(tmp_path: Path):
+    """Another source's image, or a photograph that is no eye, is passed on with the record that shows it."""
+    borrowed = record("glaucoma", 1, image=("images/closed_eyes/part/009.jpg",))
+    strange = record("glaucoma", 2, image=("images/foreign/cat.jpg",), image_plain=("images/foreign/cat.jpg",))
+    own = record("four_way", 3)
+    folder = write_curated(tmp_path, [borrowed, strange, own], open_eyes=True, closed_eyes=False)
+    with pytest.raises(
+        NotRedistributable, match=r"closed_eyes \(licence of closed_eyes\); foreign \(licence not stated"
+    ):
+        select(folder, sources=["open_eyes"])
+    assert [one.source for one in select(folder, ["four_way"]).licences] == ["open_eyes"]
+    named = select(folder, for_own_use=True).licences
+    assert [(one.source, one.redistributable) for one in named] == [
+        ("closed_eyes", False),
+        ("foreign", False),
+        ("open_eyes", True),
+    ]
+    manifest = read_manifest(folder) | {"foreign": {"licence": "CC BY 2.0 (a name)", "redistributable": True}}
+    write_json(folder / "manifest.json", manifest)
+    with pytest.raises(NotRedistributable) as caught:
+        select(folder)
+    assert "foreign" not in str(caught.value)
