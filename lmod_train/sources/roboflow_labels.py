@@ -127,7 +127,8 @@ def _corners(centred: list[float]) -> tuple[tuple[float, float], tuple[float, fl
 def read_coco(path: Path) -> CocoPart:
     """Return class names and annotations of one part of a COCO export.
 
-    Roboflow puts a placeholder at category 0, which is the supercategory of the others; it is no class.
+    Roboflow puts a placeholder first, the group of the others: the category of lowest id, without a supercategory and
+    named as theirs. It is no class; another category of the same name (a group called as one of its classes) is one.
 
     Raises:
         LabelProblem: The file as a whole is damaged. What is wrong with one photograph stands at that photograph.
@@ -135,7 +136,7 @@ def read_coco(path: Path) -> CocoPart:
     try:
         said = json.loads(decoded(path.read_bytes()))
         categories = {int(c["id"]): str(c["name"]) for c in said["categories"]}
-        above = {str(c.get("supercategory")): int(c["id"]) for c in said["categories"] if c.get("supercategory")}
+        above = {int(c["id"]): str(c.get("supercategory") or "none") for c in said["categories"]}
         images = {int(i["id"]): i for i in said["images"]}
         files = {number: str(image["file_name"]) for number, image in images.items()}
         found: dict[int, list[Mapping[str, Any]]] = {number: [] for number in images}
@@ -145,7 +146,10 @@ def read_coco(path: Path) -> CocoPart:
         raise LabelProblem("unreadable label", f"not a COCO file: {error} is missing or names nothing") from error
     except (ValueError, TypeError, AttributeError, RecursionError, OSError) as error:
         raise LabelProblem("unreadable label", f"not a readable COCO json file ({_short(error)})") from error
-    names = {number: name for number, name in categories.items() if above.get(name, number) == number}
+    first = min(categories, default=0)
+    grouped = {group for number, group in above.items() if number != first}
+    placeholder = above.get(first) == "none" and categories[first] in grouped
+    names = {number: name for number, name in categories.items() if not (placeholder and number == first)}
     return CocoPart(
         tuple(names[number] for number in sorted(names)),
         {files[number]: _coco_photograph(image, found[number], names) for number, image in images.items()},

@@ -113,6 +113,25 @@ def test_a_first_category_that_is_a_class_stays_one(tmp_path):
     assert read_coco(coco(tmp_path, categories=real, annotations=[])).names == ("Iris", "Pupila")
     own = [{"id": 0, "name": "Iris", "supercategory": "Iris"}]
     assert read_coco(coco(tmp_path, categories=own, annotations=[])).names == ("Iris",)
+    assert read_coco(coco(tmp_path, categories=[], annotations=[])).names == ()
+
+
+@pytest.mark.parametrize("nothing", ["none", "", None])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+def test_a_group_named_like_one_of_its_classes_costs_no_class(tmp_path, nothing, order):
+    told = [("cataract", nothing), ("cataract", "cataract"), ("normal", "cataract")]
+    rows = [{"id": i, "name": told[i][0], "supercategory": told[i][1]} for i in order]
+    boxes = [{"image_id": i, "category_id": i + 1, "bbox": [10, 5, 20, 10]} for i in (0, 1)]
+    part = read_coco(coco(tmp_path, categories=rows, annotations=boxes))
+    assert part.names == ("cataract", "normal")
+    assert [[a.name for a in drawn] for drawn in part.photographs.values()] == [["cataract"], ["normal"]]
+
+
+def test_a_class_above_another_that_is_not_first_stays_one(tmp_path):
+    told = [("eyes", "none"), ("iris", "eyes"), ("pupil", "iris"), ("lens", "none"), ("nucleus", "lens")]
+    rows = [{"id": i, "name": name, "supercategory": above} for i, (name, above) in enumerate(told)]
+    part = read_coco(coco(tmp_path, categories=rows, annotations=[]))
+    assert part.names == ("iris", "pupil", "lens", "nucleus")
 
 
 @pytest.mark.parametrize(
