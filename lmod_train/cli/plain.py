@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -174,7 +175,19 @@ def curate(
     for source, steps in manifest["dropped"].items():
         reasons = ", ".join(f"{reason} {n}" for reasons in steps.values() for reason, n in reasons.items())
         print(f"dropped of {source}: {reasons}; listed in {out / 'dropped.csv'}")
+    _tell_copies(manifest, out)
     print(f"wrote {out / 'manifest.json'}")
+
+
+def _tell_copies(manifest: Mapping[str, Any], out: Path) -> None:
+    """Say how many images have a copy on the other side of a split; nothing where none has."""
+    kinds = manifest["leakage"]["counts"]
+    crossing = {kind: kinds[kind]["images_crossing"] for kind in ("exact", "near") if kinds[kind]["images_crossing"]}
+    if crossing:
+        found = ", ".join(
+            f"{n} with {'an exact' if kind == 'exact' else 'a near'} copy" for kind, n in crossing.items()
+        )
+        print(f"in two splits: {found}; listed in {out / 'leakage.csv'}")
 
 
 def _sources(raw: Path | None, wanted: list[Source] | None, roots: dict[str, Path]) -> list[Source]:
@@ -308,9 +321,7 @@ def import_(
         command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
         progress=sys.stderr.isatty(),
     )
-    near = sum(kind["images_crossing"] for kind in manifest["leakage"]["counts"].values())
-    if near:
-        print(f"{near} images have a copy or a near copy in another split; listed in {out / 'leakage.csv'}")
+    _tell_copies(manifest, out)
     for task, counts in manifest["counts"].items():
         parts = ", ".join(f"{part} {c['records']}" for part, c in counts.items())
         print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts})")

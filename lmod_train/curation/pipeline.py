@@ -1,6 +1,6 @@
 """Raw samples in, a curated folder out: the one place of curation that writes records.
 
-The order is: read, group and split, per-sample steps (box, filter, number, draw, write the images), ask, choose the
+The order is: read, per-sample steps (box, filter, number, draw, write the images), group and split, ask, choose the
 images of probes, balance, write the records. Images are drawn while they are open, before the balance is known; those
 no record shows are removed.
 """
@@ -8,6 +8,7 @@ no record shows are removed.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from lmod_train.curation.leakage import Shown, account, find_pairs, torn_copies
 from lmod_train.curation.prepare import Plan, Prepared, image_path, measure_all, prepare_all
 from lmod_train.curation.records import Asked, ask_all, count, draw_balanced, records_of
 from lmod_train.curation.showing import show_all
-from lmod_train.curation.splits import Place, split
+from lmod_train.curation.splits import Place, families, split
 from lmod_train.curation.workers import Crew, local_crew, run
 from lmod_train.errors import BadArgument, CurationConflict, StrictDrops
 from lmod_train.sources.base import Source
@@ -120,7 +121,7 @@ def curate(
     head = manifest.header(settings, inputs.listing)
     if (out / "manifest.json").exists():
         return _finished(out, head, strict)
-    splits = split(inputs.samples, ratios, seed=seed, by=split_by)
+    split((), ratios, by=split_by)  # refuses and warns before an hour of images
     out.mkdir(parents=True, exist_ok=True)
     journal = Journal(out, head)
     try:
@@ -130,11 +131,22 @@ def curate(
             _prepare(inputs.samples, plan, journal, crew, progress)
     finally:
         journal.close()
+    splits = _split(inputs.samples, journal, ratios, seed, split_by)
     written = _write(sources, inputs, plan, journal, splits, settings, foreign, strict)
     written |= {**head, "protocol": protocol, "command": command, "seed": seed}
     write_json(out / "manifest.json", written)
     journal.remove()
     return written
+
+
+def _split(
+    samples: Sequence[Sample], journal: Journal, ratios: Sequence[float], seed: int, by: Literal["group", "image"]
+) -> dict[Place, Split]:
+    """Divide the samples; copies of an image file within a source stay together, but for the published split."""
+    contents = {place: done.files[0] for place, done in journal.done.items() if done.files}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said at the start
+        return split(families(samples, contents) if by == "group" else samples, ratios, seed=seed, by=by)
 
 
 def _check(

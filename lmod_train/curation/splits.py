@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, get_args
 
 from lmod_train.curation.numbering import lot
@@ -61,6 +62,39 @@ def split(
         for group, name in _divide(source, groups[source], ratios, seed).items():
             placed |= {(source, s.key): name for s in groups[source][group]}
     return placed
+
+
+def families(samples: Sequence[Sample], contents: Mapping[Place, str]) -> list[Sample]:
+    """Return the samples with one group for all groups of a source that share an image file, byte for byte.
+
+    A photograph that a source holds twice, under two names or in two parts (IDRiD's part A repeats some of B and C),
+    would otherwise be two groups and could be torn apart. The family's group is the first of its groups by name.
+
+    Args:
+        samples: With the groups that their sources give.
+        contents: Hash of each sample's image file; a sample without one, or with an empty one, has no copies.
+
+    Example:
+        >>> from pathlib import Path
+        >>> two = [Sample("s", key, "CFP", Path(key), group, "CC0") for key, group in (("a", "p2"), ("b", "p1"))]
+        >>> [s.group for s in families(two, {("s", "a"): "same", ("s", "b"): "same"})]
+        ['p1', 'p1']
+    """
+    parent: dict[Place, Place] = {}
+
+    def head(group: Place) -> Place:
+        while parent.setdefault(group, group) != group:
+            parent[group] = group = parent[parent[group]]
+        return group
+
+    seen: dict[tuple[str, str], Place] = {}
+    for sample in samples:
+        content = contents.get((sample.source, sample.key), "")
+        own = head((sample.source, sample.group))
+        other = head(seen.setdefault((sample.source, content), own)) if content else own
+        low, high = sorted((own, other))
+        parent[high] = low
+    return [replace(s, group=head((s.source, s.group))[1]) for s in samples]
 
 
 def _divide(

@@ -190,20 +190,36 @@ def test_small_boxes_are_counted_and_a_sample_without_boxes_still_serves(tmp_pat
     assert half["dropped_boxes"] == {"discs": {"optic cup": {"too_small": 6}}}  # every cup is smaller than every disc
 
 
-def test_copies_across_splits_are_reported_and_dropped_on_demand(tmp_path):
+@pytest.fixture
+def copied(tmp_path):
+    """Twenty photographs, most of them one and the same file under names and groups of their own."""
     source = Folders.write(tmp_path / "f", 20)
     for i in range(2, 20):
         if i % 4:
             shutil.copy(tmp_path / "f" / "normal" / "1.png", tmp_path / "f" / "normal" / f"{i}.png")
-    told = curate([source], [Glaucoma()], tmp_path / "told", workers=1, progress=False)
+    return source
+
+
+@pytest.mark.filterwarnings("ignore:split_by='image'")
+def test_copies_across_splits_are_reported_and_dropped_on_demand(copied, tmp_path):
+    settings = {"split_by": "image", "workers": 1, "progress": False}
+    told = curate([copied], [Glaucoma()], tmp_path / "told", **settings)
     assert told["leakage"]["counts"]["exact"]["crossing_splits"] > 0 and told["leakage"]["crossing"]
     assert (tmp_path / "told" / "leakage.csv").exists()
-    dropped = curate([source], [Glaucoma()], tmp_path / "drop", copies="drop", balance=[], workers=1, progress=False)
+    dropped = curate([copied], [Glaucoma()], tmp_path / "drop", copies="drop", balance=[], **settings)
     assert dropped["dropped"]["folders"]["leakage"]["copy_in_other_split"] > 0
     homes = {}
     for record in read_records(tmp_path / "drop" / "records"):
         homes.setdefault(record.image_sha256, set()).add(record.split)
     assert all(len(h) == 1 for h in homes.values())
+
+
+def test_copies_within_a_source_are_one_group_of_the_split(copied, tmp_path):
+    told = curate([copied], [Glaucoma()], tmp_path / "told", balance=[], workers=1, progress=False)
+    assert told["leakage"]["counts"]["exact"]["crossing_splits"] == 0 < told["leakage"]["counts"]["exact"]["pairs"]
+    records = read_records(tmp_path / "told" / "records")
+    assert len(records) == 20 and len({r.split for r in records}) > 1
+    assert len({r.group for r in records}) == 20  # a record keeps the group that its source gives
 
 
 class Twice(Glaucoma):
