@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from lmod_train.errors import BadArgument
-from lmod_train.parsing.forms import plain, term_of
+from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.reading import read
 from lmod_train.parsing.regions import parse_regions
 from lmod_train.scoring.items import items_of
@@ -62,14 +63,15 @@ class Anatomy(Task):
         options: The words to choose from, by source name or by modality; the source's go first. None takes `OPTIONS`.
         image_types: The phrase after "of type", by modality. None takes `IMAGE_TYPES`.
         wording: ``lmod_plus`` or ``lmod_v1``. Version 1's image description is what the source tells of the exposure,
-            in sentences such as its figure 4 shows, in brackets (ours); nothing where nothing is known.
+            in sentences such as its figure 4 shows, in brackets (ours); nothing where nothing is known, and no sentence
+            that names an option or, where the eyes are options, the side.
         lesions: Words added to the options of a sample that has a box of any of them. None takes `LESIONS`, or none of
             them where `options` are given.
         sources: Names of the sources to ask about; None asks about every sample with numbered regions.
     """
 
     name = "anatomy"
-    version = 2
+    version = 3
 
     def __init__(
         self,
@@ -104,9 +106,8 @@ class Anatomy(Task):
             )
         choices = self._choices_for(sample)
         answer = "\n".join(f"Region ID: {r.id}; Type: {self._option(r.structure, choices, sample)}" for r in regions)
-        text = (
-            PROMPTS[self.wording].replace("<IMAGE DESCRIPTION>", description(sample)).replace("image  of", "image of")
-        )
+        described = description(sample, choices)
+        text = PROMPTS[self.wording].replace("<IMAGE DESCRIPTION>", described).replace("image  of", "image of")
         text = text.replace("<IMAGE TYPE>", self._image_type(sample)).replace("<OPTIONS>", ", ".join(choices))
         yield Question(self.name, prompt(text), choices, answer, marked=True, regions=regions)
 
@@ -165,16 +166,25 @@ def term_name(word: str) -> str:
     return word if term is None else term.name
 
 
-def description(sample: Sample) -> str:
-    """Return what fills [IMAGE DESCRIPTION]: laterality and quality in brackets, empty where neither is known.
+def description(sample: Sample, options: Sequence[str] = ()) -> str:
+    """Return what fills [IMAGE DESCRIPTION]: laterality and quality in brackets, empty where neither is told.
+
+    Args:
+        sample: Tells laterality and quality, where its source does.
+        options: The words to choose from. A sentence that names one of them, in any form, is left out, and the side
+            where a left or a right eye is among them: an answer must not stand in the question.
 
     Example:
         >>> from pathlib import Path
         >>> from lmod_train.types import Patient
-        >>> description(Sample("oimhs", "1/0", "OCT", Path(), "1", "", patient=Patient(laterality="left")))
-        '(This is a left eye.)'
+        >>> eye = Sample("oimhs", "1/0", "OCT", Path(), "1", "", patient=Patient(laterality="left"))
+        >>> description(eye), description(eye, ["iris", "right eye"])
+        ('(This is a left eye.)', '')
     """
     patient = sample.patient
-    sentences = [f"This is a {patient.laterality} eye."] if patient.laterality else []
+    sided = any(term_name(option) in ("left eye", "right eye") for option in options)
+    sentences = [f"This is a {patient.laterality} eye."] if patient.laterality and not sided else []
     sentences += [f"Image quality: {patient.quality.rstrip('.')}."] if patient.quality else []
+    named = [re.compile(pattern_of(forms_of(option))) for option in options]
+    sentences = [sentence for sentence in sentences if not any(option.search(sentence) for option in named)]
     return f"({' '.join(sentences)})" if sentences else ""

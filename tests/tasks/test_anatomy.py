@@ -71,6 +71,27 @@ def test_the_words_of_the_first_version_are_the_printed_ones() -> None:
         assert question.messages[0].parts[1].text == f"This is an image {described}{rest}"
 
 
+def test_the_description_never_names_an_option() -> None:
+    eye = replace(SAMPLE, source="cau001", modality="LP", regions=(Region("left eye", BOX, 1), Region("iris", BOX, 2)))
+    for laterality, structure in (("left", "left eye"), ("right", "right eye")):
+        sided = replace(
+            eye, regions=(Region(structure, BOX, 1),), patient=Patient(laterality=laterality, quality="good")
+        )
+        (question,) = Anatomy(wording="lmod_v1").ask(sided)
+        text = question.messages[0].parts[1].text
+        assert text.startswith("This is an image (Image quality: good.) of type Lens photographs. ")
+        before, after = text.split("Options can be: iris, pupil, right eye, left eye.")
+        assert not [option for option in question.choices for part in (before, after) if option in part]
+    left = replace(eye, regions=(Region("iris", BOX, 1),), patient=Patient(laterality="left"))
+    (question,) = Anatomy({"LP": ["OD", "iris"]}, wording="lmod_v1").ask(left)  # not the right eye: the left one
+    assert "left" not in question.messages[0].parts[1].text
+    blurred = replace(
+        eye, modality="OCT", regions=(Region("retina", BOX, 1),), patient=Patient(quality="Retina blurred")
+    )
+    (question,) = Anatomy(wording="lmod_v1").ask(blurred)
+    assert question.messages[0].parts[1].text.startswith("This is an image of type Optical")
+
+
 def test_lesions_are_options_all_four_or_none() -> None:
     exudates = replace(SAMPLE, source="idrid", regions=(Region("soft exudates", BOX, 1),))
     (question,) = Anatomy().ask(exudates)
