@@ -9,7 +9,7 @@ from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source
 from lmod_train.sources.brset_labels import IMAGE, PATIENT, missing_columns, read_row
 from lmod_train.sources.clutter import entries, files_below
-from lmod_train.sources.sheets import UnreadableSheet, plain_header, read_sheet
+from lmod_train.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
 from lmod_train.types import Sample, SampleStream
 
 _TABLES = ("labels_brset.csv", "labels.csv")
@@ -158,8 +158,8 @@ def _photographs(folder: Path) -> Iterator[Path]:
 
 def _problem(row: dict[str, str], key: str, *, again: bool) -> tuple[str, str] | None:
     """Return reason and detail where a row cannot give a sample."""
-    if "" in row:
-        return "unreadable row", "it has more values than the header has columns"
+    if misfit(row):
+        return "unreadable row", misfit(row)
     if not key:
         return "no image id", f"a row of patient {row[PATIENT]!r}"
     if again:

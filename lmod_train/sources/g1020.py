@@ -13,7 +13,7 @@ from lmod_train.sources.base import UNPLACED, Source
 from lmod_train.sources.clutter import entries, files_below
 from lmod_train.sources.labelme import UnreadableShapes, outlines_of, read_shapes
 from lmod_train.sources.marked import marked_folder
-from lmod_train.sources.sheets import UnreadableSheet, read_sheet
+from lmod_train.sources.sheets import UnreadableSheet, misfit, read_sheet
 from lmod_train.sources.spelling import YES_NO, plain_name
 from lmod_train.types import Dropped, MaskFile, Outline, Sample, SampleStream
 
@@ -190,7 +190,9 @@ class G1020(Source):
         for row in rows:
             name, value = row["imageid"], row["binarylabels"]
             stem, word = Path(name).stem.casefold(), YES_NO.get(value.casefold(), "")
-            if value and not word:
+            if misfit(row):
+                found.dropped.append(self._drop(path, "unreadable label", f"{name}: {misfit(row)}"))
+            elif value and not word:
                 problem = f"{name}: label {value!r} is neither 0 nor 1"
                 found.dropped.append(self._drop(path, "unreadable label", problem))
             elif found.labels.setdefault(stem, word) != word:

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TypeVar
 
-from lmod_train.sources.sheets import UnreadableSheet, read_sheet
+from lmod_train.sources.sheets import UnreadableSheet, misfit, read_sheet
 
 _NAMES = ("imagename", "imageno")
 _GRADES = {"retinopathygrade": ("icdr", "01234"), "riskofmacularedema": ("macular_edema_risk", "012")}
@@ -25,9 +25,9 @@ def read_grades(path: Path) -> tuple[dict[str, dict[str, str]], list[str]]:
     """
     found: dict[str, dict[str, str]] = {}
     problems: list[str] = []
-    for name, row in _rows(path, tuple(_GRADES)):
+    for name, row in _rows(path, tuple(_GRADES), problems):
         grades = {}
-        for column, (scale, levels) in _GRADES.items():
+        for column, (scale, levels) in _GRADES.items() if row else ():
             value = row[column].removesuffix(".0")
             if value and value not in tuple(levels):
                 problems.append(f"{name}: {scale} {row[column]!r} is none of {', '.join(levels)}")
@@ -45,8 +45,11 @@ def read_points(path: Path) -> tuple[dict[str, tuple[float, float] | None], list
     """
     found: dict[str, tuple[float, float] | None] = {}
     problems: list[str] = []
-    for name, row in _rows(path, _AXES):
+    for name, row in _rows(path, _AXES, problems):
         point: tuple[float, float] | None = None
+        if not row:
+            _keep(found, name, None, None, problems)
+            continue
         try:
             x, y = (float(row[axis]) for axis in _AXES)
             point = (x, y) if math.isfinite(x) and math.isfinite(y) else None
@@ -58,15 +61,19 @@ def read_points(path: Path) -> tuple[dict[str, tuple[float, float] | None], list
     return found, problems
 
 
-def _rows(path: Path, wanted: tuple[str, ...]) -> list[tuple[str, dict[str, str]]]:
-    """Return the name and the cells of every row with a name; blank rows at the end are the publisher's."""
+def _rows(path: Path, wanted: tuple[str, ...], problems: list[str]) -> list[tuple[str, dict[str, str]]]:
+    """Return the name and the cells of every row with a name; blank rows at the end are the publisher's.
+
+    A row whose values do not fit the columns has a line among the problems, and no cells.
+    """
     rows = read_sheet(path)
     columns = list(dict.fromkeys(column for row in rows for column in row if column))
     named = next((name for name in _NAMES if name in columns), "imagename")
     missing = [column for column in (named, *wanted) if column not in columns]
     if missing:
         raise UnreadableSheet(f"no column {', '.join(missing)}; it has {', '.join(columns) or 'none'}")
-    return [(row[named], row) for row in rows if row[named]]
+    problems += [f"{row[named] or 'a row without a name'}: {misfit(row)}" for row in rows if misfit(row)]
+    return [(row[named], {} if misfit(row) else row) for row in rows if row[named]]
 
 
 def _keep(found: dict[str, _Told], name: str, value: _Told, nothing: _Told, problems: list[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmod_train.sources.sheets import UnreadableSheet, plain_header, read_sheet
+from lmod_train.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
 
 STAGES = ("1", "2", "3", "4")
 _SEXES = {"female": "female", "f": "female", "male": "male", "m": "male"}
@@ -63,7 +63,7 @@ def read_eyes(path: Path) -> tuple[dict[str, EyeRow], list[str]]:
     eyes: dict[str, EyeRow] = {}
     twice: set[str] = set()
     for at, row in enumerate(rows, start=1):
-        eye = "" if "" in row else whole(row["eyeid"])
+        eye = "" if misfit(row) else whole(row["eyeid"])
         if not eye:
             problems.append(f"row {at}: {_why_no_number(row, 'Eye ID', row['eyeid'])}")
             continue
@@ -103,7 +103,7 @@ def read_quality(path: Path) -> tuple[dict[tuple[str, str], str], list[str]]:
     for at, row in enumerate(rows, start=1):
         scan = whole(row["eyeid"]), whole(row["imageid"].casefold().removesuffix(".png"))
         flags = {words: whole(row[plain_header(column)]) for column, words in _FLAGS.items()}
-        if "" in row or not all(scan):
+        if misfit(row) or not all(scan):
             problems.append(f"row {at}: {_why_no_number(row, 'Eye ID, Image ID', (row['eyeid'], row['imageid']))}")
         elif not set(flags.values()) <= {"0", "1"}:
             shown = ", ".join(f"{column} {row[plain_header(column)]!r}" for column in _FLAGS)
@@ -123,9 +123,7 @@ def _missing(rows: list[dict[str, str]], columns: tuple[str, ...]) -> list[str]:
 
 
 def _why_no_number(row: Mapping[str, str], column: str, value: object) -> str:
-    if "" in row:
-        return f"more values than columns ({row['']!r} is left over)"
-    return f"{column} {value!r} is not a whole number"
+    return misfit(row) or f"{column} {value!r} is not a whole number"
 
 
 def _eye_row(row: Mapping[str, str]) -> tuple[EyeRow, list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from lmod_train.sources.sheets import UnreadableSheet, plain_header, read_sheet
+from lmod_train.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
 from lmod_train.sources.spelling import YES_NO
 
 NAMES = ("filename", "imagename", "imgname", "image")
@@ -45,8 +45,8 @@ def read_entries(path: Path, label_column: str = "") -> tuple[dict[str, Entry], 
     twice: set[str] = set()
     for row in rows:
         name = row.get(named, "")
-        if not name or "" in row:
-            problems.append(f"{name or 'a row without a file name'}: values do not fit the columns")
+        if not name or misfit(row):
+            problems.append(f"{name or 'a row without a file name'}: {misfit(row) or 'it cannot be used'}")
             continue
         number, entry = number_of(name), Entry(*_read(name, row.get(label, ""), row.get("eye", ""), problems))
         before = entries.setdefault(number, entry)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError  # the class only; openpyxl does the parsing
@@ -18,6 +19,8 @@ from lmod_train.sources.spelling import decoded
 
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DELIMITERS = ",;\t|"
+_OPEN = "a quotation mark is not closed"
+_SWALLOWED = "too few values, of which quotation marks may hold several in one"
 
 
 class UnreadableSheet(Exception):
@@ -42,7 +45,11 @@ def read_sheet(path: Path, column: str = "") -> list[dict[str, str]]:
     occurs most in the header. Values are stripped; an empty cell and one that a short row lacks are ``""``; a whole
     number of a workbook has no ``.0``. Rows without any value are left out, and so are columns without a name. Of
     columns with the same name the second has a ``2`` behind it, and so on. Where a row has more values than the header
-    has columns (a comma without quotation marks has shifted it), the rest is found under the key ``""``.
+    has columns (a comma without quotation marks has shifted it), the rest is found under the key ``""``; so is a word
+    on what is wrong with a row whose quotation marks have swallowed values (`misfit` tells either).
+
+    Quotation marks count only where they are whole: a value such as ``"a" b`` stays one, and a mark that is not closed
+    costs its own line, not those below. A value may have line breaks where its row has as many values as the header.
 
     Args:
         path: The file.
@@ -72,10 +79,26 @@ def read_sheet(path: Path, column: str = "") -> list[dict[str, str]]:
     sheets = _workbook(content) if content.startswith(_ZIP) else [_text(content, wanted)]
     for rows in sheets:
         for at, row in enumerate(rows):
-            header = [plain_header(cell) for cell in row]
-            if wanted in header if wanted else any(header):
-                return _named(header, rows[at + 1 :])
+            if _is_header(row, wanted):
+                return _named([plain_header(cell) for cell in row], rows[at + 1 :])
     raise UnreadableSheet(f"no column {column!r}" if column else "no header: the table is empty")
+
+
+def misfit(row: Mapping[str, str]) -> str:
+    """Return why the values of a row may stand under the wrong columns, the empty text for a row that fits.
+
+    Example:
+        >>> misfit({"imageid": "img1", "age": "61"}), misfit({"imageid": "img1", "age": "61", "": "7"})
+        ('', "values do not fit the columns ('7' is left over)")
+    """
+    rest = row.get("", "")
+    why = rest if rest in (_OPEN, _SWALLOWED) else f"{rest!r} is left over"
+    return f"values do not fit the columns ({why})" if rest else ""
+
+
+def _is_header(row: Sequence[str], wanted: str) -> bool:
+    header = [plain_header(cell) for cell in row]
+    return wanted in header if wanted else any(header)
 
 
 def _workbook(content: bytes) -> list[list[list[str]]]:
@@ -121,11 +144,50 @@ def _text(content: bytes, wanted: str) -> list[list[str]]:
         raise UnreadableSheet(f"text in neither UTF-8 nor cp1252 ({error.reason} at {error.start})") from error
     first = next((line for line in text.splitlines() if line.strip() and wanted in plain_header(line)), "")
     delimiter = max(_DELIMITERS, key=first.count)
+    lines = list(io.StringIO(text, newline=""))
+    rows: list[list[str]] = []
+    at = width = 0
     try:
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
-        return [[cell.strip() for cell in row] for row in rows]
+        while at < len(lines):
+            row, taken = _row(lines, at, delimiter, width)
+            if not width and _is_header(row, wanted):
+                width = len(row)
+            rows.append(row)
+            at += taken
     except csv.Error as error:
         raise UnreadableSheet(f"not a readable table of text ({error})") from error
+    return rows
+
+
+def _row(lines: Sequence[str], at: int, delimiter: str, width: int) -> tuple[list[str], int]:
+    """Return the cells of the row that begins at a line, and how many lines it takes.
+
+    A row that its quotation marks have spoiled is filled up to the header's width, and has a word on it behind that.
+
+    Args:
+        lines: All lines with their ends.
+        at: Where the row begins.
+        delimiter: What divides cells.
+        width: Cells of the header, 0 while it is not known.
+    """
+    read = partial(csv.reader, delimiter=delimiter, skipinitialspace=True)
+    whole = read((lines[i] for i in range(at, len(lines))), strict=True)
+    try:
+        row = [cell.strip() for cell in next(whole)]
+        if whole.line_num == 1 or not width or (len(row) >= width and not any(row[width:])):
+            swallowed = len(row) < width and any(delimiter in cell for cell in row)
+            return _spoiled(row, width, _SWALLOWED) if swallowed else row, whole.line_num
+    except csv.Error:
+        pass  # marks that are no pairs: the line is read for itself below
+    alone = read(iter((lines[at], "")))
+    row = [cell.strip() for cell in next(alone)]
+    if alone.line_num > 1:  # it asked for more
+        return _spoiled(row, width, _OPEN), 1
+    return _spoiled(row, width, _SWALLOWED) if len(row) < width else row, 1
+
+
+def _spoiled(row: list[str], width: int, why: str) -> list[str]:
+    return [*row, *[""] * (width - len(row)), why] if width else row
 
 
 def _named(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[dict[str, str]]:

@@ -227,6 +227,21 @@ def test_a_row_shifted_by_a_comma_is_left_out(copy: Path) -> None:
     assert ("img00002", "unreadable row") in {(d.key, d.reason) for d in drops(copy)}
 
 
+def test_a_stray_quotation_mark_costs_its_own_value_or_row(copy: Path) -> None:
+    before = samples(copy)
+    table = copy / "labels_brset.csv"
+    lines = table.read_text(encoding="utf-8").splitlines()
+    at = lines[0].split(",").index("comorbidities")
+    for key, text in (("img00002", '"a" b'), ("img00003", '"never closed')):
+        (row,) = [i for i, line in enumerate(lines) if line.startswith(f"{key},")]
+        cells = next(csv.reader([lines[row]]))
+        lines[row] = ",".join([*cells[:at], text, *cells[at + 1 :]])
+    table.write_text("\n".join(lines), encoding="utf-8")
+    assert samples(copy) == [s for s in before if s.key != "img00003"]
+    (told,) = [d for d in drops(copy) if d.reason == "unreadable row"]
+    assert told.key == "img00003" and "a quotation mark is not closed" in told.detail
+
+
 def test_a_table_cut_short_costs_the_last_rows(copy: Path) -> None:
     table = copy / "labels_brset.csv"
     lines = table.read_bytes().splitlines(keepends=True)

@@ -145,6 +145,7 @@ def test_damaged_labels_are_listed_and_the_rest_is_read(copy):
         f"{keys[2]}.jpg,0",
         f"{keys[2]}.jpg,1",
         f"{keys[3]}.JPG,0.0",
+        f"{keys[4]}.jpg,0,1",
         "image_99.jpg,0",
     ]
     (copy / "G1020.csv").write_bytes("\r\n".join([" imageID ,Binary Labels", *rows, ",,"]).encode("utf-8-sig"))
@@ -153,8 +154,9 @@ def test_damaged_labels_are_listed_and_the_rest_is_read(copy):
     assert [(d.reason, d.detail) for d in G1020(copy).samples() if isinstance(d, Dropped)] == [
         ("unreadable label", f"{keys[1]}.jpg: label 'yes' is neither 0 nor 1"),
         ("unreadable label", f"{keys[2]}.jpg: labelled both 0 and 1"),
+        ("unreadable label", f"{keys[4]}.jpg: values do not fit the columns ('1' is left over)"),
         ("label without photograph", "image_99.jpg"),
-        *(("photograph without row", key) for key in sorted(keys[4:])),
+        *(("photograph without row", key) for key in sorted(keys[5:])),
     ]
 
 

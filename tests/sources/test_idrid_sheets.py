@@ -36,6 +36,7 @@ def test_points_are_read_past_odd_headers(tmp_path, header):
         "IDRiD_004,inf,2",
         "IDRiD_005,1,2",
         "IDRiD_005,1,3",
+        "IDRiD_006,1,2,3",
         ",,",
     ]
     text = "\n".join([header, *rows])
@@ -43,9 +44,9 @@ def test_points_are_read_past_odd_headers(tmp_path, header):
     points, problems = read_points(path)
     assert points == {
         "idrid_001": (1494.0, 1970.5),
-        **dict.fromkeys(("idrid_002", "idrid_003", "idrid_004", "idrid_005")),
+        **dict.fromkeys(("idrid_002", "idrid_003", "idrid_004", "idrid_005", "idrid_006")),
     }
-    assert [problem.split(":")[0] for problem in problems] == [f"IDRiD_00{i}" for i in (2, 3, 4, 5)]
+    assert [problem.split(":")[0] for problem in problems] == [f"IDRiD_00{i}" for i in (6, 2, 3, 4, 5)]
 
 
 @pytest.mark.parametrize("read", [read_grades, read_points])

@@ -210,7 +210,7 @@ def test_quality_is_told_in_words_and_odd_flags_are_listed(tmp_path):
         ("2", "0"): "no defect noted",
     }
     assert [p.split(",")[0] for p in problems[:1]] == ["eye 2"] and "'2'" in problems[0]
-    assert "more values than columns" in problems[1] and problems[2] == "eye 2, scan 2: rows that differ"
+    assert "values do not fit the columns" in problems[1] and problems[2] == "eye 2, scan 2: rows that differ"
     file.write_text(header.replace(",Image blur", "") + "1,0,1,1\n")
     with pytest.raises(UnreadableSheet, match="Image blur"):
         read_quality(file)

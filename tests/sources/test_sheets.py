@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 from openpyxl import Workbook
 
-from lmod_train.sources.sheets import UnreadableSheet, plain_header, read_sheet
+from lmod_train.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
 
 
 def written(folder: Path, content: bytes | str, name: str = "t.csv") -> Path:
@@ -53,6 +53,47 @@ def test_a_mark_before_a_quoted_header_is_no_part_of_it(tmp_path: Path) -> None:
 
 def test_quoted_cells_keep_what_divides(tmp_path: Path) -> None:
     assert read_sheet(written(tmp_path, 'id,text\n1, "a, ""b""\nc"\n')) == [{"id": "1", "text": 'a, "b"\nc'}]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('2,"a" b,y', ("a b", "y")),
+        ('2,"a "b"" c,y', ('a b"" c', "y")),
+        ('2,5" wide,y', ('5" wide', "y")),
+        ('2,"a" ,"y"', ("a", "y")),
+        ('2,"a\nb, c",y', ("a\nb, c", "y")),
+        ('2,"",y', ("", "y")),
+    ],
+)
+def test_stray_quotation_marks_cost_nothing(tmp_path: Path, line: str, told: tuple[str, str]) -> None:
+    rows = read_sheet(written(tmp_path, f'id,text,last\n1,x,"y"\n{line}\n3,x,"y"\n'))
+    assert [tuple(row.values()) for row in rows] == [("1", "x", "y"), ("2", *told), ("3", "x", "y")]
+    assert not any(map(misfit, rows))
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('2,"a,y', "a quotation mark is not closed"),
+        ('2,x,"a', "a quotation mark is not closed"),
+        ('2,"a,b","c', "a quotation mark is not closed"),
+        ('2,"a,y"', "too few values"),
+        ('2,"a,"b"', "too few values"),
+        ('2,"a, "b", c",y', "'y' is left over"),
+    ],
+)
+@pytest.mark.parametrize("below", ['3,x,"y"\r\n4,"x",y\r\n', "3,x,y\r\n4,x,y\r\n", ""])
+def test_a_mark_that_is_not_closed_costs_its_own_line_alone(tmp_path: Path, line: str, why: str, below: str) -> None:
+    rows = read_sheet(written(tmp_path, f"id,text,last\r\n1,x,y\r\n{line}\r\n{below}"))
+    whole = [{"id": str(i), "text": "x", "last": "y"} for i in (1, 3, 4)]
+    assert [row for row in rows if not misfit(row)] == whole[: 3 if below else 1]
+    (spoiled,) = [row for row in rows if misfit(row)]
+    assert spoiled["id"] == "2" and why in misfit(spoiled)
+
+
+def test_a_row_that_lacks_its_last_cells_fits(tmp_path: Path) -> None:
+    assert read_sheet(written(tmp_path, 'a,b,c\n1,"x"\n')) == [{"a": "1", "b": "x", "c": ""}]
 
 
 def test_short_long_unnamed_and_repeated(tmp_path: Path) -> None:
@@ -113,7 +154,7 @@ def test_a_wrong_size_written_in_a_workbook_cuts_nothing(tmp_path: Path) -> None
         (b"PK\x03\x04 broken", "not a readable xlsx"),
         (b"a,b\n1,\0\n", "zero bytes"),
         (b"a,b\n1,\x81\xff\n", "neither UTF-8 nor cp1252"),
-        (b'a,b\n1,"open\n', "not a readable table"),
+        (b"a,b\n1," + b"x" * 200_000 + b"\n", "not a readable table"),
     ],
 )
 def test_damaged_files_say_so(tmp_path: Path, content: bytes, told: str) -> None:
