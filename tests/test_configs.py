@@ -19,7 +19,7 @@ from lmod_train.sources.base import UNPLACED
 from lmod_train.sources.discovery import source_classes
 
 CONFIGS = configs_folder()
-COUNT = {"": 8, "curate": 5, "model": 5, "source": 11, "sweep": 1, "task": 19, "trainer": 6}
+COUNT = {"": 21, "curate": 5, "model": 11, "source": 11, "sweep": 1, "task": 24, "trainer": 9}
 """Folder -> number of configs; "" is the experiments at the top. A new config is counted here."""
 
 LINES = 25

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -40,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LmodError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # `list sources | head`: what was asked for has been read
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("interrupted: whole files are complete, and the same command continues", file=sys.stderr)
         return 130

@@ -51,8 +51,8 @@ class Experiment(LightningCLI):
                 "trainer.accelerator",
                 config.trainer.accelerator,
                 "a CUDA device, and none is visible on this machine",
-                "run it where there is one; to try the configuration here with a small checkpoint add "
-                "`--trainer.accelerator cpu --trainer.strategy auto --model.init_args.checkpoint small_base`",
+                "run it where there is one; to try the configuration here add `--trainer.accelerator cpu "
+                "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`",
             )
         resolved = yaml.safe_load(self._parser(self.subcommand).dump(config, skip_validation=True))
         if config.ckpt_path:

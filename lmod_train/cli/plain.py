@@ -32,7 +32,8 @@ def phantom(*, out: Path, n: int = 64, seed: int = 0, sources: str = "eye_diseas
     chosen = known if sources == "all" else sources.split(",")
     for name in chosen:
         if name not in known:
-            raise BadArgument("--sources", name, f"one of {', '.join(known)}", f"e.g. `--sources {known[0]}`")
+            expected = f"names among {', '.join(known)}, or `all` alone"
+            raise BadArgument("--sources", name, expected, f"e.g. `--sources {known[0]}`")
     if n < 1:
         raise BadArgument("--n", n, "at least 1 eye", "leave it out for 64")
     for name in chosen:
@@ -224,7 +225,7 @@ def show(kind: Literal["sources", "tasks", "models"]) -> None:
     from lmod_train.cli import listing
 
     said = {"sources": listing.sources, "tasks": listing.tasks, "models": listing.models}[kind]()
-    print(said or f"no {kind} yet")
+    print(said or f"no {kind} yet", flush=True)
 
 
 def export(

@@ -67,7 +67,10 @@ def discover(raw: Path, depth: int = 4, wanted: Sequence[Source] | None = None) 
     sources: dict[str, Source] = {}
     skipped: list[Skipped] = []
     known = {s.name: s for s in wanted} if wanted is not None else {n: c() for n, c in source_classes().items()}
-    _search(raw, depth, known, sources, skipped)
+    others = {name: cls() for name, cls in source_classes().items() if name not in known}
+    _search(raw, depth, known | others, sources, skipped)
+    unasked = sorted(others.keys() & sources.keys())
+    skipped += [Skipped(sources.pop(n).root, f"{n}, which is not among the sources asked for") for n in unasked]
     return Discovery(tuple(sources.values()), tuple(skipped))
 
 

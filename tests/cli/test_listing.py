@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,10 @@ def test_every_source_is_listed_with_licence_and_folders():
         assert f"{name}  ({cls.modality}; licence: {cls.licence})" in listed
     assert "?" not in listed
     assert "{cataract,diabetic_retinopathy,glaucoma,normal}/*.jpg" in listed
+
+
+def test_a_reader_that_stops_early_is_no_error():
+    """`list sources | head -1` ends quietly."""
+    line = f"{sys.executable} -m lmod_train list sources | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("brset")

@@ -5,6 +5,7 @@ import pytest
 from lmod_train.errors import BadArgument
 from lmod_train.sources.base import Source
 from lmod_train.sources.discovery import discover, source_classes
+from lmod_train.sources.refuge import Refuge
 
 
 def test_every_class_is_a_whole_source_under_its_own_name():
@@ -57,3 +58,10 @@ def test_bad_arguments_are_named(tmp_path):
         discover(tmp_path / "none")
     with pytest.raises(BadArgument, match="depth=-1"):
         discover(tmp_path, depth=-1)
+
+
+def test_a_source_that_is_not_asked_for_is_named(drawn):
+    found = discover(drawn, wanted=[Refuge()])
+    assert [s.name for s in found.sources] == ["refuge"]
+    assert any(s.why == "eye_diseases, which is not among the sources asked for" for s in found.skipped)
+    assert not any("no known source" in s.why for s in found.skipped)
