@@ -155,6 +155,8 @@ def coding_of(pixels: Pixels, codings: Sequence[Coding]) -> Coding | None:
     """Return the first coding that covers every value present and whose background holds most of the border.
 
     The border settles what values alone cannot: REFUGE masks circulate with 0 as the cup and with 0 as the background.
+    A coding does not hold where a structure has no pixels but those of another that is part of it: a disc (rim and cup)
+    without any rim is the sign of a mask of one structure, and which one its values do not tell.
 
     Args:
         pixels: Mask values (height, width).
@@ -166,7 +168,11 @@ def coding_of(pixels: Pixels, codings: Sequence[Coding]) -> Coding | None:
     Example:
         >>> inverted = {"background": (255,), "optic disc": (0, 128), "optic cup": (0,)}
         >>> usual = {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)}
-        >>> coding_of(np.zeros((4, 4), dtype=np.int64), (inverted, usual)) is usual
+        >>> blank = np.zeros((4, 4), dtype=np.int64)
+        >>> coding_of(blank, (inverted, usual)) is usual
+        True
+        >>> cup_alone = blank.copy(); cup_alone[1:3, 1:3] = 2
+        >>> coding_of(cup_alone, (inverted, usual)) is None
         True
     """
     present = {int(value) for value in values_in(pixels)}
@@ -177,9 +183,15 @@ def coding_of(pixels: Pixels, codings: Sequence[Coding]) -> Coding | None:
         named = {value for values in coding.values() for value in values}
         background = coding[BACKGROUND]
         behind = outside in background or (background == OTHER and outside not in named)
-        if behind and (present <= named or OTHER in coding.values()):
+        if behind and (present <= named or OTHER in coding.values()) and _has_own_pixels(coding, present):
             return coding
     return None
+
+
+def _has_own_pixels(coding: Coding, present: set[int]) -> bool:
+    """Return whether every structure that another is part of has pixels beside those of the other."""
+    values = [set(own) for own in coding.values()]
+    return all(present & (whole - part) for whole in values for part in values if part < whole and present & part)
 
 
 def values_in(pixels: Pixels) -> npt.NDArray[np.integer[Any]]:

@@ -83,6 +83,23 @@ def test_the_border_decides_between_codings_that_both_cover():
     assert coding_of(blank, CODINGS) is None  # 0 outside is no background of the inverted coding
 
 
+@pytest.mark.parametrize(("background", "rim", "cup"), [(0, 1, 2), (255, 128, 0)])
+def test_a_cup_without_rim_is_another_coding(tmp_path, background, rim, cup):
+    """A mask of the disc or of the cup alone would give both structures one and the same box."""
+    pixels = np.full((120, 160), background, dtype=np.uint8)
+    pixels[10:50, 20:60] = cup
+    Image.fromarray(pixels).save(tmp_path / "m.png")
+    present = ", ".join(map(str, sorted((background, cup))))
+    dropped = lost(sample(tmp_path / "m.png"))
+    assert (dropped.reason, dropped.detail) == ("mask_coding_unknown", f"values present: {present}")
+    pixels[10, 20] = rim
+    Image.fromarray(pixels).save(tmp_path / "m.png")
+    assert set(boxes(found(sample(tmp_path / "m.png")))) == {"optic disc", "optic cup"}
+    pixels[10:50, 20:60] = rim
+    Image.fromarray(pixels).save(tmp_path / "m.png")
+    assert boxes(found(sample(tmp_path / "m.png"))) == {"optic disc": Box(20, 10, 60, 50)}
+
+
 @pytest.mark.parametrize(
     ("pixels", "size", "reason", "detail"),
     [

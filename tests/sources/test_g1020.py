@@ -62,7 +62,9 @@ def test_masks_in_the_other_coding_give_the_same(copy):
         codes = np.array([0, 128, 255], dtype=np.uint8)[np.asarray(Image.open(path))]
         Image.fromarray(codes).save(path)
     assert {k: boxed(s) for k, s in samples(G1020(copy, annotations="masks")).items()} == before
-    first = next((copy / "Masks").iterdir())
+    first, second = sorted((copy / "Masks").iterdir())[:2]
+    Image.fromarray(np.where(np.asarray(Image.open(second)), 255, 0).astype(np.uint8)).save(second)
+    assert boxed(samples(G1020(copy, annotations="masks"))[second.stem]) == "mask_coding_unknown"
     Image.new("L", Image.open(first).size, 64).save(first)
     assert boxed(samples(G1020(copy, annotations="masks"))[first.stem]) == "mask_coding_unknown"
 
