@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from lmod_train.artifacts import record_id
+from lmod_train.curation.classes import own_part
 from lmod_train.types import Record
 
 Clue = dict[str, float]
@@ -106,7 +107,7 @@ def _things(record: Record) -> list[tuple[str, Clue, str]]:
     variant = record.id.removeprefix(record_id(record.task, record.source, record.key))
     kind = " ".join((variant, record.modality, *record.choices))
     if not record.regions:
-        return [(kind, clue, record.answer)]
+        return [(kind, clue, own_part(record.answer, record.choices))]
     return [(kind, {**clue, f"id {r.id}": 1.0}, r.structure) for r in record.regions]
 
 

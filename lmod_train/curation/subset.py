@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lmod_train.artifacts import read_records, whole
+from lmod_train.curation.classes import own_part
 from lmod_train.curation.numbering import lot
 from lmod_train.errors import BadArgument
 from lmod_train.types import Record
@@ -24,6 +25,8 @@ Stratum = tuple[str, str, str, str]
 def stratum_of(record: Record) -> Stratum:
     """Return the stratum; the class is the reference answer, or the structures asked about, and the language with it.
 
+    A reference answer for two tasks at once ("MALE / 60–69") counts by the task's own part.
+
     Example:
         >>> from lmod_train.types import Box, Region
         >>> regions = (Region("optic cup", Box(2, 2, 4, 4), 1), Region("optic disc", Box(0, 0, 9, 9), 2))
@@ -34,7 +37,7 @@ def stratum_of(record: Record) -> Stratum:
         >>> stratum_of(record)
         ('CFP', 'anatomy', 'refuge', 'en: optic cup, optic disc')
     """
-    said = ", ".join(sorted({r.structure for r in record.regions})) or record.answer
+    said = ", ".join(sorted({r.structure for r in record.regions})) or own_part(record.answer, record.choices)
     return record.modality, record.task, record.source, f"{record.language}: {said}"
 
 

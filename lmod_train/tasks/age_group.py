@@ -12,6 +12,7 @@ from lmod_train.parsing.reading import read
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.demographics import both, label_of_age
 from lmod_train.tasks.prompt import Wording, image_type, known_wording, prompt
 from lmod_train.tasks.sex import PROMPTS as EITHER
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
@@ -29,14 +30,14 @@ PROMPTS = {
 """LMOD+, Patient Demographic Attribute Prediction, with its "an ophthalmology fundus image" made a placeholder; LMOD
 v1, section 3.1.2, whose one template serves "sex or age" and does not list the groups."""
 
-LABELS = {"lmod_plus": "Age Group", "lmod_v1": "Sex/Age group"}
-
 
 class AgeGroup(Task):
     """One of eight age groups: one question a sample whose patient's age is known.
 
     Both wordings ask the groups that LMOD+ prints. LMOD v1 writes them with shared ends (18-30, 30-40, ..., and 18 with
-    the youngest), which leaves an age of 30 open; a reply in that form is read as the group that begins there.
+    the youngest), which leaves an age of 30 open; a reply in that form is read as the group that begins there. Its one
+    template asks for sex and age group together, so there the reference reply names both where both are known
+    ("Sex/Age group: MALE / 60–69"), as it does for `Sex`; read, balanced and scored is the age group alone.
 
     Merged, as LMOD+ scores, 18-29 and 30-39 become 18-40, the next two 40-60 and the last three 60+. Of the paper's
     fourth group, Invalid ("missing or inconsistent data"), three things are ours: under 18 counts as ``invalid``, as it
@@ -50,7 +51,7 @@ class AgeGroup(Task):
     """
 
     name = "age_group"
-    version = 1
+    version = 2
     choices = tuple(group.label for group in AGE_GROUPS)
 
     def __init__(
@@ -71,7 +72,8 @@ class AgeGroup(Task):
             return
         truth = label_of_age(sample.patient.age)
         text = PROMPTS[self.wording].replace("<IMAGE TYPE>", image_type(sample))
-        yield Question(self.name, prompt(text), self.choices, f"{LABELS[self.wording]}: {truth}", stratum=truth)
+        answer = both(sample.patient) if self.wording == "lmod_v1" else f"Age Group: {truth}"
+        yield Question(self.name, prompt(text), self.choices, answer, stratum=truth)
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return one of the eight groups, or why none (see `lmod_train.parsing`)."""
@@ -83,16 +85,6 @@ class AgeGroup(Task):
         if self.scored_as == "eight":
             return classification_scores(self.name, items, self.choices)
         return classification_scores(self.name, [_merged(item) for item in items], MERGED)
-
-
-def label_of_age(age: float) -> str:
-    """Return the label of the group that an age in years lies in.
-
-    Example:
-        >>> label_of_age(17.9), label_of_age(18), label_of_age(39.5), label_of_age(102)
-        ('<18', '18–29', '30–39', '80+')
-    """
-    return next(g.label for g in AGE_GROUPS if g.below is None or age < g.below)
 
 
 def _merged(item: Item) -> Item:

@@ -9,6 +9,7 @@ from lmod_train.parsing.sex import parse_sex
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.demographics import SEXES, both
 from lmod_train.tasks.prompt import Wording, image_type, known_wording, prompt
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
@@ -25,11 +26,12 @@ PROMPTS = {
 """LMOD+, Patient Demographic Attribute Prediction, with its "an ophthalmology fundus image" made a placeholder; LMOD
 v1, section 3.1.2, whose one template serves "sex or age"."""
 
-LABELS = {"lmod_plus": "Sex", "lmod_v1": "Sex/Age group"}
-
 
 class Sex(Task):
     """MALE or FEMALE: one question a sample whose patient's sex is known.
+
+    LMOD v1's one template asks for sex and age group together, so the reference reply names both where both are known
+    ("Sex/Age group: MALE / 60–69"), as it does for `AgeGroup`; read, balanced and scored is the sex alone.
 
     Args:
         wording: ``lmod_plus`` or ``lmod_v1``.
@@ -37,8 +39,8 @@ class Sex(Task):
     """
 
     name = "sex"
-    version = 1
-    choices = ("MALE", "FEMALE")
+    version = 2
+    choices = tuple(SEXES.values())
 
     def __init__(self, wording: Wording = "lmod_plus", sources: list[str] | None = None) -> None:
         self.wording = known_wording(wording)
@@ -49,9 +51,10 @@ class Sex(Task):
         sex = sample.patient.sex
         if sex is None or not self.asks_of(sample):
             return
-        truth = self.choices[("male", "female").index(sex)]
+        truth = SEXES[sex]
         text = PROMPTS[self.wording].replace("<IMAGE TYPE>", image_type(sample))
-        yield Question(self.name, prompt(text), self.choices, f"{LABELS[self.wording]}: {truth}", stratum=truth)
+        answer = both(sample.patient) if self.wording == "lmod_v1" else f"Sex: {truth}"
+        yield Question(self.name, prompt(text), self.choices, answer, stratum=truth)
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return MALE or FEMALE, or why neither (see `lmod_train.parsing`)."""

@@ -62,3 +62,9 @@ def test_each_task_alone_and_nothing_to_try():
     assert found[1].accuracy is None and not found[1].leaks
     one_class = blind(questions(50, lambda i: "GLAUCOMA"))[0]
     assert one_class.accuracy == accuracy_score(["a"], ["a"]) and not one_class.leaks
+
+
+def test_an_answer_for_two_tasks_counts_by_the_tasks_own_part():
+    told = questions(200, lambda i: f"Sex/Age group: {('MALE', 'FEMALE')[balanced(i) == WORDS[0]]} / {i % 8}0+")
+    (one,) = blind([replace(r, choices=("MALE", "FEMALE")) for r in told])
+    assert one.classes == 2

@@ -65,3 +65,12 @@ def test_ids_are_written_and_the_account_adds_up(records, tmp_path):
         write_subset(tmp_path, 12, 0, "all", ["sdrg"])
     with pytest.raises(ArtifactError):
         write_subset(tmp_path / "none", 12, 0, "all", [])
+
+
+def test_an_answer_for_two_tasks_counts_by_the_tasks_own_part():
+    told = [
+        record(f"sex/s/{sex}-{age}", task="sex", choices=("MALE", "FEMALE"), answer=f"Sex/Age group: {sex} / {age}")
+        for sex in ("MALE", "FEMALE")
+        for age in ("<18", "18–29", "80+")
+    ]
+    assert {stratum_of(r)[3] for r in told} == {"en: Sex/Age group: MALE", "en: Sex/Age group: FEMALE"}

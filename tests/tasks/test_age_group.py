@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from lmod_train.errors import BadArgument
-from lmod_train.tasks.age_group import AgeGroup, label_of_age
+from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.types import Patient, Sample
 from tests.contracts import TaskContract
 
@@ -31,6 +31,10 @@ class TestContractOfTheFirstVersion(TestContract):
     task = AgeGroup(wording="lmod_v1")
 
 
+class TestContractOfTheFirstVersionWithTheSex(TestContractOfTheFirstVersion):
+    asked_of = tuple(replace(aged(age), patient=Patient(age=age, sex="female")) for age in AGES)
+
+
 class TestContractMerged(TestContract):
     task = AgeGroup(scored_as="merged")
 
@@ -49,23 +53,6 @@ def test_the_words_are_the_papers() -> None:
         "This is an ophthalmology SLO image. Based on the image, please tell me the sex/age group of the patient. "
         "Follow the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>."
     )
-
-
-@pytest.mark.parametrize(
-    ("age", "label"),
-    [
-        (0, "<18"),
-        (17.99, "<18"),
-        (18, "18–29"),
-        (29.9, "18–29"),
-        (30, "30–39"),
-        (69, "60–69"),
-        (80, "80+"),
-        (119, "80+"),
-    ],
-)
-def test_edges(age: float, label: str) -> None:
-    assert label_of_age(age) == label
 
 
 def test_merged_scores_as_the_paper_consolidates_and_what_is_ours() -> None:

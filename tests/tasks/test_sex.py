@@ -38,7 +38,7 @@ def test_the_words_are_the_papers() -> None:
         "This is an ophthalmology OCT image. Based on the image, please tell me the sex/age group of the patient. "
         "Follow the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>."
     )
-    assert (question.answer, question.stratum) == ("Sex/Age group: FEMALE", "FEMALE")
+    assert (question.answer, question.stratum) == ("Sex/Age group: FEMALE / 50–59", "FEMALE")
 
 
 def test_only_the_named_sources_are_asked_about() -> None:
