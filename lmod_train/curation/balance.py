@@ -29,6 +29,7 @@ class Candidate:
         source: Source of the sample.
         key: Key of the sample within the source.
         group: Patient or augmentation family.
+        classes: Every class that the question could be of; empty where its task does not state them.
     """
 
     task: str
@@ -39,6 +40,7 @@ class Candidate:
     source: str
     key: str
     group: str
+    classes: tuple[str, ...] = ()
 
 
 def draw(candidates: Sequence[Candidate], seed: int, over: Over = "split") -> tuple[set[int], list[dict[str, Any]]]:
@@ -48,8 +50,8 @@ def draw(candidates: Sequence[Candidate], seed: int, over: Over = "split") -> tu
     is a task in one language and variant, and in one split or over ``all`` of them: the published counts (19 x 4 = 76
     macular holes, 168 + 168 = 336 glaucoma) are of whole tasks, and a class that lies in one patient is missing from
     two splits of three. The lot hangs on the sample, so that two languages of a task ask about the same images. A
-    class present elsewhere in the task but missing in the cell is named in the account as ``missing``. Items are what
-    is balanced, as published; the account tells how many patients (groups) they come from.
+    class that the task states, or has elsewhere, but not in the cell is named in the account as ``missing``. Items are
+    what is balanced, as published; the account tells how many patients (groups) they come from.
 
     Args:
         candidates: In any order; the result does not depend on it.
@@ -60,10 +62,10 @@ def draw(candidates: Sequence[Candidate], seed: int, over: Over = "split") -> tu
         Positions in `candidates`, and one account a cell, sorted; both empty for no candidates.
     """
     cells: defaultdict[Cell, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    whole: defaultdict[tuple[str, str], set[str]] = defaultdict(set)  # classes of a task and variant, over all splits
+    whole: defaultdict[tuple[str, str], set[str]] = defaultdict(set)  # classes of a task and variant, stated or seen
     for i, c in enumerate(candidates):
         cells[c.task, c.language, c.split if over == "split" else "all", c.variant][c.stratum].append(i)
-        whole[c.task, c.variant].add(c.stratum)
+        whole[c.task, c.variant].update((c.stratum, *c.classes))
     drawn: set[int] = set()
     accounts = []
     for cell in sorted(cells):
@@ -80,6 +82,32 @@ def draw(candidates: Sequence[Candidate], seed: int, over: Over = "split") -> tu
             {"cell": list(cell), "over": over, "n_per_class": n, "before": before, "missing": missing, **told}
         )
     return drawn, accounts
+
+
+def absent(accounts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return one line for each task and variant that lacks a class altogether: balanced is what is left of it.
+
+    Args:
+        accounts: Of one task or several, as `draw` gives them; in the manifest under ``balance``, by task.
+
+    Example:
+        >>> train = {"cell": ["age_group", "en", "train", ""], "missing": ["<18", "80+"], "before": {"60–69": 4}}
+        >>> test = {"cell": ["age_group", "en", "test", ""], "missing": ["60–69", "<18"], "before": {"80+": 2}}
+        >>> absent([train, test])
+        ['age_group: no sample of <18; balanced over the 2 classes that there are']
+        >>> absent([])
+        []
+    """
+    lines = []
+    for task, variant in sorted({(a["cell"][0], a["cell"][3]) for a in accounts}):
+        cells = [a for a in accounts if (a["cell"][0], a["cell"][3]) == (task, variant)]
+        nowhere = set.intersection(*(set(a["missing"]) for a in cells))
+        found = {stratum for a in cells for stratum in a["before"]}
+        if nowhere:
+            name = f"{task} {variant}" if variant else task
+            left = f"balanced over the {len(found)} classes that there are" if len(found) > 1 else "of one class only"
+            lines.append(f"{name}: no sample of {', '.join(sorted(nowhere))}; {left}")
+    return lines
 
 
 def _told(kept: Mapping[str, Sequence[Candidate]]) -> dict[str, Any]:

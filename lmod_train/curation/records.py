@@ -85,12 +85,18 @@ def draw_balanced(asked: Sequence[Asked], seed: int, over: Over) -> tuple[list[A
             source=a.sample.source,
             key=a.sample.key,
             group=a.sample.group,
+            classes=_classes(a.question),
         )
         for a in (asked[i] for i in positions)
     ]
     drawn, accounts = draw(candidates, seed, over)
     out = set(positions) - {positions[i] for i in drawn}
     return [a for i, a in enumerate(asked) if i not in out], accounts
+
+
+def _classes(question: Question) -> tuple[str, ...]:
+    """Return the classes that a question could be of: its choices, where these are what its task balances by."""
+    return question.choices if question.stratum in question.choices else ()
 
 
 def records_of(asked: Iterable[Asked]) -> list[Record]:

@@ -4,10 +4,19 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.artifacts import read_manifest, read_records
-from lmod_train.curation.balance import Candidate, draw
+from lmod_train.curation.balance import Candidate, absent, draw
 from lmod_train.curation.pipeline import curate
+from lmod_train.curation.prepare import Prepared
+from lmod_train.curation.records import Asked, draw_balanced
 from lmod_train.errors import BadArgument
-from lmod_train.types import Sample
+from lmod_train.tasks.age_group import AgeGroup
+from lmod_train.tasks.conditions import Conditions
+from lmod_train.tasks.four_way import FourWay
+from lmod_train.tasks.glaucoma import Glaucoma as OneGlaucoma
+from lmod_train.tasks.sex import Sex
+from lmod_train.tasks.staging import Staging
+from lmod_train.types import Patient, Sample
+from lmod_train.vocabulary.scales import SCALES
 from tests.curation.world import Folders, Glaucoma, photograph
 
 
@@ -39,6 +48,19 @@ def test_cells_are_balanced_apart_and_a_missing_class_is_named():
     drawn, (test, train) = draw(items, 0)
     assert len(drawn) == 4 + 3
     assert test["missing"] == ["b"] and test["items"] == 3 and train["missing"] == []
+
+
+def test_a_class_that_no_sample_has_is_named_where_the_task_states_its_classes():
+    stated = tuple("abc")
+    items = [replace(c, classes=stated) for c in candidates({"a": 4, "b": 2}) + candidates({"a": 3}, split="test")]
+    for over, missing in (("split", [["b", "c"], ["c"]]), ("all", [["c"]])):
+        drawn, accounts = draw(items, 0, over)
+        assert [a["missing"] for a in accounts] == missing and len(drawn) == {"split": 7, "all": 4}[over]
+        assert absent(accounts) == ["t: no sample of c; balanced over the 2 classes that there are"]
+    assert absent(draw(candidates({"a": 4, "b": 2}), 0)[1]) == []
+    drusen, scar = (replace(items[0], variant=name, classes=("a", "b")) for name in ("drusen", "scar"))
+    _, accounts = draw([drusen, scar, replace(scar, stratum="b", key="other")], 0)
+    assert absent(accounts) == ["t drusen: no sample of b; of one class only"]
 
 
 def test_over_all_the_smallest_class_of_the_task_sets_the_number_and_splits_stay():
@@ -73,16 +95,16 @@ class Scans(Folders):
     def samples(self):
         for stage, (patients, scans) in SCANS.items():
             for i in range(scans):
-                image, group = self.root / f"{i % 5}.png", f"{stage}-{i % patients}"
+                image, group = self.root / f"{stage}-{i}.png", f"{stage}-{i % patients}"
                 yield Sample("scans", f"{stage}/{i}", "OCT", image, group, "CC0", {"diagnosis": stage})
 
 
 @pytest.fixture(scope="module")
 def scans(tmp_path_factory):
-    root = tmp_path_factory.mktemp("scans")
-    for i in range(5):
-        photograph(root / f"{i}.png", i, size=(24, 18))
-    return Scans(root)
+    found = Scans(tmp_path_factory.mktemp("scans"))
+    for number, sample in enumerate(found.samples()):
+        photograph(sample.image, number, size=(24, 18))
+    return found
 
 
 def curated(scans, out, **changed):
@@ -110,6 +132,33 @@ def test_by_split_the_class_of_one_patient_limits_only_its_own_split(scans, tmp_
     for account in accounts:
         counts = Counter(r.answer for r in records if r.split == account["cell"][2])
         assert set(counts.values()) == {account["n_per_class"]} == {min(account["before"].values())}
+
+
+def test_every_task_states_the_classes_it_balances_by(tmp_path):
+    labels = {"diagnosis": "normal", "glaucoma": "no", "drusen": "no", **{row.name: row.levels[0] for row in SCALES}}
+    patient = Patient(age=64, sex="male")
+    sample = Sample("s", "1", "CFP", tmp_path / "1.png", "1", "CC0", labels, patient=patient)
+    done = Prepared("s", "1", plain="0", files=("0",), phash=0, scale=1.0)
+    tasks = [AgeGroup(), AgeGroup("lmod_v1"), Conditions(), FourWay(), OneGlaucoma(), Sex()]
+    for task in [*tasks, *(Staging(row.name) for row in SCALES)]:
+        asked = [Asked(task, q, sample, done, "train", None) for q in task.ask(sample)]
+        _, accounts = draw_balanced(asked, 0, "all")
+        assert accounts
+        for account, one in zip(accounts, asked, strict=True):
+            assert account["missing"] == sorted(set(task.choices) - {one.question.stratum})
+
+
+def test_the_missing_groups_of_an_age_are_in_the_manifest(scans, tmp_path):
+    class Ages(Scans):
+        def samples(self):
+            for s in super().samples():
+                yield replace(s, patient=Patient(age=10.0 * int(s.labels["diagnosis"]) + 15))
+
+    curate([Ages(scans.root)], [AgeGroup()], tmp_path / "out", workers=1, progress=False, balance_over="all")
+    (account,) = read_manifest(tmp_path / "out")["balance"]["age_group"]
+    assert account["missing"] == ["60–69", "70–79", "80+", "<18"]
+    (line,) = absent([account])
+    assert line == "age_group: no sample of 60–69, 70–79, 80+, <18; balanced over the 4 classes that there are"
 
 
 def test_an_unknown_span_is_refused(scans, tmp_path):
