@@ -44,6 +44,8 @@ _TREE = """\
   <root>/C. Localization/2. Groundtruths/2. Fovea Center Location/IDRiD_Fovea_Center_Training Set_Markups.csv
   one part is enough; folders may be doubled"""
 
+_COMPARED = 64 * 1024  # bytes
+
 _Place = tuple[str, str]  # split, and stem in small letters
 
 
@@ -64,14 +66,16 @@ class Idrid(Source):
     """81 photographs with masks, keys ``A/train/IDRiD_01``, and 516 others, keys ``BC/train/IDRiD_001``.
 
     Parts B and C hold the same photographs under the same numbers: they are one sample with B's grades (``icdr``,
-    ``macular_edema_risk``) and C's centre points, read from whichever part is there. The numbers of A are others, and
+    ``macular_edema_risk``) and C's centre points, read from whichever part is there. Where both files are there they
+    are compared by length and first 64 kB; two that differ are listed and keyed apart, ``B/train/IDRiD_001`` with the
+    grades and ``C/train/IDRiD_001`` with the points, in one group all the same. The numbers of A are others, and
     some of its photographs are in B and C as well, which the leakage check of curation tells. No patient numbers are
     published: each photograph is its own group. Numbers start again in the test sets of B and C.
 
     A's disc is that of its mask; A has no fovea. Disc and fovea of B and C are published as points: their boxes have
     the sizes below, measured on a figure of LMOD to within 20 pixels and cut at the photograph's edge. How LMOD sized
-    the discs without mask is not known. A missing mask, grade or point leaves the sample without it; a row without
-    photograph is listed.
+    the discs without mask is not known. A missing mask, grade or point leaves the sample without it; a table's rows
+    without photograph are listed in one line.
 
     Args:
         root: The folder that holds the parts, or one around it.
@@ -133,17 +137,29 @@ class Idrid(Source):
         found = self._walk()
         for place, file in _ordered(found.photographs["A"]):
             yield self._sample(f"A/{place[0]}/{file.stem}", file, masks=tuple(self._masks(found.masks.get(place, {}))))
-        for place, file in _ordered(found.photographs["C"] | found.photographs["B"]):
-            key = f"BC/{place[0]}/{file.stem}"
-            outlines = self._outlines(place, file, found)
-            yield self._sample(key, file, labels=found.grades.get(place, {}), outlines=outlines)
+        for place, _ in _ordered(found.photographs["C"] | found.photographs["B"]):
+            yield from self._graded(place, found)
         yield from found.dropped
         for place, kinds in found.masks.items():
             if place not in found.photographs["A"]:
                 yield from (self._drop(mask, "mask without photograph") for mask in kinds.values())
 
-    def _sample(self, key: str, file: Path, **told: Any) -> Sample:
-        return Sample(self.name, key, self.modality, file, group=key, licence=self.licence, **told)
+    def _sample(self, key: str, file: Path, group: str = "", **told: Any) -> Sample:
+        return Sample(self.name, key, self.modality, file, group=group or key, licence=self.licence, **told)
+
+    def _graded(self, place: _Place, found: _Found) -> Iterator[Sample]:
+        """Yield what B and C have under one number: one sample, or one each where their photographs differ."""
+        files = {part: found.photographs[part][place] for part in "BC" if place in found.photographs[part]}
+        file = files["B"] if "B" in files else files["C"]
+        key, labels = f"{place[0]}/{file.stem}", found.grades.get(place, {})
+        if len(files) == 1 or _same_file(files["B"], files["C"]):
+            yield self._sample(f"BC/{key}", file, labels=labels, outlines=self._outlines(place, file, found))
+            return
+        detail = f"{files['B'].relative_to(self.root).as_posix()} is another file; keyed apart, B/{key} and C/{key}"
+        found.dropped.append(self._drop(files["C"], "B and C differ", detail))
+        outlines = self._outlines(place, files["C"], found)
+        yield self._sample(f"B/{key}", file, group=f"BC/{key}", labels=labels)
+        yield self._sample(f"C/{key}", files["C"], group=f"BC/{key}", outlines=outlines)
 
     def _masks(self, kinds: dict[str, Path]) -> Iterator[MaskFile]:
         """Yield the masks that count; each holds one structure in one colour on black."""
@@ -254,6 +270,17 @@ def _ordered(photographs: dict[_Place, Path]) -> list[tuple[_Place, Path]]:
         return split == "test", int(number[0]) if number else -1, stem
 
     return sorted(photographs.items(), key=order)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    """Return whether two files are of one length and begin alike; False where one cannot be read."""
+    try:
+        if one.stat().st_size != other.stat().st_size:
+            return False
+        with one.open("rb") as first, other.open("rb") as second:
+            return first.read(_COMPARED) == second.read(_COMPARED)
+    except OSError:
+        return False
 
 
 def _size(file: Path) -> tuple[int, int] | None:

@@ -121,10 +121,32 @@ def test_missing_masks_and_damaged_photographs_cost_nothing_else(copy):
     before = {k: boxed(s) for k, s in samples(Idrid(copy)).items()}
     only(copy, "IDRiD_01_OD.tif").unlink()
     torn = samples(Idrid(copy))["BC/train/IDRiD_002"].image
-    torn.write_bytes(b"\xff\xd8 torn")
+    for part in ("B. Disease Grading", "C. Localization"):
+        (copy / part / torn.relative_to(copy / "B. Disease Grading")).write_bytes(b"\xff\xd8 torn")
     after = {k: boxed(s) for k, s in samples(Idrid(copy)).items()}
     assert after == before | {"A/train/IDRiD_01": set(), "BC/train/IDRiD_002": "image_unreadable"}
     assert drops(Idrid(copy)) == {}
+
+
+@pytest.mark.parametrize("changed", ["cut", "one byte", "another photograph"])
+def test_photographs_that_differ_in_b_and_c_are_keyed_apart(copy, changed):
+    before = samples(Idrid(copy))
+    whole = before.pop("BC/train/IDRiD_002")
+    other = copy / "C. Localization" / whole.image.relative_to(copy / "B. Disease Grading")
+    content = other.read_bytes()
+    if changed == "another photograph":
+        shutil.copy(before["BC/train/IDRiD_001"].image, other)
+    else:
+        other.write_bytes(content[:-9] if changed == "cut" else content[:99] + bytes([content[99] ^ 1]) + content[100:])
+    found = samples(Idrid(copy))
+    graded, pointed = found.pop("B/train/IDRiD_002"), found.pop("C/train/IDRiD_002")
+    assert found == before
+    assert (graded.image, graded.labels, graded.outlines) == (whole.image, whole.labels, ())
+    assert (pointed.image, pointed.labels, pointed.outlines) == (other, {}, whole.outlines)
+    assert {graded.group, pointed.group} == {whole.group} and whole.outlines and whole.labels
+    (dropped,) = [d for d in Idrid(copy).samples() if isinstance(d, Dropped)]
+    assert (dropped.file, dropped.reason) == (other.relative_to(copy).as_posix(), "B and C differ")
+    assert "B/train/IDRiD_002 and C/train/IDRiD_002" in dropped.detail
 
 
 def test_masks_and_rows_without_photograph_are_listed(copy):
