@@ -45,6 +45,7 @@ _TREE = """\
   one part is enough; folders may be doubled"""
 
 _COMPARED = 64 * 1024  # bytes
+_SINGLY = 20  # photographs that a table leaves out are listed one by one up to this many
 
 _Place = tuple[str, str]  # split, and stem in small letters
 
@@ -75,7 +76,7 @@ class Idrid(Source):
     A's disc is that of its mask; A has no fovea. Disc and fovea of B and C are published as points: their boxes have
     the sizes below, measured on a figure of LMOD to within 20 pixels and cut at the photograph's edge. How LMOD sized
     the discs without mask is not known. A missing mask, grade or point leaves the sample without it; a table's rows
-    without photograph are listed in one line.
+    without photograph are listed in one line, and so are photographs without row where they are more than 20.
 
     Args:
         root: The folder that holds the parts, or one around it.
@@ -255,10 +256,12 @@ class Idrid(Source):
         found.dropped += [self._drop(file, "unreadable row", problem) for problem in problems]
         for stem, value in told.items():
             into.setdefault((split, stem), value)
-            if (split, stem) not in known:
-                found.dropped.append(self._drop(file, "row without photograph", stem))
+        lone = [stem for stem in told if (split, stem) not in known]
+        if lone:  # most of a table where only some photographs were downloaded
+            found.dropped.append(self._drop(file, "row without photograph", _counted(lone, "row")))
         bare = sorted(stem for side, stem in known if side == split and stem not in told)
-        found.dropped += [self._drop(file, "photograph without row", stem) for stem in bare]
+        details = bare if len(bare) <= _SINGLY else [_counted(bare, "photograph")]
+        found.dropped += [self._drop(file, "photograph without row", detail) for detail in details]
 
 
 def _ordered(photographs: dict[_Place, Path]) -> list[tuple[_Place, Path]]:
@@ -270,6 +273,18 @@ def _ordered(photographs: dict[_Place, Path]) -> list[tuple[_Place, Path]]:
         return split == "test", int(number[0]) if number else -1, stem
 
     return sorted(photographs.items(), key=order)
+
+
+def _counted(stems: Sequence[str], noun: str) -> str:
+    """Return how many there are and the first few of them.
+
+    Example:
+        >>> _counted(["idrid_001"], "row"), _counted(["a", "b", "c", "d"], "row")
+        ('1 row: idrid_001', '4 rows, e.g. a, b, c')
+    """
+    if len(stems) == 1:
+        return f"1 {noun}: {stems[0]}"
+    return f"{len(stems)} {noun}s{', e.g.' if len(stems) > 3 else ':'} {', '.join(stems[:3])}"
 
 
 def _same_file(one: Path, other: Path) -> bool:

@@ -241,9 +241,39 @@ def test_every_grade_is_there():
     assert {one.grade for one in photographs(N, SEED, SIZE) if one.part == "BC"} == set(range(5))
 
 
+def details(root, reason):
+    return [d.detail for d in Idrid(root).samples() if isinstance(d, Dropped) and d.reason == reason]
+
+
 def test_photographs_that_a_table_leaves_out_are_listed(copy):
     (table,) = copy.rglob("b. IDRiD_OD_Center_Testing Set_Markups.csv")
     lines = table.read_text(encoding="utf-8").splitlines()
     table.write_text("\n".join(lines[:2]), encoding="utf-8")
     (listed,) = drops(Idrid(copy)).items()
     assert listed[0] == (table.name, "photograph without row") and listed[1] >= 1
+
+
+@pytest.mark.parametrize(("n", "listed"), [(20, 20), (21, 1)])
+def test_many_photographs_that_a_table_leaves_out_are_one_line(copy, n, listed):
+    (table,) = copy.rglob("a. IDRiD_OD_Center_Training Set_Markups.csv")
+    before = len([key for key in samples(Idrid(copy)) if key.startswith("BC/train")])
+    first = samples(Idrid(copy))["BC/train/IDRiD_001"].image
+    for part in ("B. Disease Grading", "C. Localization"):
+        for number in range(n - before):
+            name = first.with_name(f"IDRiD_{100 + number}.jpg").relative_to(copy / "B. Disease Grading")
+            shutil.copy(first, copy / part / name)
+    for path in (table, *copy.rglob("*Training Labels.csv"), *copy.rglob("IDRiD_Fovea*Training*")):
+        header = path.read_text(encoding="utf-8").splitlines()[0]
+        rows = [] if path == table else [f"{p.stem},1,1" for p in first.parent.iterdir()]
+        path.write_text("\n".join([header, "IDRiD_999,1,1", *rows]), encoding="utf-8")
+    said = details(copy, "photograph without row")
+    assert len(said) == listed
+    assert said[0] == ("idrid_001" if listed > 1 else "21 photographs, e.g. idrid_001, idrid_002, idrid_003")
+    assert details(copy, "row without photograph") == ["1 row: idrid_999"] * 3
+
+
+def test_rows_of_photographs_that_were_not_downloaded_are_one_line_a_table(copy):
+    (table,) = copy.rglob("a. IDRiD_Disease Grading_Training Labels.csv")
+    with table.open("a", encoding="utf-8") as file:
+        file.writelines(f"IDRiD_{number},1,1\n" for number in range(101, 614))
+    assert details(copy, "row without photograph") == ["513 rows, e.g. idrid_101, idrid_102, idrid_103"]
