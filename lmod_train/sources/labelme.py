@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from lmod_train.types import Outline
 
 Points = tuple[tuple[float, float], ...]
+_TYPES = ("polygon", "rectangle", "circle")
 
 
 class UnreadableShapes(Exception):
@@ -19,11 +21,15 @@ class UnreadableShapes(Exception):
 def read_shapes(path: Path) -> list[tuple[str, Points]]:
     """Return label (stripped, small letters) and (x, y) of every corner, in pixels, of each shape in its order.
 
+    A circle, which LabelMe writes as its centre and a point of its edge, has the corners of its box.
+
     Args:
-        path: A json file with ``shapes``, each with ``label`` and ``points``.
+        path: A json file with ``shapes``, each with ``label``, ``points`` and ``shape_type``: polygon (where it is left
+            out), rectangle or circle.
 
     Raises:
-        UnreadableShapes: The file is damaged or a shape lacks its label or two corners of numbers.
+        UnreadableShapes: The file is damaged, or a shape lacks its label or two corners of numbers, is a circle without
+            radius, or is of another type, such as a line or a brushed mask, whose points do not outline it.
 
     Example:
         >>> import tempfile
@@ -77,6 +83,20 @@ def _shape(shape: Any, place: int) -> tuple[str, Points]:
         label, corners = str(shape["label"]).strip().casefold(), [(float(x), float(y)) for x, y in shape["points"]]
     except (KeyError, TypeError, ValueError) as error:
         raise UnreadableShapes(f"shape {place} has no label or no corners ({type(error).__name__}: {error})") from error
+    kind = str(shape.get("shape_type") or "polygon").strip().casefold()
+    if kind not in _TYPES:
+        raise UnreadableShapes(f"shape {place} ({label}) is of type {kind!r}, expected {', '.join(_TYPES)}")
+    if kind == "circle":
+        return label, _around_circle(corners, f"shape {place} ({label})")
     if len(corners) < 2:
         raise UnreadableShapes(f"shape {place} ({label}) has {len(corners)} corners, expected two or more")
     return label, tuple(corners)
+
+
+def _around_circle(points: list[tuple[float, float]], shape: str) -> Points:
+    """Return two opposite corners of the box around a circle given by its centre and a point of its edge."""
+    if len(points) != 2 or points[0] == points[1]:
+        raise UnreadableShapes(f"{shape} is a circle of {len(points)} points, expected centre and a point of its edge")
+    x, y = points[0]
+    radius = math.dist(*points)
+    return (x - radius, y - radius), (x + radius, y + radius)

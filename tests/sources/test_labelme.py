@@ -2,8 +2,9 @@ import json
 
 import pytest
 
+from lmod_train.curation.boxes import box_of
 from lmod_train.sources.labelme import UnreadableShapes, outlines_of, read_shapes
-from lmod_train.types import Outline
+from lmod_train.types import Box, Outline
 
 NAMES = {"disc": "optic disc", "cup": "optic cup", "discloc": ""}
 
@@ -27,6 +28,19 @@ def test_a_structure_without_shape_has_no_outline(tmp_path):
     assert [outline.structure for outline in outlines_of(found, NAMES)] == ["optic disc"]
 
 
+def test_a_circle_has_the_corners_of_its_box_and_other_types_their_own(tmp_path):
+    points = [[50, 40], [53, 44]]
+    read = {}
+    for kind in ("circle", " Circle", "rectangle", "polygon", None):
+        path = tmp_path / "x.json"
+        path.write_text(json.dumps({"shapes": [{"label": "disc", "points": points, "shape_type": kind}]}))
+        ((_, read[kind]),) = read_shapes(path)
+    assert read["circle"] == read[" Circle"] == ((45.0, 35.0), (55.0, 45.0))
+    assert read["rectangle"] == read["polygon"] == read[None] == ((50.0, 40.0), (53.0, 44.0))
+    (outline,) = outlines_of([("disc", read["circle"])], NAMES)
+    assert box_of(outline, (100, 100)) == Box(45, 35, 55, 45)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -40,6 +54,13 @@ def test_a_structure_without_shape_has_no_outline(tmp_path):
         (b'{"shapes": [{"label": "cup", "points": [["a", 2], [1, 2]]}]}', "shape 1 has no label or no corners"),
         (b'{"shapes": [{"label": "cup", "points": [[1, 2]]}]}', r"shape 1 \(cup\) has 1 corners"),
         (b'{"shapes": [7]}', "shape 1 has no label or no corners"),
+        (
+            b'{"shapes": [{"label": "cup", "shape_type": "linestrip", "points": [[1, 2], [3, 4], [5, 6]]}]}',
+            r"shape 1 \(cup\) is of type 'linestrip', expected polygon, rectangle, circle",
+        ),
+        (b'{"shapes": [{"label": "cup", "shape_type": "mask", "points": [[1, 2], [3, 4]]}]}', "is of type 'mask'"),
+        (b'{"shapes": [{"label": "cup", "shape_type": "circle", "points": [[1, 2], [1, 2]]}]}', "a circle of 2 points"),
+        (b'{"shapes": [{"label": "cup", "shape_type": "circle", "points": [[1, 2]]}]}', "a circle of 1 points"),
     ],
 )
 def test_damaged_files_are_told(tmp_path, content, said):
