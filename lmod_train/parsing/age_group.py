@@ -73,6 +73,14 @@ _FIELD = re.compile(
     r"(?P<value>[^\n;；。]{1,200}?)(?=[\n;；。]|\.(?:\s|$)|,\s?\"|$)",
     re.IGNORECASE,
 )
+_SPAN = rf"(?:<\s?[0-9]{{1,3}}|[0-9]{{1,3}}{_TO}[0-9]{{1,3}}|[0-9]{{1,3}}\s?\+)"
+_LISTED = re.compile(
+    r"(?:[;；。.,\n]\s{0,9}(?:[-•]\s)?"
+    rf"(?:(?:(?:age\s)?group|第|组)\s?[0-9]\s?组?(?:\s?[:=：(][^\n;；。,]{{1,40}}?|\s{_SPAN})|{_SPAN}(?:{_YEARS})?)"
+    r"(?=\s{0,3}(?:[;；。,\n]|\.(?:\s|$)|$)))+",
+    re.IGNORECASE,
+)
+"""More groups behind a first one, each with its range, as the prompt lists them."""
 _FIRST_NUMBER = re.compile(
     rf"\W*(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)"
 )
@@ -110,7 +118,9 @@ def parse_age_group(text: str, choices: Sequence[str]) -> str | Unparsed:
         return _decide(found, choices, spans)
     explained = EXPLANATION.search(text)
     head = text[: explained.start()] if explained else text
-    fields = [(m["label"].casefold(), _OF_SEX.sub("", m["value"])) for m in _FIELD.finditer(head)]
+    fields = [
+        (m["label"].casefold(), _OF_SEX.sub("", m["value"] + _listed(head, m.end()))) for m in _FIELD.finditer(head)
+    ]
     found = [span for label, value in fields for span in _in_field(label, value, spans)]
     if found or fields:
         return _decide(found, choices, spans)
@@ -130,6 +140,12 @@ def _spans_of(choices: Sequence[str]) -> list[Span]:
         else:
             spans.append((numbers[0], numbers[1] + 1 if len(numbers) > 1 else _EVERY))
     return spans
+
+
+def _listed(text: str, at: int) -> str:
+    """Return the list of groups that goes on at a place, empty where none does: then no group was chosen."""
+    more = _LISTED.match(text, at)
+    return more[0] if more else ""
 
 
 def _in_field(label: str, value: str, spans: Sequence[Span]) -> Iterator[Span]:

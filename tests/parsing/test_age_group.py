@@ -88,6 +88,21 @@ LABELLED = [
     ("Age: 7", "?ambiguous"),  # an age, or group 7
     ("Age Group: 5-7", "?ambiguous"),  # ages, or groups
     (f"The age groups are: {LISTED}", "?ambiguous"),
+    # the prompt's list, repeated: no choice
+    (f"Age Group: {LISTED}; Group 7: 70–79; Group 8: 80+.", "?ambiguous"),
+    (f"Age Group: {LISTED}", "?ambiguous"),
+    ("Age Group: Group 1: <18\nGroup 2: 18-29\nGroup 3: 30-39\n", "?ambiguous"),
+    ("**Age Group:**\n- Group 1: <18\n- Group 2: 18-29", "?ambiguous"),
+    ("Age Group: Group 1: <18. Group 2: 18-29. Group 3: 30-39.", "?ambiguous"),
+    ("Age Group: Group 1 (<18), Group 2 (18-29), Group 3 (30-39)", "?ambiguous"),
+    ("Age Group: Group 1 <18; Group 2 18-29", "?ambiguous"),
+    ("Age Group: <18; 18–29; 30–39; 40–49; 50–59; 60–69; 70–79; 80+", "?ambiguous"),
+    ("Age Group: 18-29 years; 30-39 years", "?ambiguous"),
+    ("年龄组：第1组：<18；第2组：18-29；第3组：30-39", "?ambiguous"),
+    ("Age Group: Group 3; Group 3: 30–39", "30–39"),
+    ("Age Group: 30–39; Group 5 would show more drusen", "30–39"),
+    ("Age Group: 30–39; 65 drusen; 0.3-0.4 cup-to-disc ratio", "30–39"),
+    ("Age Group: Group 3: 30–39; Explanations: Group 1: <18; Group 2: 18–29", "30–39"),
     # none
     ("Age Group: Group 9", "?out_of_range"),
     ("Age Group: Group 0", "?out_of_range"),
@@ -134,7 +149,20 @@ def test_every_grown_up_age(age: int) -> None:
     assert parse_age_group(f"Age Group: {age}", GROUPS) == wanted
 
 
-@pytest.mark.parametrize("piece", ["Group 3 ", "30-39 ", "the patient is 4", "age " * 3, "12", "<", "over 6 "])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "Group 3 ",
+        "30-39 ",
+        "the patient is 4",
+        "age " * 3,
+        "12",
+        "<",
+        "over 6 ",
+        "Group 2: 18-29; ",
+        "Age Group: 3; 18-29, ",
+    ],
+)
 def test_long_replies_are_read_in_time(piece: str) -> None:
     start = time.perf_counter()
     parse_age_group(piece * (40_000 // len(piece)), GROUPS)
