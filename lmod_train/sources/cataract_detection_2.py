@@ -36,6 +36,9 @@ class CataractDetection2(Roboflow):
     What the classes are called is not known, so names are matched freely (capitals, blanks, dashes and underscores do
     not count) and an export with another name is refused: to guess would give wrong diagnoses.
 
+    Nor is its page: LMOD names the workspace, SRM University Ramapuram, the title and September 2023, but no address.
+    The reference is Roboflow Universe's search for the title, where the workspace tells which of those found it is.
+
     Args:
         root: See `Source`.
         labels: Class name -> ``cataract`` or ``normal``, or ``""`` for a class that says nothing about the lens;
@@ -50,7 +53,7 @@ class CataractDetection2(Roboflow):
     modality = "LP"
     licence = "CC-BY-4.0"
     redistributable = True
-    reference = "https://universe.roboflow.com"  # the paper names no page of its own
+    reference = "https://universe.roboflow.com/search?q=cataract%20detection%202"  # the paper names no page of its own
     tree = _TREE
 
     def __init__(self, root: Path = UNPLACED, labels: Mapping[str, str] = LABELS, structure: str = "eye") -> None:

@@ -1,5 +1,6 @@
 import shutil
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
@@ -135,3 +136,10 @@ def test_the_config_spells_out_the_defaults():
     written = yaml.safe_load((configs_folder() / "source" / "cataract_detection_2.yaml").read_text())
     assert written["class_path"] == f"{CataractDetection2.__module__}.{CataractDetection2.__qualname__}"
     assert written["init_args"] == {"structure": "eye", "labels": dict(LABELS)}
+
+
+def test_the_reference_searches_for_its_title():
+    address = urlsplit(CataractDetection2.reference)
+    assert (address.hostname, address.path) == ("universe.roboflow.com", "/search")
+    assert parse_qs(address.query) == {"q": ["cataract detection 2"]}
+    assert "SRM University Ramapuram" in (CataractDetection2.__doc__ or "")
