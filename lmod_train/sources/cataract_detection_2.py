@@ -51,7 +51,7 @@ class CataractDetection2(Roboflow):
 
     name = "cataract_detection_2"
     modality = "LP"
-    licence = "CC-BY-4.0"
+    licence = "CC BY 4.0"
     redistributable = True
     reference = "https://universe.roboflow.com/search?q=cataract%20detection%202"  # the paper names no page of its own
     tree = _TREE

@@ -49,7 +49,7 @@ class Cau001(Roboflow):
 
     name = "cau001"
     modality = "LP"
-    licence = "CC-BY-4.0"
+    licence = "CC BY 4.0"
     redistributable = True
     reference = "https://universe.roboflow.com/pupiup-rjvfv/cau001"
     tree = _TREE

@@ -1,5 +1,8 @@
+import re
+
 import pytest
 
+from lmod_train.sources.discovery import source_classes
 from lmod_train.sources.spelling import YES_NO, decoded, plain_name
 
 
@@ -33,3 +36,10 @@ def test_bytes_that_are_no_text_are_refused():
     with pytest.raises(UnicodeDecodeError):
         decoded(b"\x81\xff")
     assert decoded(b"") == ""
+
+
+def test_creative_commons_licences_are_spelled_as_their_publisher_does():
+    said = {name: kind.licence for name, kind in source_classes().items()}
+    named = {name: re.findall(r"\bCC[ -]?BY\S*(?: \d\.\d)?", licence) for name, licence in said.items()}
+    assert {one for every in named.values() for one in every} == {"CC BY 4.0", "CC BY-NC 4.0", "CC BY-NC-ND 4.0"}
+    assert {"cau001", "cataract_detection_2", "idrid", "fairseg"} < {name for name, found in named.items() if found}
