@@ -24,6 +24,7 @@ _FOLDER = "FairSeg"
 _SUMMARY = ("age", "gender", "race", "ethnicity", "language", "maritalstatus")
 _RACES = (2, 3, 7)  # Asian, Black, White in the older spelling
 _UNKNOWN = 0.08  # share of each code that may be -1
+_YOUNGEST, _OLDEST = 6, 91  # years: every age group has people, children too
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ def _draw_person(rng: np.random.Generator) -> _Person:
     unknown = rng.random(5) < _UNKNOWN
     codes = [int(rng.integers(0, most)) for most in (2, 2, 3, 5)]  # gender, ethnicity, language, marital status
     gender, ethnicity, language, marital = (-1 if u else c for u, c in zip(unknown[1:], codes, strict=True))
-    age = -1 if unknown[0] else int(rng.integers(18, 92))
+    age = -1 if unknown[0] else int(rng.integers(_YOUNGEST, _OLDEST + 1))
     return _Person(age, gender, int(rng.integers(0, 3)), ethnicity, language, marital)
 
 

@@ -6,6 +6,7 @@ import pytest
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.fairseg import truths, write
 from lmod_train.types import Box
+from lmod_train.vocabulary.age_groups import AGE_GROUPS
 
 PUBLIC = {"slo_fundus", "disc_cup_mask", "age", "gender", "race", "ethnicity", "language", "maritalstatus"}
 OLDER = {"fundus_slo", "disc_cup", "pid", "age", "gender", "race", "hispanic", "language", "maritalstatus"}
@@ -55,6 +56,8 @@ def test_the_summary_says_the_same_as_the_files(written):
 def test_boxes_are_the_extent_of_what_was_drawn(written):
     held = arrays(written)
     for truth in truths(20, seed=3, size=48):
+        told = held[truth.key]
+        assert (truth.patient.age or -1) == told["age"] / (365 if "pid" in told and told["age"] > 0 else 1)
         mask = held[truth.key].get("disc_cup_mask", held[truth.key].get("disc_cup"))
         extents = {}
         for structure, inside in (("optic disc", mask < 0), ("optic cup", mask == -2)):
@@ -67,7 +70,8 @@ def test_people_vary_and_are_unknown_now_and_then():
     found = truths(150, seed=0, size=16)
     ages = [t.patient.age for t in found]
     assert 0.03 < np.mean([age is None for age in ages]) < 0.15
-    assert all(age is None or 18 <= age < 92 for age in ages) and len(set(ages)) > 40
+    assert all(age is None or 6 <= age < 92 for age in ages) and len(set(ages)) > 40
+    assert all(any(age is not None and g.low <= age < (g.below or 120) for age in ages) for g in AGE_GROUPS)
     sexes = [t.patient.sex for t in found]
     assert {*sexes} == {"female", "male", None} and 0.4 < np.mean([s == "male" for s in sexes]) < 0.6
     assert len({t.group for t in found}) == 150
