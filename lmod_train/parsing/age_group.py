@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lmod_train.parsing.cues import EXPLANATION, settled
 from lmod_train.parsing.stance import clauses, stance
@@ -89,7 +89,7 @@ _ALONE = re.compile(r"[\s\"'(\[.:]*(?P<n>[0-9]{1,3})[\s\"')\].,]*")
 _OF_SEX = re.compile(r"^\W*(?:male|female|man|woman|m|f|男性?|女性?)\s?[/,]\s?", re.IGNORECASE)
 
 
-def parse_age_group(text: str, choices: Sequence[str]) -> str | Unparsed:
+def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str] | None = None) -> str | Unparsed:
     """Return the age group that the text states, in the prompt's own spelling.
 
     A group may be stated by number ("Group 3"), by range (30-39; 30-40 too, as LMOD v1 names it), by an age in it ("65
@@ -99,9 +99,12 @@ def parse_age_group(text: str, choices: Sequence[str]) -> str | Unparsed:
     Args:
         text: A reply without thinking and markup (see `read`).
         choices: Labels in order, the first ``<n``, the last ``n+``, with ranges between; group 1 is the first.
+        broader: Choice -> broader group. Where it is given, what spans several choices of one broader group is that
+            group: "60+", "over 60", "40-60".
 
     Returns:
-        The choice; or `Unparsed` with ``empty``, ``no_match``, ``ambiguous`` or ``out_of_range`` (group 9, age 200).
+        The choice, or the broader group; or `Unparsed` with ``empty``, ``no_match``, ``ambiguous`` or ``out_of_range``
+        (group 9, age 200).
 
     Example:
         >>> groups = ("<18", "18–29", "30–39", "40+")
@@ -109,13 +112,15 @@ def parse_age_group(text: str, choices: Sequence[str]) -> str | Unparsed:
         ['30–39', '18–29', '30–39']
         >>> parse_age_group("over 20", groups).reason
         'ambiguous'
+        >>> parse_age_group("18-39", groups, {"18–29": "18–40", "30–39": "18–40"})
+        '18–40'
     """
     if not text.strip():
         return Unparsed("empty")
     spans = _spans_of(choices)
     spoken = settled(text)
     if spoken is not None and (found := list(_stated(clauses(spoken)[:1], spans, bare=True))):
-        return _decide(found, choices, spans)
+        return _decide(found, choices, spans, broader)
     explained = EXPLANATION.search(text)
     head = text[: explained.start()] if explained else text
     fields = [
@@ -123,11 +128,11 @@ def parse_age_group(text: str, choices: Sequence[str]) -> str | Unparsed:
     ]
     found = [span for label, value in fields for span in _in_field(label, value, spans)]
     if found or fields:
-        return _decide(found, choices, spans)
+        return _decide(found, choices, spans, broader)
     parts = clauses(head)
     short = parts[:1] if explained or (len(parts) == 1 and len(head.split()) <= 4) else []
     found = list(_stated(short, spans, bare=True))
-    return _decide(found or list(_stated(clauses(text), spans)), choices, spans)
+    return _decide(found or list(_stated(clauses(text), spans)), choices, spans, broader)
 
 
 def _spans_of(choices: Sequence[str]) -> list[Span]:
@@ -209,7 +214,7 @@ def _of_range(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
         return None
     if high <= len(spans):  # "5-7": ages or groups?
         return (0, _EVERY)
-    if (low, high) in spans:  # 30-40 where the group is 30-39
+    if {low, high} <= {first for first, _ in spans}:  # 30-40 where the group is 30-39: the ends are shared
         return (low, high)
     return (low, high + 1)
 
@@ -248,8 +253,10 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[Span]],
 )
 
 
-def _decide(found: Sequence[Span], choices: Sequence[str], spans: Sequence[Span]) -> str | Unparsed:
-    """Return the one group that holds all that was stated."""
+def _decide(
+    found: Sequence[Span], choices: Sequence[str], spans: Sequence[Span], broader: Mapping[str, str] | None
+) -> str | Unparsed:
+    """Return the one group that holds all that was stated, or the one broader group."""
     if not found:
         return Unparsed("no_match")
     if all(span == _NONE for span in found):
@@ -257,4 +264,7 @@ def _decide(found: Sequence[Span], choices: Sequence[str], spans: Sequence[Span]
     groups = {i for low, beyond in found for i, (first, last) in enumerate(spans) if low < last and first < beyond}
     if len(groups) == 1 and _NONE not in found:
         return choices[groups.pop()]
+    over = {broader.get(choices[i], "") for i in groups} if broader else set()
+    if len(over) == 1 and "" not in over and _NONE not in found:
+        return over.pop()
     return Unparsed("ambiguous", " and ".join(choices[i] for i in sorted(groups)[:4]))

@@ -30,6 +30,9 @@ PROMPTS = {
 """LMOD+, Patient Demographic Attribute Prediction, with its "an ophthalmology fundus image" made a placeholder; LMOD
 v1, section 3.1.2, whose one template serves "sex or age" and does not list the groups."""
 
+BROADER = {group.label: group.merged for group in AGE_GROUPS}
+"""Each of the eight groups -> the one that LMOD+ scores it as."""
+
 
 class AgeGroup(Task):
     """One of eight age groups: one question a sample whose patient's age is known.
@@ -42,7 +45,8 @@ class AgeGroup(Task):
     Merged, as LMOD+ scores, 18-29 and 30-39 become 18-40, the next two 40-60 and the last three 60+. Of the paper's
     fourth group, Invalid ("missing or inconsistent data"), three things are ours: under 18 counts as ``invalid``, as it
     fits none of the others; a sample without an age is not asked about; and a reply that cannot be read stays unparsed
-    and wrong, it is no answer "invalid".
+    and wrong, it is no answer "invalid". A reply that spans several of the eight but one broader group ("60+", "40-60")
+    is read as that group where the broader ones are scored, and is ambiguous where the eight are.
 
     Args:
         wording: ``lmod_plus`` or ``lmod_v1``.
@@ -76,18 +80,23 @@ class AgeGroup(Task):
         yield Question(self.name, prompt(text), self.choices, answer, stratum=truth)
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
-        """Return one of the eight groups, or why none (see `lmod_train.parsing`)."""
-        return read(reply, parse_age_group, self.choices)
+        """Return one of the eight groups, a broader one where only that is told and scored, or why none."""
+        broader = BROADER if self.scored_as == "merged" else None
+        return read(reply, lambda text, choices: parse_age_group(text, choices, broader), self.choices)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The eight groups, or the broader ones."""
+        return MERGED if self.scored_as == "merged" else self.choices
+
+    def as_scored(self, item: Item) -> Item:
+        """Return the item with truth and answer among `classes`."""
+        if self.scored_as == "eight":
+            return item
+        answer = BROADER.get(item.answer, item.answer) if isinstance(item.answer, str) else item.answer
+        return replace(item, answer=answer, truth=BROADER[str(item.truth)], choices=MERGED)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, F1, the account and the baselines, over eight groups or the merged ones."""
         items = items_of(predictions, lambda p: parse_age_group(p.record.answer, self.choices))
-        if self.scored_as == "eight":
-            return classification_scores(self.name, items, self.choices)
-        return classification_scores(self.name, [_merged(item) for item in items], MERGED)
-
-
-def _merged(item: Item) -> Item:
-    broader = {group.label: group.merged for group in AGE_GROUPS}
-    answer = broader[item.answer] if isinstance(item.answer, str) else item.answer
-    return replace(item, answer=answer, truth=broader[str(item.truth)], choices=MERGED)
+        return classification_scores(self.name, [self.as_scored(item) for item in items], self.classes)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from lmod_train.scoring.items import Item
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 
@@ -29,6 +30,15 @@ class Task(ABC):
     def asks_of(self, sample: Sample) -> bool:
         """Return whether the sample is of one of the `sources`."""
         return self.sources is None or sample.source in self.sources
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What its answers are scored among: the choices, unless a task scores broader classes than it asks for."""
+        return self.choices
+
+    def as_scored(self, item: Item) -> Item:
+        """Return the item with truth and answer among `classes`; the same item unless a task scores broader ones."""
+        return item
 
     @abstractmethod
     def ask(self, sample: Sample) -> Iterator[Question]:

@@ -79,6 +79,15 @@ class Probe(Task):
         """Return what the task reads."""
         return self.of.parse(reply, record)
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Those of the task."""
+        return self.of.classes
+
+    def as_scored(self, item: Item) -> Item:
+        """Return the item as the task scores it."""
+        return self.of.as_scored(item)
+
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return the rejection rate, the account, the language prior and the baseline, each ``kind=...`` apart."""
 
@@ -89,7 +98,7 @@ class Probe(Task):
         unknown = sorted({kind_of(item) for item in items} - set(get_args(Kind)))
         if unknown:
             raise BadArgument("record ids", unknown, f"to end with one of {get_args(Kind)}", "curate the probe again")
-        return probe_scores(self.name, items, kind_of)
+        return probe_scores(self.name, [self.as_scored(item) for item in items], kind_of)
 
 
 def _without_image(message: Message) -> Message:

@@ -9,8 +9,9 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from lmod_train.errors import BadArgument
+from lmod_train.scoring.items import items_of
 from lmod_train.tasks.age_group import AgeGroup
-from lmod_train.types import Patient, Sample
+from lmod_train.types import Patient, Reply, Sample, Unparsed
 from tests.contracts import TaskContract
 
 SAMPLE = Sample("brset", "img1", "CFP", Path("a.jpg"), "p1", "open", patient=Patient(age=35))
@@ -77,6 +78,52 @@ def test_merged_scores_as_the_paper_consolidates_and_what_is_ours() -> None:
     strict = {s.metric: s.value for s in eight.score(predictions) if s.subset == "all"}
     assert strict["accuracy_strict"] == pytest.approx(1 / 7)
     assert strict["chance"] == 0.125
+
+
+@pytest.mark.parametrize(
+    ("said", "broader"),
+    [
+        ("Age Group: 60+", "60+"),
+        ("The patient is over 60 years old.", "60+"),
+        ("60岁以上", "60+"),
+        ("Age Group: 40-60", "40–60"),
+        ("Age Group: 40–59", "40–60"),
+        ("Age Group: 18-40; Explanations: clear", "18–40"),
+        ("Age Group: Group 4: 40–49 or Group 5: 50–59", "40–60"),
+        ("60–69 or 70–79", "60+"),
+        ("Age Group: 35-45", None),
+        ("Age Group: 40-65", None),
+        ("Age Group: over 50", None),
+        ("in his teens", None),
+        ("Age Group: Group 3 or 4", None),
+    ],
+)
+def test_a_span_within_one_broader_group_is_read_only_where_those_are_scored(said: str, broader: str | None) -> None:
+    eight, merged = AgeGroup(), AgeGroup(scored_as="merged")
+    for task, wanted in ((eight, None), (merged, broader)):
+        answer = task.parse(Reply("a", said))
+        assert answer == wanted if wanted else isinstance(answer, Unparsed) and answer.reason == "ambiguous"
+
+
+def test_a_broader_answer_is_scored_among_the_broader_classes() -> None:
+    merged = AgeGroup(scored_as="merged")
+    samples = [aged(65, "a"), aged(85, "b"), aged(45, "c"), aged(30, "d")]
+    replies = ["Age Group: 60+", "Age Group: 80+", "Age Group: over 60", "Age Group: 18-40"]
+    predictions = TaskContract.predictions_of(merged, samples, replies)
+    assert [p.answer for p in predictions] == ["60+", "80+", "60+", "18–40"]
+    scores = {s.metric: s.value for s in merged.score(predictions) if s.subset == "all"}
+    assert (scores["accuracy_strict"], scores["share_answered"]) == (0.75, 1.0)
+    items = [
+        merged.as_scored(item) for item in items_of(predictions, lambda p: merged.parse(Reply("", p.record.answer)))
+    ]
+    assert [(i.truth, i.answer) for i in items] == [
+        ("60+", "60+"),
+        ("60+", "60+"),
+        ("40–60", "60+"),
+        ("18–40", "18–40"),
+    ]
+    assert {word for i in items for word in (i.truth, i.answer)} <= set(merged.classes) == set(items[0].choices)
+    assert (AgeGroup().classes, AgeGroup().as_scored(items[0])) == (AgeGroup.choices, items[0])
 
 
 def test_only_the_named_sources_are_asked_about() -> None:

@@ -9,12 +9,13 @@ import pytest
 
 from lmod_train.curation.manifest import task_settings
 from lmod_train.errors import BadArgument
+from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.judging import task_arguments, tasks_asked
 from lmod_train.tasks.probe import Probe
-from lmod_train.types import Box, Region, Reply, Sample
+from lmod_train.types import Box, Patient, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from
 
 SAMPLE = Sample("refuge", "train/a", "CFP", Path("a.jpg"), "p1", "open", labels={"glaucoma": "yes"})
@@ -129,3 +130,12 @@ def test_a_record_that_names_no_kind_is_an_error() -> None:
     bad = replace(predictions[0], record=replace(predictions[0].record, id="glaucoma_probe/refuge/a"))
     with pytest.raises(BadArgument, match="curate the probe again"):
         Probe(Glaucoma()).score([bad])
+
+
+def test_answers_are_counted_in_the_classes_that_the_task_scores() -> None:
+    task = Probe(AgeGroup(scored_as="merged"), ["none"])
+    samples = [replace(SAMPLE, key=str(age), patient=Patient(age=age)) for age in (65, 85)]
+    predictions = TaskContract.predictions_of(task, samples, ["Age Group: over 60", "Age Group: Group 6"])
+    scores = {s.metric: s.value for s in task.score(predictions) if s.subset == "all"}
+    assert (scores["accuracy_own_image"], scores["share_most_frequent"], scores["chance"]) == (1.0, 1.0, 0.25)
+    assert task.classes == ("18–40", "40–60", "60+", "invalid")
