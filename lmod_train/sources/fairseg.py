@@ -51,6 +51,9 @@ class FairSeg(Source):
     (``pid``, in files of the older spelling), else the key. The image may be of any height and width. Of each file
     only the small arrays are read here.
 
+    Age and sex are carried; race, ethnicity, language and marital status, which the files tell as well, are not: no
+    task asks for them, and a record has no place for them.
+
     Args:
         root: Folder of the dataset.
         cup: ``own`` gives disc and cup a box each; ``merged`` gives one box, the disc's, cup included. LMOD reports
