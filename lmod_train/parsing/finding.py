@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from lmod_train.parsing.choice import parse_choice
-from lmod_train.parsing.cues import EXPLANATION, any_of
+from lmod_train.parsing.cues import EXPLANATION, any_of, settled
 from lmod_train.parsing.forms import forms_of, pattern_of
+from lmod_train.parsing.stance import clauses, stance
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import phrases as said
 from lmod_train.vocabulary.conditions import CONDITIONS
@@ -16,6 +17,10 @@ from lmod_train.vocabulary.findings import NORMAL, Finding
 
 _BE = r"\s?(?:is|are|was|were|appears?|looks?|seems?)?(?: clearly| slightly| markedly| moderately)?(?: to be)?\s?"
 _LOGICAL = re.compile(r"(?<![a-z])(?:true|false|yes)(?![a-z])", re.IGNORECASE)
+_BARE = re.compile(
+    r"(?<![\w-])(?:TRUE|FALSE|[Tt]rue(?=\W*$|[,:)])|[Ff]alse(?=\W*$|[,:)]))(?![\w-])"
+)  # not "a true scar"
+_BARE_FIRST = re.compile(r"\W*(?:true|false)\W*[;.,\n；。，]", re.IGNORECASE)
 _ANSWER = rf"\W{{0,4}}(?:is |are |was |were |: ?)?(?:{pattern_of([*said.YES[:4], *said.NO[:4]])})"
 
 
@@ -23,7 +28,8 @@ def parse_finding(text: str, choices: Sequence[str], finding: Finding) -> str | 
     """Return the choice for "has it" or "has it not", as the text states it of one condition.
 
     The condition may be named by any synonym ("no signs of drusen", 未见出血), or the answer stand alone ("TRUE; ...",
-    "No, ..."). An answer behind the name of another condition is no answer ("GLAUCOMA TRUE" where AMD was asked).
+    "No, ..."). An answer behind the name of another condition is no answer ("GLAUCOMA TRUE" where AMD was asked). Where
+    what is said of the condition and a TRUE or FALSE beside it differ ("no drusen; TRUE"), neither is taken.
 
     Args:
         text: A reply without thinking and markup (see `read`).
@@ -46,16 +52,42 @@ def parse_finding(text: str, choices: Sequence[str], finding: Finding) -> str | 
     yes, no = choices
     claims = {f"{finding.condition} yes": yes, f"{finding.condition} no": no}
     named = parse_choice(_as_condition(text, finding), tuple(claims))
-    if isinstance(named, str):
-        return claims[named]
-    if named.reason != "no_match":
-        return Unparsed(named.reason, named.detail)
     explained = EXPLANATION.search(text)
     head = text[: explained.start()] if explained else text
+    if isinstance(named, str):
+        against = _bare(head, finding.condition, choices) - {claims[named]}
+        if not against and (behind := _behind(head, finding, claims)) is not None:
+            against = {behind} - {claims[named]}
+        return Unparsed("ambiguous", f"{claims[named]} and {against.pop()}") if against else claims[named]
+    if named.reason != "no_match":
+        return Unparsed(named.reason, named.detail)
     hedged = _own(finding.condition).search(head) and not _LOGICAL.search(head)  # "AMD may be present"
     if hedged or _other(finding.condition).search(head):
         return Unparsed("no_match", head.strip()[:80])
     return parse_choice(text, (yes, no))
+
+
+def _bare(head: str, condition: str, choices: Sequence[str]) -> set[str]:
+    """Return the choices that TRUE and FALSE before the explanations say; of a correction, what it says last."""
+    corrected = settled(head)
+    spoken = _other(condition).sub("", head if corrected is None else corrected)
+    yes, no = choices
+    return {
+        yes if m[0].casefold() == "true" else no
+        for clause in clauses(spoken)
+        for part in re.split("[,，]", clause)  # "no drusen, TRUE": the no does not reach it
+        for m in _BARE.finditer(part)
+        if stance(part, m.start(), m.end(), bare=True) == "asserted"
+    }
+
+
+def _behind(head: str, finding: Finding, claims: Mapping[str, str]) -> str | None:
+    """Return what is said of the condition behind a TRUE or FALSE that comes first; None where nothing is."""
+    first = _BARE_FIRST.match(head)
+    if first is None or settled(head) is not None:
+        return None
+    named = parse_choice(_as_condition(head[first.end() :], finding), tuple(claims))
+    return claims[named] if isinstance(named, str) else None
 
 
 @lru_cache(maxsize=64)
