@@ -19,8 +19,10 @@ def subset(
 ) -> None:
     """Draw a representative subset of a curated folder, e.g. for models that are dear to ask.
 
-    Stratified over modality, task, source and class: each stratum gives its proportional share, at least one. Writes
-    the record ids to CURATED/subsets/, one a line; `--data.subset FILE` then asks these records only.
+    Stratified over modality, task, source and class: each stratum gives its proportional share, at least one; where
+    there are more strata than records wanted, the largest give one each, and how many are left out is said. Free text
+    has no classes. Writes the record ids to CURATED/subsets/, one a line; `--data.subset FILE` then asks these records
+    only.
 
     Args:
         curated: Folder that `curate` wrote.
@@ -29,13 +31,16 @@ def subset(
         split: Draw from one split only.
         tasks: Names of tasks to draw from, separated by commas; left out: all.
     """
-    from lmod_train.curation.subset import account, write_subset
+    from lmod_train.curation.subset import write_subset
 
     chosen = [name for name in tasks.split(",") if name]
-    path, drawn = write_subset(curated, n, seed, split, chosen)
-    for stratum, _, share in account(drawn, drawn):
-        print(f"{share:5}  {' / '.join(' '.join(part.split()) for part in stratum)}")
-    print(f"wrote {path}: {len(drawn)} records")
+    path, strata = write_subset(curated, n, seed, split, chosen)
+    for stratum, _, share in strata:
+        if share:
+            print(f"{share:5}  {' / '.join(' '.join(part.split()) for part in stratum)}")
+    if left_out := sum(share == 0 for *_, share in strata):
+        print(f"{left_out} of {len(strata)} strata (modality, task, source, class) are left out, the smallest")
+    print(f"wrote {path}: {sum(share for *_, share in strata)} records")
 
 
 def blind(curated: Path) -> None:

@@ -1,8 +1,9 @@
 """A small part of a curated benchmark that stands for the whole: LMOD+ publishes one of 1,000 instances.
 
 How the authors drew theirs is not published. Here every stratum (modality, task, source, class) gives its proportional
-share, at least one record, drawn by lot; a record's lot hangs on its id alone, so the same curated folder and seed give
-the same subset on every machine, and a larger subset holds most of a smaller one.
+share, at least one record, drawn by lot; where fewer records than strata are wanted, the largest strata give one each.
+A record's lot hangs on its id alone, so the same curated folder and seed give the same subset on every machine, and a
+larger subset holds most of a smaller one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ Stratum = tuple[str, str, str, str]
 def stratum_of(record: Record) -> Stratum:
     """Return the stratum; the class is the reference answer, or the structures asked about, and the language with it.
 
-    A reference answer for two tasks at once ("MALE / 60–69") counts by the task's own part.
+    A reference answer for two tasks at once ("MALE / 60–69") counts by the task's own part. Free text has no classes:
+    where there is nothing to choose from, the language stands alone.
 
     Example:
         >>> from lmod_train.types import Box, Region
@@ -37,8 +39,10 @@ def stratum_of(record: Record) -> Stratum:
         >>> stratum_of(record)
         ('CFP', 'anatomy', 'refuge', 'en: optic cup, optic disc')
     """
-    said = ", ".join(sorted({r.structure for r in record.regions})) or own_part(record.answer, record.choices)
-    return record.modality, record.task, record.source, f"{record.language}: {said}"
+    said = ", ".join(sorted({r.structure for r in record.regions}))
+    if not said and record.choices:
+        said = own_part(record.answer, record.choices)
+    return record.modality, record.task, record.source, f"{record.language}: {said}" if said else record.language
 
 
 def representative(records: Iterable[Record], n: int, seed: int = 0) -> list[Record]:
@@ -50,14 +54,13 @@ def representative(records: Iterable[Record], n: int, seed: int = 0) -> list[Rec
         seed: Draws the lots.
 
     Raises:
-        BadArgument: `n` is below 1, or below the number of strata: then not every stratum could be there.
+        BadArgument: `n` is below 1.
     """
     strata: defaultdict[Stratum, list[Record]] = defaultdict(list)
     for record in {r.id: r for r in records}.values():
         strata[stratum_of(record)].append(record)
-    if n < 1 or n < len(strata):
-        expected = f"at least {max(1, len(strata))}, the number of strata (modality, task, source, class)"
-        raise BadArgument("n", n, expected, "ask for more, or name fewer tasks")
+    if n < 1:
+        raise BadArgument("n", n, "at least 1", f"there are {len(strata)} strata (modality, task, source, class)")
     shares = allot({stratum: len(members) for stratum, members in strata.items()}, n)
     drawn = [
         record
@@ -70,13 +73,20 @@ def representative(records: Iterable[Record], n: int, seed: int = 0) -> list[Rec
 def allot(sizes: Mapping[Stratum, int], n: int) -> dict[Stratum, int]:
     """Divide `n` among strata in proportion to their sizes: one each, the rest by largest remainders.
 
+    Where `n` is below the number of strata, the `n` largest have one each, of equal ones the first by name.
+
     Example:
         >>> allot({("CFP", "a", "s", "x"): 97, ("CFP", "a", "s", "y"): 2, ("OCT", "a", "s", "x"): 1}, 10)
         {('CFP', 'a', 's', 'x'): 8, ('CFP', 'a', 's', 'y'): 1, ('OCT', 'a', 's', 'x'): 1}
+        >>> allot({("CFP", "a", "s", "x"): 2, ("CFP", "a", "s", "y"): 9, ("OCT", "a", "s", "x"): 2}, 2)
+        {('CFP', 'a', 's', 'x'): 1, ('CFP', 'a', 's', 'y'): 1, ('OCT', 'a', 's', 'x'): 0}
     """
     total = sum(sizes.values())
     if n >= total:
         return dict(sizes)
+    if n < len(sizes):
+        largest = set(sorted(sizes, key=lambda s: (-sizes[s], s))[:n])
+        return {stratum: int(stratum in largest) for stratum in sizes}
     free = n - len(sizes)
     spare = total - len(sizes)
     exact = {stratum: free * (size - 1) / spare for stratum, size in sizes.items()}
@@ -87,7 +97,9 @@ def allot(sizes: Mapping[Stratum, int], n: int) -> dict[Stratum, int]:
     return shares
 
 
-def write_subset(curated: Path, n: int, seed: int, split: str, tasks: Sequence[str]) -> tuple[Path, list[Record]]:
+def write_subset(
+    curated: Path, n: int, seed: int, split: str, tasks: Sequence[str]
+) -> tuple[Path, list[tuple[Stratum, int, int]]]:
     """Draw a subset of a curated folder and write its ids, one a line, to ``CURATED/subsets/``.
 
     Args:
@@ -98,11 +110,11 @@ def write_subset(curated: Path, n: int, seed: int, split: str, tasks: Sequence[s
         tasks: Names of the tasks to draw from; empty for all.
 
     Returns:
-        The file and the records drawn.
+        The file, and for every stratum its number of records and how many were drawn (see `account`).
 
     Raises:
         ArtifactError: The folder is not curated.
-        BadArgument: `n` is too small, or no record is of that split and those tasks.
+        BadArgument: `n` is below 1, or no record is of that split and those tasks.
     """
     known = read_records(curated / "records")
     chosen = [r for r in known if split in ("all", r.split) and (not tasks or r.task in tasks)]
@@ -117,7 +129,7 @@ def write_subset(curated: Path, n: int, seed: int, split: str, tasks: Sequence[s
     path = curated / "subsets" / f"{name}.txt"
     with whole(path) as beside:
         beside.write_text("".join(f"{r.id}\n" for r in drawn), encoding="utf-8")
-    return path, drawn
+    return path, account(chosen, drawn)
 
 
 def account(records: Iterable[Record], drawn: Iterable[Record]) -> list[tuple[Stratum, int, int]]:

@@ -32,8 +32,15 @@ def test_subset_writes_ids_and_tells_the_strata(folder, capsys):
     assert "    5  " in printed and "GLAUCOMA" in printed and f"wrote {file}: 10 records" in printed
 
 
+def test_subset_says_how_many_strata_it_leaves_out(folder, capsys):
+    assert cli.main(["subset", str(folder), "--n", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "1 of 2 strata (modality, task, source, class) are left out, the smallest" in printed
+    assert "    1  " in printed and "    0  " not in printed and ": 1 records" in printed
+
+
 def test_subset_refuses_what_cannot_be_drawn(folder, tmp_path, capsys):
-    for arguments in ([str(folder), "--n", "1"], [str(folder), "--tasks", "sdrg"], [str(tmp_path / "none")]):
+    for arguments in ([str(folder), "--n", "0"], [str(folder), "--tasks", "sdrg"], [str(tmp_path / "none")]):
         assert cli.main(["subset", *arguments]) == 2
         assert "Next: " in capsys.readouterr().err
 

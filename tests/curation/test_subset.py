@@ -34,33 +34,48 @@ def test_the_draw_is_the_seeds_alone_and_a_larger_one_holds_the_smaller(records)
     assert some <= {r.id for r in representative(records, 120)}
 
 
-def test_asking_for_all_gives_all_and_for_too_few_is_refused(records):
+def test_asking_for_all_gives_all_and_for_none_is_refused(records):
     assert len(representative(records, 1000)) == 183
-    for n in (0, 2):
-        with pytest.raises(BadArgument, match="at least 3"):
-            representative(records, n)
+    with pytest.raises(BadArgument, match="at least 1"):
+        representative(records, 0)
     with pytest.raises(BadArgument):
         representative([], 0)
     assert representative([], 5) == []
 
 
+def test_of_more_strata_than_records_the_largest_are_drawn(records):
+    assert [r.answer for r in representative(records, 1)] == ["GLAUCOMA"]
+    assert sorted(r.answer for r in representative(records, 2)) == ["GLAUCOMA", "NON-GLAUCOMA"]
+    assert len({stratum_of(r) for r in representative(records, 3)}) == 3
+
+
+def test_free_text_is_one_stratum_however_many_different_answers_there_are():
+    turns = [record(f"conversation/s/{i}", task="conversation", choices=(), answer=f"Answer {i}.") for i in range(66)]
+    assert {stratum_of(r) for r in turns} == {("CFP", "conversation", "phantom", "en")}
+    assert len(representative(turns, 20)) == 20
+
+
 def test_shares_sum_up_whatever_the_sizes():
-    for n in range(3, 60):
+    for n in range(1, 60):
         sizes = {("m", "t", "s", str(i)): size for i, size in enumerate((1, 7, 49))}
         shares = allot(sizes, n)
         assert sum(shares.values()) == min(n, 57)
-        assert all(1 <= shares[s] <= sizes[s] for s in sizes)
+        assert all((n >= 3) <= shares[s] <= sizes[s] for s in sizes)
 
 
 def test_ids_are_written_and_the_account_adds_up(records, tmp_path):
     write_curated(tmp_path, records)
-    path, drawn = write_subset(tmp_path, 12, 0, "test", ["glaucoma"])
+    path, strata = write_subset(tmp_path, 12, 0, "test", ["glaucoma"])
     assert path.parent == tmp_path / "subsets"
-    assert path.read_text(encoding="utf-8").split() == [r.id for r in drawn]
+    by_id = {r.id: r for r in records}
+    drawn = [by_id[line] for line in path.read_text(encoding="utf-8").split()]
     assert {(r.split, r.task) for r in drawn} == {("test", "glaucoma")}
+    assert strata == account([r for r in records if (r.split, r.task) == ("test", "glaucoma")], drawn)
     told = account(records, drawn)
     assert sum(n for _, n, _ in told) == 183 and sum(n for _, _, n in told) == 12
     assert {stratum_of(r) for r in records} == {stratum for stratum, _, _ in told}
+    _, strata = write_subset(tmp_path, 2, 0, "all", [])
+    assert [share for *_, share in strata] == [1, 1, 0]
     with pytest.raises(BadArgument, match="sdrg"):
         write_subset(tmp_path, 12, 0, "all", ["sdrg"])
     with pytest.raises(ArtifactError):
