@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lmod_train.errors import BadArgument
+
+if TYPE_CHECKING:
+    from lmod_train.curation.blind import Blind
 
 
 def subset(
@@ -47,7 +50,9 @@ def blind(curated: Path) -> None:
     """Try to answer every task from its words alone, without an image: what a benchmark must not allow.
 
     Prints, and writes to CURATED/blind.csv, for each task the accuracy of a classifier of words, choices and region ids
-    trained on the training split and tried on the others, beside the most frequent answer to the same question.
+    trained on the training split and tried on the others, beside the most frequent answer to the same question. Where
+    the records are so few that the test could not have found a lead of 20 points, it is too few to tell. What keys and
+    image paths alone would give away stands apart: no model sees them.
 
     Args:
         curated: Folder that `curate` wrote.
@@ -59,19 +64,24 @@ def blind(curated: Path) -> None:
     found = answer(read_records(curated / "records"))
     if not found:
         raise BadArgument("curated", str(curated), "records", "curate with more samples or tasks")
-    columns = ("task", "n", "classes", "accuracy", "low", "high", "prior", "chance", "p")
-    rows = [{c: getattr(one, c) for c in columns} | {"leaks": one.leaks} for one in found]
+    columns = ("task", "n", "classes", "accuracy", "low", "high", "prior", "chance", "p", "names", "can_tell", "leaks")
+    rows = [{c: getattr(one, c) for c in columns} for one in found]
     with whole(curated / "blind.csv") as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [*columns, "leaks"], lineterminator="\n")
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     for one in found:
-        if one.accuracy is None or one.low is None or one.high is None or one.prior is None:
-            print(f"{one.task}: nothing to try (no training records, or none beside them)")
-        else:
-            verdict = "the words give the answer away" if one.leaks else "no leak found"
-            print(
-                f"{one.task}: blind {one.accuracy:.3f} [{one.low:.3f}, {one.high:.3f}], most frequent answer "
-                f"{one.prior:.3f}, n {one.n}: {verdict}"
-            )
+        print(f"{one.task}: {_said_of(one)}")
     print(f"wrote {curated / 'blind.csv'}")
+
+
+def _said_of(one: Blind) -> str:
+    if one.accuracy is None or one.low is None or one.high is None or one.prior is None or one.names is None:
+        return "nothing to try (no training records, or none beside them)"
+    verdict = "no leak found" if one.can_tell else "too few to tell"
+    if one.leaks:
+        verdict = "the words give the answer away"
+    return (
+        f"blind {one.accuracy:.3f} [{one.low:.3f}, {one.high:.3f}], most frequent answer {one.prior:.3f}, n {one.n}: "
+        f"{verdict}; names alone {one.names:.3f} (no model sees them)"
+    )

@@ -2,14 +2,18 @@
 
 A benchmark whose answers follow from the prompt, from the numbers drawn on the image or from who is asked measures
 nothing. The blind baseline learns from the training split what it can (words and word pairs of the question, choices,
-region ids) and is tried on the others. Beside it stands what needs no learning: the answer that
-was most frequent in training for the same kind of question (variant, modality, choices). An honest benchmark leaves
-the two equal.
+region ids and their place in the reference reply) and is tried on the others. Beside it stands what needs no learning:
+the answer that was most frequent in training for the same kind of question (variant, modality, choices). An honest
+benchmark leaves the two equal.
+
+What names give away (keys and image paths, which often hold a class or a hospital's numbering) is told apart: no model
+sees them, so it is information for whoever handles the files and no verdict.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,6 +28,12 @@ from sklearn.preprocessing import MaxAbsScaler
 from lmod_train.artifacts import record_id
 from lmod_train.curation.classes import own_part
 from lmod_train.types import Record
+
+LEVEL = 0.01
+"""Of the test by which words are said to give answers away."""
+
+LEAD = 0.2
+"""The leak that must show: where the test could not have found a lead of 20 points, nothing can be told."""
 
 Clue = dict[str, float]
 """What is known of one thing asked, without its image."""
@@ -43,6 +53,7 @@ class Blind:
         prior: Accuracy of the most frequent training answer to the same kind of question.
         chance: 1 / number of choices, averaged.
         p: Of the exact one-sided test that the classifier is right more often than `prior` and `chance`.
+        names: Accuracy of the same classifier on keys and image paths alone, three letters at a time.
     """
 
     task: str
@@ -54,11 +65,30 @@ class Blind:
     prior: float | None
     chance: float | None
     p: float | None
+    names: float | None
 
     @property
     def leaks(self) -> bool:
         """Whether the words give away more than the frequencies do, at a level of 1 %."""
-        return self.p is not None and self.p < 0.01
+        return self.p is not None and self.p < LEVEL
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether the test would have found a classifier that is right `LEAD` more often than `prior` and `chance`.
+
+        That takes about 40 things where the answers are two; fewer where guessing is harder. Where guessing is right
+        nearly always there is no room for such a lead, and being always right counts.
+
+        Example:
+            >>> few, enough = (Blind("sex", n, 2, 0.5, 0.0, 1.0, 0.5, 0.5, 0.5, 0.5) for n in (20, 40))
+            >>> few.can_tell, enough.can_tell
+            (False, True)
+        """
+        if self.prior is None or self.chance is None:
+            return False
+        bar = _bar(self.prior, self.chance)
+        hits = min(self.n, round((bar + LEAD) * self.n))
+        return bool(binomtest(hits, self.n, bar, alternative="greater").pvalue < LEVEL)
 
 
 def blind(records: Iterable[Record]) -> list[Blind]:
@@ -69,51 +99,93 @@ def blind(records: Iterable[Record]) -> list[Blind]:
     return [_blind(task, by_task[task]) for task in sorted(by_task)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Thing:
+    """One thing asked: of which kind, what its words and its names tell, and the answer."""
+
+    record: Record
+    kind: str
+    words: Clue
+    names: Clue
+    answer: str
+
+
 def _blind(task: str, records: Sequence[Record]) -> Blind:
-    asked = [(r, *thing) for r in sorted(records, key=lambda r: r.id) for thing in _things(r)]
-    train = [(kind, clue, answer) for r, kind, clue, answer in asked if r.split == "train"]
-    held = [(kind, clue, answer, r) for r, kind, clue, answer in asked if r.split != "train"]
+    asked = [thing for r in sorted(records, key=lambda r: r.id) for thing in _things(r)]
+    train = [thing for thing in asked if thing.record.split == "train"]
+    held = [thing for thing in asked if thing.record.split != "train"]
+    classes = len({thing.answer for thing in held})
     if not train or not held:
-        return Blind(task, len(held), len({h[2] for h in held}), None, None, None, None, None, None)
-    learner = LogisticRegression(max_iter=300) if len({t[2] for t in train}) > 1 else DummyClassifier()
-    model = make_pipeline(DictVectorizer(), MaxAbsScaler(), learner)
-    model.fit([clue for _, clue, _ in train], [answer for *_, answer in train])
-    said = model.predict([clue for _, clue, _, _ in held])
-    hits = sum(int(one == answer) for one, (_, _, answer, _) in zip(said, held, strict=True))
+        return Blind(task, len(held), classes, *[None] * 7)
+    truths = [thing.answer for thing in train], [thing.answer for thing in held]
+    hits = _hits([thing.words for thing in train], [thing.words for thing in held], *truths)
+    named = _hits([thing.names for thing in train], [thing.names for thing in held], *truths)
     frequent = _most_frequent(train)
-    expected = sum(frequent.get(kind) == answer for kind, _, answer, _ in held) / len(held)
-    chance = sum(1 / max(1, len(r.choices)) for *_, r in held) / len(held)
+    expected = sum(frequent.get(thing.kind) == thing.answer for thing in held) / len(held)
+    chance = sum(1 / max(1, len(thing.record.choices)) for thing in held) / len(held)
     interval = binomtest(hits, len(held)).proportion_ci(0.95, "exact")
-    bar = min(max(expected, chance), 1.0)
     return Blind(
         task=task,
         n=len(held),
-        classes=len({answer for _, _, answer, _ in held}),
+        classes=classes,
         accuracy=hits / len(held),
         low=float(interval.low),
         high=float(interval.high),
         prior=expected,
         chance=chance,
-        p=float(binomtest(hits, len(held), bar, alternative="greater").pvalue),
+        p=float(binomtest(hits, len(held), _bar(expected, chance), alternative="greater").pvalue),
+        names=named / len(held),
     )
 
 
-def _things(record: Record) -> list[tuple[str, Clue, str]]:
-    """Return kind, clue and answer of all that a record asks: of each region, or of the record as a whole."""
+def _bar(prior: float, chance: float) -> float:
+    """Return the accuracy that needs no learning."""
+    return min(max(prior, chance), 1.0)
+
+
+def _hits(train: Sequence[Clue], held: Sequence[Clue], taught: Sequence[str], truths: Sequence[str]) -> int:
+    """Return how many of the held-out answers a linear classifier of clues gets right."""
+    learner = LogisticRegression(max_iter=300) if len(set(taught)) > 1 else DummyClassifier()
+    model = make_pipeline(DictVectorizer(), MaxAbsScaler(), learner).fit(train, taught)
+    return sum(int(said == truth) for said, truth in zip(model.predict(held), truths, strict=True))
+
+
+def _things(record: Record) -> list[_Thing]:
+    """Return all that a record asks: each region, or the record as a whole."""
     words = " ".join(part.text for message in record.messages for part in message.parts).split()
     clue: Clue = {f"word {word}": 1.0 for word in words}
     clue |= {f"pair {one} {two}": 1.0 for one, two in itertools.pairwise(words)}
     clue |= {f"choice {place} {choice}": 1.0 for place, choice in enumerate(record.choices)}
+    names = {f"key {part}": 1.0 for part in _threes(record.key)}
+    names |= {f"image {part}": 1.0 for path in record.image for part in _threes(path)}
     variant = record.id.removeprefix(record_id(record.task, record.source, record.key))
     kind = " ".join((variant, record.modality, *record.choices))
     if not record.regions:
-        return [(kind, clue, own_part(record.answer, record.choices))]
-    return [(kind, {**clue, f"id {r.id}": 1.0}, r.structure) for r in record.regions]
+        return [_Thing(record, kind, clue, names, own_part(record.answer, record.choices))]
+    places = _places(record)
+    return [
+        _Thing(record, kind, {**clue, f"id {r.id}": 1.0, f"place {places[r.id]}": 1.0}, names, r.structure)
+        for r in record.regions
+    ]
 
 
-def _most_frequent(train: Sequence[tuple[str, Clue, str]]) -> dict[str, str]:
+def _threes(name: str) -> list[str]:
+    """Return every three letters in a row, ends marked."""
+    marked = f"^{name}$"
+    return [marked[i : i + 3] for i in range(len(marked) - 2)]
+
+
+def _places(record: Record) -> dict[int, int]:
+    """Return region id -> its place in the reference reply, from 0; those that it does not name come last."""
+    named = [int(number) for number in re.findall(r"\d+", record.answer)]
+    ids = [r.id for r in record.regions]
+    order = sorted(ids, key=lambda i: named.index(i) if i in named else len(named))
+    return {region: place for place, region in enumerate(order)}
+
+
+def _most_frequent(train: Sequence[_Thing]) -> dict[str, str]:
     """Return for each kind of question in training its most frequent answer, the first by name of equal ones."""
     by_kind: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for kind, _, answer in train:
-        by_kind[kind][answer] += 1
+    for thing in train:
+        by_kind[thing.kind][thing.answer] += 1
     return {kind: min(c, key=lambda answer: (-c[answer], answer)) for kind, c in by_kind.items()}

@@ -48,7 +48,19 @@ def test_subset_refuses_what_cannot_be_drawn(folder, tmp_path, capsys):
 def test_blind_prints_and_writes_the_account(folder, tmp_path, capsys):
     assert cli.main(["blind", str(folder)]) == 0
     assert "glaucoma: blind 0.500 [0.3" in (printed := capsys.readouterr().out) and "no leak found" in printed
+    assert "n 40: no leak found; names alone 0." in printed and "(no model sees them)" in printed
     with (folder / "blind.csv").open(newline="", encoding="utf-8") as file:
         (row,) = csv.DictReader(file)
     assert (row["task"], row["n"], row["accuracy"], row["leaks"]) == ("glaucoma", "40", "0.5", "False")
+    assert row["can_tell"] == "True" and 0 <= float(row["names"]) <= 1
     assert cli.main(["blind", str(tmp_path)]) == 2
+
+
+def test_blind_does_not_say_no_leak_where_none_could_be_found(tmp_path, capsys):
+    few = [
+        record(f"glaucoma/s/{i}", task="glaucoma", choices=WORDS, split=("train", "test")[i == 9], answer=WORDS[i % 2])
+        for i in range(10)
+    ]
+    assert cli.main(["blind", str(write_curated(tmp_path / "curated", few))]) == 0
+    printed = capsys.readouterr().out
+    assert "n 1: too few to tell" in printed and "no leak found" not in printed
