@@ -30,7 +30,7 @@ from tqdm import tqdm
 
 from lmod_train.artifacts import read_records
 from lmod_train.curation.pipeline import curate
-from lmod_train.errors import SourceNotFound
+from lmod_train.errors import BadArgument, LmodError
 from lmod_train.sources.base import Source
 from lmod_train.sources.discovery import discover
 from lmod_train.tasks.anatomy import Anatomy
@@ -218,8 +218,8 @@ def damaged_tables(source: Source, rng: np.random.Generator) -> Iterator[tuple[s
                 now = list(source.samples())
                 drops = [d for d in now if isinstance(d, Dropped)]
                 named = any(table.name in d.file or table.stem in d.detail for d in drops)
-            except SourceNotFound as error:
-                now, named = [], table.name in str(error)
+            except LmodError as error:  # the folder refused: by the table's name, or by the class names found in it
+                now, named = [], table.name in str(error) or isinstance(error, BadArgument)
             if named or now != whole:  # a table that is not read cannot be missed
                 yield table.relative_to(source.root).as_posix(), kind, named
             table.write_bytes(before)
