@@ -158,6 +158,7 @@ def curate(
         **settings: Of the pipeline.
     """
     from lmod_train.curation import pipeline
+    from lmod_train.curation.balance import absent
     from lmod_train.curation.filters import BoxFilter
 
     manifest = pipeline.curate(
@@ -173,6 +174,8 @@ def curate(
     for task, counts in manifest["counts"].items():
         parts = ", ".join(f"{split} {c['records']}" for split, c in counts.items()) or "none"
         print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts})")
+    for line in absent([account for accounts in manifest["balance"].values() for account in accounts]):
+        print(f"missing: {line}")
     for source, steps in manifest["dropped"].items():
         reasons = ", ".join(f"{reason} {n}" for reasons in steps.values() for reason, n in reasons.items())
         print(f"dropped of {source}: {reasons}; listed in {out / 'dropped.csv'}")

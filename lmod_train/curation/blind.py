@@ -26,8 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from lmod_train.artifacts import record_id
-from lmod_train.curation.classes import own_part
-from lmod_train.types import Record
+from lmod_train.types import Record, own_part
 
 LEVEL = 0.01
 """Of the test by which words are said to give answers away."""

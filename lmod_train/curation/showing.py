@@ -10,7 +10,7 @@ from dataclasses import replace
 from lmod_train.curation.foreign import Photograph
 from lmod_train.curation.numbering import lot
 from lmod_train.curation.records import Asked, Picture, own_picture
-from lmod_train.types import Dropped
+from lmod_train.types import Dropped, own_part
 
 
 def show_all(
@@ -58,7 +58,7 @@ def show_all(
 
 def sample_class(asked: Asked) -> str:
     """Return what "another" must differ in."""
-    return asked.question.stratum or asked.question.answer
+    return asked.question.stratum or own_part(asked.question.answer, asked.question.choices)
 
 
 def _plain(other: Asked, one: Asked) -> Picture:

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lmod_train.artifacts import read_records, whole
-from lmod_train.curation.classes import own_part
 from lmod_train.curation.numbering import lot
 from lmod_train.errors import BadArgument
-from lmod_train.types import Record
+from lmod_train.types import Record, own_part
 
 Stratum = tuple[str, str, str, str]
 """Modality, task, source and class of a record."""

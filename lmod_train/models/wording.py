@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lmod_train.errors import BadArgument
-from lmod_train.types import Record
+from lmod_train.types import Record, own_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ def wordings(record: Record, choices: Sequence[str]) -> list[Wording]:
 
 
 def _line(record: Record, line: str, choices: Sequence[str]) -> Wording:
+    line = own_part(line, choices)
     fitting = [c for c in choices if line == c or line.endswith(f" {c}")]
     if not fitting:
         raise BadArgument(

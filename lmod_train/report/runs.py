@@ -105,8 +105,8 @@ def read_outcomes(run: Path) -> Outcomes:
     for task in tasks_asked([p.record for p in predictions], task_arguments(config)):
         own = [p for p in predictions if p.record.task == task.name]
         parse = task.parse
-        items[task.name] = items_of(own, lambda p, parse=parse: parse(Reply(p.record.id, p.record.answer), p.record))  # type: ignore[misc]
-        choices[task.name] = tuple(getattr(task, "choices", ()))
+        found = items_of(own, lambda p, parse=parse: parse(Reply(p.record.id, p.record.answer), p.record))  # type: ignore[misc]
+        items[task.name], choices[task.name] = [task.as_scored(item) for item in found], task.classes
     data = config.get("data") or {}
     curated = (data.get("init_args") or data).get("curated")
     return Outcomes(predictions, items, choices, Path(curated) if curated else None)

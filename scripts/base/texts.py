@@ -11,7 +11,7 @@ from lmod_train.vocabulary.term import Term
 def prompts() -> list[str]:
     """Return the tasks' prompts, placeholders and all, and the forms they ask for."""
     options = [f"Region ID: {i}; Type: {w}" for i in (1, 2, 3) for words in anatomy.OPTIONS.values() for w in words]
-    return [anatomy.PROMPT, four_way.PROMPT, glaucoma.PROMPT, *options]
+    return [anatomy.PROMPTS["lmod_plus"], four_way.PROMPT, glaucoma.PROMPT, *options]
 
 
 def vocabulary() -> list[str]:

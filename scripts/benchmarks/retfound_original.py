@@ -103,7 +103,7 @@ def _training(chosen: argparse.Namespace, classes: int) -> Any:
     """Return a function that trains one epoch on batches and returns its seconds and the times of its updates."""
     from engine_finetune import train_one_epoch
     from models_vit import VisionTransformer
-    from timm.loss import LabelSmoothingCrossEntropy
+    from timm.loss import LabelSmoothingCrossEntropy  # type: ignore[attr-defined]
     from util.lr_decay import param_groups_lrd
     from util.misc import NativeScalerWithGradNormCount
 
@@ -116,7 +116,7 @@ def _training(chosen: argparse.Namespace, classes: int) -> Any:
     )  # fmt: skip
     groups = param_groups_lrd(model, RECIPE.weight_decay, model.no_weight_decay(), RECIPE.layer_decay)
     optimizer = torch.optim.AdamW(groups, lr=RECIPE.lr)
-    criterion = LabelSmoothingCrossEntropy(smoothing=RECIPE.smoothing)
+    criterion: Any = LabelSmoothingCrossEntropy(smoothing=RECIPE.smoothing)  # type: ignore[no-untyped-call]
     scaler, updates = NativeScalerWithGradNormCount(), []
     optimizer.register_step_post_hook(lambda *_: updates.append(time.perf_counter()))
 
