@@ -38,7 +38,7 @@ def test_reference_replies_score_one_and_silence_is_counted(
     curated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     runs = [run_of(curated, tmp_path / "perfect", 0), run_of(curated, tmp_path / "silent", 2)]
-    n = {f.stem: len(artifacts.read_records(f)) for f in (curated / "records").iterdir()}
+    n = {f.stem: len(found) for f in (curated / "records").iterdir() if (found := artifacts.read_records(f))}
     scores = [
         {(s.task, s.metric): s for _, _, s in artifacts.read_scores(run / "scores.csv") if s.subset == "all"}
         for run in runs
