@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lmod_train.errors import BadArgument
@@ -60,6 +60,28 @@ def _line(record: Record, line: str, choices: Sequence[str]) -> Wording:
         )
     word = max(fitting, key=len)
     return Wording(line.removesuffix(word), choices.index(word))
+
+
+def refuse_several_questions(records: Iterable[Record], choices: Sequence[str]) -> None:
+    """Refuse records that ask several questions: a classifier sees no question, and learns contradicting answers.
+
+    Records with regions pass: each crop is asked about once, and its line's form only numbers it.
+
+    Args:
+        records: Of the training split; none pass.
+        choices: Words a reply may use, in the order of the classes.
+
+    Raises:
+        BadArgument: The reference replies of pictures have several forms; or one ends in none of the choices.
+    """
+    forms = {wordings(record, choices)[0].form for record in records if not record.regions}
+    if len(forms) > 1:
+        raise BadArgument(
+            "data.variant",
+            "",
+            f"one question for a classifier; these records ask {len(forms)}: {', '.join(sorted(forms))}",
+            "name one variant, e.g. `--data.variant drusen`, and train one classifier for each",
+        )
 
 
 def said(wording: Sequence[Wording], classes: Sequence[int], choices: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.models.cnn import FeasibilityCNN
 from lmod_train.models.crop_variation import Variation, varied
 from lmod_train.models.crops import Crops
-from lmod_train.models.wording import said, wordings
+from lmod_train.models.wording import refuse_several_questions, said, wordings
 from lmod_train.modules.base import LmodModule
 from lmod_train.types import Batch, Record, Reply
 
@@ -57,8 +57,14 @@ class Classifier(LmodModule):
         self.model: FeasibilityCNN | None = None
 
     def setup(self, stage: str) -> None:
-        """Cut all crops before the first batch, once a machine; other processes open what the first has cut."""
+        """Cut all crops before the first batch, once a machine; other processes open what the first has cut.
+
+        Raises:
+            BadArgument: The training records ask several questions about whole pictures, in `fit`.
+        """
         data: Any = getattr(self.trainer, "datamodule", None)
+        if stage == "fit" and data is not None:
+            refuse_several_questions(data.records("train"), self.choices)
         if self._cache == "none" or data is None:
             return
         if self.trainer.local_rank == 0:

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.models.feature_table import Encoder, FeatureDialect, feature_table
+from lmod_train.models.wording import refuse_several_questions
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.classifier import worded
 from lmod_train.types import Batch, Reply
@@ -47,7 +48,14 @@ class FrozenFeatures(LmodModule):
         self.collate = self.dialect
 
     def setup(self, stage: str) -> None:
-        """Compute all features before the first batch, once a machine; other processes read them."""
+        """Compute all features before the first batch, once a machine; other processes read them.
+
+        Raises:
+            BadArgument: The training records, which are looked at by every command, ask several questions about whole
+                pictures.
+        """
+        data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+        refuse_several_questions(data.records("train"), self.choices)
         if self.trainer.local_rank == 0:
             self._prepare()
         self.trainer.strategy.barrier("features are computed")
@@ -210,7 +218,7 @@ class NearestNeighbour(FrozenFeatures):
         """Compute all features, and take those of the training split.
 
         Raises:
-            BadArgument: The training split is empty, in `fit`.
+            BadArgument: The training split is empty, in `fit`, or asks several questions.
         """
         super().setup(stage)
         features, targets = self.training_features()

@@ -12,6 +12,7 @@ from lmod_train.models.crop_variation import Variation
 from lmod_train.models.crops import Crops
 from lmod_train.modules.classifier import Classifier
 from lmod_train.tasks.anatomy import Anatomy
+from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Box, Region
@@ -183,3 +184,14 @@ def test_crops_are_cut_before_the_first_batch(curated_crops, tmp_path):
     module = fit(curated_crops, tmp_path, Watch())
     assert len(module.collate.table) == 14
     assert fit(curated_crops, tmp_path / "none", Watch(), "none").collate.table is None
+
+
+def test_several_questions_about_one_picture_are_refused_before_anything_is_cut(tmp_path):
+    asked = [
+        record(f"conditions/p/1/{word}", image=["1.png"], task="conditions", choices=("TRUE", "FALSE"), answer=answer)
+        for word, answer in (("drusen", "DRUSEN TRUE"), ("scar", "SCAR FALSE"))
+    ]
+    data = RecordsDataModule(write_curated(tmp_path, asked), [Conditions()], batch_size=2)
+    with pytest.raises(BadArgument, match=r"(?s)data\.variant.*ask 2: DRUSEN , SCAR .*--data\.variant drusen"):
+        trainer(tmp_path, max_epochs=1).fit(Classifier(("TRUE", "FALSE"), side=8), datamodule=data)
+    assert not (tmp_path / "cache").exists()

@@ -15,6 +15,7 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.models.feature_table import Encoder
 from lmod_train.modules.frozen_features import LinearProbe, NearestNeighbour
+from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.tiny import record, trainer, write_curated
 
@@ -141,3 +142,16 @@ def test_values_out_of_range_are_refused(option, value):
 def test_several_tasks_are_refused(kind):
     with pytest.raises(BadArgument, match="exactly one task"):
         kind(TINY)
+
+
+@pytest.mark.parametrize("kind", [LinearProbe, NearestNeighbour])
+def test_several_questions_about_one_picture_are_refused(kind, tmp_path):
+    asked = [
+        record(f"conditions/p/1/{word}", image=["1.png"], task="conditions", choices=("TRUE", "FALSE"), answer=answer)
+        for word, answer in (("drusen", "DRUSEN TRUE"), ("scar", "SCAR FALSE"))
+    ]
+    both = RecordsDataModule(write_curated(tmp_path, asked), [Conditions()], batch_size=2)
+    with pytest.raises(BadArgument, match=r"data\.variant"):
+        trainer(tmp_path, max_epochs=1).fit(kind(TINY, ("TRUE", "FALSE")), datamodule=both)
+    one = RecordsDataModule(tmp_path, [Conditions()], batch_size=2, variant="drusen")
+    trainer(tmp_path, max_epochs=1, limit_val_batches=0).fit(kind(TINY, ("TRUE", "FALSE")), datamodule=one)
