@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
+
+import numpy as np
 
 from lmod_train.errors import BadArgument
 from lmod_train.parsing.age_group import parse_age_group
@@ -90,13 +92,25 @@ class AgeGroup(Task):
         return MERGED if self.scored_as == "merged" else self.choices
 
     def as_scored(self, item: Item) -> Item:
-        """Return the item with truth and answer among `classes`."""
+        """Return the item with truth, answer and likelihoods among `classes`.
+
+        Where likelihoods of all eight groups are told, a broader group has the sum of its groups' probabilities.
+        """
         if self.scored_as == "eight":
             return item
         answer = BROADER.get(item.answer, item.answer) if isinstance(item.answer, str) else item.answer
-        return replace(item, answer=answer, truth=BROADER[str(item.truth)], choices=MERGED)
+        likelihoods = _broader(item.likelihoods)
+        return replace(item, answer=answer, truth=BROADER[str(item.truth)], choices=MERGED, likelihoods=likelihoods)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, F1, the account and the baselines, over eight groups or the merged ones."""
         items = items_of(predictions, lambda p: parse_age_group(p.record.answer, self.choices))
         return classification_scores(self.name, [self.as_scored(item) for item in items], self.classes)
+
+
+def _broader(likelihoods: Mapping[str, float]) -> Mapping[str, float]:
+    """Return log-likelihoods of the broader groups, or the mapping itself where one of the eight groups is missing."""
+    if any(group.label not in likelihoods for group in AGE_GROUPS):
+        return likelihoods
+    parts = {name: [likelihoods[g.label] for g in AGE_GROUPS if g.merged == name] for name in MERGED}
+    return {name: float(np.logaddexp.reduce(logs)) for name, logs in parts.items()}

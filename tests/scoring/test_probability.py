@@ -1,18 +1,24 @@
 """From likelihoods to figures: who counts, who is left out, and that it is said."""
 
+import importlib
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.grading import grading_scores
 from lmod_train.scoring.probability import probabilities_of
-from lmod_train.types import Unparsed
+from lmod_train.types import Patient, Sample, Unparsed
+from lmod_train.vocabulary.findings import FINDINGS
+from tests.contracts import TaskContract
 from tests.scoring.make import by_metric, item, values
 
+CONFIGS = Path(__file__).parents[2] / "configs"
 NAMES = ("auroc_macro", "auprc_macro", "brier", "ece", "likelihoods_given")
 
 
@@ -101,3 +107,34 @@ def test_likelihoods_that_say_nothing_are_none(said):
 def test_an_impossible_choice_has_probability_zero():
     rows, p = probabilities_of([item(1, "yes", "yes", likelihoods={"yes": -800.0, "no": -math.inf})], ("yes", "no"))
     assert rows.tolist() == [0] and p.tolist() == [[1.0, 0.0]]
+
+
+def task_of(config):
+    """The one task of an experiment, as its config sets it up."""
+    (part,) = yaml.safe_load(config.read_text())["data"]["tasks"]
+    told = yaml.safe_load((CONFIGS / part).read_text())
+    module, _, name = told["class_path"].rpartition(".")
+    return getattr(importlib.import_module(module), name)(**told.get("init_args", {}))
+
+
+def samples(n=16):
+    """Of the source that the tasks ask, with a label of each task, all classes in turn."""
+    diagnoses = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
+    for i in range(n):
+        labels = {f.condition: ("yes", "no")[i % 2] for f in FINDINGS} | {"glaucoma": ("yes", "no")[i % 2]}
+        labels |= {"diagnosis": diagnoses[i % 4], "macular_hole_stage": str(1 + i % 4)}
+        labels |= {"icdr": str(i % 5), "sdrg": str(i % 5)}
+        patient = Patient(age=5 * i + 10, sex=("male", "female")[i % 2])
+        yield Sample("brset", str(i), "CFP", Path("a.jpg"), f"p{i}", "open", labels=labels, patient=patient)
+
+
+@pytest.mark.parametrize("config", sorted(CONFIGS.glob("retfound_*.yaml")), ids=lambda config: config.stem)
+def test_every_task_of_retfound_has_the_figure_that_its_best_weights_are_chosen_by(config):
+    task, rng = task_of(config), np.random.default_rng(0)
+    asked = [question for sample in samples() for question in task.ask(sample)]
+    made = []
+    for p in TaskContract.predictions_of(task, list(samples()), [question.answer for question in asked]):
+        logs = np.log(rng.dirichlet(np.ones(len(p.record.choices)))).tolist()
+        made.append(replace(p, reply=replace(p.reply, likelihoods=dict(zip(p.record.choices, logs, strict=True)))))
+    got = by_metric(task.score(made))
+    assert 0 < got["auroc_macro"].value < 1 and got["auroc_macro"].n == len(made) > 0

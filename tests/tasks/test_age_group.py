@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, roc_auc_score
 
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.age_group import AgeGroup
-from lmod_train.types import Patient, Reply, Sample, Unparsed
+from lmod_train.types import Patient, Prediction, Reply, Sample, Unparsed
 from tests.contracts import TaskContract
 
 SAMPLE = Sample("brset", "img1", "CFP", Path("a.jpg"), "p1", "open", patient=Patient(age=35))
@@ -124,6 +126,33 @@ def test_a_broader_answer_is_scored_among_the_broader_classes() -> None:
     ]
     assert {word for i in items for word in (i.truth, i.answer)} <= set(merged.classes) == set(items[0].choices)
     assert (AgeGroup().classes, AgeGroup().as_scored(items[0])) == (AgeGroup.choices, items[0])
+
+
+def told(task: AgeGroup, probabilities: list[dict[str, float]]) -> list[Prediction]:
+    """Predictions about one sample of each age whose replies carry the logarithms of these probabilities."""
+    samples = [aged(age, str(i)) for i, age in enumerate(AGES[: len(probabilities)])]
+    made = TaskContract.predictions_of(task, samples, ["Age Group: 80+"] * len(samples))
+    logs = [{name: math.log(p) for name, p in one.items()} for one in probabilities]
+    return [replace(p, reply=replace(p.reply, likelihoods=own)) for p, own in zip(made, logs, strict=True)]
+
+
+def test_merged_a_broader_group_is_as_likely_as_its_groups_together() -> None:
+    merged, weights = AgeGroup(scored_as="merged"), (1, 2, 3, 4, 5, 6, 7, 8)
+    (prediction,) = told(merged, [dict(zip(AgeGroup.choices, (w / 36 for w in weights), strict=True))])
+    (item,) = items_of([prediction], lambda p: merged.parse(Reply("", p.record.answer)))
+    broader = {name: math.exp(log) for name, log in merged.as_scored(item).likelihoods.items()}
+    assert broader == pytest.approx({"invalid": 1 / 36, "18–40": 5 / 36, "40–60": 9 / 36, "60+": 21 / 36})
+    assert merged.as_scored(replace(item, likelihoods={"80+": -1.0})).likelihoods == {"80+": -1.0}
+
+
+def test_merged_likelihoods_are_ranked_among_the_broader_groups() -> None:
+    merged, rng = AgeGroup(scored_as="merged"), np.random.default_rng(0)
+    table = rng.dirichlet(np.ones(8), size=len(AGES))
+    scores = merged.score(told(merged, [dict(zip(AgeGroup.choices, row.tolist(), strict=True)) for row in table]))
+    broader = np.stack([table[:, :1].sum(1), table[:, 1:3].sum(1), table[:, 3:5].sum(1), table[:, 5:].sum(1)], axis=1)
+    truths = [0, 1, 1, 2, 2, 3, 3, 3]
+    area = roc_auc_score(truths, broader, multi_class="ovr", average="macro")
+    assert {s.metric: s.value for s in scores if s.subset == "all"}["auroc_macro"] == pytest.approx(area)
 
 
 def test_only_the_named_sources_are_asked_about() -> None:
