@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 from lightning import LightningModule
+from lightning_utilities.core.rank_zero import rank_zero_warn
 from torch import Tensor
 
-from lmod_train.errors import WeightsMismatch
+from lmod_train.errors import LmodError, WeightsMismatch
 from lmod_train.types import Batch, Collate, Reply
 
 
@@ -23,13 +24,18 @@ class LmodModule(LightningModule, ABC):
 
     Attributes:
         collate: The model's dialect, from its processor alone.
+        choices: Classes of a classifier, in their order; empty for a model that writes.
         checkpoint_step: Optimiser steps behind the loaded checkpoint, 0 without one.
+        trained: Whether a classifier's head has learned anything: in `fit`, or in a checkpoint or file that was loaded.
+            Outside `fit` a classifier whose head has not is refused.
     """
 
     collate: Collate
+    choices: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         super().__init__()
+        self.trained = False
         self.strict_loading = False  # frozen tensors are not in our checkpoints; `on_load_checkpoint` checks the rest
         self.checkpoint_step = 0
 
@@ -54,12 +60,26 @@ class LmodModule(LightningModule, ABC):
         trained = {name for name, p in self.named_parameters() if p.requires_grad}
         return {k: v for k, v in super().state_dict(*args, **kwargs).items() if k in trained}
 
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Say of a classifier what its classes mean."""
+        if self.choices:
+            checkpoint["choices"] = list(self.choices)
+
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse a checkpoint whose trained tensors are not exactly ours.
+        """Refuse a checkpoint whose classes or trained tensors are not exactly ours.
 
         Raises:
-            WeightsMismatch: A trained tensor is missing, left over, or of another shape.
+            WeightsMismatch: Its classes are others or in another order; or a trained tensor is missing, left over, or
+                of another shape.
         """
+        theirs_say = checkpoint.get("choices")
+        if theirs_say is not None and list(theirs_say) != list(self.choices):
+            raise WeightsMismatch(
+                "ckpt_path",
+                [f"choices {list(self.choices)}"],
+                [f"choices {list(theirs_say)}"],
+                "name a checkpoint of this task, or the task (data.tasks, data.variant) that it was trained on",
+            )
         ours = _shapes(self.state_dict())
         theirs = _shapes(checkpoint["state_dict"]) if "state_dict" in checkpoint else ours  # DeepSpeed loads its own
         if ours != theirs:
@@ -69,14 +89,51 @@ class LmodModule(LightningModule, ABC):
                 sorted(theirs - ours),
                 "use the configuration the checkpoint was trained with (config.yaml in its run folder)",
             )
+        if self.choices and theirs_say is None:
+            rank_zero_warn(
+                f"the checkpoint does not say its classes; taken to be {', '.join(self.choices)}, in this order"
+            )
         self.checkpoint_step = int(checkpoint["global_step"])
+        self.trained = True
+
+    @property
+    def weights_origin(self) -> str:
+        """What was loaded, in words, where no checkpoint was; empty for a model that has nothing to tell."""
+        return ""
+
+    def on_validation_start(self) -> None:
+        """Say what answers, outside `fit`, and refuse a classifier that has learned nothing.
+
+        Raises:
+            LmodError: Its head is as it was born: no checkpoint was loaded. One that has no weights to learn, such as
+                the nearest neighbours, is not refused.
+        """
+        if self.trainer.state.fn == "fit":
+            return
+        checkpoint = self.trainer.ckpt_path
+        if checkpoint:
+            self.print(f"weights: {checkpoint}, after {self.checkpoint_step} optimiser steps")
+        elif self.weights_origin:
+            self.print(f"weights: {self.weights_origin}")
+        if self.choices and not self.trained and any(p.requires_grad for p in self.parameters()):
+            raise LmodError(
+                f"ckpt_path=None: expected a checkpoint, as the head of {type(self).__name__} is new: its answers "
+                "would be chance.\nNext: add `--ckpt_path RUN/checkpoints/best.ckpt` (or last.ckpt) of a run of `fit`"
+            )
+
+    on_test_start = on_validation_start
 
     def on_predict_start(self) -> None:
-        """Keep no replies in memory: the evaluation callback has written them, and Lightning cannot walk into them."""
+        """As `on_validation_start`; and keep no replies in memory.
+
+        The evaluation callback has written them, and Lightning cannot walk into them.
+        """
+        self.on_validation_start()
         self.trainer.predict_loop.return_predictions = False
 
     def on_fit_start(self) -> None:
         """Say what is trained."""
+        self.trained = True
         trained = sum(p.numel() for p in self.parameters() if p.requires_grad)
         everything = sum(p.numel() for p in self.parameters())
         self.print(f"training {trained:,} of {everything:,} parameters")

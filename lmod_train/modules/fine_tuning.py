@@ -104,7 +104,12 @@ class FineTuning(LmodModule):
             model = vision_transformer(classes=len(self.choices), **self._shape)
             fill = load_finetuned if self._finetuned else initialise
             self.loaded = fill(model, self._weights)
-            self.model = model
+            self.model, self.trained = model, self._finetuned
+
+    @property
+    def weights_origin(self) -> str:
+        """What became of the weights file, in words."""
+        return str(self.loaded)
 
     def forward(self, images: Tensor) -> Tensor:
         """Map normalised images (B, 3, size, size) to logits (B, choices)."""

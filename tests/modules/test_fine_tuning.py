@@ -13,7 +13,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from timm.loss import LabelSmoothingCrossEntropy
 
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.errors import BadArgument, LmodError, WeightsNotFound
+from lmod_train.errors import BadArgument, LmodError, WeightsMismatch, WeightsNotFound
+from lmod_train.modules.classifier import Classifier
 from lmod_train.modules.fine_tuning import FineTuning, inverse_frequencies
 from lmod_train.modules.layer_decay import LayerDecay
 from lmod_train.tasks.conditions import Conditions
@@ -303,3 +304,55 @@ def test_too_few_pictures_and_an_absent_class_are_warned_of(tmp_path):
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*(fewer than one batch|no training image).*")
         fitted(tmp_path, [glaucoma(i) for i in range(4)], batch_size=4)
+
+
+# ------------------------------------------------------------------------------------- outside fit, and checkpoints
+
+
+def answering(folder, module, loop="validate", **options):
+    """Run the loop on the folder's validation pictures, and return what was said and answered."""
+    said, answered = [], []
+    module.print = lambda *words: said.append(" ".join(map(str, words)))
+    module.respond, respond = lambda batch: answered.extend(replies := respond(batch)) or replies, module.respond
+    quick = trainer(folder, limit_val_batches=1, limit_test_batches=1, limit_predict_batches=1)
+    quiet = {} if loop == "predict" else {"verbose": False}
+    getattr(quick, loop)(module, datamodule=data(folder, split="val"), **quiet, **options)
+    return said, answered
+
+
+def saved(folder, place, choices=WORDS, **options):
+    """Fit one epoch and return the checkpoint."""
+    module = FineTuning("random", choices, size="tiny", image_size=32, **options)
+    loop = quick(place, max_epochs=1)
+    loop.fit(module, datamodule=data(folder))
+    loop.save_checkpoint(place / "last.ckpt")
+    return place / "last.ckpt"
+
+
+@pytest.mark.parametrize("loop", ["validate", "test", "predict"])
+def test_a_head_that_has_learned_nothing_is_not_scored(folder, tmp_path, loop):
+    with pytest.raises(LmodError, match=r"head of FineTuning is new.*\nNext: .*--ckpt_path RUN/checkpoints/best\.ckpt"):
+        answering(folder, tuning(), loop)
+    said, answered = answering(folder, tuning(), loop, ckpt_path=saved(folder, tmp_path), weights_only=True)
+    assert answered and {r.step for r in answered} == {5}
+    assert said == [f"weights: {tmp_path / 'last.ckpt'}, after 5 optimiser steps"]
+
+
+def test_the_cnn_s_too_and_what_was_fitted_just_now_is_scored(folder, tmp_path):
+    with pytest.raises(LmodError, match="head of Classifier is new"):
+        answering(folder, Classifier(WORDS, side=8, cache="none"))
+    module = tuning()
+    quick(tmp_path, max_epochs=1).fit(module, datamodule=data(folder))
+    said, answered = answering(folder, module)
+    assert answered and said[0].startswith("weights: random: ")
+
+
+def test_a_checkpoint_of_other_classes_or_in_another_order_is_refused(folder, tmp_path):
+    file = saved(folder, tmp_path)
+    with pytest.raises(WeightsMismatch, match=r"\['NON-GLAUCOMA', 'GLAUCOMA'\].*unexpected: .*\['GLAUCOMA', 'NON-GL"):
+        answering(folder, tuning(WORDS[::-1]), ckpt_path=file, weights_only=True)
+    kept = torch.load(file, weights_only=True)
+    assert kept.pop("choices") == list(WORDS)
+    torch.save(kept, file)
+    with pytest.warns(UserWarning, match="does not say its classes.*GLAUCOMA, NON-GLAUCOMA"):
+        answering(folder, tuning(), ckpt_path=file, weights_only=True)
