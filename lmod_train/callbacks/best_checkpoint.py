@@ -49,8 +49,18 @@ class BestCheckpoint(ModelCheckpoint):
                 "curate with a larger share for validation, or take BestCheckpoint out of trainer.callbacks",
             )
         self.monitor = f"val/{names[0]}/{self._metric}"
-        self.dirpath = str(Path(trainer.default_root_dir) / "checkpoints")
+        self.dirpath = str((Path(trainer.default_root_dir) / "checkpoints").resolve())
         super().setup(trainer, pl_module, stage)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from the best score so far, however the run's folder is spelled now, if the best weights lie in it.
+
+        Without them (a new run that began from another run's checkpoint) the first validation is the best so far.
+        """
+        best = str(Path(str(self.dirpath)) / f"best{self.FILE_EXTENSION}")
+        if state_dict["best_model_path"] and Path(best).is_file():
+            ours = {"dirpath": self.dirpath, "best_model_path": best, "kth_best_model_path": best}
+            super().load_state_dict({**state_dict, **ours, "best_k_models": {best: state_dict["best_model_score"]}})
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Keep the weights if they are the best."""

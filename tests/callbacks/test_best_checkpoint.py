@@ -69,3 +69,36 @@ def test_a_run_that_cannot_tell_the_best_is_refused(tmp_path):
     other = record("four_way/p/1", task="four_way", image=["1.png"], answer="DISEASE: normal")
     with pytest.raises(BadArgument, match="exactly one task"):
         fit(tmp_path / "c", [*train, other], BestCheckpoint(), Scripted([2]), [Glaucoma(), FourWay()])
+
+
+@pytest.mark.parametrize("spelled", ["run", "../here/run", "{}/run"])
+def test_a_run_under_another_spelling_of_its_folder_keeps_its_best_score(tmp_path, monkeypatch, spelled):
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    records = [glaucoma(i, "train" if i < 4 else "val") for i in range(8)]
+    write_curated(here, records)
+
+    def go_on(root, rights, checkpoint=None):
+        """Fit up to one epoch for each number, and leave the last checkpoint."""
+        module = FineTuning("random", WORDS, size="tiny", image_size=32)
+        script, best = Scripted(rights), BestCheckpoint()
+        options = {
+            "max_epochs": len(rights),
+            "enable_checkpointing": True,
+            "callbacks": [GenerationEval(), script, best],
+        }
+        running = trainer(root, **options)
+        data = RecordsDataModule(here, [Glaucoma()], batch_size=4)
+        running.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True if checkpoint else None)
+        running.save_checkpoint(here / "run" / "checkpoints" / "last.ckpt")
+        return best
+
+    go_on("run", [4])
+    first = torch.load(here / "run" / "checkpoints" / "best.ckpt", weights_only=True)
+    last = here / "run" / "checkpoints" / "last.ckpt"
+    assert go_on(spelled.format(here), [4, 3], last).best_model_score == 1
+    assert torch.load(here / "run" / "checkpoints" / "best.ckpt", weights_only=True)["epoch"] == first["epoch"] == 0
+    assert {f.name for f in last.parent.iterdir()} == {"best.ckpt", "last.ckpt"}
+    assert go_on(here / "other", [4, 3, 2], last).best_model_score == 0.5
+    assert (here / "other" / "checkpoints" / "best.ckpt").is_file()
