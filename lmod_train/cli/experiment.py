@@ -23,8 +23,11 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, LmodError, RunConflict
 from lmod_train.modules.base import LmodModule
 
-VOLATILE = ("config", "run", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath", "trainer.logger")
-"""Keys that say where a run lies or how it is continued, not what it is."""
+VOLATILE = (
+    "config", "run", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath", "checkpoint.save_top_k",
+    "trainer.logger",
+)  # fmt: skip
+"""Keys that say where a run lies, what it keeps on the way or how it is continued, not what it is."""
 
 
 class Experiment(LightningCLI):
@@ -36,7 +39,8 @@ class Experiment(LightningCLI):
         parser.link_arguments("data.choices", "model.init_args.choices", apply_on="instantiate")
         parser.add_lightning_class_args(GenerationEval, "evaluation")
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
-        parser.set_defaults({"checkpoint.save_last": True, "checkpoint.every_n_train_steps": 20})
+        parser.set_defaults({"checkpoint.save_last": True, "checkpoint.save_top_k": 0})  # last.ckpt and no second file
+        parser.set_defaults({"checkpoint.every_n_train_steps": 20})
 
     def before_instantiate_classes(self) -> None:
         """Settle the run folder, refuse to mix two configurations in it, and continue what lies there."""

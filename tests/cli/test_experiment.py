@@ -80,6 +80,7 @@ def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(co
     small += ["--trainer.max_epochs", "2", "--trainer.check_val_every_n_epoch", "1"]
     command("fit", "cnn_glaucoma.yaml", *small)
     steps = {step for _, step in read_replies(tmp_path / "here" / "replies")}
+    assert [f.name for f in (tmp_path / "here" / "checkpoints").iterdir()] == ["last.ckpt"]
     saved = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
     before = (tmp_path / "here" / "replies" / "rank-0.jsonl").read_bytes()
     command("fit", "cnn_glaucoma.yaml", *small)
