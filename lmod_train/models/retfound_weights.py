@@ -7,7 +7,7 @@ over and the names not filled must be exactly those that a release explains.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -146,12 +146,15 @@ def load_pretrained(model: VisionTransformer, path: str | Path) -> LoadReport:
     )
 
 
-def load_finetuned(model: VisionTransformer, path: str | Path, double_norm: bool | None = None) -> LoadReport:
+def load_finetuned(
+    model: VisionTransformer, path: str | Path, double_norm: bool | None = None, order: Sequence[int] = ()
+) -> LoadReport:
     """Fill all of the model, head and all, from a fine-tuned file such as ``checkpoint-best.pth``.
 
     Args:
         model: Of the file's own classes, image size and pooling.
         path: The file.
+        order: For each class of the model the file's row of it, each row once; empty where they are in one order.
         double_norm: Whether ``fc_norm`` is applied twice (see `TwiceLayerNorm`); by default as the arguments that the
             original program keeps in the file tell: twice if they name the model ``RETFound_mae`` with mean pooling,
             which only the program since February 2025 does, else once. The report's notes say which.
@@ -166,14 +169,27 @@ def load_finetuned(model: VisionTransformer, path: str | Path, double_norm: bool
         raise BadArgument("double_norm", double_norm, "a model with mean pooling", "build it with pooling: mean")
     file = read_weights(path)
     names = _without_prefix(file)
+    if order:
+        names |= {n: names[n][list(order)] for n in HEAD & names.keys() if len(names[n]) == len(order)}
     _fill(model, file, names, set())
     since_2025 = file.arguments.get("model") == "RETFound_mae" and bool(file.arguments.get("global_pool"))
     twice = (since_2025 if double_norm is None else double_norm) and not isinstance(model.fc_norm, nn.Identity)
-    if isinstance(model.fc_norm, nn.LayerNorm):
-        model.fc_norm = _norm_anew(model.fc_norm, twice)
+    norm_twice(model, twice)
     told = "its arguments tell of the program since February 2025, which applies fc_norm twice"
     notes = ((told,) if since_2025 else ()) + ((f"fc_norm is applied {'twice' if twice else 'once'}",))
     return LoadReport(str(path), tuple(names), notes=notes, sha256=file.sha256)
+
+
+def norm_twice(model: VisionTransformer, twice: bool) -> None:
+    """Have ``fc_norm`` applied twice (see `TwiceLayerNorm`) or once, with the very parameters it has.
+
+    A model without ``fc_norm`` stays as it is.
+    """
+    old = model.fc_norm
+    if isinstance(old, nn.LayerNorm) and isinstance(old, TwiceLayerNorm) != twice:
+        new = (TwiceLayerNorm if twice else nn.LayerNorm)(old.normalized_shape, eps=old.eps)
+        new.weight, new.bias = old.weight, old.bias
+        model.fc_norm = new
 
 
 def resize_positions(table: Tensor, grid: tuple[int, int], prefix: int = 1) -> Tensor:
@@ -301,13 +317,6 @@ def _traits(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
         "number of classes": side("head.weight", 2, 0),
         "number of positions": side("pos_embed", 3, 1),
     }
-
-
-def _norm_anew(old: nn.LayerNorm, twice: bool) -> nn.LayerNorm:
-    """Return a norm applied once or twice, with the very parameters of the old one."""
-    new = (TwiceLayerNorm if twice else nn.LayerNorm)(old.normalized_shape, eps=old.eps)
-    new.weight, new.bias = old.weight, old.bias
-    return new
 
 
 def _refuse(file: WeightsFile, missing: Iterable[str], unexpected: Iterable[str], reason: str, cure: str) -> NoReturn:

@@ -16,7 +16,7 @@ from torch.nn import functional
 from lmod_train.errors import BadArgument, LmodError
 from lmod_train.models.augmentation import FAITHFUL, Augmentation
 from lmod_train.models.retfound import Family, Pooling, vision_transformer
-from lmod_train.models.retfound_weights import LoadReport, initialise, load_finetuned
+from lmod_train.models.retfound_weights import LoadReport, TwiceLayerNorm, initialise, load_finetuned, norm_twice
 from lmod_train.models.whole_image import WholeImages
 from lmod_train.models.wording import said, wordings
 from lmod_train.modules.base import LmodModule
@@ -110,6 +110,22 @@ class FineTuning(LmodModule):
     def weights_origin(self) -> str:
         """What became of the weights file, in words."""
         return str(self.loaded)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Say how often the norm before the head is applied, which no tensor tells."""
+        super().on_save_checkpoint(checkpoint)
+        if self.model is not None:
+            checkpoint["double_norm"] = isinstance(self.model.fc_norm, TwiceLayerNorm)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Apply the norm as often as in training; a checkpoint that does not say it keeps what the weights file told.
+
+        Raises:
+            WeightsMismatch: Its classes or tensors are not ours.
+        """
+        super().on_load_checkpoint(checkpoint)
+        if self.model is not None and "double_norm" in checkpoint:
+            norm_twice(self.model, checkpoint["double_norm"])
 
     def forward(self, images: Tensor) -> Tensor:
         """Map normalised images (B, 3, size, size) to logits (B, choices)."""

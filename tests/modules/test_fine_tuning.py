@@ -3,6 +3,7 @@
 import itertools
 import math
 import warnings
+from argparse import Namespace
 
 import numpy as np
 import pytest
@@ -356,3 +357,31 @@ def test_a_checkpoint_of_other_classes_or_in_another_order_is_refused(folder, tm
     torch.save(kept, file)
     with pytest.warns(UserWarning, match="does not say its classes.*GLAUCOMA, NON-GLAUCOMA"):
         answering(folder, tuning(), ckpt_path=file, weights_only=True)
+
+
+def finetuned_file(place, rows=range(2), **arguments):
+    """A file as the original program writes it, with the head's rows in this order; and the network of it."""
+    torch.manual_seed(4)
+    truth = tuning().model
+    for parameter in truth.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    tensors = dict(truth.state_dict())
+    tensors |= {name: tensors[name][list(rows)] for name in ("head.weight", "head.bias")}
+    torch.save({"model": tensors, "args": Namespace(global_pool=True, nb_classes=2, **arguments)}, place)
+    return place, truth
+
+
+def test_a_norm_applied_twice_is_so_behind_the_checkpoint_too(folder, tmp_path):
+    file, _ = finetuned_file(tmp_path / "best.pth", model="RETFound_mae")
+    twice = FineTuning(str(file), WORDS, "tiny", 32, finetuned=True)
+    twice.configure_model()
+    kept = {"state_dict": twice.state_dict(), "global_step": 1}
+    twice.on_save_checkpoint(kept)
+    again, images = tuning(), torch.randn(2, 3, 32, 32)
+    again.on_load_checkpoint(kept)
+    again.load_state_dict(kept["state_dict"])
+    assert torch.equal(again.eval()(images), twice.eval()(images))
+    again.on_load_checkpoint({k: v for k, v in kept.items() if k != "double_norm"})  # an older one changes nothing
+    assert torch.equal(again(images), twice(images))
+    again.on_load_checkpoint(kept | {"double_norm": False})
+    assert not torch.allclose(again(images), twice(images), atol=1e-2)
