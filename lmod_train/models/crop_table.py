@@ -6,6 +6,7 @@ each at 128 pixels, in one file that is mapped into memory and shared by all pro
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -25,7 +26,7 @@ from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.models.pixels import open_rgb, pad_square
 from lmod_train.types import Record
 
-VERSION = 1
+VERSION = 2
 """Of the way crops are cut; counted up, every table is cut anew."""
 
 STALE = 24 * 3600.0  # seconds after which the half-written file of a killed process is taken away
@@ -51,7 +52,8 @@ class Crop(NamedTuple):
 def crops_of(record: Record) -> list[Crop]:
     """Return a crop for each region, in the record's order; the whole picture where it has none.
 
-    A box thinner than a curated pixel becomes one pixel wide.
+    A box thinner than a curated pixel becomes one pixel wide. One that rounds to the far edge is moved back into the
+    picture by `cut`, which knows the picture's size.
 
     Raises:
         BadArgument: The record has no image.
@@ -71,11 +73,19 @@ def crops_of(record: Record) -> list[Crop]:
 def cut(picture: Image.Image, box: Sequence[int], side: int, resampling: Resampling = "bilinear") -> Pixels:
     """Return one crop (side, side, 3), 0 to 255: a box stretched to the square, or the picture padded to it in black.
 
+    A box that begins on or past the far edge, as scaling and rounding may leave it, is the last row or column of pixels.
+
     Example:
         >>> cut(Image.new("RGB", (40, 20), "white"), (0, 0, 10, 5), 8).shape
         (8, 8, 3)
     """
-    picture = picture.crop((box[0], box[1], box[2], box[3])) if box else pad_square(picture, (0, 0, 0))
+    if box:
+        x0, y0 = min(box[0], picture.width - 1), min(box[1], picture.height - 1)
+        picture = picture.crop(
+            (x0, y0, max(min(box[2], picture.width), x0 + 1), max(min(box[3], picture.height), y0 + 1))
+        )
+    else:
+        picture = pad_square(picture, (0, 0, 0))
     return np.asarray(picture.resize((side, side), Image.Resampling[resampling.upper()]))
 
 
@@ -130,8 +140,8 @@ def crop_table(
     """Return the table of these crops, cut now or found below ``CURATED/cache``.
 
     On disk its folder is named by a hash of all that the pixels follow from: every crop's raw image, box, and curated
-    file with its size and time of change; side, resampling and `VERSION`. Whatever differs gives another folder, and a
-    damaged file is cut again. The file appears whole; two processes that cut at once write the same bytes, one over
+    file with its size and time of change; side, resampling and `VERSION`. Whatever differs gives another folder. A
+    file of the wrong size or header is cut again; changed pixels inside it are not noticed. The file appears whole; two processes that cut at once write the same bytes, one over
     the other. ``rm -r CURATED/cache`` costs nothing but the time to cut again.
 
     Args:
@@ -209,12 +219,29 @@ def _write(file: Path, order: Sequence[Crop], root: Path, shape: tuple[int, ...]
     beside = file.with_name(f".{uuid.uuid4().hex}.part")
     try:
         pixels = np.lib.format.open_memmap(beside, "w+", np.uint8, shape)
+        _reserve(beside)
         _fill(pixels, order, root, resampling)
         pixels.flush()
         del pixels
         beside.replace(file)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _reserve(file: Path) -> None:
+    """Claim the disk's blocks for all of a file: writing a mapped page that finds no room would kill the process.
+
+    Raises:
+        OSError: The disk is full, or a quota used up.
+    """
+    if not hasattr(os, "posix_fallocate"):  # macOS, Windows
+        return
+    with file.open("rb+") as stream:
+        try:
+            os.posix_fallocate(stream.fileno(), 0, file.stat().st_size)
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # file systems that cannot promise it
+                raise
 
 
 def _fill(pixels: Pixels, order: Sequence[Crop], root: Path, resampling: Resampling) -> None:

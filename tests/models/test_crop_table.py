@@ -1,5 +1,6 @@
 """The table of crops: equal to cutting by hand, found again, cut again when anything differs, safe for two at once."""
 
+import errno
 import os
 import pickle
 import subprocess
@@ -148,3 +149,28 @@ def test_a_box_is_stretched_and_a_picture_padded(folder):
     picture = Image.open(folder / "a.png")
     for crop in CROPS[:2]:
         assert np.array_equal(cut(picture, crop.box, 8), by_hand(folder, crop))
+
+
+@pytest.mark.parametrize("box", [(30, 3, 31, 9), (2, 20, 12, 21), (30, 20, 31, 21), (28, 18, 31, 21)])
+def test_a_box_that_rounds_to_the_far_edge_shows_the_last_pixels_and_no_black(box):
+    white = Image.new("RGB", (30, 20), "white")
+    assert cut(white, box, 8).min() == 255
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="this system cannot reserve room on a disk")
+def test_a_full_disk_is_told_before_a_page_is_written(folder, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(BadArgument, match=r"model\.init_args\.cache.*\n?.*No space left"):
+        crop_table(CROPS, folder, 8)
+    assert not [f for f in (folder / "cache").rglob("*") if f.is_file()]
+
+
+def test_a_file_system_that_cannot_reserve_room_is_written_to_all_the_same(folder, monkeypatch):
+    def unable(*_):
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    monkeypatch.setattr(os, "posix_fallocate", unable, raising=False)
+    assert np.array_equal(crop_table(CROPS, folder, 8).take(CROPS[:1])[0], by_hand(folder, CROPS[0]))
