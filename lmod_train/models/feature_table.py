@@ -7,11 +7,13 @@ import json
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import timm
 import torch
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor
@@ -56,12 +58,20 @@ class Encoder:
         return SIZES[self.size].width
 
     def key(self) -> str:
-        """Return a hash of the weights file's bytes and of the shape they are put into.
+        """Return a hash of the weights file's bytes and of the shape they are put into, read once for this object.
+
+        Without a file the versions of torch and timm count, which draw the weights. A `pooling` that says what null
+        means for the family has the key of null.
 
         Raises:
             WeightsNotFound: There is no such file.
         """
-        digest = self.weights
+        return self._key
+
+    @cached_property
+    def _key(self) -> str:
+        """The key; a file may have gigabytes, and every checkpoint asks."""
+        digest, drawn_by = self.weights, [torch.__version__, timm.__version__] if self.weights == "random" else []
         if digest != "random":
             if not Path(digest).is_file():
                 cure = (
@@ -70,8 +80,10 @@ class Encoder:
                 raise WeightsNotFound("weights", digest, "no such file", cure)
             with Path(digest).open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        shape = [VERSION, digest, self.size, self.image_size, self.family, self.pooling, IMAGENET_MEAN, IMAGENET_STD]
-        return hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:20]
+        own = "mean" if self.family == "mae" else "cls"  # as `vision_transformer` reads null
+        pooling = None if self.pooling == own else self.pooling
+        shape = [VERSION, digest, self.size, self.image_size, self.family, pooling, IMAGENET_MEAN, IMAGENET_STD]
+        return hashlib.sha256(json.dumps(shape + drawn_by).encode()).hexdigest()[:20]
 
     def build(self) -> tuple[VisionTransformer, str]:
         """Return the network, ready to encode, and what became of the weights file.
@@ -115,8 +127,8 @@ def feature_table(
 ) -> FeatureTable:
     """Return the features of all crops of these records, computed now or found below ``CURATED/cache``.
 
-    The folder is named by a hash of the weights, the preprocessing and everything that crops follow from; a damaged
-    file is computed again, and a file appears whole.
+    The folder is named by a hash of the weights, the preprocessing and everything that crops follow from. A file
+    of the wrong size or header is computed again; changed numbers inside it are not noticed. A file appears whole.
 
     Args:
         records: Each with an image; their crops are stretched to the square as the CNN's, with bicubic resizing, and

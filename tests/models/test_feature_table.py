@@ -105,3 +105,27 @@ def test_the_dialect_collates_a_row_a_crop(folder):
 def test_no_records_give_no_features(folder):
     assert np.shape(table(folder, records=[]).features) == (0, 64)
     assert not (folder / "cache").exists()
+
+
+def test_the_file_is_read_once_for_all_checkpoints(tmp_path, monkeypatch):
+    file = tmp_path / "weights.pth"
+    file.write_bytes(b"1")
+    encoder, read, original = Encoder(str(file)), [], module.hashlib.file_digest
+    monkeypatch.setattr(module.hashlib, "file_digest", lambda *a: read.append(1) or original(*a))
+    assert encoder.key() == encoder.key() and len(read) == 1
+
+
+def test_a_pooling_that_says_what_null_means_has_the_key_of_null():
+    for family, same, other in (("mae", "mean", "cls"), ("dinov2", "cls", "mean")):
+        null = replace(TINY, family=family)
+        assert null.key() == replace(null, pooling=same).key() != replace(null, pooling=other).key()
+
+
+@pytest.mark.parametrize("library", ["torch", "timm"])
+def test_another_release_draws_other_random_weights_and_reads_the_same_file(library, tmp_path, monkeypatch):
+    file = tmp_path / "weights.pth"
+    file.write_bytes(b"1")
+    before = [Encoder(name, "tiny").key() for name in ("random", str(file))]
+    monkeypatch.setattr(getattr(module, library), "__version__", "0.0")
+    after = [Encoder(name, "tiny").key() for name in ("random", str(file))]
+    assert before[0] != after[0] and before[1] == after[1]
