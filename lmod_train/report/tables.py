@@ -18,12 +18,29 @@ _ACCOUNT = """Items by how the reply ended. Wrong are the answers that were read
 has degrees of right."""
 _LIKELIHOODS = """Over the items whose reply carries a likelihood of every choice; their share of all is given. Of two
 choices the first is the positive class; otherwise it is each class against the rest, averaged."""
+_RETFOUND = """What the program behind the published RETFound figures measures, to be read beside those alone: the
+headline above is ours. Its accuracy is no share of right answers; all but the two areas leave out the healthy class, on
+scales the first level. Runs are shown whose every reply carries a likelihood of every choice; a dash where a class
+leaves nothing to divide by."""
 _MACRO = """Each modality counts alike in the mean; a model of which each run is about one modality takes a row for all
 its runs. Where each box gets one word, as from a classifier, precision, recall and F1 of an image are all the share of
 its boxes named rightly."""
 _PAIRS = """Runs on the items that both have. First only: items that only the first has right (an image is right when
 every region is). p: exact McNemar, two-sided, items taken as independent; Holm: over all rows of this table.
 Difference: of the mean score (accuracy, or F1 per image), with an interval that draws whole patients."""
+
+_NINE = {
+    "accuracy": "accuracy",
+    "sensitivity": "sensitivity",
+    "specificity": "specificity",
+    "precision": "precision",
+    "g_mean": "G",
+    "f1": "F1",
+    "mcc": "MCC",
+    "auroc": "AUROC",
+    "auprc": "AUPRC",
+}
+"""The measures of `lmod_train.scoring.retfound`, without what their names begin with -> head of the column."""
 
 
 def tables(runs: Sequence[Figures], names: Sequence[str], items: Mapping[str, Mapping[str, Sequence[Item]]]) -> str:
@@ -45,6 +62,9 @@ def tables(runs: Sequence[Figures], names: Sequence[str], items: Mapping[str, Ma
     ranked = likelihoods(runs, names)
     if ranked:
         parts += ["## What the likelihoods are worth", _LIKELIHOODS, ranked]
+    original = retfound(runs, names)
+    if original:
+        parts += ["## As the RETFound program measures", _RETFOUND, original]
     compared = comparison(items)
     if compared:
         parts += ["## Runs compared", _PAIRS, compared]
@@ -91,6 +111,19 @@ def likelihoods(runs: Sequence[Figures], names: Sequence[str]) -> str:
             lines.append([task, name, str(found[-1].n if found[-1] else 0), percent(given.value), *cells])
     heads = ["task", "model", ">n", ">given", "AUROC", "AUPRC", "Brier", "ECE"]
     return grid(heads, lines) if lines else ""
+
+
+def retfound(runs: Sequence[Figures], names: Sequence[str]) -> str:
+    """Return the RETFound program's own measures of each task and run that has them; empty where none has."""
+    lines = []
+    for task in dict.fromkeys(task for run in runs for task in run.tasks()):
+        for run, name in zip(runs, names, strict=True):
+            found = [run.find(task, f"retfound_{metric}") for metric in _NINE]
+            if any(found):
+                n = max(score.n for score in found if score)
+                lines.append([task, name, str(n), *(number(score.value if score else None) for score in found)])
+    heads = [">n", *(f">{head}" for head in _NINE.values())]
+    return grid(["task", "model", *heads], lines) if lines else ""
 
 
 def _with_interval(score: Score) -> str:

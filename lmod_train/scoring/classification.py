@@ -11,12 +11,18 @@ from lmod_train.scoring.account import ACCOUNT, CHANCE, account_columns
 from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, mean_of_defined, measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import probability_scores
+from lmod_train.scoring.retfound import healthy_class, retfound_scores
 from lmod_train.scoring.subsets import Keys, subsets_of
 from lmod_train.types import Answer, Score, Unparsed
 
 
 def classification_scores(
-    task: str, items: Sequence[Item], choices: Sequence[str], positive: str | None = None, own: Keys | None = None
+    task: str,
+    items: Sequence[Item],
+    choices: Sequence[str],
+    positive: str | None = None,
+    own: Keys | None = None,
+    healthy: str | None = None,
 ) -> list[Score]:
     """Return every figure of a single-choice task, over all items and each subset.
 
@@ -26,7 +32,8 @@ def classification_scores(
     classes that occur as truth or as answer; in both, as in ``sensitivity`` and ``specificity``, no answer is a wrong
     one. ``chance`` is the mean of 1 / number of choices, ``majority`` the share of the most frequent class among these
     very items (so the best that one fixed answer can do). The account follows as ``share_<status>``, and
-    where replies carry likelihoods `probability_scores` follow it.
+    where replies carry likelihoods `probability_scores` follow it. Where those of all items do and a class is known to
+    be the healthy one, the subset ``all`` ends with `retfound_scores`, to be read beside that program's figures only.
 
     Args:
         task: Name of the task.
@@ -35,9 +42,10 @@ def classification_scores(
         positive: The class whose detection is sensitivity; None leaves sensitivity and specificity out. The area under
             the precision-recall curve is its own too.
         own: Keys of the task's own to score apart (see `subsets_of`).
+        healthy: The class that the RETFound figures leave out; None for what `healthy_class` finds.
 
     Raises:
-        BadArgument: `positive`, a truth or an answer is not among `choices`.
+        BadArgument: `positive`, `healthy`, a truth or an answer is not among `choices`.
 
     Example:
         >>> said = [("a", "yes", "yes"), ("b", "no", "yes"), ("c", "no", "no"), ("d", "no", "no")]
@@ -48,12 +56,18 @@ def classification_scores(
     """
     if positive is not None and positive not in choices:
         raise BadArgument("positive", positive, f"one of {tuple(choices)}", "name a choice of the task")
+    if healthy is not None and healthy not in choices:
+        raise BadArgument("healthy", healthy, f"one of {tuple(choices)}", "name a choice of the task")
+    healthy = healthy_class(choices, positive) if healthy is None else healthy
     figures = FIGURES if positive is None else (*FIGURES, *_detection(list(choices).index(positive)))
     scores = []
     for subset, members in subsets_of(items, own).items():
         columns = classification_columns(members, choices)
         scores += measure(task, subset, columns, [item.group for item in members], (*figures, *ACCOUNT))
-        scores += probability_scores(task, subset, members, columns["truths"].argmax(axis=1), choices, positive)
+        truths = columns["truths"].argmax(axis=1)
+        scores += probability_scores(task, subset, members, truths, choices, positive)
+        if subset == "all":
+            scores += retfound_scores(task, members, truths, choices, healthy)
     return scores
 
 

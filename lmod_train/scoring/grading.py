@@ -19,6 +19,7 @@ def grading_scores(task: str, items: Sequence[Item], levels: Sequence[str]) -> l
     both over the answered items, as no answer has no place on a scale; ``macro_precision``, the mean over the levels
     that were answered (the mean recall is ``balanced_accuracy``). For each level as ``stage=<level>``: ``precision``,
     ``recall`` and ``f1`` of this level against the others, with what they are shares of as n. No answer is a miss.
+    The RETFound figures take the first level for the healthy one, as its program takes the first folder.
 
     Args:
         task: Name of the task.
@@ -35,7 +36,7 @@ def grading_scores(task: str, items: Sequence[Item], levels: Sequence[str]) -> l
         >>> scores["all", "kappa_quadratic"], scores["all", "mean_absolute_error"], scores["stage=2", "recall"]
         (0.8, 0.25, 0.5)
     """
-    scores = classification_scores(task, items, levels)
+    scores = classification_scores(task, items, levels, healthy=levels[0] if len(levels) > 1 else None)
     if not items:
         return scores
     columns = classification_columns(items, levels)

@@ -11,13 +11,69 @@ evaluation of its program of June 2024 (repository ``rmaphoh/RETFound_MAE``, com
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.intervals import Floats, ratio
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.probability import probabilities_of
+from lmod_train.types import Score
 
 _Table = tuple[NDArray[np.intp], Floats]
+
+
+def retfound_scores(
+    task: str, items: Sequence[Item], truths: NDArray[np.intp], choices: Sequence[str], healthy: str | None
+) -> list[Score]:
+    """Return all nine measures as scores of the subset ``all``, class 0 being the healthy one.
+
+    Args:
+        task: Name of the task.
+        items: All that were asked.
+        truths: Index of each item's true class among `choices`, (items).
+        choices: The classes; those after the healthy one keep their order.
+        healthy: The choice that becomes class 0; None where none is known.
+
+    Returns:
+        Nine scores without an interval, each over all items; one that is undefined has no value and n = 0. None at all
+        where no class is the healthy one, or an item lacks a likelihood of a choice: the original had them of all.
+
+    Example:
+        >>> sure = {"a": {"ill": -0.1, "well": -3.0}, "b": {"ill": -2.0, "well": -0.2}}
+        >>> items = [Item(i, "answered", "ill", "ill", likelihoods=told) for i, told in sure.items()]
+        >>> scores = retfound_scores("demo", items, np.array([0, 1]), ("ill", "well"), "well")
+        >>> [(s.metric, s.n, s.value) for s in scores[:2]]
+        [('retfound_accuracy', 2, 1.0), ('retfound_sensitivity', 2, 1.0)]
+    """
+    if healthy is None:
+        return []
+    rows, probabilities = probabilities_of(items, choices)
+    if len(rows) < len(items) or not items:
+        return []
+    first = list(choices).index(healthy)
+    order = [first, *(i for i in range(len(choices)) if i != first)]
+    measures = retfound_measures(np.argsort(order)[truths], probabilities[:, order])
+    return [
+        Score(task, "all", name, 0, None) if np.isnan(value) else Score(task, "all", name, len(items), value)
+        for name, value in measures.items()
+    ]
+
+
+def healthy_class(choices: Sequence[str], positive: str | None = None) -> str | None:
+    """Return the choice that means healthy: of two the one that is not positive, otherwise the one called normal.
+
+    Example:
+        >>> healthy_class(("GLAUCOMA", "NON-GLAUCOMA"), "GLAUCOMA"), healthy_class(("cataract", "glaucoma", "normal"))
+        ('NON-GLAUCOMA', 'normal')
+        >>> healthy_class(("MALE", "FEMALE")) is None
+        True
+    """
+    if positive is not None and len(choices) == 2:
+        return next(choice for choice in choices if choice != positive)
+    return next((choice for choice in choices if choice.lower() == "normal" and len(choices) > 1), None)
 
 
 def retfound_measures(truths: ArrayLike, probabilities: ArrayLike) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """The original program's measures: its own numbers, scikit-learn's, and where nothing is to divide by."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,11 @@ import pytest
 from sklearn import metrics
 
 from lmod_train.errors import BadArgument
+from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.grading import grading_scores
 from lmod_train.scoring.retfound import retfound_accuracy, retfound_auroc, retfound_f1, retfound_mcc, retfound_measures
 from tests.formula import table
+from tests.scoring.make import item
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "models" / "retfound_reference.json").read_text())["metrics"]
 
@@ -73,3 +77,70 @@ def test_a_class_that_leaves_nothing_to_divide_by_leaves_no_number():
 def test_what_cannot_be_measured_is_refused(truths, probabilities, says):
     with pytest.raises(BadArgument, match=says):
         retfound_measures(truths, probabilities)
+
+
+DISEASES, LEVELS = ("cataract", "diabetic retinopathy", "glaucoma", "normal"), ("0", "1", "2", "3")
+SIDES = ("TRUE", "FALSE")
+
+
+def likely(choices, n=60, classes=None):
+    """Items with likelihoods of all choices; the truths are the first `classes` of these in turn."""
+    rng = np.random.default_rng(1)
+    made = []
+    for i in range(n):
+        truth = i % (classes or len(choices))
+        logs = rng.normal(size=len(choices)) + 1.5 * np.eye(len(choices))[truth]
+        told = dict(zip(choices, logs.tolist(), strict=True))
+        facts = {"modality": ("CFP", "OCT")[i % 2], "likelihoods": told}
+        made.append(item(i, choices[int(logs.argmax())], choices[truth], choices, **facts))
+    return made
+
+
+def by_hand(items, order):
+    """The measures with the classes in this order, the healthy one first."""
+    logs = np.array([[i.likelihoods[choice] for choice in order] for i in items])
+    return retfound_measures([order.index(i.truth) for i in items], np.exp(logs) / np.exp(logs).sum(1, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("scores_of", "choices", "order", "more"),
+    [
+        (classification_scores, SIDES, ("FALSE", "TRUE"), {"positive": "TRUE"}),
+        (classification_scores, DISEASES, ("normal", *DISEASES[:3]), {}),
+        (classification_scores, DISEASES, ("glaucoma", *DISEASES[:2], "normal"), {"healthy": "glaucoma"}),
+        (grading_scores, LEVELS, LEVELS, {}),
+    ],
+    ids=["not the positive", "normal", "named", "first level"],
+)
+def test_they_stand_beside_ours_with_the_healthy_class_first(scores_of, choices, order, more):
+    items = likely(choices)
+    found = [s for s in scores_of("t", items, choices, **more) if s.metric.startswith("retfound_")]
+    assert {s.metric: s.value for s in found} == pytest.approx(by_hand(items, order))
+    assert {(s.subset, s.n, s.low, s.high) for s in found} == {("all", 60, None, None)}
+    assert by_hand(items, order) != pytest.approx(by_hand(items, order[::-1]))
+
+
+def names(scores):
+    return {s.metric for s in scores if s.metric.startswith("retfound_")}
+
+
+def test_they_are_left_out_where_no_class_is_healthy_or_an_item_tells_too_little():
+    items = likely(SIDES)
+    assert len(names(classification_scores("t", items, SIDES, "TRUE"))) == 9
+    assert not names(classification_scores("t", items, SIDES))
+    lacking = [*items[1:], replace(items[0], likelihoods={"TRUE": -0.1})]
+    assert not names(classification_scores("t", lacking, SIDES, "TRUE"))
+    assert classification_scores("t", [], SIDES, "TRUE") == []
+    assert not names(grading_scores("t", likely(("1",)), ("1",)))
+
+
+def test_what_is_undefined_has_no_value():
+    found = grading_scores("t", likely(LEVELS, classes=3), LEVELS)
+    own = {s.metric: (s.n, s.value) for s in found if s.metric.startswith("retfound_")}
+    assert own["retfound_sensitivity"] == own["retfound_auroc"] == (0, None)  # nothing is of the last level
+    assert own["retfound_specificity"][0] == 60
+
+
+def test_a_healthy_class_that_is_none_is_named():
+    with pytest.raises(BadArgument, match="healthy='NONE'"):
+        classification_scores("t", likely(SIDES), SIDES, healthy="NONE")
