@@ -170,7 +170,7 @@ def load_finetuned(
     file = read_weights(path)
     names = _without_prefix(file)
     if order:
-        names |= {n: names[n][list(order)] for n in HEAD & names.keys() if len(names[n]) == len(order)}
+        names |= {n: names[n][list(order)] for n in HEAD & names.keys() if names[n].shape[:1] == (len(order),)}
     _fill(model, file, names, set())
     since_2025 = file.arguments.get("model") == "RETFound_mae" and bool(file.arguments.get("global_pool"))
     twice = (since_2025 if double_norm is None else double_norm) and not isinstance(model.fc_norm, nn.Identity)

@@ -41,7 +41,11 @@ class FineTuning(LmodModule):
         drop_path: Share of images that skip the last block in training.
         pooling: ``mean`` or ``cls``; null for what the family was published with.
         family: Whose layout: ``mae`` or ``dinov2``.
-        finetuned: Whether `weights` is a file that the original program has fine-tuned, head and all.
+        finetuned: Whether `weights` is a file that the original program has fine-tuned, head and all; it answers as it
+            is, without a checkpoint. Needs `finetuned_classes`.
+        finetuned_classes: The classes of that file in its order, in the words of `choices`: the original numbers them
+            by the sorted names of the folders it was trained on, we by the task's choices, and no tensor tells. Folders
+            ``a_normal`` and ``b_glaucoma`` are ``[NON-GLAUCOMA, GLAUCOMA]``. The head's rows are put in our order.
         augmentation: How pictures become pixels.
         optimisation: Learning rates, their decay over the layers, and their schedule.
         label_smoothing: Share of the target that is spread over all classes.
@@ -50,7 +54,8 @@ class FineTuning(LmodModule):
         name: What replies and reports call the model.
 
     Raises:
-        BadArgument: There are no choices, because the datamodule has several tasks; or a value is out of its range.
+        BadArgument: There are no choices, because the datamodule has several tasks; a value is out of its range; or
+            `finetuned_classes` are not the choices, each once.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class FineTuning(LmodModule):
         pooling: Pooling | None = None,
         family: Family = "mae",
         finetuned: bool = False,
+        finetuned_classes: list[str] | None = None,
         augmentation: Augmentation = FAITHFUL,
         optimisation: LayerDecay = RETFOUND,
         label_smoothing: float = 0.1,
@@ -77,6 +83,7 @@ class FineTuning(LmodModule):
         if not 0 <= label_smoothing < 1:
             raise BadArgument("label_smoothing", label_smoothing, "a share in [0, 1)", "set 0.1, or 0 for none")
         self.choices, self._weights, self._finetuned, self._name = tuple(choices), weights, finetuned, name
+        self._order = _order(finetuned, finetuned_classes or [], self.choices)
         self._shape: dict[str, Any] = {
             "size": size,
             "image_size": image_size,
@@ -102,8 +109,11 @@ class FineTuning(LmodModule):
         """
         if self.model is None:
             model = vision_transformer(classes=len(self.choices), **self._shape)
-            fill = load_finetuned if self._finetuned else initialise
-            self.loaded = fill(model, self._weights)
+            self.loaded = (
+                load_finetuned(model, self._weights, order=self._order)
+                if self._finetuned
+                else initialise(model, self._weights)
+            )
             self.model, self.trained = model, self._finetuned
 
     @property
@@ -244,6 +254,28 @@ class FineTuning(LmodModule):
         optimiser = torch.optim.AdamW(groups, lr=lr, betas=settings.betas, eps=settings.eps)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, factor(settings, lr, warmup=warmup, steps=int(steps)))
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+def _order(finetuned: bool, classes: Sequence[str], choices: Sequence[str]) -> list[int]:
+    """Return for each choice the row of a fine-tuned file's head that is its, empty for no such file.
+
+    Raises:
+        BadArgument: `classes` are not the choices, each once; or they are given without a fine-tuned file.
+    """
+    wanted = sorted(choices) if finetuned else []
+    if sorted(classes) != wanted:
+        listed = ", ".join(choices)
+        raise BadArgument(
+            "finetuned_classes",
+            list(classes),
+            f"each of {listed} once, in the order of the file (the sorted names of the folders it was trained on)"
+            if finetuned
+            else "none, as finetuned is false",
+            f"set model.init_args.finetuned_classes to [{listed}] in the file's order"
+            if finetuned
+            else "set model.init_args.finetuned: true, or leave finetuned_classes out",
+        )
+    return [list(classes).index(choice) for choice in choices] if finetuned else []
 
 
 def inverse_frequencies(counts: Sequence[int]) -> Tensor:

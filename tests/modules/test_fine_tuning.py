@@ -373,7 +373,7 @@ def finetuned_file(place, rows=range(2), **arguments):
 
 def test_a_norm_applied_twice_is_so_behind_the_checkpoint_too(folder, tmp_path):
     file, _ = finetuned_file(tmp_path / "best.pth", model="RETFound_mae")
-    twice = FineTuning(str(file), WORDS, "tiny", 32, finetuned=True)
+    twice = FineTuning(str(file), WORDS, "tiny", 32, finetuned=True, finetuned_classes=list(WORDS))
     twice.configure_model()
     kept = {"state_dict": twice.state_dict(), "global_step": 1}
     twice.on_save_checkpoint(kept)
@@ -385,3 +385,40 @@ def test_a_norm_applied_twice_is_so_behind_the_checkpoint_too(folder, tmp_path):
     assert torch.equal(again(images), twice(images))
     again.on_load_checkpoint(kept | {"double_norm": False})
     assert not torch.allclose(again(images), twice(images), atol=1e-2)
+
+
+STAGES = FourWay.choices
+
+
+def test_the_rows_of_a_fine_tuned_head_are_put_in_the_order_of_the_choices(folder, tmp_path):
+    file, truth = finetuned_file(tmp_path / "best.pth", rows=(1, 0))
+    module = FineTuning(str(file), WORDS, "tiny", 32, finetuned=True, finetuned_classes=list(WORDS[::-1]))
+    module.configure_model()
+    images = torch.randn(4, 3, 32, 32)
+    assert torch.equal(module.eval()(images), truth.eval()(images)) and truth(images).std() > 0.01
+    said, answered = answering(folder, module)
+    assert answered and "tensors loaded" in said[0], "it needs no checkpoint"
+
+
+def test_three_rows_go_where_they_belong(tmp_path):
+    words, classes = STAGES[:3], [STAGES[2], STAGES[0], STAGES[1]]
+    tensors = tuning(words).model.state_dict() | {"head.bias": torch.tensor([2.0, 0.0, 1.0])}
+    torch.save({"model": tensors}, tmp_path / "best.pth")
+    module = FineTuning(str(tmp_path / "best.pth"), words, "tiny", 32, finetuned=True, finetuned_classes=classes)
+    module.configure_model()
+    assert module.model.head.bias.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("finetuned", "classes"),
+    [
+        (True, None),
+        (True, ["a_normal", "b_glaucoma"]),
+        (True, [*WORDS, WORDS[0]]),
+        (True, [WORDS[0]] * 2),
+        (False, list(WORDS)),
+    ],
+)
+def test_classes_of_a_fine_tuned_file_that_are_not_the_choices_are_refused(finetuned, classes):
+    with pytest.raises(BadArgument, match=r"finetuned_classes=.*\nNext: set model\.init_args"):
+        FineTuning("best.pth", WORDS, "tiny", 32, finetuned=finetuned, finetuned_classes=classes)
