@@ -73,7 +73,7 @@ def crops_of(record: Record) -> list[Crop]:
 def cut(picture: Image.Image, box: Sequence[int], side: int, resampling: Resampling = "bilinear") -> Pixels:
     """Return one crop (side, side, 3), 0 to 255: a box stretched to the square, or the picture padded to it in black.
 
-    A box that begins on or past the far edge, as scaling and rounding may leave it, is the last row or column of pixels.
+    A box that begins on or past the far edge, as rounding may leave it, is the last row or column of pixels.
 
     Example:
         >>> cut(Image.new("RGB", (40, 20), "white"), (0, 0, 10, 5), 8).shape
@@ -81,9 +81,8 @@ def cut(picture: Image.Image, box: Sequence[int], side: int, resampling: Resampl
     """
     if box:
         x0, y0 = min(box[0], picture.width - 1), min(box[1], picture.height - 1)
-        picture = picture.crop(
-            (x0, y0, max(min(box[2], picture.width), x0 + 1), max(min(box[3], picture.height), y0 + 1))
-        )
+        x1, y1 = min(box[2], picture.width), min(box[3], picture.height)
+        picture = picture.crop((x0, y0, max(x1, x0 + 1), max(y1, y0 + 1)))
     else:
         picture = pad_square(picture, (0, 0, 0))
     return np.asarray(picture.resize((side, side), Image.Resampling[resampling.upper()]))
@@ -140,9 +139,10 @@ def crop_table(
     """Return the table of these crops, cut now or found below ``CURATED/cache``.
 
     On disk its folder is named by a hash of all that the pixels follow from: every crop's raw image, box, and curated
-    file with its size and time of change; side, resampling and `VERSION`. Whatever differs gives another folder. A
-    file of the wrong size or header is cut again; changed pixels inside it are not noticed. The file appears whole; two processes that cut at once write the same bytes, one over
-    the other. ``rm -r CURATED/cache`` costs nothing but the time to cut again.
+    file with its size and time of change; side, resampling and `VERSION`. Whatever differs gives another folder. A file
+    of the wrong size or header is cut again; changed pixels inside it are not noticed. The file appears whole; two
+    processes that cut at once write the same bytes, one over the other. ``rm -r CURATED/cache`` costs nothing but the
+    time to cut again.
 
     Args:
         crops: In any order; repeated ones are cut once. None gives an empty table, which is not written.
