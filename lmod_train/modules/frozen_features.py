@@ -93,6 +93,7 @@ class FrozenFeatures(LmodModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Say of which encoder the features were."""
+        super().on_save_checkpoint(checkpoint)
         checkpoint["encoder"] = self.encoder.key()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
