@@ -50,7 +50,7 @@ class FineTuning(LmodModule):
         optimisation: Learning rates, their decay over the layers, and their schedule.
         label_smoothing: Share of the target that is spread over all classes.
         class_weights: ``inverse`` weighs each image by the inverse of its class's frequency in the training split (the
-            mean over the classes is one), ``none`` all alike.
+            mean over the training images is one, so that a batch of one image weighs too), ``none`` all alike.
         name: What replies and reports call the model.
 
     Raises:
@@ -184,7 +184,7 @@ class FineTuning(LmodModule):
         return [found[i] for i in range(len(self.choices))]
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the cross-entropy with label smoothing, in nats: the (weighted) mean over images.
+        """Return the cross-entropy with label smoothing, in nats: the mean over images, each times its weight.
 
         Raises:
             LmodError: It is not finite; the original stops there too.
@@ -200,14 +200,17 @@ class FineTuning(LmodModule):
         return loss
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Return the loss of logits (B, choices) for classes (B)."""
+        """Return the loss of logits (B, choices) for classes (B).
+
+        Weighted losses are divided by the number of images, not by the weights that happen to be in the batch: those of
+        one image would cancel. Over the training split the two are the same.
+        """
         each = functional.cross_entropy(
             logits.float(), targets, reduction="none", label_smoothing=self._label_smoothing
         )
         if self._class_weights is None:
             return each.mean()
-        weights = self._class_weights.to(each)[targets]
-        return (weights * each).sum() / weights.sum()
+        return (self._class_weights.to(each)[targets] * each).mean()
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Reply with the likeliest choice in the form that the record asks for, and with every choice's likelihood."""
@@ -279,13 +282,13 @@ def _order(finetuned: bool, classes: Sequence[str], choices: Sequence[str]) -> l
 
 
 def inverse_frequencies(counts: Sequence[int]) -> Tensor:
-    """Return what an image of each class weighs: the inverse of the class's frequency, with mean one over the classes.
+    """Return what an image of each class weighs: the inverse of the class's frequency, with mean one over the images.
 
     A class without images weighs 0: no image asks for its weight.
 
     Example:
-        >>> inverse_frequencies([30, 10, 0]).tolist()
-        [0.5, 1.5, 0.0]
+        >>> [round(weight, 3) for weight in inverse_frequencies([30, 10, 0]).tolist()]
+        [0.667, 2.0, 0.0]
     """
-    inverse = torch.tensor([1 / n if n else 0.0 for n in counts], dtype=torch.float64)
-    return (inverse / inverse[inverse > 0].mean()).float()
+    present = sum(n > 0 for n in counts)
+    return torch.tensor([sum(counts) / (present * n) if n else 0.0 for n in counts], dtype=torch.float64).float()

@@ -70,9 +70,10 @@ def quick(folder, **options):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_first_loss_is_the_logarithm_of_the_classes(task, weighted):
     module, classes = tuning(task.choices), len(task.choices)
-    module._class_weights = torch.arange(1.0, classes + 1) if weighted else None
     torch.manual_seed(1)
-    first = module.loss(module(torch.randn(16, 3, 32, 32)), torch.randint(classes, (16,)))
+    targets = torch.arange(16).square() % classes
+    module._class_weights = inverse_frequencies(targets.bincount(minlength=classes).tolist()) if weighted else None
+    first = module.loss(module(torch.randn(16, 3, 32, 32)), targets)
     assert first.item() == pytest.approx(math.log(classes), abs=0.01)
 
 
@@ -88,20 +89,28 @@ def test_the_loss_is_timm_s_with_label_smoothing(folder):
 def test_rare_classes_weigh_as_scikit_learn_balances_them():
     truth = np.repeat([0, 1, 2], [30, 10, 5])
     ours, theirs = inverse_frequencies([30, 10, 5]), compute_class_weight("balanced", classes=np.arange(3), y=truth)
-    assert ours.mean().item() == pytest.approx(1)
-    assert (ours / ours[0]).numpy() == pytest.approx(theirs / theirs[0])
-    module, logits, targets = tuning(FourWay.choices[:3]), torch.randn(9, 3), torch.tensor([0, 0, 0, 0, 1, 1, 2, 2, 2])
+    assert ours.numpy() == pytest.approx(theirs) and ours[truth].mean().item() == pytest.approx(1)
+    module, logits, targets = tuning(FourWay.choices[:3]), torch.randn(45, 3), torch.from_numpy(truth)
     module._class_weights = ours
-    each = [LabelSmoothingCrossEntropy(0.1)(logits[i : i + 1], targets[i : i + 1]).item() for i in range(9)]
-    weighed = np.average(each, weights=theirs[targets.numpy()])
+    each = [LabelSmoothingCrossEntropy(0.1)(logits[i : i + 1], targets[i : i + 1]).item() for i in range(45)]
+    weighed = np.average(each, weights=theirs[truth])
     assert module.loss(logits, targets).item() == pytest.approx(weighed, abs=1e-5)
+    alone = [module.loss(logits[i : i + 1], targets[i : i + 1]).item() for i in range(45)]
+    assert np.mean(alone) == pytest.approx(weighed, abs=1e-5), "batches of one image come to the same"
+
+
+def test_a_batch_of_one_image_weighs_as_its_class():
+    module, logits = tuning(), torch.zeros(1, 2)
+    module._class_weights = inverse_frequencies([90, 10])
+    often, rarely = (module.loss(logits, torch.tensor([i])).item() for i in (0, 1))
+    assert rarely == pytest.approx(9 * often) and (90 * often + 10 * rarely) / 100 == pytest.approx(math.log(2))
 
 
 def test_the_weights_are_those_of_the_training_split(tmp_path):
     records = [glaucoma(i, WORDS[i < 2]) for i in range(8)] + [glaucoma(9, WORDS[1], "val")]
     module = FineTuning("random", WORDS, size="tiny", image_size=32, class_weights="inverse")
     quick(tmp_path, max_epochs=1).fit(module, datamodule=data(write_curated(tmp_path, records)))
-    assert module._class_weights.tolist() == pytest.approx([0.5, 1.5])  # 6 and 2 images
+    assert module._class_weights.tolist() == pytest.approx([8 / 12, 8 / 4])  # 6 and 2 images
 
 
 def test_a_loss_that_is_no_number_stops_the_run(folder):
