@@ -115,7 +115,9 @@ class Classifier(LmodModule):
         ]
 
     def saliency(self, batch: Batch) -> Tensor:
-        """Return where each crop's likeliest class comes from, (crops, side, side) in [0, 1]: Grad-CAM.
+        """Return where each crop's answer comes from, (crops, side, side) in [0, 1]: Grad-CAM.
+
+        The class explained is the one that `respond` says: the likeliest among the choices of the crop's record.
 
         The 64 feature maps behind the second pool, weighted by the mean slope of the class's logit over each map, what
         is negative left out, each crop's largest value made 1 (Selvaraju et al., ICCV 2017). All 0 where nothing speaks
@@ -128,8 +130,10 @@ class Classifier(LmodModule):
             features = self.model.features(images * 2 - 1)
         with torch.inference_mode(False), torch.enable_grad():
             features.requires_grad_()
-            logits = self.model.head(features).max(dim=1).values
-            (slopes,) = torch.autograd.grad(logits.sum(), features)
+            logits = self.model.head(features)
+            offered = _offered(batch, self.choices).to(logits.device)
+            answers = logits.masked_fill(~offered, -torch.inf).max(dim=1).values
+            (slopes,) = torch.autograd.grad(answers.sum(), features)
         maps = functional.relu((slopes.mean(dim=(2, 3), keepdim=True) * features).sum(dim=1, keepdim=True)).float()
         maps = functional.interpolate(maps.detach(), size=(self._side, self._side), mode="bilinear")[:, 0]
         return maps / maps.amax(dim=(1, 2), keepdim=True).clamp_min(1e-12)
@@ -150,8 +154,21 @@ def worded(record: Record, choices: tuple[str, ...], scores: list[Tensor], **fie
         scores: For each crop the log-likelihoods (choices). Those of a single picture go with the reply.
         fields: Further ones of the reply.
     """
-    known = [i for i, choice in enumerate(choices) if choice in record.choices] or list(range(len(choices)))
+    known = _classes_of(record, choices)
     rows = [functional.log_softmax(score[known], dim=0) for score in scores]
     text = said(wordings(record, choices), [known[int(row.argmax())] for row in rows], choices)
     alone = {} if record.regions else {choices[i]: round(v.item(), 6) for i, v in zip(known, rows[0], strict=True)}
     return Reply(record.id, text, likelihoods=alone, **fields)
+
+
+def _classes_of(record: Record, choices: tuple[str, ...]) -> list[int]:
+    """Return the classes that a record offers; all where it offers none of them."""
+    return [i for i, choice in enumerate(choices) if choice in record.choices] or list(range(len(choices)))
+
+
+def _offered(batch: Batch, choices: tuple[str, ...]) -> Tensor:
+    """Return whether the record of each crop offers each class, (crops, choices)."""
+    offered = torch.zeros(len(batch.records), len(choices), dtype=torch.bool)
+    for row, record in enumerate(batch.records):
+        offered[row, _classes_of(record, choices)] = True
+    return offered[torch.as_tensor(batch.tensors["owners"], dtype=torch.long)]

@@ -10,7 +10,7 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument
 from lmod_train.modules.classifier import Classifier
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.types import Box, Region, Reply
+from lmod_train.types import Batch, Box, Region, Reply
 from tests.tiny import record, trainer, write_curated
 
 REGIONS = (Region("optic disc", Box(0, 0, 8, 8), 1), Region("optic cup", Box(4, 4, 20, 8), 2))
@@ -65,9 +65,11 @@ def trained():
     return module.eval()
 
 
-class Crops:
-    def __init__(self, crops):
-        self.tensors = {"crops": crops}
+def crops_batch(crops, choices=None):
+    """A batch of whole pictures; each record offers the choices of its place, all of them without."""
+    offered = choices or [Glaucoma.choices] * len(crops)
+    asked = [record(str(i), answer=own[0], choices=own) for i, own in enumerate(offered)]
+    return Batch(asked, [-1] * len(asked), {"crops": crops, "owners": list(range(len(asked)))})
 
 
 def test_the_map_falls_on_what_decides(trained):
@@ -75,7 +77,7 @@ def test_the_map_falls_on_what_decides(trained):
     with torch.no_grad():
         right = trained(crops).argmax(dim=1) == targets
     assert right.float().mean() >= 0.9
-    maps = trained.saliency(Crops(crops)).numpy()
+    maps = trained.saliency(crops_batch(crops)).numpy()
     assert maps.shape == (20, 32, 32) and maps.min() >= 0 and maps.max() <= 1
     for i in (i for i in range(0, 20, 2) if right[i]):
         y, x = places[i]
@@ -93,18 +95,36 @@ def test_it_is_grad_cam_as_the_paper_has_it(trained):
     for channel in range(64):
         cam += features.grad[0, channel].mean() * features[0, channel].detach()
     cam = torch.nn.functional.interpolate(cam.relu()[None, None], size=(32, 32), mode="bilinear")[0, 0]
-    got = trained.saliency(Crops(crops))[0]
+    got = trained.saliency(crops_batch(crops))[0]
     assert torch.allclose(got, cam / cam.max(), atol=1e-5) and cam.max() > 0
+
+
+def test_the_class_explained_is_the_one_that_the_record_offers_and_the_reply_says(trained):
+    crops, _, _ = patches(2, seed=3)
+    with torch.no_grad():
+        likeliest = trained(crops).argmax(dim=1).tolist()
+    offered = [(Glaucoma.choices[1 - c],) for c in likeliest]  # only what the network holds less likely
+    batch = crops_batch(crops, offered)
+    assert [reply.reply for reply in trained.respond(batch)] == [own[0] for own in offered]
+    features = trained.model.features(crops / 255 * 2 - 1).detach().requires_grad_()
+    logits = trained.model.head(features)
+    (logits[0, 1 - likeliest[0]] + logits[1, 1 - likeliest[1]]).backward()
+    cam = (features.grad.mean(dim=(2, 3), keepdim=True) * features.detach()).sum(dim=1, keepdim=True).relu()
+    cam = torch.nn.functional.interpolate(cam, size=(32, 32), mode="bilinear")[:, 0]
+    expected = cam / cam.amax(dim=(1, 2), keepdim=True).clamp_min(1e-12)
+    got = trained.saliency(batch)
+    assert torch.allclose(got, expected, atol=1e-5) and expected.max() > 0
+    assert not torch.allclose(got, trained.saliency(crops_batch(crops)), atol=0.1)
 
 
 def test_it_works_where_gradients_are_off_and_leaves_no_gradient(trained):
     crops, _, _ = patches(2)
-    expected = trained.saliency(Crops(crops))
+    expected = trained.saliency(crops_batch(crops))
     trained.zero_grad()
     with torch.inference_mode():
-        assert torch.equal(trained.saliency(Crops(crops.clone())), expected)
+        assert torch.equal(trained.saliency(crops_batch(crops.clone())), expected)
     assert all(p.grad is None for p in trained.parameters())
-    assert trained.saliency(Crops(crops[:0])).shape == (0, 32, 32)
+    assert trained.saliency(crops_batch(crops[:0])).shape == (0, 32, 32)
 
 
 def evaluate(folder, callback, module=None):
