@@ -23,8 +23,9 @@ headline above is ours. Its accuracy is no share of right answers; all but the t
 scales the first level. Runs are shown whose every reply carries a likelihood of every choice; a dash where a class
 leaves nothing to divide by."""
 _MACRO = """Each modality counts alike in the mean; a model of which each run is about one modality takes a row for all
-its runs. Where each box gets one word, as from a classifier, precision, recall and F1 of an image are all the share of
-its boxes named rightly."""
+its runs. Beside the published CNN: our classifiers answer among the record's own options; to choose among all classes
+of a modality, where sources have different ones, is harder. Where each box gets one word, as from a classifier,
+precision, recall and F1 of an image are all the share of its boxes named rightly."""
 _PAIRS = """Runs on the items that both have. First only: items that only the first has right (an image is right when
 every region is). p: exact McNemar, two-sided, items taken as independent; Holm: over all rows of this table.
 Difference: of the mean score (accuracy, or F1 per image), with an interval that draws whole patients."""

@@ -66,3 +66,7 @@ def test_it_is_said_that_they_are_not_ours(three):
     assert page.count('<tr class="published">') == len(published_beside([run("glaucoma", "four_way", "anatomy")]))
     assert "CNN, macro F1 0.9436" in page
     assert "none of it measured here" in tables and "| macro F1" in tables
+    (row,) = [line for line in tables.splitlines() if "| macro F1" in line]
+    (shown,) = [line for line in page.splitlines() if "CNN, macro F1 0.9436" in line]
+    for place in (row, shown.replace("&#39;", "'")):
+        assert "ours answers among the record's own options" in place
