@@ -78,6 +78,7 @@ def test_predict_writes_replies_and_scores_nothing(command, tmp_path):
 def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(command, tmp_path):
     small = ["--model.init_args.side", "16", "--data.batch_size", "4", "--run", "here"]
     small += ["--trainer.max_epochs", "2", "--trainer.check_val_every_n_epoch", "1"]
+    small += ["--checkpoint.every_n_train_steps", "1"]
     command("fit", "cnn_glaucoma.yaml", *small)
     steps = {step for _, step in read_replies(tmp_path / "here" / "replies")}
     assert [f.name for f in (tmp_path / "here" / "checkpoints").iterdir()] == ["last.ckpt"]
