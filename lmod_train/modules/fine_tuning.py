@@ -18,7 +18,7 @@ from lmod_train.models.augmentation import FAITHFUL, Augmentation
 from lmod_train.models.retfound import Family, Pooling, vision_transformer
 from lmod_train.models.retfound_weights import LoadReport, TwiceLayerNorm, initialise, load_finetuned, norm_twice
 from lmod_train.models.whole_image import WholeImages
-from lmod_train.models.wording import said, wordings
+from lmod_train.models.wording import refuse_several_questions, said, wordings
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.layer_decay import RETFOUND, LayerDecay, factor, layer_groups, scaled_lr
 from lmod_train.types import Batch, Record, Reply
@@ -164,14 +164,7 @@ class FineTuning(LmodModule):
         Raises:
             BadArgument: The records ask several questions, or all have one answer.
         """
-        forms = {wordings(r, self.choices)[0].form for r in records}
-        if len(forms) > 1:
-            raise BadArgument(
-                "data.variant",
-                "",
-                f"one question for a classifier; these records ask {len(forms)}: {', '.join(sorted(forms))}",
-                "name one variant, e.g. `--data.variant drusen`, and train one classifier for each",
-            )
+        refuse_several_questions(records, self.choices)
         found = Counter(self.dialect.target(r) for r in records)
         absent = [word for i, word in enumerate(self.choices) if not found[i]]
         if len(found) < 2:
