@@ -102,6 +102,12 @@ class LmodModule(LightningModule, ABC):
         return ""
 
     def on_validation_start(self) -> None:
+        """Say what answers, see `_answering`."""
+        self._answering()
+
+    on_test_start = on_validation_start
+
+    def _answering(self) -> None:
         """Say what answers, outside `fit`, and refuse a classifier that has learned nothing.
 
         Raises:
@@ -121,14 +127,12 @@ class LmodModule(LightningModule, ABC):
                 "would be chance.\nNext: add `--ckpt_path RUN/checkpoints/best.ckpt` (or last.ckpt) of a run of `fit`"
             )
 
-    on_test_start = on_validation_start
-
     def on_predict_start(self) -> None:
         """As `on_validation_start`; and keep no replies in memory.
 
         The evaluation callback has written them, and Lightning cannot walk into them.
         """
-        self.on_validation_start()
+        self._answering()
         self.trainer.predict_loop.return_predictions = False
 
     def on_fit_start(self) -> None:
