@@ -60,3 +60,7 @@ class Source(ABC):
         """Return the line for something left out in reading; without a key it is named by its place below the root."""
         place = file.relative_to(self.root).as_posix()
         return Dropped(self.name, key or place, place, "read", reason, detail)
+
+    def _twice(self, file: Path, kept: Path) -> Dropped:
+        """Return the line for a file whose key another one has already."""
+        return self._drop(file, "same key twice", f"the key is taken by {kept.relative_to(self.root).as_posix()}")

@@ -86,8 +86,7 @@ class Brset(Source):
         for file in (file for file in below if file.suffix.lower() in _KINDS):
             taken = photographs.setdefault(file.stem.casefold(), file)
             if taken != file:
-                detail = f"the key is taken by {taken.relative_to(self.root).as_posix()}"
-                yield self._drop(file, "same key twice", detail)
+                yield self._twice(file, taken)
         met: set[str] = set()
         for row in rows:
             yield from self._row(row, table, photographs, met)

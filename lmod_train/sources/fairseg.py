@@ -113,8 +113,7 @@ class FairSeg(Source):
             if file.suffix.lower() != ".npz":
                 dropped.append(self._drop(file, "stray file"))
             elif file.stem in taken:
-                detail = f"the key is taken by {taken[file.stem].relative_to(self.root).as_posix()}"
-                dropped.append(self._drop(file, "same key twice", detail))
+                dropped.append(self._twice(file, taken[file.stem]))
             else:
                 taken[file.stem] = file
         for _, file in sorted(taken.items()):

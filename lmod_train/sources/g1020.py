@@ -106,7 +106,7 @@ class G1020(Source):
         for file in sorted(found.photographs, key=_order):
             stem = file.stem.casefold()
             if stem in taken:
-                self._twice(file, taken[stem], found)
+                found.dropped.append(self._twice(file, taken[stem]))
                 continue
             taken[stem] = file
             yield self._sample(file, found)
@@ -176,7 +176,7 @@ class G1020(Source):
         """Keep the first annotation of a photograph."""
         kept = places.setdefault(file.stem.casefold(), file)
         if kept != file:
-            self._twice(file, kept, found)
+            found.dropped.append(self._twice(file, kept))
 
     def _label(self, path: Path, known: set[str], found: _Found) -> None:
         """Read the list; one that cannot be read costs the labels, not the photographs."""
@@ -203,10 +203,6 @@ class G1020(Source):
                 found.dropped.append(self._drop(path, "label without photograph", name))
         told = {Path(row["imageid"]).stem.casefold() for row in rows}
         found.dropped += [self._drop(path, "photograph without row", stem) for stem in sorted(known - told)]
-
-    def _twice(self, file: Path, kept: Path, found: _Found) -> None:
-        detail = f"the key is taken by {kept.relative_to(self.root).as_posix()}"
-        found.dropped.append(self._drop(file, "same key twice", detail))
 
 
 def _is_base(folder: Path) -> bool:

@@ -222,8 +222,7 @@ class Idrid(Source):
         else:
             found.dropped.append(self._drop(file, "stray file"))
         if kept != file:
-            detail = f"the key is taken by {kept.relative_to(self.root).as_posix()}"
-            found.dropped.append(self._drop(file, "same key twice", detail))
+            found.dropped.append(self._twice(file, kept))
 
     def _table(self, file: Path, known: set[_Place], found: _Found) -> None:
         """Read one table, whose name tells what it holds; one that cannot be read costs what it tells alone."""

@@ -107,8 +107,7 @@ class Oimhs(Source):
             if isinstance(place, str):
                 tables.dropped.append(self._drop(file, "stray file", place))
             elif place in files:
-                detail = f"the key is taken by {files[place].relative_to(self.root).as_posix()}"
-                tables.dropped.append(self._drop(file, "same key twice", detail))
+                tables.dropped.append(self._twice(file, files[place]))
             else:
                 files[place] = file
         for place in sorted(files, key=lambda p: (int(p[0]), int(p[1]))):

@@ -119,8 +119,7 @@ class Origa(Source):
         for file in sorted(found.photographs, key=_order):
             number = number_of(file.name)
             if number in taken:
-                detail = f"the key is taken by {taken[number].relative_to(self.root).as_posix()}"
-                found.dropped.append(self._drop(file, "same key twice", detail))
+                found.dropped.append(self._twice(file, taken[number]))
                 continue
             taken[number] = file
             yield self._sample(file, found)

@@ -104,8 +104,7 @@ class Refuge(Source):
         for part, file in sorted(found.photographs, key=lambda f: (_PARTS.index(f[0]), f[1].stem, f[1])):
             key = f"{part}/{file.stem}"
             if key in taken:
-                detail = f"the key is taken by {taken[key].relative_to(self.root).as_posix()}"
-                found.dropped.append(self._drop(file, "same key twice", detail))
+                found.dropped.append(self._twice(file, taken[key]))
                 continue
             taken[key] = file
             yield self._sample(key, file, found)
