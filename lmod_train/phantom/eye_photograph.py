@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFilter
 
+from lmod_train.phantom.truth import extent
 from lmod_train.types import Box
 
 View = Literal["right", "left", "both", "iris"]
@@ -176,16 +177,11 @@ def boxes(photograph: EyePhotograph, size: int) -> list[tuple[str, Box]]:
         place = _place(eye, size)
         shown = {f"{eye.side} eye": place.opening, "iris": place.iris, "pupil": place.pupil}
         found += [
-            (name, _extent(np.minimum(place.opening, depth) > 0))
+            (name, extent(np.minimum(place.opening, depth) > 0))
             for name, depth in shown.items()
             if photograph.view != "iris" or depth is not place.opening
         ]
     return found
-
-
-def _extent(inside: npt.NDArray[np.bool_]) -> Box:
-    rows, columns = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
-    return Box(int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
 
 
 @dataclass(frozen=True, slots=True)

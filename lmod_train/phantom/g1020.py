@@ -16,7 +16,7 @@ from lmod_train.phantom.eye import Eye, Point, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
-from lmod_train.phantom.truth import Truth
+from lmod_train.phantom.truth import Truth, extent
 from lmod_train.types import Box
 
 Annotations = Literal["json", "masks"]
@@ -211,7 +211,5 @@ def _outer(centre: Point, radii: Point) -> Box:
 def _pixels(drawn: Photograph, label: str) -> Box | None:
     """Return the smallest box around the pixels of the mask; None where the ellipse holds no pixel's centre."""
     mask = (disc_mask if label == "disc" else cup_mask)(drawn.eye, drawn.frame.side)
-    rows, columns = np.nonzero(place(mask, drawn.frame))
-    if not len(rows):
-        return None
-    return Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
+    placed = place(mask, drawn.frame)
+    return extent(placed) if placed.any() else None

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from PIL import Image
 
 from lmod_train.errors import BadArgument
@@ -19,7 +18,7 @@ from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import disc_mask
 from lmod_train.phantom.retinopathy import Exudates, grade_eye, lesion_mask
 from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
-from lmod_train.phantom.truth import Truth
+from lmod_train.phantom.truth import Truth, extent
 from lmod_train.types import Box
 
 _SOURCE = "idrid"
@@ -150,7 +149,7 @@ def truths(
             for kind, (_, _, structure) in _LESIONS.items() if lesions else ():
                 masks[structure] = lesion_mask(drawn.eye, kind, drawn.frame.side)
             placed = {structure: place(mask, drawn.frame) for structure, mask in masks.items()}
-            boxes = [(structure, _extent(mask)) for structure, mask in placed.items() if mask.any()]
+            boxes = [(structure, extent(mask)) for structure, mask in placed.items() if mask.any()]
             found.append(Truth(drawn.key, drawn.key, boxes=tuple(boxes)))
             continue
         boxes = [("fovea", _around(drawn, drawn.eye.fovea, (fovea_side, fovea_side)))]
@@ -208,12 +207,6 @@ def _around(drawn: Photograph, at: Point, sides: tuple[int, int]) -> Box:
     across, down = (side * frame.width / _WIDTH / 2 for side in sides)
     left, top = max(0, math.floor(x - across)), max(0, math.floor(y - down))
     return Box(left, top, min(frame.width, math.ceil(x + across)), min(frame.height, math.ceil(y + down)))
-
-
-def _extent(mask: npt.NDArray[np.bool_]) -> Box:
-    """Return the smallest box around the true pixels of a photograph."""
-    rows, columns = np.nonzero(mask)
-    return Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
 
 
 def _take(take: _Take) -> None:

@@ -21,8 +21,8 @@ from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
-from lmod_train.phantom.truth import Truth
-from lmod_train.types import Box, Patient
+from lmod_train.phantom.truth import Truth, extent
+from lmod_train.types import Patient
 
 Layout = Literal["kaggle", "detection", "original"]
 
@@ -92,7 +92,7 @@ def truths(n: int, seed: int, size: int = 384, layout: Layout = "kaggle", preval
                 key=number,
                 group=number,
                 labels={"glaucoma": "yes" if eye.diagnosis == "glaucoma" else "no"},
-                boxes=tuple((name, _extent(mask, frame)) for name, mask in masks.items() if mask.any()),
+                boxes=tuple((name, extent(place(mask, frame))) for name, mask in masks.items() if mask.any()),
                 patient=Patient() if layout == "original" else Patient(laterality=eye.laterality),
             )
         )
@@ -144,12 +144,6 @@ def write(
 def _frame(eye: Eye, size: int) -> Frame:
     """Return the 3:2 photograph of ORIGA with the eye in its middle."""
     return frame_for(size * 3 // 2, size, eye.seed)
-
-
-def _extent(mask: npt.NDArray[np.bool_], frame: Frame) -> Box:
-    """Return the smallest box around a mask of the square, in pixels of the photograph."""
-    rows, columns = np.nonzero(place(mask, frame))
-    return Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
 
 
 def _take(one: _Take) -> None:
