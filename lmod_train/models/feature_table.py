@@ -21,7 +21,15 @@ from torch import Tensor
 from lmod_train.errors import BadArgument, WeightsNotFound
 from lmod_train.models.crop_table import Crop, crops_of, table_key
 from lmod_train.models.crops import Crops
-from lmod_train.models.retfound import IMAGENET_MEAN, IMAGENET_STD, SIZES, Family, Pooling, vision_transformer
+from lmod_train.models.retfound import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    SIZES,
+    Family,
+    Pooling,
+    published_pooling,
+    vision_transformer,
+)
 from lmod_train.models.retfound_weights import initialise
 from lmod_train.types import Batch, Record
 
@@ -80,8 +88,7 @@ class Encoder:
                 raise WeightsNotFound("weights", digest, "no such file", cure)
             with Path(digest).open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        own = "mean" if self.family == "mae" else "cls"  # as `vision_transformer` reads null
-        pooling = None if self.pooling == own else self.pooling
+        pooling = None if self.pooling == published_pooling(self.family) else self.pooling
         shape = [VERSION, digest, self.size, self.image_size, self.family, pooling, IMAGENET_MEAN, IMAGENET_STD]
         return hashlib.sha256(json.dumps(shape + drawn_by).encode()).hexdigest()[:20]
 

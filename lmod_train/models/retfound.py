@@ -107,6 +107,16 @@ RELEASES: tuple[Release, ...] = (
 """Every release known, the two of LMOD (glaucoma: CFP, macular-hole stage: OCT) in both of their packings first."""
 
 
+def published_pooling(family: Family) -> Pooling:
+    """Return how a family's features were pooled where it was published.
+
+    Example:
+        >>> published_pooling("mae"), published_pooling("dinov2")
+        ('mean', 'cls')
+    """
+    return "mean" if family == "mae" else "cls"
+
+
 def vision_transformer(
     size: Literal["large", "small", "tiny"],
     classes: int,
@@ -143,7 +153,7 @@ def vision_transformer(
         torch.Size([2, 5])
     """
     patch = _checked(size, classes, image_size, drop_path, pooling, family)
-    pooling = pooling or ("mean" if family == "mae" else "cls")
+    pooling = pooling or published_pooling(family)
     shape = SIZES[size]
     model = VisionTransformer(
         img_size=image_size,
