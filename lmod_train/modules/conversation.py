@@ -2,62 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from peft import LoraConfig, get_peft_model
 from torch import Tensor
 from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+from lmod_train.models.adapters import Lora, trainable
 from lmod_train.models.checkpoint import find, image_tokens, load
 from lmod_train.models.generation import Decoding, image_features, respond
 from lmod_train.models.llava import LlavaDialect
 from lmod_train.models.sequences import IGNORED, training_sequences
 from lmod_train.modules.base import LmodModule
+from lmod_train.modules.optimisation import Optimisation, optimiser
 from lmod_train.types import Batch, Reply
-
-LANGUAGE_MODEL_LINEAR = r".*language_model.*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)"
-"""Anchored: the seven names alone would also hit a CLIP tower's q, k and v."""
-
-
-@dataclass(frozen=True)
-class Lora:
-    """Low-rank adapters on every linear map of the language model (Hu et al. 2021).
-
-    Attributes:
-        rank: Of the update.
-        alpha: Scale; the update is multiplied by alpha / rank.
-        dropout: On the adapter's input.
-    """
-
-    rank: int = 128
-    alpha: int = 256
-    dropout: float = 0.05
-
-
-@dataclass(frozen=True)
-class Optimisation:
-    """AdamW with linear warm-up and a half cosine to zero, stepped every iteration.
-
-    Defaults are LLaVA-1.5's LoRA recipe.
-
-    Attributes:
-        lr: Of the adapters.
-        projector_lr: Of the projector.
-        weight_decay: On matrices; vectors are never decayed.
-        warmup: Share of all steps.
-        betas: Of AdamW.
-    """
-
-    lr: float = 2e-4
-    projector_lr: float = 2e-5
-    weight_decay: float = 0.0
-    warmup: float = 0.03
-    betas: tuple[float, float] = (0.9, 0.999)
 
 
 class Conversation(LmodModule):
@@ -108,29 +68,11 @@ class Conversation(LmodModule):
         """Load the base whole, freeze it, and put the trained parts on it."""
         if self.model is not None:
             return
-        base: Any = load(self._folder, self._weights_dtype).requires_grad_(False)
+        base: Any = load(self._folder, self._weights_dtype)
         self._dialect.verify(image_tokens(base))
         if self._gradient_checkpointing:
             base.gradient_checkpointing_enable({"use_reentrant": False})
-        self.model = base if self._lora is None else get_peft_model(base, self._adapter(self._lora))
-        for name, parameter in self.model.named_parameters():
-            if self._lora is None and ("projector" in name or (self._tune_tower and "vision_tower" in name)):
-                parameter.requires_grad_(True)  # with adapters, peft has copied these and trains the copies
-            if parameter.requires_grad:
-                parameter.data = parameter.data.float()
-        self.model.train()  # transformers loads for inference, in which activations would not be recomputed
-        if not self._tune_tower:
-            self.network.model.vision_tower.eval()
-
-    def _adapter(self, lora: Lora) -> LoraConfig:
-        tower = ["vision_tower"] if self._tune_tower else []
-        return LoraConfig(
-            r=lora.rank,
-            lora_alpha=lora.alpha,
-            lora_dropout=lora.dropout,
-            target_modules=LANGUAGE_MODEL_LINEAR,
-            modules_to_save=["multi_modal_projector", *tower],  # inside the adapter file, so that none lacks them
-        )
+        self.model = trainable(base, self._lora, self._tune_tower)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the loss: mean over records of the mean negative log-likelihood of the answer's tokens, in nats."""
@@ -167,20 +109,9 @@ class Conversation(LmodModule):
 
     def configure_optimizers(self) -> Any:
         """AdamW in groups, each with its own learning rate; warm-up and half cosine over all steps of the run."""
-        settings = self._optimisation
-        groups: dict[tuple[float, float], list[Tensor]] = {}
-        for name, parameter in self.named_parameters():
-            if parameter.requires_grad:
-                lr = settings.lr if "lora_" in name else settings.projector_lr
-                decay = settings.weight_decay if parameter.ndim > 1 else 0.0
-                groups.setdefault((lr, decay), []).append(parameter)
-        optimiser = torch.optim.AdamW(
-            [{"params": p, "lr": lr, "weight_decay": decay} for (lr, decay), p in groups.items()],
-            betas=settings.betas,
-        )
         steps = int(self.trainer.estimated_stepping_batches)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, warmup_cosine(steps, settings.warmup))
-        return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+        made, schedule = optimiser(self.named_parameters(), self._optimisation, steps)
+        return {"optimizer": made, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def on_train_end(self) -> None:
         """Write adapter, projector, template and processor together, in peft's layout, to ``checkpoints/adapter``."""
@@ -188,21 +119,3 @@ class Conversation(LmodModule):
             folder = Path(self.trainer.default_root_dir) / "checkpoints" / "adapter"
             self.model.save_pretrained(folder)
             self._dialect.processor.save_pretrained(folder)
-
-
-def warmup_cosine(steps: int, warmup: float) -> Any:
-    """Return the factor of the learning rate at each step: linear from 0, then half a cosine to 0 at the last.
-
-    Example:
-        >>> factor = warmup_cosine(100, 0.1)
-        >>> [round(factor(i), 3) for i in (0, 5, 10, 55, 100)]
-        [0.0, 0.5, 1.0, 0.5, 0.0]
-    """
-    rising = round(steps * warmup)
-
-    def factor(step: int) -> float:
-        if step < rising:
-            return step / rising
-        return 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
-
-    return factor

@@ -13,9 +13,10 @@ from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.cli import experiment
 from lmod_train.curation.pipeline import curate
 from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.models.adapters import Lora
 from lmod_train.models.generation import Decoding, respond
 from lmod_train.models.llava import LlavaDialect
-from lmod_train.modules.conversation import Conversation, Lora
+from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.frozen import Frozen
 from lmod_train.report.report import report
 from tests.curation.probe import Without

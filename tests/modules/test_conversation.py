@@ -7,13 +7,14 @@ from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from lightning.pytorch.plugins import HalfPrecision
 from peft import PeftModel
 from PIL import Image
-from transformers import get_cosine_schedule_with_warmup
 
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import WeightsMismatch, WeightsNotFound
+from lmod_train.models.adapters import Lora
 from lmod_train.models.checkpoint import load
 from lmod_train.models.generation import Decoding, respond
-from lmod_train.modules.conversation import Conversation, Lora, Optimisation, warmup_cosine
+from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.tiny import record, trainer, write_curated
 
@@ -30,7 +31,7 @@ def folder(tmp_path_factory):
     return write_curated(tmp_path_factory.mktemp("curated"), RECORDS, side=40)
 
 
-def conversation(tiny, lora=Lora(4, 8, 0.0), **options):  # noqa: B008
+def conversation(tiny, lora=Lora(4, 8, 0.0), **options):
     torch.manual_seed(1)
     module = Conversation(str(tiny), lora, max_new_tokens=6, **options)
     module.configure_model()
@@ -178,14 +179,6 @@ def test_all_in_low_precision_as_the_trainer_converts_it(tiny, folder):
 def test_a_missing_checkpoint_is_refused_before_anything_is_built():
     with pytest.raises(WeightsNotFound, match="no/such/folder"):
         Conversation("no/such/folder")
-
-
-@pytest.mark.parametrize(("steps", "warmup"), [(100, 0.1), (50, 0.0), (7, 0.5)])
-def test_the_schedule_is_that_of_transformers(steps, warmup):
-    optimiser = torch.optim.SGD([torch.zeros(1)], lr=1.0)
-    expected = get_cosine_schedule_with_warmup(optimiser, round(steps * warmup), steps).lr_lambdas[0]
-    factor = warmup_cosine(steps, warmup)
-    assert [factor(i) for i in range(steps + 1)] == pytest.approx([expected(i) for i in range(steps + 1)])
 
 
 class Watch(Callback):
