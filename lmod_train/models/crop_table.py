@@ -1,22 +1,19 @@
 """Crops of curated pictures: which there are, how one is cut, and a table of all of them that is cut only once.
 
 A run of 20 epochs would decode every picture 20 times to look at its few boxes; a table holds the crops alone, 48 KiB
-each at 128 pixels, in one file that is mapped into memory and shared by all processes of a machine.
+each at 128 pixels, in files that are mapped into memory and shared by all processes of a machine.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-import time
-import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +21,13 @@ from PIL import Image
 
 from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.models.pixels import open_rgb, pad_square
+from lmod_train.models.table import Table, table
 from lmod_train.types import Record
 
 VERSION = 2
 """Of the way crops are cut; counted up, every table is cut anew."""
 
-STALE = 24 * 3600.0  # seconds after which the half-written file of a killed process is taken away
+PIECE = 2**26  # bytes of a piece of the table: what a stopped run has to do again
 
 Resampling = Literal["bilinear", "bicubic"]
 Pixels = npt.NDArray[np.uint8]
@@ -88,45 +86,35 @@ def cut(picture: Image.Image, box: Sequence[int], side: int, resampling: Resampl
     return np.asarray(picture.resize((side, side), Image.Resampling[resampling.upper()]))
 
 
-class CropTable:
-    """Crops that have been cut, by name.
-
-    Sent to another process a table on disk is opened there, and one in memory is copied.
+def cut_all(
+    crops: Sequence[Crop], root: Path, side: int, resampling: Resampling = "bilinear", threads: int | None = None
+) -> Pixels:
+    """Return crops (crops, side, side, 3), each picture decoded once.
 
     Args:
-        rows: Crop -> row of `pixels`.
-        pixels: (crops, side, side, 3), 0 to 255.
-        file: Where they lie on disk; None for a table in memory.
+        crops: In any order; none gives no rows.
+        root: The curated folder.
+        side: Of a crop in pixels.
+        resampling: How it is resized.
+        threads: That decode and resize, outside Python's lock; None for one a core, at most 8.
+
+    Raises:
+        ArtifactError: A curated picture is missing or damaged.
     """
+    pixels = np.empty((len(crops), side, side, 3), np.uint8)
+    rows: dict[str, list[int]] = defaultdict(list)
+    for row, crop in enumerate(crops):
+        rows[crop.image].append(row)
 
-    def __init__(self, rows: Mapping[Crop, int], pixels: Pixels, file: Path | None = None) -> None:
-        self._rows, self._pixels, self._file = rows, pixels, file
+    def fill(name: str) -> None:
+        picture = open_rgb(root / name)
+        for row in rows[name]:
+            pixels[row] = cut(picture, crops[row].box, side, resampling)
 
-    def __len__(self) -> int:
-        """Crops, each counted once however many records ask about it."""
-        return len(self._rows)
-
-    def __contains__(self, crop: Crop) -> bool:
-        """Whether the crop has been cut."""
-        return crop in self._rows
-
-    def take(self, crops: Sequence[Crop]) -> Pixels:
-        """Return copies of crops, (crops, side, side, 3).
-
-        Raises:
-            KeyError: One of them is not in the table.
-        """
-        return self._pixels[[self._rows[crop] for crop in crops]]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what the other process opens for itself."""
-        return {**self.__dict__, "_pixels": None} if self._file else self.__dict__
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Open what was left out."""
-        self.__dict__.update(state)
-        if self._file:
-            self._pixels = np.load(self._file, mmap_mode="r")
+    with ThreadPoolExecutor(threads or min(8, os.cpu_count() or 1)) as pool:
+        for _ in pool.map(fill, rows):
+            pass
+    return pixels
 
 
 def crop_table(
@@ -135,14 +123,14 @@ def crop_table(
     side: int,
     resampling: Resampling = "bilinear",
     place: Literal["disk", "memory"] = "disk",
-) -> CropTable:
-    """Return the table of these crops, cut now or found below ``CURATED/cache``.
+    share: tuple[int, int] = (0, 1),
+) -> Table[Crop]:
+    """Return the table of these crops, rows of (side, side, 3), cut now or found below ``CURATED/cache``.
 
     On disk its folder is named by a hash of all that the pixels follow from: every crop's raw image, box, and curated
-    file with its size and time of change; side, resampling and `VERSION`. Whatever differs gives another folder. A file
-    of the wrong size or header is cut again; changed pixels inside it are not noticed. The file appears whole; two
-    processes that cut at once write the same bytes, one over the other. ``rm -r CURATED/cache`` costs nothing but the
-    time to cut again.
+    file with its size and time of change; side, resampling and `VERSION`. Whatever differs gives another folder.
+    ``rm -r CURATED/cache`` costs nothing but the time to cut again. How several processes cut it is said at
+    `lmod_train.models.table.table`.
 
     Args:
         crops: In any order; repeated ones are cut once. None gives an empty table, which is not written.
@@ -150,31 +138,17 @@ def crop_table(
         side: Of a crop in pixels.
         resampling: How it is resized.
         place: ``disk``, or ``memory`` for this process alone.
+        share: (this process, of how many) that cut it together.
 
     Raises:
         ArtifactError: A curated picture is missing or damaged.
         BadArgument: The table cannot be written, because the folder is read-only or the disk full.
     """
     order = sorted(set(crops))
-    rows, shape = {crop: i for i, crop in enumerate(order)}, (len(order), side, side, 3)
-    if place == "memory" or not order:
-        pixels: Pixels = np.empty(shape, np.uint8)
-        _fill(pixels, order, root, resampling)
-        return CropTable(rows, pixels)
-    file = root / "cache" / f"crops-{table_key(order, root, side, resampling)}" / "pixels.npy"
-    found = _opened(file, shape)
-    if found is None:
-        try:
-            _write(file, order, root, shape, resampling)
-        except OSError as error:
-            raise BadArgument(
-                "model.init_args.cache",
-                "disk",
-                f"a curated folder that can be written to; {file.parent}: {error.strerror or error}",
-                "set model.init_args.cache to memory, or to none to cut in every epoch",
-            ) from error
-        found = np.load(file, mmap_mode="r")
-    return CropTable(rows, found, file)
+    folder = root / "cache" / f"crops-{table_key(order, root, side, resampling)}" if place == "disk" else None
+    like = np.empty((0, side, side, 3), np.uint8)
+    size = max(1, PIECE // (side * side * 3))
+    return table(order, like, lambda some: cut_all(some, root, side, resampling), folder, size, share)
 
 
 def table_key(order: Sequence[Crop], root: Path, side: int, resampling: Resampling) -> str:
@@ -200,61 +174,3 @@ def _stat(file: Path) -> tuple[int, int]:
             file, f"curated image cannot be read ({error})", "curate again: `python -m lmod_train curate ...`"
         ) from error
     return stat.st_size, stat.st_mtime_ns
-
-
-def _opened(file: Path, shape: tuple[int, ...]) -> Pixels | None:
-    """Map a file, or return None where there is none that fits."""
-    try:
-        pixels: Pixels = np.load(file, mmap_mode="r")
-    except (OSError, ValueError, EOFError):  # missing, cut off, or no array at all
-        return None
-    return pixels if pixels.shape == shape and pixels.dtype == np.uint8 else None
-
-
-def _write(file: Path, order: Sequence[Crop], root: Path, shape: tuple[int, ...], resampling: Resampling) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    for left in file.parent.glob(".*.part"):
-        if time.time() - left.stat().st_mtime > STALE:
-            left.unlink(missing_ok=True)
-    beside = file.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        pixels = np.lib.format.open_memmap(beside, "w+", np.uint8, shape)
-        _reserve(beside)
-        _fill(pixels, order, root, resampling)
-        pixels.flush()
-        del pixels
-        beside.replace(file)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _reserve(file: Path) -> None:
-    """Claim the disk's blocks for all of a file: writing a mapped page that finds no room would kill the process.
-
-    Raises:
-        OSError: The disk is full, or a quota used up.
-    """
-    if not hasattr(os, "posix_fallocate"):  # macOS, Windows
-        return
-    with file.open("rb+") as stream:
-        try:
-            os.posix_fallocate(stream.fileno(), 0, file.stat().st_size)
-        except OSError as error:
-            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # file systems that cannot promise it
-                raise
-
-
-def _fill(pixels: Pixels, order: Sequence[Crop], root: Path, resampling: Resampling) -> None:
-    """Cut every crop into its row, each picture decoded once; decoding and resizing run outside Python's lock."""
-    rows: dict[str, list[int]] = defaultdict(list)
-    for row, crop in enumerate(order):
-        rows[crop.image].append(row)
-
-    def fill(name: str) -> None:
-        picture = open_rgb(root / name)
-        for row in rows[name]:
-            pixels[row] = cut(picture, order[row].box, pixels.shape[1], resampling)
-
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as threads:
-        for _ in threads.map(fill, rows):
-            pass

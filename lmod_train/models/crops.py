@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import torch
-from PIL import Image
 
 from lmod_train.errors import BadArgument
-from lmod_train.models.crop_table import Crop, CropTable, Pixels, Resampling, crop_table, crops_of, cut
-from lmod_train.models.pixels import open_rgb
+from lmod_train.models.crop_table import Crop, Pixels, Resampling, crop_table, crops_of, cut_all
+from lmod_train.models.table import Table
 from lmod_train.models.wording import wordings
 from lmod_train.types import Batch, Record
 
@@ -35,17 +33,19 @@ class Crops:
     choices: tuple[str, ...]
     side: int = 128
     resampling: Resampling = "bilinear"
-    table: CropTable | None = None
+    table: Table[Crop] | None = None
 
-    def prepared(self, records: Sequence[Record], root: Path, place: Literal["disk", "memory"]) -> Crops:
-        """Return this dialect with the crops of all these records cut, on disk or in memory.
+    def prepared(
+        self, records: Sequence[Record], root: Path, place: Literal["disk", "memory"], share: tuple[int, int] = (0, 1)
+    ) -> Crops:
+        """Return this dialect with the crops of all these records cut, on disk or in memory, as `crop_table` does it.
 
         Raises:
             ArtifactError: A curated picture is missing or damaged.
             BadArgument: A record has no image, or the curated folder cannot be written to.
         """
         crops = (crop for record in records for crop in crops_of(record))
-        return replace(self, table=crop_table(crops, root, self.side, self.resampling, place))
+        return replace(self, table=crop_table(crops, root, self.side, self.resampling, place, share))
 
     def __call__(self, records: Sequence[Record], root: Path) -> Batch:
         """Collate.
@@ -62,42 +62,42 @@ class Crops:
             BadArgument: A record has no image, or its reference reply does not name one of the choices a region.
             ArtifactError: A curated picture is missing or damaged.
         """
-        wanted: list[Crop] = []
-        targets: list[int] = []
-        owners: list[int] = []
-        for row, record in enumerate(records):
-            crops = crops_of(record)
-            wanted += crops
-            targets += self.targets(record, len(crops))
-            owners += [row] * len(crops)
+        wanted, beside = labelled(records, self.choices)
         stacked = torch.from_numpy(self.pixels(wanted, root)).permute(0, 3, 1, 2)
-        tensors: dict[str, Any] = {"crops": stacked, "targets": torch.tensor(targets, dtype=torch.long)}
-        return Batch(records, [-1] * len(records), tensors | {"owners": owners})
+        return Batch(records, [-1] * len(records), {"crops": stacked, **beside})
 
     def pixels(self, crops: Sequence[Crop], root: Path) -> Pixels:
         """Return crops (crops, side, side, 3) out of the table where they all are in it, else out of the pictures."""
         if self.table is not None and all(crop in self.table for crop in crops):
             return self.table.take(crops)
-        pixels = np.empty((len(crops), self.side, self.side, 3), np.uint8)
-        opened: dict[str, Image.Image] = {}
-        for row, crop in enumerate(crops):
-            if crop.image not in opened:
-                opened[crop.image] = open_rgb(root / crop.image)
-            pixels[row] = cut(opened[crop.image], crop.box, self.side, self.resampling)
-        return pixels
+        return cut_all(crops, root, self.side, self.resampling, threads=1)  # loaders have several processes
 
-    def targets(self, record: Record, wanted: int) -> list[int]:
-        """Return the classes of a record, one a line of its reference reply.
 
-        Raises:
-            BadArgument: It has not `wanted` lines, or one ends in none of the choices.
-        """
-        lines = wordings(record, self.choices)
-        if len(lines) != wanted:
-            raise BadArgument(
-                "data.tasks",
-                record.answer,
-                f"{wanted} line(s), each ending in one of the task's choices {list(self.choices)}",
-                f"curate again with the task's present options (record {record.id})",
-            )
-        return [line.target for line in lines]
+def labelled(records: Sequence[Record], choices: Sequence[str]) -> tuple[list[Crop], dict[str, Any]]:
+    """Return the crops of records, and what a batch says of each: `targets` (crops) and `owners`, its record's place.
+
+    Raises:
+        BadArgument: A record has no image, or its reference reply does not name one of the choices a region.
+    """
+    crops: list[Crop] = []
+    targets: list[int] = []
+    owners: list[int] = []
+    for row, record in enumerate(records):
+        own = crops_of(record)
+        crops += own
+        targets += _targets(record, choices, len(own))
+        owners += [row] * len(own)
+    return crops, {"targets": torch.tensor(targets, dtype=torch.long), "owners": owners}
+
+
+def _targets(record: Record, choices: Sequence[str], wanted: int) -> list[int]:
+    """Return the classes of a record, one a line of its reference reply."""
+    lines = wordings(record, choices)
+    if len(lines) != wanted:
+        raise BadArgument(
+            "data.tasks",
+            record.answer,
+            f"{wanted} line(s), each ending in one of the task's choices {list(choices)}",
+            f"curate again with the task's present options (record {record.id})",
+        )
+    return [line.target for line in lines]

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import timm
 import torch
 from timm.models.vision_transformer import VisionTransformer
-from torch import Tensor
 
-from lmod_train.errors import BadArgument, WeightsNotFound
-from lmod_train.models.crop_table import Crop, crops_of, table_key
-from lmod_train.models.crops import Crops
+from lmod_train.errors import WeightsNotFound
+from lmod_train.models.crop_table import Crop, crops_of, cut_all, table_key
+from lmod_train.models.crops import labelled
 from lmod_train.models.retfound import (
     IMAGENET_MEAN,
     IMAGENET_STD,
@@ -31,12 +29,14 @@ from lmod_train.models.retfound import (
     vision_transformer,
 )
 from lmod_train.models.retfound_weights import initialise
+from lmod_train.models.table import Table, table
 from lmod_train.types import Batch, Record
 
 VERSION = 1
 """Of the way pixels become features; counted up, all are computed anew."""
 
 AT_ONCE = 32  # crops through the transformer; more is no faster on a CPU
+PIECE = 8 * AT_ONCE  # crops of a piece of the table: what a stopped run has to do again
 
 Features = npt.NDArray[np.float32]
 Say = Callable[[str], None]
@@ -108,43 +108,29 @@ class Encoder:
         return network.requires_grad_(False).eval(), str(report)
 
 
-@dataclass(frozen=True)
-class FeatureTable:
-    """Features that have been computed, by the name of their crop.
-
-    Attributes:
-        rows: Crop -> row of `features`.
-        features: (crops, width), float32 on the CPU.
-    """
-
-    rows: dict[Crop, int]
-    features: Tensor
-
-    def take(self, crops: Sequence[Crop]) -> Tensor:
-        """Return the features of crops (crops, width).
-
-        Raises:
-            KeyError: One of them is not in the table.
-        """
-        return self.features[[self.rows[crop] for crop in crops]]
-
-
 def feature_table(
-    records: Sequence[Record], root: Path, encoder: Encoder, device: torch.device, place: str, say: Say
-) -> FeatureTable:
-    """Return the features of all crops of these records, computed now or found below ``CURATED/cache``.
+    records: Sequence[Record],
+    root: Path,
+    encoder: Encoder,
+    device: torch.device,
+    place: str,
+    say: Say,
+    share: tuple[int, int] = (0, 1),
+) -> Table[Crop]:
+    """Return the features of all crops of these records, rows of (width), computed or found below ``CURATED/cache``.
 
-    The folder is named by a hash of the weights, the preprocessing and everything that crops follow from. A file
-    of the wrong size or header is computed again; changed numbers inside it are not noticed. A file appears whole.
+    The folder is named by a hash of the weights, the preprocessing and everything that crops follow from. How several
+    processes compute the table, and one that was stopped goes on, is said at `lmod_train.models.table.table`.
 
     Args:
         records: Each with an image; their crops are stretched to the square as the CNN's, with bicubic resizing, and
             whole pictures are padded: nothing of the retina is cut off.
         root: The curated folder.
-        encoder: What computes.
+        encoder: What computes; not built where nothing is missing.
         device: Where it computes.
         place: ``disk``, or ``memory`` for this process alone.
         say: Told what is done, where it takes time.
+        share: (this process, of how many) that compute it together.
 
     Raises:
         ArtifactError: A curated picture is missing or damaged.
@@ -152,57 +138,33 @@ def feature_table(
         WeightsNotFound, WeightsMismatch: See `Encoder.build`.
     """
     order = sorted({crop for record in records for crop in crops_of(record)})
-    rows, shape = {crop: i for i, crop in enumerate(order)}, (len(order), encoder.width)
     name = f"features-{encoder.key()}-{table_key(order, root, encoder.image_size, 'bicubic')}"
-    file = root / "cache" / name / "features.npy"
-    found = _opened(file, shape) if place == "disk" else None
-    if found is None:
-        found = _computed(order, root, encoder, device, say)
-        if place == "disk" and order:
-            _write(file, found)
-    return FeatureTable(rows, torch.from_numpy(found))
+    folder = root / "cache" / name if place == "disk" else None
+
+    @cache
+    def network() -> VisionTransformer:
+        built, report = encoder.build()
+        say(f"weights: {report}; computing the features of {len(order)} crops, once")
+        return built.to(device)
+
+    def compute(crops: Sequence[Crop]) -> Features:
+        return _computed(crops, root, encoder, network(), device)
+
+    return table(order, np.empty((0, encoder.width), np.float32), compute, folder, PIECE, share)
 
 
 @torch.inference_mode()
-def _computed(order: Sequence[Crop], root: Path, encoder: Encoder, device: torch.device, say: Say) -> Features:
-    network, report = encoder.build()
-    say(f"weights: {report}; computing the features of {len(order)} crops, once")
-    network.to(device)
+def _computed(
+    order: Sequence[Crop], root: Path, encoder: Encoder, network: VisionTransformer, device: torch.device
+) -> Features:
     mean, std = (torch.tensor(v, device=device).view(3, 1, 1) * 255 for v in (IMAGENET_MEAN, IMAGENET_STD))
-    dialect, features = Crops((), encoder.image_size, "bicubic"), np.empty((len(order), encoder.width), np.float32)
+    features = np.empty((len(order), encoder.width), np.float32)
     for start in range(0, len(order), AT_ONCE):
         crops = order[start : start + AT_ONCE]
-        pixels = torch.from_numpy(dialect.pixels(crops, root)).to(device).permute(0, 3, 1, 2)
+        cuts = cut_all(crops, root, encoder.image_size, "bicubic")
+        pixels = torch.from_numpy(cuts).to(device).permute(0, 3, 1, 2)
         features[start : start + len(crops)] = network((pixels - mean) / std).float().cpu().numpy()
     return features
-
-
-def _opened(file: Path, shape: tuple[int, int]) -> Features | None:
-    """Read a file, or return None where there is none that fits."""
-    try:
-        features: Features = np.load(file)
-    except (OSError, ValueError, EOFError):
-        return None
-    return features if features.shape == shape and features.dtype == np.float32 else None
-
-
-def _write(file: Path, features: Features) -> None:
-    beside = file.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as stream:
-            np.save(stream, features)
-        beside.replace(file)
-    except OSError as error:
-        raise BadArgument(
-            "model.init_args.cache",
-            "disk",
-            f"a curated folder that can be written to; {file.parent}: {error.strerror or error}",
-            "set model.init_args.cache to memory",
-        ) from error
-    finally:
-        if beside.parent.is_dir():
-            beside.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -215,7 +177,7 @@ class FeatureDialect:
     """
 
     choices: tuple[str, ...]
-    table: FeatureTable | None = None
+    table: Table[Crop] | None = None
 
     def __call__(self, records: Sequence[Record], root: Path) -> Batch:
         """Collate.
@@ -226,14 +188,6 @@ class FeatureDialect:
         """
         if self.table is None:
             raise RuntimeError("features are computed by setup(); run the module through a Trainer with a datamodule")
-        wanted: list[Crop] = []
-        targets: list[int] = []
-        owners: list[int] = []
-        words = Crops(self.choices)
-        for row, record in enumerate(records):
-            crops = crops_of(record)
-            wanted += crops
-            targets += words.targets(record, len(crops))
-            owners += [row] * len(crops)
-        tensors: dict[str, Any] = {"features": self.table.take(wanted), "owners": owners}
-        return Batch(records, [-1] * len(records), tensors | {"targets": torch.tensor(targets, dtype=torch.long)})
+        crops, beside = labelled(records, self.choices)
+        features = torch.from_numpy(self.table.take(crops))
+        return Batch(records, [-1] * len(records), {"features": features, **beside})

@@ -48,7 +48,9 @@ class FrozenFeatures(LmodModule):
         self.collate = self.dialect
 
     def setup(self, stage: str) -> None:
-        """Compute all features before the first batch, once a machine; other processes read them.
+        """Compute all features before the first batch, each process its share, and read those of the others.
+
+        Nobody waits in a collective call, whose time would run out in a long first run.
 
         Raises:
             BadArgument: The training records, which are looked at by every command, ask several questions about whole
@@ -56,16 +58,9 @@ class FrozenFeatures(LmodModule):
         """
         data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
         refuse_several_questions(data.records("train"), self.choices)
-        if self.trainer.local_rank == 0:
-            self._prepare()
-        self.trainer.strategy.barrier("features are computed")
-        if self.trainer.local_rank != 0:
-            self._prepare()
-
-    def _prepare(self) -> None:
-        data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+        share = (self.trainer.global_rank, self.trainer.world_size)
         device = self.trainer.strategy.root_device
-        table = feature_table(data.records("all"), data.curated, self.encoder, device, self._cache, self.print)
+        table = feature_table(data.records("all"), data.curated, self.encoder, device, self._cache, self.print, share)
         self.dialect = FeatureDialect(self.choices, table)
         self.collate = self.dialect
 

@@ -1,7 +1,5 @@
 """The table of crops: equal to cutting by hand, found again, cut again when anything differs, safe for two at once."""
 
-import errno
-import os
 import pickle
 import subprocess
 import sys
@@ -13,7 +11,7 @@ from PIL import Image
 
 from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.models import crop_table as module
-from lmod_train.models.crop_table import STALE, Crop, crop_table, crops_of, cut
+from lmod_train.models.crop_table import Crop, crop_table, crops_of, cut, cut_all
 from lmod_train.types import Box, Region
 from tests.tiny import record
 
@@ -97,18 +95,6 @@ def test_half_a_table_is_never_left_under_its_name(folder):
         crop_table([Crop("c.png", "")], folder, 8)
 
 
-def test_what_a_killed_process_left_goes_after_a_day_and_not_before(folder):
-    crop_table(CROPS, folder, 8)
-    file = files(folder)[0]
-    old, young = file.with_name(".old.part"), file.with_name(".young.part")
-    for left in (old, young):
-        left.touch()
-    os.utime(old, (0, old.stat().st_mtime - STALE - 60))
-    file.unlink()
-    crop_table(CROPS, folder, 8)
-    assert not old.exists() and young.exists()
-
-
 def test_a_folder_that_cannot_be_written_to_is_told(folder):
     (folder / "cache").write_text("a file where the folder should be")
     with pytest.raises(BadArgument, match=r"model\.init_args\.cache.*memory"):
@@ -135,7 +121,7 @@ def test_two_processes_that_start_at_once_both_get_it(folder):
     ]
     said = [process.communicate(timeout=60)[0] for process in started]
     assert said[0] == said[1] and int(said[0]) > 0
-    assert [f.name for f in (folder / "cache").rglob("*") if f.is_file()] == ["pixels.npy"]
+    assert [f.name for f in (folder / "cache").rglob("*") if f.is_file()] == ["000-of-001.npy"]
 
 
 def test_regions_become_boxes_of_the_curated_picture():
@@ -157,20 +143,14 @@ def test_a_box_that_rounds_to_the_far_edge_shows_the_last_pixels_and_no_black(bo
     assert cut(white, box, 8).min() == 255
 
 
-@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="this system cannot reserve room on a disk")
-def test_a_full_disk_is_told_before_a_page_is_written(folder, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(BadArgument, match=r"model\.init_args\.cache.*\n?.*No space left"):
-        crop_table(CROPS, folder, 8)
-    assert not [f for f in (folder / "cache").rglob("*") if f.is_file()]
+def test_one_picture_s_crops_are_cut_from_one_decoding(folder, monkeypatch):
+    opened, original = [], module.open_rgb
+    monkeypatch.setattr(module, "open_rgb", lambda path: opened.append(path.name) or original(path))
+    assert np.array_equal(cut_all(CROPS[::-1], folder, 8), np.stack([by_hand(folder, c) for c in CROPS[::-1]]))
+    assert sorted(opened) == ["a.png", "b.png"] and cut_all([], folder, 8).shape == (0, 8, 8, 3)
 
 
-def test_a_file_system_that_cannot_reserve_room_is_written_to_all_the_same(folder, monkeypatch):
-    def unable(*_):
-        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
-
-    monkeypatch.setattr(os, "posix_fallocate", unable, raising=False)
-    assert np.array_equal(crop_table(CROPS, folder, 8).take(CROPS[:1])[0], by_hand(folder, CROPS[0]))
+def test_a_table_in_several_pieces_is_the_same(folder, monkeypatch):
+    monkeypatch.setattr(module, "PIECE", 2 * 8 * 8 * 3)
+    found = crop_table(CROPS, folder, 8, share=(1, 2))
+    assert np.array_equal(found.take(CROPS), np.stack([by_hand(folder, c) for c in CROPS])) and len(files(folder)) == 2

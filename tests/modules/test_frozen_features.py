@@ -70,8 +70,8 @@ def replies_of(module, folder, place, checkpoint=None):
 def halves(module):
     """Features and classes of the training and of the test split, in id order."""
     table = module.dialect.table
-    order = sorted(table.rows, key=lambda crop: crop.image)
-    features, classes = table.take(order).numpy(), np.arange(36) % 2
+    order = sorted(table.names, key=lambda crop: crop.image)
+    features, classes = table.take(order), np.arange(36) % 2
     return features[:24], classes[:24], features[24:], classes[24:]
 
 
