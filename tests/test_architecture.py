@@ -24,7 +24,7 @@ ARROWS: dict[str, set[str]] = {
     "datamodules": {"tasks", "artifacts", *GROUND},
     "backends": {"models", *GROUND},
     "modules": {"models", "backends", *GROUND},
-    "callbacks": {"tasks", "metrics", "artifacts", *GROUND},
+    "callbacks": {"tasks", "metrics", "scoring", "artifacts", *GROUND},
     "report": {"tasks", "scoring", "artifacts", *GROUND},
     "formats": {"curation", "tasks", "artifacts", *GROUND},  # an imported file is curated like any other
 }

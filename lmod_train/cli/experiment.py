@@ -18,6 +18,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only
 
 from lmod_train.artifacts import whole
 from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.callbacks.tripwires import Tripwires
 from lmod_train.cli.plain import rescore
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, LmodError, RunConflict
@@ -38,6 +39,7 @@ class Experiment(LightningCLI):
         parser.add_argument("--run", type=Path, default=None, help="Folder of the run; runs/<config>/<command>.")
         parser.link_arguments("data.choices", "model.init_args.choices", apply_on="instantiate")
         parser.add_lightning_class_args(GenerationEval, "evaluation")
+        parser.add_lightning_class_args(Tripwires, "tripwires")
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
         parser.set_defaults({"checkpoint.save_last": True, "checkpoint.save_top_k": 0})  # last.ckpt and no second file
         parser.set_defaults({"checkpoint.every_n_train_steps": 20})

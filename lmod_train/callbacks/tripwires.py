@@ -1,0 +1,186 @@
+"""Tripwires: a small fixed probe asked again and again while a model learns to write, so that a collapse stops the run.
+
+LMOD's fine-tuning ran three epochs without being asked a question and came out saying one word a thousand times. The
+probe shows at its first asking: empty replies, replies cut off or looping, one reply to everything, and answers that
+do not change when the picture does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning import Callback, LightningModule, Trainer
+from lightning_utilities.core.rank_zero import rank_zero_info
+
+from lmod_train.errors import LmodError
+from lmod_train.scoring.collapse import Limits, Signs, histograms, signs_of, tripped
+from lmod_train.scoring.items import Item, items_of
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.judging import judge
+from lmod_train.types import Record, Reply
+
+FILE = "tripwires.jsonl"
+SHOWN = 6
+"""Replies that a line of the file quotes."""
+
+
+class Collapsed(LmodError):
+    """The probe says that the model has stopped answering."""
+
+    def __init__(self, step: int, signs: Sequence[str], quoted: Sequence[str], file: Path) -> None:
+        super().__init__(
+            f"tripwires: at step {step}, for the second time in a row: {'; '.join(signs)}.\n"
+            f"The model said, e.g.: {' | '.join(repr(q) for q in quoted)}\n"
+            f"Training was stopped; the last checkpoint is kept, {file} holds every probe.\n"
+            "Next: `python -m lmod_train doctor --config CONFIG` looks for the cause (delta weights, templates, "
+            "labels); a lower learning rate is the next thing to try; `--tripwires.stop false` trains on regardless."
+        )
+
+
+class Tripwires(Callback):
+    """Asks a small fixed probe before training and every so many steps; logs, keeps, and may stop.
+
+    Every rank asks the whole probe, so that sharded models take the same steps everywhere; rank 0 writes one line a
+    probe to ``RUN/tripwires.jsonl``. Classifiers cannot collapse in words and are passed over.
+
+    Args:
+        every: Optimiser steps between probes; 0 for none.
+        n: Records in the probe, drawn evenly over tasks and answers from the split val, or train where val is empty.
+        stop: Stop the run when signs are past their limits at two probes in a row.
+        limits: What is borne.
+    """
+
+    def __init__(self, every: int = 200, n: int = 24, stop: bool = True, limits: Limits = Limits()) -> None:
+        self._every, self._n, self._stop, self._limits = every, n, stop, limits
+        self._probe: list[Record] = []
+        self._asked_at, self._before = -1, False
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Choose the probe and ask it once, of the model as it is before it learns."""
+        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        writes = not getattr(pl_module, "choices", ()) and hasattr(pl_module, "respond")
+        if not (self._every and writes):
+            return
+        self._probe = probe_of(data.records("val") or data.records("train"), self._n)
+        if self._probe and trainer.global_step == 0:  # a run that is continued has asked it
+            self._ask(trainer, pl_module)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Ask the probe where its turn has come."""
+        step = trainer.global_step
+        if self._probe and step != self._asked_at and step % self._every == 0:
+            self._ask(trainer, pl_module)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return whether the last probe was past a limit."""
+        return {"before": self._before}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from there."""
+        self._before = bool(state_dict["before"])
+
+    def _ask(self, trainer: Trainer, module: LightningModule) -> None:
+        """Ask, log and write.
+
+        Raises:
+            Collapsed: For the second time in a row a sign is past its limit, and the run is to stop.
+        """
+        step = self._asked_at = trainer.global_step
+        tasks: dict[str, Task] = trainer.datamodule.tasks  # type: ignore[attr-defined]
+        asked = {r.id: r.task for r in self._probe}
+        replies = self._replies(trainer, module, self._probe)
+        items = _items(tasks, self._probe, replies)
+        others = exchanged(self._probe)
+        shuffled = _items(tasks, others, self._replies(trainer, module, others))
+        signs = signs_of(items, replies, asked, shuffled)
+        found = tripped(signs, self._limits, late=2 * step >= int(trainer.estimated_stepping_batches)) if step else []
+        if trainer.training and step:
+            module.log_dict(
+                {f"probe/{k}": v for k, v in signs.figures().items()}, batch_size=signs.n, rank_zero_only=True
+            )
+        file = Path(trainer.default_root_dir) / FILE
+        if trainer.is_global_zero:
+            _write(file, step, signs, found, histograms(items, asked), self._probe, replies)
+        rank_zero_info(f"probe at step {step}: " + ", ".join(f"{k} {v:.2f}" for k, v in signs.figures().items()))
+        again, self._before = bool(found) and self._before, bool(found)
+        if again and self._stop:
+            raise Collapsed(step, found, [replies[r.id].reply[:60] for r in self._probe[:3]], file)
+
+    def _replies(self, trainer: Trainer, module: LightningModule, records: list[Record]) -> dict[str, Reply]:
+        """Let the module answer in evaluation mode, and leave every part of it in the mode it was in."""
+        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        modes = {part: part.training for part in module.modules()}
+        module.eval()
+        try:
+            with torch.no_grad(), trainer.precision_plugin.forward_context():
+                batch = module.collate(records, data.curated).to(module.device)  # type: ignore[operator]
+                return {reply.id: reply for reply in module.respond(batch)}  # type: ignore[operator]
+        finally:
+            for part, training in modes.items():
+                part.training = training
+
+
+def probe_of(records: Sequence[Record], n: int) -> list[Record]:
+    """Return `n` records, or all where there are fewer: in turn from every task and, within it, every answer.
+
+    The same records give the same probe, whatever their order.
+    """
+    piles: dict[str, dict[str, list[Record]]] = {}
+    for record in sorted(records, key=lambda r: r.id):
+        piles.setdefault(record.task, {}).setdefault(record.answer, []).append(record)
+    turns = {task: [r for row in _in_turn(list(answers.values())) for r in row] for task, answers in piles.items()}
+    return [r for row in _in_turn(list(turns.values())) for r in row][:n]
+
+
+def _in_turn(piles: list[list[Record]]) -> list[list[Record]]:
+    """Return the first of every pile, then the second of every pile, and so on until all are empty."""
+    return [[p[i] for p in piles if i < len(p)] for i in range(max(map(len, piles), default=0))]
+
+
+def exchanged(records: Sequence[Record]) -> list[Record]:
+    """Return the same questions, each with the picture of the next record of its task that shows another one.
+
+    A record without such a neighbour, or without a picture, is left out: nothing could be learnt from it.
+    """
+    others = []
+    for i, record in enumerate(records):
+        following = [*records[i + 1 :], *records[:i]]
+        fitting = (r for r in following if r.task == record.task and r.image != record.image and len(r.image) == 1)
+        other = next((r for r in fitting if r.modality == record.modality), None)
+        if len(record.image) == 1 and other is not None:
+            others.append(replace(record, image=other.image, image_sha256=other.image_sha256))
+    return others
+
+
+def _items(tasks: Mapping[str, Task], records: Sequence[Record], replies: Mapping[str, Reply]) -> list[Item]:
+    return [
+        task.as_scored(item)
+        for task in tasks.values()
+        for item in items_of(
+            judge(task, records, replies),
+            lambda p, task=task: task.parse(Reply(p.record.id, p.record.answer), p.record),  # type: ignore[misc]
+        )
+    ]
+
+
+def _write(
+    file: Path,
+    step: int,
+    signs: Signs,
+    found: Sequence[str],
+    counted: Mapping[str, Any],
+    probe: Sequence[Record],
+    replies: Mapping[str, Reply],
+) -> None:
+    quoted = [{"id": r.id, "asked_for": r.answer, "reply": replies[r.id].reply[:400]} for r in probe[:SHOWN]]
+    line = {"step": step, "n": signs.n, **signs.figures(), "tripped": list(found)}
+    line |= {"answers": counted, "e.g.": quoted}
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(line, ensure_ascii=False) + "\n")
