@@ -1,6 +1,8 @@
 """Linear probe and nearest neighbours: fitted, saved, loaded and scored through Lightning, against scikit-learn."""
 
 import math
+import shutil
+import socket
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from lmod_train.models.feature_table import Encoder
 from lmod_train.modules.frozen_features import LinearProbe, NearestNeighbour
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
+from tests.modules import two_ranks
 from tests.tiny import record, trainer, write_curated
 
 TINY = Encoder("random", "tiny", 32)
@@ -155,3 +158,21 @@ def test_several_questions_about_one_picture_are_refused(kind, tmp_path):
         trainer(tmp_path, max_epochs=1).fit(kind(TINY, ("TRUE", "FALSE")), datamodule=both)
     one = RecordsDataModule(tmp_path, [Conditions()], batch_size=2, variant="drusen")
     trainer(tmp_path, max_epochs=1, limit_val_batches=0).fit(kind(TINY, ("TRUE", "FALSE")), datamodule=one)
+
+
+def test_two_processes_compute_the_features_together(folder, tmp_path):
+    records = len(list(folder.glob("*.png")))
+    place = tmp_path / "curated"
+    shutil.copytree(folder, place, ignore=shutil.ignore_patterns("cache"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (fast, bias, found), (slow, same_bias, same) = two_ranks.run(place, tmp_path, port)
+    assert set(fast) | set(slow) == {f.name for f in place.glob("*.png")}
+    assert len(fast) > records / 2 > len(slow) >= two_ranks.PIECE, "who is faster does more, and nobody waits"
+    assert len(fast) + len(slow) <= records + 2 * two_ranks.PIECE, "hardly anything is computed twice"
+    alone = LinearProbe(TINY, TASK.choices, cache="memory")
+    fitted(alone, folder, tmp_path / "alone", epochs=1)
+    table = alone.dialect.table
+    assert np.array_equal(found, same) and np.allclose(found, table.take(sorted(table.names)), atol=1e-5)
+    assert bias == same_bias != [0.0, 0.0], "one fit"
