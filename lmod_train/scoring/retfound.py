@@ -2,8 +2,9 @@
 
 Seven of its nine measures leave out class 0 (which it takes for the healthy one) and average over the classes
 1 ... K - 1, each against all others; the two areas average over all classes. What is called accuracy there is no top-1
-accuracy. All of them are NaN where a class leaves nothing to divide by. They stand beside our own figures
-(`lmod_train.scoring.classification`) and replace none of them.
+accuracy: the program counts that too, but neither prints it after a test nor writes it to its table. All of them are
+NaN where a class leaves nothing to divide by. They stand beside our own figures (`lmod_train.scoring.classification`)
+and replace none of them.
 
 Source: Zhou et al., A foundation model for generalizable disease detection from retinal images, Nature 2023; the
 evaluation of its program of June 2024 (repository ``rmaphoh/RETFound_MAE``, commit ``f5ab012``).

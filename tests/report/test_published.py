@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lmod_train.report.published import published, published_beside, published_table
 from lmod_train.report.runs import Figures
+from lmod_train.scoring.retfound import retfound_accuracy
 from lmod_train.types import Score
 
 
@@ -44,7 +46,24 @@ def test_the_macro_figure_is_the_mean_of_the_five():
 def test_every_row_names_its_place_and_one_of_our_figures():
     for p in published():
         assert 0 <= p.value <= 1 and "Table" in p.where and p.kind in ("supervised", "zero-shot")
-        assert p.ours in ("accuracy_strict", "accuracy_answered", "f1_lmod_plus")
+        assert p.ours in ("accuracy_strict", "accuracy_answered", "f1_lmod_plus", "retfound_accuracy")
+
+
+def test_the_retfound_accuracy_of_several_stages_stands_beside_what_its_program_prints():
+    ((two,), (four,)) = (of(task, "RETFound") for task in ("glaucoma", "macular_hole_stage"))
+    truths, answers = np.array([0, 1, 2, 3, 1, 2]), np.array([0, 1, 3, 3, 1, 0])
+    assert retfound_accuracy(truths, np.eye(4)[answers]) > (truths == answers).mean()
+    assert four.ours == retfound_accuracy.__name__ and "no paper says which" in four.note
+    truths, answers = truths % 2, answers % 2
+    assert retfound_accuracy(truths, np.eye(2)[answers]) == (truths == answers).mean()
+    assert two.ours == "accuracy_strict" and "two classes" in two.note
+
+
+def test_a_test_split_of_five_percent_cannot_give_the_printed_share_of_right_answers_nor_the_other():
+    (four,) = of("macular_hole_stage", "RETFound")
+    for n in range(188, 199):
+        for errors, of_how_many in ((n, n), (2 * n, 3 * n)):
+            assert four.value not in {round(1 - wrong / of_how_many, 4) for wrong in range(errors + 1)}
 
 
 def test_only_what_belongs_to_the_tasks_asked_stands_beside_them():
