@@ -11,6 +11,7 @@ import torch
 import yaml
 from PIL import Image
 from timm.data import create_transform
+from torchvision import transforms
 
 from lmod_train.errors import BadArgument
 from lmod_train.models.augmentation import (
@@ -50,6 +51,16 @@ def timm_train(size):
         mean=IMAGENET_MEAN,
         std=IMAGENET_STD,
     )
+
+
+def test_every_value_of_a_colour_becomes_what_torchvision_makes_of_it():
+    values = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    every = Image.fromarray(np.stack([values, values[::-1], values.T], axis=2))
+    plain = Augmentation(crop_area=(1, 1), crop_ratio=(1, 1), flip=0, policy="", erasing=0)
+    expected = transforms.Compose([transforms.ToTensor(), transforms.Normalize(IMAGENET_MEAN, IMAGENET_STD)])(every)
+    for settings in (plain, replace(plain, square="pad")):
+        assert torch.equal(train_transform(settings, 16)(every), expected)
+    assert torch.equal(eval_transform(replace(plain, square="pad"), 16)(every), expected)
 
 
 def test_training_is_draw_for_draw_that_of_timm(picture):
