@@ -1,0 +1,248 @@
+"""Delta weights: what a published difference between two models looks like, and how the model is put together again.
+
+The first LLaVA and LLaVA-Med weights were published as differences from LLaMA, gains of the norms, embeddings and all
+(LLaVA's ``make_delta``). A delta has the shapes of a model and loads without an error; what it holds is noise around
+zero, and fine-tuning it teaches nothing but how often each token comes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from lmod_train.errors import BadArgument, LmodError, WeightsMismatch, WeightsNotFound
+
+LEAST_GAIN = 0.05
+"""Mean gain of the language model's norms below which weights are a delta: a whole toy had 0.99, its delta 0.005."""
+MOST_ENTROPY = 0.95
+"""Share of ln(vocabulary) above which nothing is predicted: a whole toy had 0.26, its delta 0.999999."""
+SENTENCES = ("The optic disc is where the optic nerve leaves the eye.", "What does this photograph show?")
+TIED = {"lm_head.weight"}
+"""Not in every file: a head tied to the embedding."""
+_NORM = re.compile(r"(^|\.)\w*(layernorm|norm)\w*\.weight$")
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaSigns:
+    """What speaks for a delta.
+
+    Attributes:
+        named: The folder's name says delta.
+        gain: Mean gain of the language model's norms; None where they say nothing (Gemma's are stored less one) or
+            no weights are at hand.
+        entropy: Mean next-token entropy on two plain sentences as a share of ln(vocabulary); None where not asked.
+    """
+
+    named: bool
+    gain: float | None = None
+    entropy: float | None = None
+
+    @property
+    def is_delta(self) -> bool:
+        """Whether the weights say so; where they say nothing, whether the name does."""
+        weighed = [self.gain < LEAST_GAIN] if self.gain is not None else []
+        weighed += [self.entropy > MOST_ENTROPY] if self.entropy is not None else []
+        return any(weighed) if weighed else self.named
+
+
+def named_delta(checkpoint: str | Path) -> bool:
+    """Return whether the last part of a name or path says that it is a delta.
+
+    Example:
+        >>> named_delta("checkpoints/llava-med-7b-delta"), named_delta("delta-works/llava_med_merged")
+        (True, False)
+    """
+    return "delta" in re.split(r"[^a-z]+", Path(checkpoint).name.lower())
+
+
+def mean_gain(folder: Path) -> float | None:
+    """Return the mean gain of the language model's norms, read from the files alone; None where it says nothing.
+
+    Raises:
+        WeightsNotFound: There are no weights in the folder.
+    """
+    config = folder / "config.json"
+    kind = json.dumps(json.loads(config.read_text(encoding="utf-8"))) if config.is_file() else ""
+    if '"gemma' in kind:  # its norms multiply by one plus what is stored
+        return None
+    gains = [read().float().mean().item() for name, read in tensors(folder) if _NORM.search(language_name(name))]
+    return sum(gains) / len(gains) if gains else None
+
+
+@torch.no_grad()
+def next_token_entropy(network: Any, tokenizer: Any) -> float:
+    """Return the mean entropy of the next token on two plain sentences, as a share of ln(vocabulary), in [0, 1].
+
+    Args:
+        network: A model that takes `input_ids` and gives `logits`.
+        tokenizer: Its tokenizer.
+    """
+    shares: list[float] = []
+    for sentence in SENTENCES:
+        ids = torch.tensor([tokenizer(sentence).input_ids], device=network.device)
+        logs = network(input_ids=ids).logits[0].float().log_softmax(-1)
+        shares.append((-(logs.exp() * logs).sum(-1).mean() / math.log(logs.shape[-1])).item())
+    return sum(shares) / len(shares)
+
+
+def apply_delta(delta: Path, base: Path, out: Path) -> None:
+    """Add the language model it was subtracted from to a delta, and write the whole model.
+
+    Every tensor of the base is added to its namesake; rows of embedding and head beyond the base's vocabulary, the
+    projector and the tower are kept as they are. The files beside the weights come from the delta.
+
+    Args:
+        delta: Folder of the delta, safetensors or ``pytorch_model*.bin`` (read as tensors alone).
+        base: Folder of the language model (LLaMA for LLaVA-Med 7B v1.0).
+        out: Folder to write; it must not exist.
+
+    Raises:
+        WeightsNotFound: A folder has no weights.
+        WeightsMismatch: The base is not the delta's: a tensor of it has no namesake or another shape.
+        BadArgument: `out` exists.
+        LmodError: The result still looks like a delta.
+    """
+    _combine(delta, base, out, 1)
+    gain = mean_gain(out)
+    if gain is not None and gain < LEAST_GAIN:
+        shutil.rmtree(out)
+        raise LmodError(
+            f"base={str(base)!r}: the sum still looks like a delta (mean gain of its norms {gain:.4f}, expected about "
+            "0.1 to 2), so this is not the model that was subtracted, or it is a delta itself; nothing was kept.\n"
+            "Next: name the base that the delta's model card names, as whole weights"
+        )
+
+
+def make_delta(target: Path, base: Path, out: Path) -> None:
+    """Subtract a base from a model, as the first LLaVA weights were published; the inverse of `apply_delta`.
+
+    Args:
+        target: Folder of the whole model.
+        base: Folder of the language model to subtract, or of a multimodal model whose language model it is.
+        out: Folder to write; it must not exist.
+
+    Raises:
+        WeightsNotFound: A folder has no weights.
+        WeightsMismatch: A tensor of the base has no namesake in the target or another shape.
+        BadArgument: `out` exists.
+    """
+    _combine(target, base, out, -1)
+
+
+def language_name(name: str) -> str:
+    """Return what a tensor of the language model is called whatever it is wrapped in; empty for any other tensor.
+
+    Example:
+        >>> language_name("language_model.model.layers.0.mlp.up_proj.weight"), language_name("model.norm.weight")
+        ('layers.0.mlp.up_proj.weight', 'norm.weight')
+        >>> language_name("vision_tower.encoder.layers.0.layer_norm1.weight"), language_name("model.mm_projector.bias")
+        ('', '')
+    """
+    if "vision" in name or "projector" in name or "visual" in name:
+        return ""
+    own = name.rpartition("language_model.")[2]
+    return own.removeprefix("model.")
+
+
+def tensors(folder: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
+    """Yield (name, function that reads it) of every tensor in a folder, one file open at a time.
+
+    Raises:
+        WeightsNotFound: There are no weights in the folder.
+    """
+    for file in weight_files(folder):
+        yield from _in_file(file)
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the safetensors files of a folder, or its ``pytorch_model*.bin`` where there are none.
+
+    Raises:
+        WeightsNotFound: There are neither.
+    """
+    files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    if not files:
+        raise WeightsNotFound(
+            "folder", str(folder), "it holds no weights (*.safetensors)", "fetch them, or mend the path"
+        )
+    return files
+
+
+def _in_file(file: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
+    if file.suffix == ".bin":
+        loaded = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
+        yield from ((name, partial(loaded.__getitem__, name)) for name in loaded)
+        return
+    with safe_open(file, framework="pt") as opened:
+        yield from ((name, partial(opened.get_tensor, name)) for name in opened.keys())  # noqa: SIM118  # not a dict
+
+
+def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
+    """Write left + sign * right, tensor by tensor, in the files and with the other files of `left`."""
+    if out.exists():
+        raise BadArgument("out", str(out), "a folder that does not exist yet", "name another")
+    ours = {language_name(name) for name, _ in tensors(left)} - {""}
+    theirs = {own: read() for name, read in tensors(right) if (own := language_name(name))}
+    strange, absent = sorted(theirs.keys() - ours - TIED), sorted(ours - theirs.keys() - TIED)
+    if strange or absent:
+        raise WeightsMismatch(str(right), absent, strange, f"name the language model that {left} belongs to")
+    part = out.with_name(f"{out.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.copytree(left, part, ignore=lambda _, names: [n for n in names if n.endswith((".safetensors", ".bin"))])
+    for file in weight_files(left):
+        made = {name: _sum(read(), theirs.get(language_name(name)), sign, name, right) for name, read in _in_file(file)}
+        save_file(made, part / f"{file.stem}.safetensors", metadata={"format": "pt"})
+    _rename_in_index(part)
+    part.rename(out)
+
+
+def _sum(ours: Tensor, theirs: Tensor | None, sign: int, name: str, right: Path) -> Tensor:
+    """Return the sum over the rows that both have, in float32 and then in the first one's type."""
+    if theirs is None:
+        return ours.contiguous()
+    words = language_name(name) in ("embed_tokens.weight", "lm_head.weight")  # these alone may have rows of their own
+    if ours.shape[words:] != theirs.shape[words:] or len(ours) < len(theirs):
+        raise WeightsMismatch(
+            str(right), [f"{name} {list(ours.shape)}"], [f"{name} {list(theirs.shape)}"], "name the model it belongs to"
+        )
+    made = ours.float().clone()
+    made[: len(theirs)] += sign * theirs.float()
+    return made.to(ours.dtype)
+
+
+def _rename_in_index(folder: Path) -> None:
+    """Let an index of ``.bin`` shards name the safetensors that they have become."""
+    for index in folder.glob("*.bin.index.json"):
+        text: dict[str, Any] = json.loads(index.read_text(encoding="utf-8"))
+        text["weight_map"] = {name: f"{Path(file).stem}.safetensors" for name, file in text["weight_map"].items()}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(text, indent=1), encoding="utf-8")
+        index.unlink()
+
+
+def described(signs: DeltaSigns) -> Sequence[str]:
+    """Say in words what speaks for or against a delta.
+
+    Example:
+        >>> described(DeltaSigns(True, 0.004))
+        ['its name says delta', 'mean gain of the norms 0.004 (whole models: about 0.1 to 2)']
+    """
+    said = ["its name says delta"] if signs.named else []
+    if signs.gain is not None:
+        said.append(f"mean gain of the norms {signs.gain:.3g} (whole models: about 0.1 to 2)")
+    if signs.entropy is not None:
+        said.append(
+            f"next-token entropy {signs.entropy:.3g} of ln(vocabulary) (whole models: well below {MOST_ENTROPY})"
+        )
+    return said
