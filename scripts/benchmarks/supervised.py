@@ -8,9 +8,14 @@
 (b) the CNN and the small transformer through our Trainer against a bare loop on tensors already in memory: the same
     network, batch and optimiser. The limit is 1.
 (c) a step of the small transformer through our Trainer against the original RETFound program, in a process of its own.
-    The limit is the share of the original's step that is not computing: it is what a loader that takes no time gives.
+    The limit is the whole of the original's step over its computing: what a loader that takes no time gives. Listed
+    apart: ours in bf16-mixed, and ours in float32 with every picture held decoded in memory. The latter is the most
+    that a cache of decoded pictures could give with the same crops; the package has no such cache.
 
-Every side runs the same in every round: a warm-up, and the median of EPOCHS epochs after it.
+Every side runs the same in every round: a warm-up, and the median of EPOCHS epochs after it. `spread` is the lowest and
+the highest ratio of one round. `others` is how many cores other processes kept busy in the meantime: two threads that
+wait for each other lose far more to a neighbour than its share, so a figure counts where it is near 0 and the spread is
+narrow. One thread (--threads 1) suffers less. A row past its limit was disturbed.
 
 Pictures are drawn noise of --picture pixels a side, so that decoding costs what photographs of that size cost.
 """
@@ -20,6 +25,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import os
 import shutil
 import statistics
@@ -41,9 +47,12 @@ from torch.utils.data import DataLoader, Dataset
 
 from lmod_train.artifacts import SCHEMA_VERSION, write_json, write_records
 from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.models.augmentation import seeded
 from lmod_train.models.cnn import FeasibilityCNN
 from lmod_train.models.crops import Crops
+from lmod_train.models.pixels import open_rgb
 from lmod_train.models.retfound import vision_transformer
+from lmod_train.models.whole_image import WholeImages
 from lmod_train.modules.classifier import Classifier
 from lmod_train.modules.fine_tuning import FineTuning
 from lmod_train.tasks.anatomy import Anatomy
@@ -132,8 +141,10 @@ def loop(
 class Ours:
     """A module in our Trainer, fitted anew in every round so that rounds can alternate with others."""
 
-    def __init__(self, module: LightningModule, data: LightningDataModule, work: Path) -> None:
-        self._module, self._data, self._work = module, data, work
+    def __init__(
+        self, module: LightningModule, data: LightningDataModule, work: Path, precision: Any = "32-true"
+    ) -> None:
+        self._module, self._data, self._work, self._precision = module, data, work, precision
 
     def __call__(self) -> float:
         """Fit, and return the median seconds of the epochs after the first, which warms up."""
@@ -141,7 +152,7 @@ class Ours:
         quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
         options: Any = {**quiet, "enable_checkpointing": False, "use_distributed_sampler": False, "callbacks": [clock]}
         Trainer(max_epochs=1 + EPOCHS, accelerator="cpu", devices=1, limit_val_batches=0, default_root_dir=self._work,
-                **options).fit(self._module, datamodule=self._data)  # fmt: skip
+                precision=self._precision, **options).fit(self._module, datamodule=self._data)  # fmt: skip
         return statistics.median(clock.seconds[1:])
 
 
@@ -160,20 +171,47 @@ class Clock(Callback):
         self.seconds.append(time.perf_counter() - self._began)
 
 
-def alternate(rounds: int, **runs: Round) -> dict[str, float]:
-    """Return the median of the rounds of each, after a round that warms up."""
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
-    for count in range(rounds + 1):
-        for name, run in runs.items():
-            took = run()
-            if count:
-                seconds[name].append(took)
-    return {name: statistics.median(values) for name, values in seconds.items()}
+class Rounds:
+    """Runs that took turns, after a round that warmed up.
+
+    Attributes:
+        seconds: Of every round of each.
+        others: Cores that other processes kept busy, on average; NaN where the system does not tell.
+    """
+
+    def __init__(self, rounds: int, **runs: Round) -> None:
+        self.seconds: dict[str, list[float]] = {name: [] for name in runs}
+        for run in runs.values():
+            run()
+        began, busy = time.perf_counter(), others_seconds()
+        for _ in range(rounds):
+            for name, run in runs.items():
+                self.seconds[name].append(run())
+        self.others = (others_seconds() - busy) / (time.perf_counter() - began)
+
+    def median(self, name: str) -> float:
+        """Return the median seconds of one."""
+        return statistics.median(self.seconds[name])
+
+    def tell(self, what: str, name: str, other: str, wanted: str, limit: str) -> None:
+        """Print one row."""
+        ratios = [b / a for a, b in zip(self.seconds[name], self.seconds[other], strict=True)]
+        ours, theirs, spread = self.median(name), self.median(other), f"{min(ratios):.2f}-{max(ratios):.2f}"
+        print(
+            f"| {what} | {ours:.3f} | {theirs:.3f} | {theirs / ours:.2f} | {spread} | {wanted} | {limit} "
+            f"| {self.others:.2f} |",
+            flush=True,
+        )
 
 
-def told(what: str, ours: float, other: float, wanted: float, limit: str) -> None:
-    """Print one row."""
-    print(f"| {what} | {ours:.2f} | {other:.2f} | {other / ours:.2f} | {wanted} | {limit} |", flush=True)
+def others_seconds() -> float:
+    """Return the processor seconds that processes other than this one and its children have used; NaN if unknown."""
+    try:
+        first = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
+    except OSError:
+        return math.nan
+    user, nice, system = (int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in first[1:4])
+    return user + nice + system - sum(os.times()[:4])
 
 
 def cnn(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
@@ -190,14 +228,15 @@ def cnn(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
         for rows in torch.randperm(len(targets)).split(2 * a.batch):
             yield images[rows], targets[rows]
 
-    took = alternate(
+    took = Rounds(
         a.rounds,
         ours=ours,
         plain=loop(drawn, torch.optim.Adam(drawn.parameters(), lr=1e-3), lambda: iter(plain)),
         memory=loop(network, torch.optim.Adam(network.parameters(), lr=1e-3, fused=True), memory),
     )
-    told("(a) CNN, plain loop from JPEG", took["ours"], took["plain"], 5, f"{took['plain'] / took['memory']:.2f}")
-    told("(b) CNN, tensors in memory", took["ours"], took["memory"], 0.9, "1")
+    limit = f"{took.median('plain') / took.median('memory'):.2f}"
+    took.tell("(a) CNN, plain loop from JPEG", "ours", "plain", "5", limit)
+    took.tell("(b) CNN, tensors in memory", "ours", "memory", "0.9", "1")
 
 
 def transformer(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
@@ -224,8 +263,8 @@ def transformer(work: Path, records: Sequence[Record], a: argparse.Namespace) ->
             yield images[rows], targets[rows]
 
     bare = loop(network, torch.optim.AdamW(network.parameters(), lr=1e-4), memory, smoothing=0.1)
-    took = alternate(a.rounds, ours=ours, memory=bare)
-    told("(b) small transformer, tensors in memory", took["ours"], took["memory"], 0.9, "1")
+    took = Rounds(a.rounds, ours=ours, memory=bare)
+    took.tell("(b) small transformer, tensors in memory", "ours", "memory", "0.9", "1")
 
 
 def original(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
@@ -240,31 +279,54 @@ def original(work: Path, records: Sequence[Record], a: argparse.Namespace) -> No
         place = folder / "train" / one.answer / one.image_plain[0]
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(work / one.image_plain[0], place)
+    given: list[dict[str, float]] = []
+    sides = own_sides(work, records, a) | {"original": lambda: theirs(folder, a, given)}
+    took = Rounds(a.rounds, **sides)
+    load, compute = shares(given[1:])
+    what = "(c) RETFound small, s a step, original from JPEG"
+    took.tell(f"{what}; ours from JPEG", "ours", "original", "1.0", f"{1 / compute:.2f}")
+    took.tell(f"{what}; ours in bf16-mixed", "bf16", "original", "-", "-")
+    took.tell(f"{what}; ours decoded before", "decoded", "original", "-", f"{1 / compute:.2f}")
+    print(f"(c) of the original's step: load {load:.0%}, compute {compute:.0%}, each measured alone")
+    print(f"(c) of our step: decoding {1 - took.median('decoded') / took.median('ours'):.0%}")
+
+
+def own_sides(work: Path, records: Sequence[Record], a: argparse.Namespace) -> dict[str, Round]:
+    """Return our three ways of (c), each of which gives seconds a step."""
+    held = {r.image_plain[0]: open_rgb(work / r.image_plain[0]) for r in records}
+
+    class Decoded(WholeImages):
+        """Augments what has been decoded before: the same pixels, without opening a file."""
+
+        def _pixels(self, record: Record, root: Path) -> Tensor:
+            with seeded(*(self.epoch or ()), record.id):
+                return self._transform(held[record.image_plain[0]])
+
+    def side(dialect: type[WholeImages], precision: Any) -> Round:
+        module = FineTuning("random", Glaucoma.choices, size="small")
+        module.dialect = module.collate = dialect(module.choices)
+        data = RecordsDataModule(work, [Glaucoma()], batch_size=a.vit_batch)
+        ours, steps = Ours(module, data, work, precision), len(records) // a.vit_batch
+        return lambda: ours() / steps
+
+    return {
+        "ours": side(WholeImages, "32-true"),
+        "bf16": side(WholeImages, "bf16-mixed"),
+        "decoded": side(Decoded, "32-true"),
+    }
+
+
+def theirs(folder: Path, a: argparse.Namespace, given: list[dict[str, float]]) -> float:
+    """Run the original's program, note all that it prints, and return its seconds a step."""
     script = Path(__file__).with_name("retfound_original.py")
     command = [a.original_python, script, "--original", a.original, "--data", folder, "--batch", a.vit_batch]
-    command += [
-        "--threads",
-        a.threads,
-        "--epochs",
-        EPOCHS,
-        *(["--extra", a.original_extra] if a.original_extra else []),
-    ]
-    given: list[dict[str, float]] = []
-
-    def theirs() -> float:
-        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
-        if done.returncode:
-            sys.exit(f"the original's program failed: {done.stderr[-2000:]}")
-        given.append(json.loads(done.stdout.splitlines()[-1]))
-        return given[-1]["epoch"]
-
-    steps = len(records) // a.vit_batch
-    module = FineTuning("random", Glaucoma.choices, size="small")
-    ours = Ours(module, RecordsDataModule(work, [Glaucoma()], batch_size=a.vit_batch), work)
-    took = alternate(a.rounds, ours=lambda: ours() / steps, original=theirs)
-    whole, (load, compute) = took["original"], shares(given[1:])
-    told("(c) RETFound small, s a step from JPEG, original", took["ours"], whole, 1.0, f"{1 / compute:.2f}")
-    print(f"(c) of the original's step: load {load:.0%}, compute {compute:.0%}, each measured alone")
+    command += ["--threads", a.threads, "--epochs", EPOCHS]
+    command += ["--extra", a.original_extra] if a.original_extra else []
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"the original's program failed: {done.stderr[-2000:]}")
+    given.append(json.loads(done.stdout.splitlines()[-1]))
+    return given[-1]["epoch"]
 
 
 def shares(given: Sequence[Mapping[str, float]]) -> tuple[float, float]:
@@ -298,7 +360,9 @@ def main() -> None:
     shutil.rmtree(a.work, ignore_errors=True)
     regions, wholes = curated(a.work, a.n, a.picture)
     print(f"{a.n} pictures of {a.picture} px, {a.threads} threads, medians of {a.rounds} rounds, seconds an epoch")
-    print("| what | ours | other | other / ours | wanted | limit |\n|---|---|---|---|---|---|", flush=True)
+    print(
+        "| what | ours | other | other / ours | spread | wanted | limit | others |\n|---|---|---|---|---|---|---|---|"
+    )
     for name, part, records in (
         ("cnn", cnn, regions), ("transformer", transformer, wholes), ("original", original, wholes),
     ):  # fmt: skip
