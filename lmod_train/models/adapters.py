@@ -1,15 +1,15 @@
-"""Which parts of a checkpoint learn: adapters on the language model, the projector, and the tower where asked."""
+"""Which parts of a checkpoint learn: adapters on the language model or itself, the projector, and the tower where asked."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from peft import LoraConfig, get_peft_model
 
-LANGUAGE_MODEL_LINEAR = r".*language_model.*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)"
-"""Anchored: the seven names alone would also hit a CLIP tower's q, k and v."""
-
+from lmod_train.errors import BadArgument
+from lmod_train.models.family import Family, family_of
 
 @dataclass(frozen=True)
 class Lora:
@@ -26,36 +26,63 @@ class Lora:
     dropout: float = 0.05
 
 
-def trainable(base: Any, lora: Lora | None, tune_tower: bool = False) -> Any:
+def trainable(base: Any, lora: Lora | None, tune_tower: bool = False, tune_language_model: bool = False) -> Any:
     """Freeze a loaded model and put on it what learns, in float32.
 
     Args:
         base: As `checkpoint.load` returns it.
-        lora: Adapters on the language model; None for the projector alone.
-        tune_tower: The vision tower learns too.
+        lora: Adapters on the language model; None for none.
+        tune_tower: The vision tower learns too, but for what comes behind the layer whose features are used.
+        tune_language_model: The language model itself learns, its embeddings and head included; needs `lora` None.
 
     Returns:
         The model itself without adapters, else peft's around it; in training mode, the frozen tower in evaluation mode.
+
+    Raises:
+        BadArgument: Adapters and the language model below them are both to learn.
     """
+    if lora is not None and tune_language_model:
+        expected = "no adapters, as the language model itself learns"
+        raise BadArgument("lora", lora, expected, "set `lora: null` for full tuning, or tune_language_model: false")
+    family = family_of(base)
     base.requires_grad_(False)
-    model: Any = base if lora is None else get_peft_model(base, _adapter(lora, tune_tower))
+    model: Any = base if lora is None else get_peft_model(base, _adapter(lora, family, tune_tower))
+    learning = {"projector"} | ({"tower"} if tune_tower else set())
+    learning |= {"language_model", "head"} if tune_language_model else set()
     for name, parameter in model.named_parameters():
-        if lora is None and ("projector" in name or (tune_tower and "vision_tower" in name)):
+        if lora is None and family.part(name) in learning:
             parameter.requires_grad_(True)  # with adapters, peft has copied these and trains the copies
+        if family.part(name) == "tower" and _is_unused(name, base.config):
+            parameter.requires_grad_(False)
         if parameter.requires_grad:
             parameter.data = parameter.data.float()
     model.train()  # transformers loads for inference, in which activations would not be recomputed
     if not tune_tower:
-        base.model.vision_tower.eval()
+        base.get_submodule(family.tower).eval()
     return model
 
 
-def _adapter(lora: Lora, tune_tower: bool) -> LoraConfig:
+def _is_unused(name: str, config: Any) -> bool:
+    """Return whether a tower's parameter is behind the layer that is read: no gradient would ever reach it.
+
+    A process group that waits for its gradient would wait for ever.
+    """
+    read = getattr(config, "vision_feature_layer", None)
+    if not isinstance(read, int):
+        return False
+    layers = config.vision_config.num_hidden_layers
+    used = read if read >= 0 else layers + 1 + read  # index 0 is what enters the first layer
+    at = re.search(r"\.layers\.(\d+)\.", name)
+    return "post_layernorm" in name or (at is not None and int(at.group(1)) >= used)
+
+
+def _adapter(lora: Lora, family: Family, tune_tower: bool) -> LoraConfig:
+    copied = [family.tower] if tune_tower else []
+    copied += [path for path in family.projector if not any(path.startswith(f"{tower}.") for tower in copied)]
     return LoraConfig(
         r=lora.rank,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
-        target_modules=LANGUAGE_MODEL_LINEAR,
-        # inside the adapter file, so that none lacks them
-        modules_to_save=["multi_modal_projector", *(["vision_tower"] if tune_tower else [])],
+        target_modules=family.adapted,
+        modules_to_save=copied,  # inside the adapter file, so that none lacks them
     )

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 import torch
 from lightning import LightningModule
 from lightning_utilities.core.rank_zero import rank_zero_warn
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
 
+from lmod_train import __version__
 from lmod_train.errors import LmodError, WeightsMismatch
+from lmod_train.modules.saved import refuse_to_continue
+from lmod_train.modules.sharding import Sharded, shape_of
 from lmod_train.types import Batch, Collate, Reply
 
 
 class LmodModule(LightningModule, ABC):
     """A LightningModule that answers records.
 
-    Checkpoints hold what is trained and nothing else; frozen weights come from where the configuration says. Modules
-    never call `save_hyperparameters`: a checkpoint would then silently override the command line.
+    Checkpoints hold what is trained and what is needed to use it; frozen weights come from where the configuration
+    says. Modules never call `save_hyperparameters`: a checkpoint would then silently override the command line.
 
     Attributes:
         collate: The model's dialect, from its processor alone.
@@ -43,6 +47,11 @@ class LmodModule(LightningModule, ABC):
     def respond(self, batch: Batch) -> list[Reply]:
         """Return one reply per record, carrying its id."""
 
+    def whole(self) -> AbstractContextManager[None]:
+        """Return a context in which parameters are whole, whatever the strategy; all ranks enter it together."""
+        strategy = self._trainer.strategy if self._trainer is not None else None
+        return strategy.whole() if isinstance(strategy, Sharded) else nullcontext()
+
     @property
     def step(self) -> int:
         """Optimiser steps the present weights have seen."""
@@ -56,14 +65,20 @@ class LmodModule(LightningModule, ABC):
     test_step = predict_step = validation_step
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
-        """Return the trained tensors only."""
-        trained = {name for name, p in self.named_parameters() if p.requires_grad}
-        return {k: v for k, v in super().state_dict(*args, **kwargs).items() if k in trained}
+        """Return the trained tensors, and what training has counted beside them, such as a batch norm's statistics."""
+        kept = {name for name, p in self.named_parameters() if p.requires_grad} | set(_counted(self))
+        return {k: v for k, v in super().state_dict(*args, **kwargs).items() if k in kept}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Say of a classifier what its classes mean."""
+        """Say what is trained, with which version, and of a classifier what its classes mean."""
+        checkpoint["lmod_version"] = __version__
+        checkpoint["trained"] = sorted(self._trained_shapes())
         if self.choices:
             checkpoint["choices"] = list(self.choices)
+
+    def _trained_shapes(self) -> set[str]:
+        own = dict(self.named_parameters())  # which know their whole shape where the rank holds a share
+        return {f"{name} {shape_of(own.get(name, tensor))}" for name, tensor in self.state_dict().items()}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Refuse a checkpoint whose classes or trained tensors are not exactly ours.
@@ -80,8 +95,11 @@ class LmodModule(LightningModule, ABC):
                 [f"choices {list(theirs_say)}"],
                 "name a checkpoint of this task, or the task (data.tasks, data.variant) that it was trained on",
             )
-        ours = _shapes(self.state_dict())
-        theirs = _shapes(checkpoint["state_dict"]) if "state_dict" in checkpoint else ours  # DeepSpeed loads its own
+        ours = self._trained_shapes()
+        if "state_dict" in checkpoint:
+            theirs = {f"{name} {tuple(tensor.shape)}" for name, tensor in checkpoint["state_dict"].items()}
+        else:  # the strategy loads the shares itself
+            theirs = set(checkpoint.get("trained", ours))
         if ours != theirs:
             raise WeightsMismatch(
                 "ckpt_path",
@@ -93,6 +111,8 @@ class LmodModule(LightningModule, ABC):
             rank_zero_warn(
                 f"the checkpoint does not say its classes; taken to be {', '.join(self.choices)}, in this order"
             )
+        if "of_shares" in checkpoint:
+            refuse_to_continue(self, self.trainer.ckpt_path)
         self.checkpoint_step = int(checkpoint["global_step"])
         self.trained = True
 
@@ -149,5 +169,11 @@ class LmodModule(LightningModule, ABC):
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
 
 
-def _shapes(tensors: Mapping[str, Tensor]) -> set[str]:
-    return {f"{name} {tuple(tensor.shape)}" for name, tensor in tensors.items()}
+def _counted(module: nn.Module) -> dict[str, Tensor]:
+    """Return the buffers that training changes: those of batch norms that learn, or that have nothing to learn."""
+    found = {}
+    for path, part in module.named_modules():
+        if isinstance(part, _NormBase) and all(p.requires_grad for p in part.parameters(recurse=False)):
+            prefix = f"{path}." if path else ""
+            found.update({f"{prefix}{name}": buffer for name, buffer in part.named_buffers(recurse=False)})
+    return found

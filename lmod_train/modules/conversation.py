@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,12 +13,15 @@ from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from lmod_train.models.adapters import Lora, trainable
+from lmod_train.models.base_files import check_base, fingerprint, processor_files
 from lmod_train.models.checkpoint import find, image_tokens, load
+from lmod_train.models.family import family_of
 from lmod_train.models.generation import Decoding, image_features, respond
 from lmod_train.models.llava import LlavaDialect
 from lmod_train.models.sequences import IGNORED, training_sequences
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.optimisation import Optimisation, optimiser
+from lmod_train.modules.sharding import whole_tensors
 from lmod_train.types import Batch, Reply
 
 
@@ -34,6 +39,8 @@ class Conversation(LmodModule):
         dtype: Of the frozen weights; what is trained is kept in float32.
         gradient_checkpointing: Recompute activations of the language model to save memory.
         tune_tower: Train the vision tower too, at the projector's learning rate.
+        tune_language_model: Full tuning: the language model itself learns at `lr`, its embeddings and head included;
+            needs `lora: null`.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
@@ -48,6 +55,7 @@ class Conversation(LmodModule):
         dtype: Literal["float32", "bfloat16"] = "float32",
         gradient_checkpointing: bool = False,
         tune_tower: bool = False,
+        tune_language_model: bool = False,
     ) -> None:
         super().__init__()
         self._folder, self._name = find(checkpoint), checkpoint
@@ -55,6 +63,7 @@ class Conversation(LmodModule):
         self._decoding = Decoding(max_new_tokens)
         self._weights_dtype: torch.dtype = getattr(torch, dtype)
         self._gradient_checkpointing, self._tune_tower = gradient_checkpointing, tune_tower
+        self._tune_language_model, self._dtype = tune_language_model, dtype
         self._dialect = LlavaDialect(self._folder)
         self.collate = self._dialect
         self.model: Any = None
@@ -72,7 +81,7 @@ class Conversation(LmodModule):
         self._dialect.verify(image_tokens(base))
         if self._gradient_checkpointing:
             base.gradient_checkpointing_enable({"use_reentrant": False})
-        self.model = trainable(base, self._lora, self._tune_tower)
+        self.model = trainable(base, self._lora, self._tune_tower, self._tune_language_model)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the loss: mean over records of the mean negative log-likelihood of the answer's tokens, in nats."""
@@ -105,17 +114,61 @@ class Conversation(LmodModule):
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Answer greedily."""
-        return respond(self.network, self._dialect, batch, self._decoding, self._name, self.step)
+        with self.whole():
+            return respond(self.network, self._dialect, batch, self._decoding, self._name, self.step)
 
     def configure_optimizers(self) -> Any:
         """AdamW in groups, each with its own learning rate; warm-up and half cosine over all steps of the run."""
         steps = int(self.trainer.estimated_stepping_batches)
-        made, schedule = optimiser(self.named_parameters(), self._optimisation, steps)
+        family, offload = family_of(self.network), getattr(self.trainer.strategy, "steps_on_cpu", False)
+        parts = ("language_model", "head")
+        made, schedule = optimiser(
+            self.named_parameters(),
+            self._optimisation,
+            steps,
+            lambda name: "lora_" in name or family.part(name) in parts,
+            offload,
+        )
         return {"optimizer": made, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add what it takes to use the trained tensors: the base's name and fingerprint, settings, template, processor.
+
+        `merge` needs nothing else but the base itself.
+        """
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["conversation"] = {
+            "base": self._name,
+            "fingerprint": self._fingerprint,
+            "lora": asdict(self._lora) if self._lora else None,
+            "tune_tower": self._tune_tower,
+            "tune_language_model": self._tune_language_model,
+            "dtype": self._dtype,
+        }
+        checkpoint["files"] = processor_files(self._folder)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Refuse the checkpoint of another base too.
+
+        Raises:
+            WeightsMismatch: Trained tensors or base are others.
+        """
+        super().on_load_checkpoint(checkpoint)
+        theirs = checkpoint.get("conversation")
+        if theirs is not None:
+            check_base(self._folder, self._fingerprint, theirs)
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return fingerprint(self._folder)
 
     def on_train_end(self) -> None:
         """Write adapter, projector, template and processor together, in peft's layout, to ``checkpoints/adapter``."""
-        if self._lora is not None and self.trainer.is_global_zero:
+        if self._lora is None:
+            return
+        copied = ((n, p) for n, p in self.named_parameters() if p.requires_grad or ".modules_to_save." in n)
+        tensors = {name.removeprefix("model."): tensor for name, tensor in whole_tensors(copied).items()}
+        if self.trainer.is_global_zero:
             folder = Path(self.trainer.default_root_dir) / "checkpoints" / "adapter"
-            self.model.save_pretrained(folder)
+            self.model.save_pretrained(folder, state_dict=tensors)
             self._dialect.processor.save_pretrained(folder)

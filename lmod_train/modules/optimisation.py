@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from lmod_train.modules.sharding import shape_of
 
 
 @dataclass(frozen=True)
@@ -18,8 +20,8 @@ class Optimisation:
     Defaults are LLaVA-1.5's LoRA recipe.
 
     Attributes:
-        lr: Of the adapters.
-        projector_lr: Of the projector.
+        lr: Of the adapters, or of the language model itself in full tuning.
+        projector_lr: Of the projector, and of the tower where it learns.
         weight_decay: On matrices; vectors are never decayed.
         warmup: Share of all steps.
         betas: Of AdamW.
@@ -33,7 +35,11 @@ class Optimisation:
 
 
 def optimiser(
-    parameters: Iterable[tuple[str, nn.Parameter]], settings: Optimisation, steps: int
+    parameters: Iterable[tuple[str, nn.Parameter]],
+    settings: Optimisation,
+    steps: int,
+    is_language: Callable[[str], bool] = lambda name: "lora_" in name,
+    fused: bool = False,
 ) -> tuple[torch.optim.AdamW, torch.optim.lr_scheduler.LambdaLR]:
     """Return AdamW in groups, each with its own learning rate, and its warm-up and half cosine over all steps.
 
@@ -41,15 +47,19 @@ def optimiser(
         parameters: Names and parameters; frozen ones are passed over.
         settings: Rates and schedule.
         steps: Optimiser steps of the whole run.
+        is_language: Whether a parameter of this name learns at `lr`; others learn at `projector_lr`.
+        fused: Step in one compiled pass, which matters where the state is kept on the CPU.
     """
     groups: dict[tuple[float, float], list[Tensor]] = {}
     for name, parameter in parameters:
         if parameter.requires_grad:
-            lr = settings.lr if "lora_" in name else settings.projector_lr
-            decay = settings.weight_decay if parameter.ndim > 1 else 0.0
+            lr = settings.lr if is_language(name) else settings.projector_lr
+            decay = settings.weight_decay if len(shape_of(parameter)) > 1 else 0.0
             groups.setdefault((lr, decay), []).append(parameter)
     made = torch.optim.AdamW(
-        [{"params": p, "lr": lr, "weight_decay": decay} for (lr, decay), p in groups.items()], betas=settings.betas
+        [{"params": p, "lr": lr, "weight_decay": decay} for (lr, decay), p in groups.items()],
+        betas=settings.betas,
+        fused=fused or None,
     )
     return made, torch.optim.lr_scheduler.LambdaLR(made, warmup_cosine(steps, settings.warmup))
 
