@@ -4,11 +4,12 @@ shuffle.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from torch.utils.data import Sampler
 
+from lmod_train.datamodules.lengths import Length, steps_of_like_length
 from lmod_train.types import Record
 
 
@@ -35,10 +36,22 @@ class ImageBatches(Sampler[list[int]]):
     In training, groups are shuffled anew each epoch from (seed, epoch), laid end to end and cut into batches of exactly
     `batch_size`, dealt to the ranks in turn; a group is torn only where a batch ends. So the number of batches is the
     same in every epoch, which Lightning counts once and plans its schedule by. The rest is a smaller batch on each
-    rank, less than one question a rank being left out for that epoch.
+    rank, less than one question a rank being left out for that epoch. Where `draw` is given, it chooses what an epoch
+    asks (`lmod_train.datamodules.balance`); where `lengths` are given, a step's batches, on all ranks, are of like
+    length and of one kind (`lmod_train.datamodules.lengths`).
 
     In evaluation, groups are dealt to the ranks whole and every record comes once; a rank that has fewer batches than
     another ends with empty ones.
+
+    Args:
+        groups: Positions of the questions about one image.
+        batch_size: Questions of a batch, from 1.
+        shuffle: Whether it is the order of training.
+        seed: Of the training order.
+        rank: Whose batches these are.
+        ranks: How many share an epoch.
+        draw: From the number of an epoch to its groups, as many questions in every epoch; None for all of `groups`.
+        lengths: Of each position, to batch like with like; None for batches as they come.
 
     Attributes:
         shuffle: Whether it is the order of training.
@@ -56,23 +69,32 @@ class ImageBatches(Sampler[list[int]]):
         seed: int = 0,
         rank: int = 0,
         ranks: int = 1,
+        draw: Callable[[int], Sequence[Sequence[int]]] | None = None,
+        lengths: Sequence[Length] | None = None,
     ) -> None:
-        self._groups = groups
+        self._groups, self._draw, self._lengths = groups, draw, lengths
+        self._questions = sum(map(len, draw(0) if draw else groups))
         self._batch_size, self.shuffle, self.seed = batch_size, shuffle, seed
         self._rank, self._ranks = rank, ranks
         self.epoch, self.start = 0, 0
 
     def _training(self) -> list[list[int]]:
         """Return this rank's batches of the present epoch."""
-        order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self._groups))
-        questions = [position for i in order for position in self._groups[i]]
-        step = self._batch_size * self._ranks
         batches = []
-        for start in range(0, len(questions), step):
-            size = min(self._batch_size, (len(questions) - start) // self._ranks)
-            first = start + self._rank * size
-            batches.append(questions[first : first + size])
+        for step in self._steps():
+            size = min(self._batch_size, len(step) // self._ranks)
+            batches.append(step[self._rank * size : (self._rank + 1) * size])
         return [batch for batch in batches if batch]
+
+    def _steps(self) -> list[list[int]]:
+        """Return the present epoch: what all ranks together take at each step, the last being smaller."""
+        random = np.random.default_rng([self.seed, self.epoch])
+        groups = self._draw(self.epoch) if self._draw else self._groups
+        size = self._batch_size * self._ranks
+        if self._lengths is not None:
+            return steps_of_like_length(groups, self._lengths, size, random)
+        questions = [position for i in random.permutation(len(groups)) for position in groups[i]]
+        return [questions[start : start + size] for start in range(0, len(questions), size)]
 
     def _evaluation(self, rank: int) -> list[list[int]]:
         """Return the batches of a rank, without the empty ones at its end."""
@@ -92,5 +114,5 @@ class ImageBatches(Sampler[list[int]]):
         """Batches of a whole epoch, the same on every rank."""
         if not self.shuffle:
             return max(len(self._evaluation(rank)) for rank in range(self._ranks))
-        whole, rest = divmod(sum(map(len, self._groups)), self._batch_size * self._ranks)
+        whole, rest = divmod(self._questions, self._batch_size * self._ranks)
         return whole + (rest >= self._ranks)

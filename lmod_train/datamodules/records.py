@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
 
-from lightning import LightningDataModule
+from lightning import LightningDataModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.artifacts import read_manifest, read_records, record_id
+from lmod_train.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
+from lmod_train.datamodules.lengths import length_of
 from lmod_train.datamodules.loader import RecordLoader
 from lmod_train.datamodules.order import ImageBatches, by_image
+from lmod_train.datamodules.replay import TASK as CONVERSATION
+from lmod_train.datamodules.replay import read_conversations, replayed
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.base import Task
 from lmod_train.types import Record
@@ -36,6 +40,15 @@ class RecordsDataModule(LightningDataModule):
         limit: At most so many records of each task in evaluation, the first in id order; 0 for all.
         workers: Processes that read images.
         seed: Of the training order.
+        balance: What training asks equally often in each epoch: ``class`` the answer words of each task, ``modality``
+            the modalities, ``class_modality`` both, within each modality the words of each task. A task keeps its
+            share, and one that answers per region (anatomy) or in its own words is one class. An epoch is as long as
+            without; rare classes are repeated, of frequent ones each epoch leaves out others. Questions about one
+            image stay together as far as that allows (`lmod_train.datamodules.balance.Draw`).
+        length_groups: Training batches of like length, text alone apart from images: less padding.
+        replay: Share of each training epoch that is general conversation, added to the tasks' questions against
+            forgetting, from 0 to below 1; 0.05 to 0.2 is usual. Trained on, and evaluated only where the task is named.
+        replay_from: Folder that `import` wrote with these conversations; null where `curated` itself holds some.
     """
 
     def __init__(
@@ -52,8 +65,13 @@ class RecordsDataModule(LightningDataModule):
         seed: int = 0,
         variant: str = "",
         subset: Path | None = None,
+        balance: Balance = "none",
+        length_groups: bool = False,
+        replay: float = 0.0,
+        replay_from: Path | None = None,
     ) -> None:
         super().__init__()
+        replayed(0, replay)  # refuses what is no share
         self.curated, self.tasks = Path(curated), {t.name: t for t in tasks}
         if len(self.tasks) != len(tasks):
             raise BadArgument("data.tasks", [t.name for t in tasks], "each task once", "remove the repeated one")
@@ -61,6 +79,8 @@ class RecordsDataModule(LightningDataModule):
         self._split, self._modality, self._variant, self._limit = split, modality, variant, limit
         self._subset = _ids(Path(subset)) if subset else None
         self._workers, self._seed = workers, seed
+        self._balance, self._length_groups = balance, length_groups
+        self._replay, self._replay_from = replay, Path(replay_from or curated)
         self._records: list[Record] = []
         self._training: RecordLoader | None = None
         self._continued: dict[str, Any] = {}
@@ -140,18 +160,47 @@ class RecordsDataModule(LightningDataModule):
         """Return the training loader; its order is that of (seed, epoch).
 
         Raises:
-            BadArgument: The training split is empty.
+            ArtifactError: The folder of conversations to replay is not curated.
+            BadArgument: The training split is empty, or there is no conversation to replay.
         """
-        records = self.records("train")
-        if not records:
-            raise BadArgument(
-                "data.curated", str(self.curated), "records in the split train", "curate with more samples"
-            )
-        self._training = self._loader(records, self.batch_size, shuffle=True)
+        records, draw = self._draw()
+        if self._balance != "none" or self._replay:
+            lines = "\n  ".join(histogram(records, draw))
+            rank_zero_info(f"records to train on -> questions of the first epoch:\n  {lines}")
+        trainer = self._running()
+        batches = ImageBatches(
+            draw.groups,
+            self.batch_size,
+            shuffle=True,
+            seed=self._seed,
+            rank=trainer.global_rank,
+            ranks=trainer.world_size,
+            draw=draw,
+            lengths=[length_of(r) for r in records] if self._length_groups else None,
+        )
+        self._training = self._loader(records, batches)
         if self._continued:
             self._training.load_state_dict(self._continued)
             self._continued = {}
         return self._training
+
+    def _draw(self) -> tuple[list[Record], Draw]:
+        """Return what may be trained on, the tasks' own records first, and what of it each epoch asks."""
+        own = self.records("train")
+        if self._replay and self._replay_from == self.curated:
+            own = [r for r in own if r.task != CONVERSATION]  # they come as their share says
+        if not own:
+            raise BadArgument(
+                "data.curated", str(self.curated), "records in the split train", "curate with more samples"
+            )
+        cells = cells_of(own, self._balance)
+        numbers = shares(cells)
+        general = read_conversations(self._replay_from) if self._replay else []
+        if general:
+            numbers[Cell(replayed=True)] = replayed(len(own), self._replay)
+        records = [*own, *general]
+        groups = by_image(records, min(self._max_questions, self.batch_size))
+        return records, Draw(groups, [*cells, *[Cell(replayed=True)] * len(general)], numbers, self._seed)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the place in the training order.
@@ -188,21 +237,18 @@ class RecordsDataModule(LightningDataModule):
                 f"a split with records to {stage} (records by split: {splits})",
                 "name another",
             )
-        return self._loader([r for r in asked if r.id not in done], self._eval_batch_size, shuffle=False)
+        left, trainer = [r for r in asked if r.id not in done], self._running()
+        groups = by_image(left, min(self._max_questions, self._eval_batch_size))
+        rank, ranks = trainer.global_rank, trainer.world_size
+        return self._loader(left, ImageBatches(groups, self._eval_batch_size, rank=rank, ranks=ranks))
 
-    def _loader(self, records: Sequence[Record], batch_size: int, *, shuffle: bool) -> RecordLoader:
-        trainer = self.trainer
-        if trainer is None:
+    def _running(self) -> Trainer:
+        if self.trainer is None:
             raise RuntimeError("a RecordsDataModule makes loaders for a Trainer; call trainer.fit or trainer.validate")
-        batches = ImageBatches(
-            by_image(records, min(self._max_questions, batch_size)),
-            batch_size,
-            shuffle=shuffle,
-            seed=self._seed,
-            rank=trainer.global_rank,
-            ranks=trainer.world_size,
-        )
-        collate: Any = trainer.lightning_module.collate
+        return self.trainer
+
+    def _loader(self, records: Sequence[Record], batches: ImageBatches) -> RecordLoader:
+        collate: Any = self._running().lightning_module.collate
         return RecordLoader(list(records), batches, collate, self.curated, self._workers)
 
 

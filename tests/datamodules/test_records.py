@@ -1,15 +1,21 @@
 """Which records are asked, in which loader; and that a Trainer killed in mid-epoch goes on as if it had not been."""
 
+from collections import Counter
+
 import pytest
+import torch
 from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.modules.base import LmodModule
 from lmod_train.modules.classifier import Classifier
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.conditions import Conditions
+from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.types import Batch
 from tests.tiny import record, trainer, write_curated
 
 SPLITS = ["train"] * 14 + ["val"] * 5 + ["test"] * 3
@@ -137,17 +143,23 @@ class Watch(Callback):
 class KilledError(Exception): ...
 
 
-@pytest.mark.parametrize("kill_at", [3, 5, 7])  # in mid-epoch, between two epochs, in the second epoch
-def test_a_killed_training_goes_on_as_if_it_had_not_been(folder, tmp_path, kill_at):
+@pytest.mark.parametrize(
+    ("kill_at", "chosen"),
+    [
+        (3, {}),  # in mid-epoch
+        (5, {}),  # between two epochs
+        (7, {}),  # in the second epoch
+        (7, {"balance": "class_modality", "length_groups": True}),
+    ],
+)
+def test_a_killed_training_goes_on_as_if_it_had_not_been(folder, tmp_path, kill_at, chosen):
     def run(name, watch, **options):
-        import torch
-
         torch.manual_seed(0)
         saved = ModelCheckpoint(tmp_path / name, save_last=True, every_n_train_steps=1, save_top_k=1)
         quick = trainer(
             tmp_path, max_epochs=2, callbacks=[watch, saved], enable_checkpointing=True, limit_val_batches=0
         )
-        quick.fit(small(), datamodule=fast(folder), **options)
+        quick.fit(small(), datamodule=fast(folder, **chosen), **options)
 
     steady, killed, resumed = Watch(), Watch(kill_at), Watch()
     run("steady", steady)
@@ -156,6 +168,63 @@ def test_a_killed_training_goes_on_as_if_it_had_not_been(folder, tmp_path, kill_
         run("killed", killed)
     run("killed", resumed, ckpt_path=tmp_path / "killed" / "last.ckpt", weights_only=True)
     assert killed.seen + resumed.seen == steady.seen
+
+
+class Says(LmodModule):
+    """One weight that learns nothing from any record."""
+
+    def __init__(self):
+        super().__init__()
+        self.collate, self.weight = Records(), torch.nn.Parameter(torch.zeros(1))
+
+    def respond(self, batch):
+        return []
+
+    def training_step(self, batch, batch_idx):
+        return self.weight.sum()
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters())
+
+
+class Records:
+    """A dialect that only names the files."""
+
+    def __call__(self, records, root):
+        assert all((root / name).is_file() for r in records for name in r.image)
+        return Batch(records, [-1] * len(records), {})
+
+
+def test_an_epoch_holds_the_share_of_conversations_and_classes_that_is_asked_for(tmp_path):
+    rare = [glaucoma(2 * i, "train") for i in range(15)] + [glaucoma(1, "train"), glaucoma(3, "val")]
+    general = [
+        record(f"conversation/general/{i}", image=["x.png"] * (i % 2), task="conversation", choices=(), answer="Hm.")
+        for i in range(3)
+    ]
+    curated = write_curated(tmp_path / "curated", rare)
+    data = RecordsDataModule(
+        curated, [Glaucoma()], 4, balance="class", replay=0.2, replay_from=write_curated(tmp_path / "general", general)
+    )
+    watch = Watch()
+    trainer(tmp_path, max_epochs=2, callbacks=[watch], limit_val_batches=0).fit(Says(), datamodule=data)
+    answers = {r.id: r.answer for r in rare + general}
+    for epoch in range(2):
+        asked = [i for e, batch, _ in watch.seen if e == epoch for i in batch]
+        assert Counter(answers[i] for i in asked) == {"GLAUCOMA": 8, "NON-GLAUCOMA": 8, "Hm.": 4}
+    assert len(watch.seen) == 10 and ids(data.asked("fit")) == ["glaucoma/phantom/03"]
+
+
+def test_conversations_of_the_folder_itself_come_as_their_share_says(tmp_path):
+    own = [glaucoma(i, "train") for i in range(18)]
+    general = [record(f"conversation/a/{i}", image=[], task="conversation", choices=(), answer="A") for i in range(9)]
+    folder = write_curated(tmp_path, own + general)
+    for tasks in ([Glaucoma()], [Glaucoma(), Conversation()]):
+        data = RecordsDataModule(folder, tasks, replay=0.1)
+        data.setup("fit")
+        records, draw = data._draw()
+        assert Counter(records[p].task for group in draw(0) for p in group) == {"glaucoma": 18, "conversation": 2}
+    with pytest.raises(BadArgument, match=r"data\.replay=1\.5"):
+        RecordsDataModule(folder, [Glaucoma()], replay=1.5)
 
 
 def test_a_variant_is_the_last_piece_of_an_id_and_leaves_the_others_out(tmp_path):
