@@ -1,4 +1,4 @@
-"""A LLaVA checkpoint in transformers layout that answers and does not learn: the zero-shot rows."""
+"""A checkpoint in transformers layout that answers and does not learn: the zero-shot rows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import torch
 from transformers import PreTrainedModel
 
 from lmod_train.backends.base import Backend
-from lmod_train.models.checkpoint import find, image_tokens, load
+from lmod_train.models.checkpoint import find, load
+from lmod_train.models.dialects import dialect_of
 from lmod_train.models.generation import Decoding, respond
-from lmod_train.models.llava import LlavaDialect
 from lmod_train.types import Batch, Reply
 
 
 class HuggingFace(Backend):
-    """Greedy replies of a local checkpoint.
+    """Greedy replies of a local checkpoint: LLaVA, LLaVA-NeXT, InternVL, Qwen2.5-VL, Qwen3-VL or Gemma 3.
 
     Args:
         checkpoint: Folder in transformers layout, or the name of a checkpoint that comes with the package.
@@ -32,7 +32,7 @@ class HuggingFace(Backend):
         self._folder = find(checkpoint)
         self._name, self._dtype = checkpoint, getattr(torch, dtype)
         self._decoding = Decoding(max_new_tokens)
-        self._dialect = LlavaDialect(self._folder)
+        self._dialect = dialect_of(self._folder)
         self.collate = self._dialect
         self._model: PreTrainedModel | None = None
 
@@ -44,7 +44,7 @@ class HuggingFace(Backend):
         """
         if self._model is None:
             self._model = load(self._folder, self._dtype).eval()
-            self._dialect.verify(image_tokens(self._model))
+            self._dialect.verify(self._model.config)
         self._model.to(device)
 
     def respond(self, batch: Batch) -> list[Reply]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from transformers import AutoModelForImageTextToText, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
+from lmod_train.models.family import MODEL_TYPES
 
 SHIPPED = Path(__file__).parent
 """Checkpoints that come with the package lie beside this file, one folder each."""
@@ -23,7 +24,7 @@ def find(checkpoint: str) -> Path:
     Raises:
         WeightsNotFound: There is no such folder, or it holds no weights, or not all that its index names.
         WeightsMismatch: Its `config.json` is of the LLaVA codebase before transformers had the class.
-        BadArgument: It is of another architecture.
+        BadArgument: It is of another family than those of `family.MODEL_TYPES`.
 
     Example:
         >>> find("small_base").name
@@ -55,12 +56,12 @@ def find(checkpoint: str) -> Path:
             "this is a checkpoint of the original LLaVA code, which transformers would read as a default 7B model "
             "without an error; use one converted to transformers layout",
         )
-    if config.get("model_type") != "llava":
+    if config.get("model_type") not in MODEL_TYPES:
         raise BadArgument(
             "checkpoint",
             checkpoint,
-            f"a LLaVA checkpoint; its config.json says model_type {config.get('model_type')!r}",
-            "name a checkpoint whose config.json says model_type llava",
+            f"one of {', '.join(MODEL_TYPES)}; its config.json says model_type {config.get('model_type')!r}",
+            "name a checkpoint of one of these families in transformers layout",
         )
     index = folder / "model.safetensors.index.json"
     shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()) if index.exists() else set()
@@ -100,14 +101,3 @@ def load(folder: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
             str(folder), missing, unexpected, "fetch the checkpoint again, or name one of this architecture"
         )
     return model
-
-
-def image_tokens(model: PreTrainedModel) -> int:
-    """Return how many embeddings one image becomes in a LLaVA model.
-
-    Raises:
-        KeyError: The model's vision configuration has no image and patch size.
-    """
-    vision = model.config.vision_config
-    patches = (vision.image_size // vision.patch_size) ** 2
-    return cast(int, patches if model.config.vision_feature_select_strategy == "default" else patches + 1)

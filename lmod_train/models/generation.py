@@ -7,18 +7,22 @@ questions that continue it. Twelve questions about one image of 576 tokens cost 
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import torch
-from torch import Tensor
-from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-from lmod_train.models.llava import LlavaDialect
+from lmod_train.models.dialect import Dialect
+from lmod_train.models.encoding import Encoded, encode
+from lmod_train.models.family import family_of
 from lmod_train.types import Batch, Reply
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -35,23 +39,12 @@ class Decoding:
         return json.dumps({"do_sample": False, "max_new_tokens": self.max_new_tokens, "num_beams": 1}, sort_keys=True)
 
 
-def image_features(model: Any, pixels: Tensor) -> Tensor:
-    """Return projected image embeddings (images, tokens, width) of pixels (images, 3, side, side), of any type."""
-    tower = next(model.model.vision_tower.parameters()).dtype
-    mixed = any(p.dtype != tower for p in model.model.multi_modal_projector.parameters())  # one that learns: float32
-    with torch.autocast(pixels.device.type, tower, enabled=mixed):
-        made = model.get_image_features(pixels.to(tower), return_dict=True).pooler_output
-    return torch.stack(list(made))
-
-
 @torch.no_grad()
-def respond(
-    model: Any, dialect: LlavaDialect, batch: Batch, decoding: Decoding, name: str, step: int = 0
-) -> list[Reply]:
+def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name: str, step: int = 0) -> list[Reply]:
     """Answer every record of a batch.
 
     Args:
-        model: A `LlavaForConditionalGeneration`, adapters included.
+        model: A `...ForConditionalGeneration` of a known family, adapters included.
         dialect: The dialect that made the batch.
         batch: Records with their images and prompt ids.
         decoding: How to decode.
@@ -63,14 +56,13 @@ def respond(
     """
     began = time.perf_counter()
     prompts: list[list[int]] = batch.tensors["prompt_ids"]
-    features = image_features(model, batch.tensors["images"]) if "images" in batch.tensors else None
+    ends = _end_tokens(model, dialect)
+    asked = _Asked(model, encode(model, batch.tensors.get("images")), prompts, batch.image_of, ends, _pad(dialect))
     made: list[list[int]] = [[] for _ in prompts]
     for rows in _by_prefix(prompts, model.config.image_token_id):
-        out = _generate(model, dialect, features, batch, rows, decoding)
-        for row, tokens in zip(rows, out, strict=True):
+        for row, tokens in zip(rows, _generate(asked, rows, decoding.max_new_tokens), strict=True):
             made[row] = tokens
     seconds = (time.perf_counter() - began) / max(len(batch), 1)
-    ends = _end_tokens(model, dialect)
     return [
         Reply(
             id=record.id,
@@ -88,10 +80,26 @@ def respond(
     ]
 
 
-def _end_tokens(model: Any, dialect: LlavaDialect) -> set[int]:
+@dataclass(frozen=True)
+class _Asked:
+    """A batch of prompts and what answers it."""
+
+    model: Any
+    images: Encoded
+    prompts: Sequence[Sequence[int]]
+    image_of: Sequence[int]
+    ends: set[int]
+    pad: int
+
+
+def _pad(dialect: Dialect) -> int:
+    return int(dialect.tokenizer.pad_token_id)
+
+
+def _end_tokens(model: Any, dialect: Dialect) -> set[int]:
     configured: Any = model.generation_config.eos_token_id if model.generation_config else None
     ends = set(configured) if isinstance(configured, list) else {configured} - {None}
-    return ends | {dialect.tokenizer.eos_token_id}
+    return ends | {dialect.tokenizer.eos_token_id, dialect.end_id}
 
 
 def _by_prefix(prompts: Sequence[Sequence[int]], image_token: int) -> list[list[int]]:
@@ -111,51 +119,80 @@ def _common(prompts: Sequence[Sequence[int]]) -> int:
     return shared
 
 
-def _generate(
-    model: Any,
-    dialect: LlavaDialect,
-    features: Tensor | None,
-    batch: Batch,
-    rows: Sequence[int],
-    decoding: Decoding,
-) -> list[list[int]]:
+def _generate(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
+    """Answer rows of one prefix together, within the model's sliding window; the few beyond it, by equal length.
+
+    Padding stands between the prefix and a shorter question. Layers with a window count it, so that beyond the window
+    they would see less than they should; prompts of one length need none.
+    """
+    window = family_of(asked.model).sliding_window
+    longest = max(len(asked.prompts[r]) for r in rows)
+    even = all(len(asked.prompts[r]) == longest for r in rows)
+    room = new if window is None or even else min(new, window - longest)
+    made = dict(zip(rows, _continue(asked, rows, room), strict=True)) if room > 0 else {}
+    lengths: dict[int, list[int]] = {}
+    for row in rows:
+        if room < new and not (row in made and made[row] and made[row][-1] in asked.ends):
+            lengths.setdefault(len(asked.prompts[row]), []).append(row)
+    if lengths:
+        _say_apart(window or 0)
+    for same in lengths.values():
+        made |= dict(zip(same, _continue(asked, same, new), strict=True))
+    return [made[row] for row in rows]
+
+
+@cache
+def _say_apart(window: int) -> None:
+    """Say it once a process."""
+    _LOG.warning(
+        "Prompts and replies reach beyond the model's sliding window of %d tokens: questions of different lengths are "
+        "answered one length at a time there, which is slower and gives the same replies. Shorter images, questions or "
+        "max_new_tokens avoid it.",
+        window,
+    )
+
+
+def _continue(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
     """Prefill the common prefix once per image, repeat its cache to the questions, continue greedily."""
-    device, pad = model.device, dialect.tokenizer.pad_token_id
-    prompts = [batch.tensors["prompt_ids"][r] for r in rows]
+    device = asked.model.device
+    prompts = [asked.prompts[r] for r in rows]
     shared = _common(prompts)
-    cache = _prefill(model, prompts[0][:shared], features, [batch.image_of[r] for r in rows])
+    cache = _prefill(asked, prompts[0][:shared], [asked.image_of[r] for r in rows])
     longest = max(len(p) for p in prompts)
-    ids = torch.full((len(rows), longest), pad, device=device)
+    ids = torch.full((len(rows), longest), asked.pad, device=device)
     mask = torch.zeros_like(ids)
     for row, prompt in enumerate(prompts):  # padding stands between prefix and question, hidden by the mask
         own = longest - len(prompt) + shared
         ids[row, :shared], ids[row, own:] = torch.tensor(prompt[:shared]), torch.tensor(prompt[shared:])
         mask[row, :shared], mask[row, own:] = 1, 1
-    ends = sorted(_end_tokens(model, dialect))
-    out = model.generate(
+    out = asked.model.generate(
         input_ids=ids,
         attention_mask=mask,
         past_key_values=cache,
-        max_new_tokens=decoding.max_new_tokens,
+        max_new_tokens=new,
         do_sample=False,
         num_beams=1,
-        eos_token_id=ends,
-        pad_token_id=pad,
+        eos_token_id=sorted(asked.ends),
+        pad_token_id=asked.pad,
     )[:, longest:]
-    return [_until_end(tokens, set(ends)) for tokens in out.tolist()]
+    return [_until_end(tokens, asked.ends) for tokens in out.tolist()]
 
 
-def _prefill(model: Any, prefix: Sequence[int], features: Tensor | None, images: Sequence[int]) -> Any:
+def _prefill(asked: _Asked, prefix: Sequence[int], images: Sequence[int]) -> Any:
     """Return the key-value cache of the prefix for each row's image, computed once an image; None without a prefix."""
     if not prefix:
         return None
     distinct = list(dict.fromkeys(images))
-    encoded = {}
-    if features is not None and min(distinct) >= 0:  # rows of one prefix have an image all, or none
-        encoded = {"image": BaseModelOutputWithPooling(pooler_output=list(features[distinct]))}  # type: ignore[arg-type]
-    ids = torch.tensor([prefix] * len(distinct), device=model.device)
-    cache = model(input_ids=ids, mm_encoder_outputs=encoded, use_cache=True, logits_to_keep=1).past_key_values
-    cache.batch_select_indices(torch.tensor([distinct.index(i) for i in images], device=model.device))
+    shown = [i for i in distinct if i >= 0]  # rows of one prefix have an image all, or none
+    ids = torch.tensor([prefix] * len(distinct), device=asked.model.device)
+    given = asked.images.inputs(ids, shown)
+    cache = asked.model(input_ids=ids, use_cache=True, logits_to_keep=1, **given).past_key_values
+    chosen = torch.tensor([distinct.index(i) for i in images], device=ids.device)
+    cache.batch_select_indices(chosen)
+    if family_of(asked.model).three_axis:
+        # how far positions lag behind indices after an image; `generate` reads it from here, whoever wrote it last
+        lag = asked.model.model.rope_deltas if shown else torch.zeros_like(ids[:, :1])
+        asked.model.model.rope_deltas = lag[chosen]
     return cache
 
 

@@ -10,14 +10,14 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 from torch.nn import functional
-from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from lmod_train.models.adapters import Lora, trainable
 from lmod_train.models.base_files import check_base, fingerprint, processor_files
-from lmod_train.models.checkpoint import find, image_tokens, load
+from lmod_train.models.checkpoint import find, load
+from lmod_train.models.dialects import dialect_of
+from lmod_train.models.encoding import encode
 from lmod_train.models.family import family_of
-from lmod_train.models.generation import Decoding, image_features, respond
-from lmod_train.models.llava import LlavaDialect
+from lmod_train.models.generation import Decoding, respond
 from lmod_train.models.sequences import IGNORED, training_sequences
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.optimisation import Optimisation, optimiser
@@ -64,13 +64,13 @@ class Conversation(LmodModule):
         self._weights_dtype: torch.dtype = getattr(torch, dtype)
         self._gradient_checkpointing, self._tune_tower = gradient_checkpointing, tune_tower
         self._tune_language_model, self._dtype = tune_language_model, dtype
-        self._dialect = LlavaDialect(self._folder)
+        self._dialect = dialect_of(self._folder)
         self.collate = self._dialect
         self.model: Any = None
 
     @property
     def network(self) -> Any:
-        """The `LlavaForConditionalGeneration` itself, adapters inside."""
+        """The `...ForConditionalGeneration` itself, adapters inside."""
         return self.model if self._lora is None else self.model.get_base_model()
 
     def configure_model(self) -> None:
@@ -78,7 +78,7 @@ class Conversation(LmodModule):
         if self.model is not None:
             return
         base: Any = load(self._folder, self._weights_dtype)
-        self._dialect.verify(image_tokens(base))
+        self._dialect.verify(base.config)
         if self._gradient_checkpointing:
             base.gradient_checkpointing_enable({"use_reentrant": False})
         self.model = trainable(base, self._lora, self._tune_tower, self._tune_language_model)
@@ -97,20 +97,14 @@ class Conversation(LmodModule):
             self.device,
         )
         labels = sequences.pop("labels")[:, 1:]
-        hidden = self.network.model(**sequences, mm_encoder_outputs=self._encoded(batch)).last_hidden_state[:, :-1]
+        encoded = encode(self.network, batch.tensors.get("images"))  # each image once, for every record about it
+        shown = encoded.inputs(sequences["input_ids"], [i for i in batch.image_of if i >= 0])
+        hidden = self.network.model(**sequences, **shown).last_hidden_state[:, :-1]
         learnt = labels != IGNORED
         logits = self.network.lm_head(hidden[learnt])  # logits only where there is something to learn
         losses = functional.cross_entropy(logits.float(), labels[learnt], reduction="none")
         per_answer = learnt.sum(1, keepdim=True).expand_as(labels)[learnt]
         return (losses / per_answer).sum() / len(batch)
-
-    def _encoded(self, batch: Batch) -> dict[str, BaseModelOutputWithPooling]:
-        """Encode each image once and hand it to every record that asks about it."""
-        rows = [i for i in batch.image_of if i >= 0]
-        if not rows:
-            return {}
-        features = image_features(self.network, batch.tensors["images"])
-        return {"image": BaseModelOutputWithPooling(pooler_output=list(features[rows]))}  # type: ignore[arg-type]
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Answer greedily."""
