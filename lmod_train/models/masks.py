@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 
+from lmod_train.models.family import family_of
 from lmod_train.models.sequences import Sequences
 
 Rule = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -23,14 +24,11 @@ Rule = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 Mask = Tensor | BlockMask
 
-WINDOWED_THROUGHOUT = {"mistral"}
-"""Text models that have one window in all layers and take one mask."""
-
 BY_LAYER = {"qwen2", "qwen3", "qwen2_5_vl_text", "gemma3_text"}
 """Text models that take a mask for each kind of layer."""
 
-ONE_MASK = {"llama", "qwen3_vl_text"}
-"""Text models that have full attention only."""
+ONE_MASK = {"llama", "mistral", "qwen3_vl_text"}
+"""Text models whose layers are all of one kind: Mistral's have a window or none, the others none."""
 
 
 def image_blocks(is_image: Tensor) -> Tensor:
@@ -81,20 +79,20 @@ def attention_masks(network: Any, sequences: Sequences) -> Mask | dict[str, Mask
     """Return the masks that the network's text model takes, in the form of its attention implementation.
 
     Args:
-        network: Of transformers; one that `unshareable` has nothing against.
+        network: Of a known family; one that `unshareable` has nothing against.
         sequences: To be seen by it.
     """
     text = network.config.get_text_config()
-    both_ways = text.model_type == "gemma3_text"
-    blocks = image_blocks(sequences.input_ids == network.config.image_token_id) if both_ways else None
-    window = getattr(text, "sliding_window", None)
+    family = family_of(network)
+    both_ways, window = family.bidirectional_image, family.sliding_window
+    blocks = image_blocks(sequences.input_ids == family.image_token_id) if both_ways else None
 
     def made(limit: int | None) -> Mask:
         return _in_form(rule(sequences, limit, blocks), sequences.input_ids, text._attn_implementation, network)
 
     if text.model_type in BY_LAYER:
         return {kind: made(window if kind == "sliding_attention" else None) for kind in set(text.layer_types)}
-    return made(window if text.model_type in WINDOWED_THROUGHOUT else None)
+    return made(window)
 
 
 def _in_form(sees: Rule, ids: Tensor, attention: str, network: Any) -> Mask:
@@ -110,7 +108,7 @@ def _in_form(sees: Rule, ids: Tensor, attention: str, network: Any) -> Mask:
 def unshareable(network: Any) -> str:
     """Return why questions cannot share a sequence in this network, or nothing where they can."""
     text = network.config.get_text_config()
-    if text.model_type not in WINDOWED_THROUGHOUT | BY_LAYER | ONE_MASK:
+    if text.model_type not in BY_LAYER | ONE_MASK:
         return f"how a {text.model_type} takes its attention masks is not known"
     if text._attn_implementation not in {"sdpa", "eager", "flex_attention"}:
         return f"{text._attn_implementation} takes no mask; sdpa, eager and flex_attention do"

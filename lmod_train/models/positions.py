@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lmod_train.models.family import family_of
 from lmod_train.models.sequences import Sequences
 
 
@@ -24,7 +25,7 @@ def three_axes(network: Any, sequences: Sequences, grids: Tensor | None) -> Tens
     """
     ids, segment = sequences.input_ids, sequences.segment
     first = (segment == 0) | (segment == 1)
-    kinds = (ids == network.config.image_token_id).int()
+    kinds = (ids == family_of(network).image_token_id).int()
     made, ahead = network.model.get_rope_index(ids, kinds, image_grid_thw=grids, attention_mask=first.long())
     positions: Tensor = torch.where(first, made, sequences.place + ahead)
     return positions

@@ -11,12 +11,10 @@ from typing import Any
 
 from torch import Tensor
 
+from lmod_train.models.family import family_of
 from lmod_train.models.masks import attention_masks
 from lmod_train.models.positions import three_axes
 from lmod_train.models.sequences import Sequences, common
-
-THREE_AXES = {"qwen2_5_vl", "qwen3_vl"}
-"""Networks whose rotary positions have three axes."""
 
 
 def share(
@@ -68,18 +66,18 @@ def network_inputs(network: Any, sequences: Sequences, grids: Tensor | None = No
     Sequences of one record each go with the network's own mask, which the fast kernels know.
 
     Args:
-        network: Of transformers; several records in a sequence need one that `masks.unshareable` has nothing against.
+        network: Of a known family; several records in a sequence need one that `masks.unshareable` has nothing against.
         sequences: As `sequences.pack` makes them.
         grids: Patches of each sequence's image, where the network has them; see `positions.three_axes`.
     """
-    ids, kind = sequences.input_ids, network.config.model_type
+    ids, family = sequences.input_ids, family_of(network)
     made: dict[str, Any] = {"input_ids": ids, "use_cache": False}
-    if kind in THREE_AXES:
+    if family.three_axis:
         made["position_ids"] = three_axes(network, sequences, grids)
     elif sequences.shared:
         made["position_ids"] = sequences.place
     if sequences.shared:
         return made | {"attention_mask": attention_masks(network, sequences)}
-    if kind == "gemma3":
-        made["token_type_ids"] = (ids == network.config.image_token_id).long()
+    if family.bidirectional_image and family.token_types:
+        made[family.token_types] = (ids == family.image_token_id).long()
     return made | {"attention_mask": (sequences.segment >= 0).long()}

@@ -73,4 +73,4 @@ def in_blocks(made, window):
         sliding_window=window,
         _attn_implementation="flex_attention",
     )
-    return Named(config=Named(image_token_id=IMAGE, get_text_config=lambda: text))
+    return Named(config=Named(model_type="gemma3", image_token_id=IMAGE, get_text_config=lambda: text))
