@@ -168,6 +168,7 @@ def test_two_processes_compute_the_features_together(folder, tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     (fast, bias, found), (slow, same_bias, same) = two_ranks.run(place, tmp_path, port)
+    assert (fast[0], slow[0]) == ("00.png", "18.png"), "each begins with its share"
     assert set(fast) | set(slow) == {f.name for f in place.glob("*.png")}
     assert len(fast) > records / 2 > len(slow) >= two_ranks.PIECE, "who is faster does more, and nobody waits"
     assert len(fast) + len(slow) <= records + 2 * two_ranks.PIECE, "hardly anything is computed twice"
