@@ -19,6 +19,7 @@ from lmod_train.models.encoding import encode
 from lmod_train.models.family import family_of
 from lmod_train.models.generation import Decoding, respond
 from lmod_train.models.sequences import IGNORED, training_sequences
+from lmod_train.models.tower_features import TowerFeatures
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.optimisation import Optimisation, optimiser
 from lmod_train.modules.sharding import whole_tensors
@@ -41,6 +42,8 @@ class Conversation(LmodModule):
         tune_tower: Train the vision tower too, at the projector's learning rate.
         tune_language_model: Full tuning: the language model itself learns at `lr`, its embeddings and head included;
             needs `lora: null`.
+        tower_features: Folder for what the frozen tower makes of each image, computed once and read in later epochs and
+            runs (`lmod_train.models.tower_features`); null computes it in every epoch. Not with `tune_tower`.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
@@ -56,6 +59,7 @@ class Conversation(LmodModule):
         gradient_checkpointing: bool = False,
         tune_tower: bool = False,
         tune_language_model: bool = False,
+        tower_features: Path | None = None,
     ) -> None:
         super().__init__()
         self._folder, self._name = find(checkpoint), checkpoint
@@ -66,6 +70,7 @@ class Conversation(LmodModule):
         self._tune_language_model, self._dtype = tune_language_model, dtype
         self._dialect = dialect_of(self._folder)
         self.collate = self._dialect
+        self._tower_features = tower_features
         self.model: Any = None
 
     @property
@@ -82,6 +87,8 @@ class Conversation(LmodModule):
         if self._gradient_checkpointing:
             base.gradient_checkpointing_enable({"use_reentrant": False})
         self.model = trainable(base, self._lora, self._tune_tower, self._tune_language_model)
+        if self._tower_features is not None:
+            TowerFeatures(self.network, Path(self._tower_features))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the loss: mean over records of the mean negative log-likelihood of the answer's tokens, in nats."""
