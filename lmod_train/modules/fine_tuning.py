@@ -9,12 +9,15 @@ from typing import Any, Literal
 
 import torch
 from lightning_utilities.core.rank_zero import rank_zero_warn
+from PIL import Image
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor
 from torch.nn import functional
 
 from lmod_train.errors import BadArgument, LmodError
 from lmod_train.models.augmentation import FAITHFUL, Augmentation
+from lmod_train.models.centre_crop import on_square
+from lmod_train.models.occlusion import occlusion
 from lmod_train.models.retfound import Family, Pooling, vision_transformer
 from lmod_train.models.retfound_weights import LoadReport, TwiceLayerNorm, initialise, load_finetuned, norm_twice
 from lmod_train.models.whole_image import WholeImages
@@ -221,6 +224,28 @@ class FineTuning(LmodModule):
             model=self._name,
             likelihoods={c: round(v.item(), 6) for c, v in zip(self.choices, scores, strict=True)},
         )
+
+    def saliency(self, batch: Batch) -> Tensor:
+        """Return where each record's answer comes from, (records, size, size) in [0, 1]: occlusion.
+
+        See `lmod_train.models.occlusion`: it costs 220 answers for each picture. A map lies over the picture padded to
+        a square; what the network has not seen, because the centre crop of ``square: crop`` has cut it off, is 0. Only
+        pictures that records ask about are looked at, each once. It needs the run's datamodule where pictures are
+        cropped.
+        """
+        if not len(batch):
+            return torch.zeros(0, self.dialect.size, self.dialect.size)
+        rows = sorted(set(batch.image_of))
+        maps = dict(zip(rows, occlusion(self, batch.tensors["images"][rows]), strict=True))
+        return torch.stack([self._placed(r, maps[i]) for r, i in zip(batch.records, batch.image_of, strict=True)])
+
+    def _placed(self, record: Record, map: Tensor) -> Tensor:
+        """Lay the map of what the network saw over the padded square."""
+        if self.dialect.augmentation.square == "pad":
+            return map
+        data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+        with Image.open(data.curated / record.image_plain[0]) as picture:
+            return on_square(map, picture.size)
 
     def configure_optimizers(self) -> Any:
         """AdamW in groups by depth; one schedule for all, stepped at every optimiser step.

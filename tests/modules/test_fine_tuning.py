@@ -4,6 +4,7 @@ import itertools
 import math
 import warnings
 from argparse import Namespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from PIL import Image
 from sklearn.utils.class_weight import compute_class_weight
 from timm.loss import LabelSmoothingCrossEntropy
 
+from lmod_train.callbacks.saliency import Saliency, TellsSaliency, spread
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, LmodError, WeightsMismatch, WeightsNotFound
+from lmod_train.models.augmentation import Augmentation, eval_transform
 from lmod_train.modules.classifier import Classifier
 from lmod_train.modules.fine_tuning import FineTuning, inverse_frequencies
 from lmod_train.modules.layer_decay import LayerDecay
@@ -22,6 +25,7 @@ from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.staging import Staging
+from lmod_train.types import Batch
 from tests.tiny import record, trainer, write_curated
 
 WORDS = Glaucoma.choices
@@ -431,3 +435,121 @@ def test_three_rows_go_where_they_belong(tmp_path):
 def test_classes_of_a_fine_tuned_file_that_are_not_the_choices_are_refused(finetuned, classes):
     with pytest.raises(BadArgument, match=r"finetuned_classes=.*\nNext: set model\.init_args"):
         FineTuning("best.pth", WORDS, "tiny", 32, finetuned=finetuned, finetuned_classes=classes)
+
+
+# ------------------------------------------------------------------------------------------------------------ saliency
+
+SEEN = {"pad": ((64, 128), (0, 0), 32), "crop": ((73, 146), (4, 41), 16)}
+"""For each way to a square of 64 px: a picture's height and width, where what the network sees begins, and how large
+one of its patches is there."""
+THREE = (*WORDS, "NEITHER")
+
+
+def squares(n, shape, corner, patch, seed):
+    """Noise (n, *shape, 3) with a blue square and, in two of three, a red or green one that decides; and where it is.
+
+    Pictures without one keep the network from telling green by the absence of red, which has no place.
+    """
+    rng = np.random.default_rng(seed)
+    pictures = rng.integers(60, 180, (n, *shape, 3), dtype=np.uint8)
+    places = (shape[0] - 2 * corner[0]) // patch * 4
+    decide = []
+    for i, picture in enumerate(pictures):
+        for place, colour in zip(rng.choice(places, 2, replace=False), (2, i % 3), strict=True):
+            y, x = corner[0] + place // 4 * patch, corner[1] + place % 4 * patch
+            if colour != 2 or i % 3 != 2 or not (picture == 255).any():
+                picture[y : y + patch, x : x + patch] = 255 * np.eye(3, dtype=np.uint8)[colour]
+        decide.append((y, x))
+    return pictures, decide
+
+
+def looking(pooling, square, dtype=torch.float32):
+    torch.manual_seed(0)
+    settings = Augmentation(square=square)
+    module = FineTuning("random", THREE, "tiny", 64, drop_path=0.0, pooling=pooling, augmentation=settings)
+    module.configure_model()
+    return module.to(dtype).eval()
+
+
+@pytest.fixture(scope="module", params=["mean", "cls"])
+def taught(request):
+    """Pooling, and the weights of a small module that tells a red square in noise from a green one and from none."""
+    module = looking(request.param, "pad")
+    pictures, _ = squares(480, (64, 64), (0, 0), 16, seed=0)
+    images = torch.stack([eval_transform(Augmentation(square="pad"), 64)(Image.fromarray(p)) for p in pictures])
+    targets, optimiser = torch.arange(480) % 3, torch.optim.AdamW(module.parameters(), 3e-3)
+    for step in range(200):
+        optimiser.zero_grad()
+        part = torch.arange(30) + step % 16 * 30
+        loss = module.loss(module(images[part]), targets[part])
+        loss.backward()
+        optimiser.step()
+        if loss < 0.33:  # label smoothing of 0.1 leaves 0.29
+            return request.param, module.state_dict()
+    raise AssertionError(f"not learned: {loss.item():.3f}")
+
+
+def shown(place, module, square, n=48):
+    """Save held-out pictures, and return the batch of those with a square that decides, and where it is."""
+    shape, corner, patch = SEEN[square]
+    pictures, places = squares(n, shape, corner, patch, seed=9)
+    kept = [i for i in range(n) if i % 3 < 2]
+    records = [record(str(i), image=[f"{i}.png"], answer=THREE[i % 3], choices=THREE) for i in kept]
+    for own in records:
+        Image.fromarray(pictures[int(own.id)]).save(place / own.image_plain[0])
+    module._trainer = SimpleNamespace(datamodule=SimpleNamespace(curated=place), state=SimpleNamespace(fn="test"))
+    return module.collate(records, place), [places[i] for i in kept]
+
+
+def hits(batch, maps, places, square):
+    """The share of maps whose largest value, laid over the picture as it is drawn, is on the square that decides."""
+    shape, _, patch = SEEN[square]
+    found = []
+    for own, map, (y, x) in zip(batch.records, maps.numpy().astype(float), places, strict=True):
+        over = spread(own, map[None], shape[::-1])
+        peak = np.unravel_index(over.argmax(), shape)
+        found.append(over.max() > 0 and y <= peak[0] < y + patch and x <= peak[1] < x + patch)
+    return np.mean(found)
+
+
+@pytest.mark.parametrize(
+    ("square", "dtype"), [("pad", torch.float32), ("crop", torch.float32), ("pad", torch.bfloat16)]
+)
+def test_a_map_s_peak_is_on_the_square_that_decides(taught, tmp_path, square, dtype):
+    pooling, weights = taught
+    module = looking(pooling, square, dtype)
+    module.load_state_dict(weights)
+    batch, places = shown(tmp_path, module, square)
+    told = {reply.id: reply.reply for reply in module.respond(batch)}
+    assert len(batch) == 32 and np.mean([told[own.id] == own.answer for own in batch.records]) >= 0.9
+    with torch.inference_mode():
+        maps = module.saliency(batch)
+    assert maps.shape == (32, 64, 64) and maps.dtype == torch.float32 and maps.min() >= 0 and 0.99 < maps.max() <= 1
+    assert hits(batch, maps, places, square) >= 0.9
+    seen = (maps.amax(dim=0) > 0).nonzero()
+    side = 64 if square == "pad" else round(64 * 64 / 73 / 2)  # 64 of 73 px of the half that the shorter side is
+    assert (seen.amax(dim=0) - seen.amin(dim=0) + 1).max() <= side and isinstance(module, TellsSaliency)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_a_network_that_has_learned_nothing_does_not_find_it(tmp_path, pooling):
+    module = looking(pooling, "pad")
+    batch, places = shown(tmp_path, module, "pad")
+    assert hits(batch, module.saliency(batch), places, "pad") < 0.7
+
+
+def test_only_pictures_that_are_asked_about_are_looked_at_each_once(folder):
+    module, seen = tuning(augmentation=Augmentation(square="pad")), []
+    module.model.register_forward_hook(lambda _, images, __: seen.append(len(images[0])))
+    batch = module.collate([glaucoma(i) for i in (0, 1, 2)], folder)
+    some = Batch([*batch.records[1:], batch.records[1]], [1, 2, 1], batch.tensors)
+    maps = module.saliency(some)
+    assert sum(seen) == 2 * 220 and maps.shape == (3, 32, 32) and torch.equal(maps[0], maps[2])
+    assert module.saliency(module.collate([], folder)).shape == (0, 32, 32)
+
+
+def test_a_run_writes_its_maps_as_pictures(folder, tmp_path):
+    module = tuning(augmentation=Augmentation(square="crop"))
+    module.trained = True  # what its maps show does not matter here
+    trainer(tmp_path, callbacks=[Saliency(first=2)]).validate(module, data(folder, split="val"), verbose=False)
+    assert sorted(p.name for p in (tmp_path / "saliency").iterdir()) == ["glaucoma_p_14.png", "glaucoma_p_15.png"]
