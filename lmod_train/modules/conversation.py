@@ -8,21 +8,25 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from lightning_utilities.core.rank_zero import rank_zero_warn
+from PIL import Image
 from torch import Tensor
-from torch.nn import functional
 
+from lmod_train.errors import BadArgument
 from lmod_train.models.adapters import Lora, trainable
+from lmod_train.models.answer_loss import batch_loss, too_long
 from lmod_train.models.base_files import check_base, fingerprint, processor_files
 from lmod_train.models.checkpoint import find, load
 from lmod_train.models.dialects import dialect_of
-from lmod_train.models.encoding import encode
+from lmod_train.models.encoding import Images
 from lmod_train.models.family import family_of
 from lmod_train.models.generation import Decoding, respond
-from lmod_train.models.sequences import IGNORED, training_sequences
+from lmod_train.models.masks import unshareable
 from lmod_train.models.tower_features import TowerFeatures
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.optimisation import Optimisation, optimiser
 from lmod_train.modules.sharding import whole_tensors
+from lmod_train.modules.too_long import TooLong
 from lmod_train.types import Batch, Reply
 
 
@@ -42,11 +46,16 @@ class Conversation(LmodModule):
         tune_tower: Train the vision tower too, at the projector's learning rate.
         tune_language_model: Full tuning: the language model itself learns at `lr`, its embeddings and head included;
             needs `lora: null`.
+        shared_prefix: Questions about one image that come in one batch share a sequence that holds the image once. Loss
+            and gradients are the same; it costs a fraction of the time, see `lmod_train.models.shared_prefix`.
+        max_tokens: Longest record in tokens, image and answer included (LLaVA: 2048). A longer one is left out of
+            training, counted as `train/too_long` and listed in the run's folder.
         tower_features: Folder for what the frozen tower makes of each image, computed once and read in later epochs and
             runs (`lmod_train.models.tower_features`); null computes it in every epoch. Not with `tune_tower`.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
+        BadArgument: `max_tokens` is less than 2.
     """
 
     def __init__(
@@ -59,64 +68,91 @@ class Conversation(LmodModule):
         gradient_checkpointing: bool = False,
         tune_tower: bool = False,
         tune_language_model: bool = False,
+        shared_prefix: bool = True,
+        max_tokens: int = 2048,
         tower_features: Path | None = None,
     ) -> None:
         super().__init__()
+        if max_tokens < 2:
+            raise BadArgument("max_tokens", max_tokens, "at least 2", "use 2048, as LLaVA does")
         self._folder, self._name = find(checkpoint), checkpoint
-        self._lora, self._optimisation = lora, optimisation
+        self.lora, self.optimisation = lora, optimisation
         self._decoding = Decoding(max_new_tokens)
         self._weights_dtype: torch.dtype = getattr(torch, dtype)
-        self._gradient_checkpointing, self._tune_tower = gradient_checkpointing, tune_tower
-        self._tune_language_model, self._dtype = tune_language_model, dtype
-        self._dialect = dialect_of(self._folder)
-        self.collate = self._dialect
+        self._gradient_checkpointing, self.tune_tower = gradient_checkpointing, tune_tower
+        self.tune_language_model, self._dtype = tune_language_model, dtype
+        self.dialect = dialect_of(self._folder)
+        self.collate = self.dialect
+        self.shared_prefix, self.max_tokens = shared_prefix, max_tokens
+        self._too_long = TooLong(max_tokens)
         self._tower_features = tower_features
         self.model: Any = None
 
     @property
     def network(self) -> Any:
         """The `...ForConditionalGeneration` itself, adapters inside."""
-        return self.model if self._lora is None else self.model.get_base_model()
+        return self.model if self.lora is None else self.model.get_base_model()
 
     def configure_model(self) -> None:
         """Load the base whole, freeze it, and put the trained parts on it."""
         if self.model is not None:
             return
         base: Any = load(self._folder, self._weights_dtype)
-        self._dialect.verify(base.config)
+        self.dialect.verify(base.config)
         if self._gradient_checkpointing:
             base.gradient_checkpointing_enable({"use_reentrant": False})
-        self.model = trainable(base, self._lora, self._tune_tower, self._tune_language_model)
+        self.model = trainable(base, self.lora, self.tune_tower, self.tune_language_model)
         if self._tower_features is not None:
             TowerFeatures(self.network, Path(self._tower_features))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the loss: mean over records of the mean negative log-likelihood of the answer's tokens, in nats."""
-        loss = self._loss(batch)
-        self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
+        """Return the loss and log it with how many records were left out as too long."""
+        out = self._left_out(batch)
+        loss = self.loss(batch)
+        self.log("train/loss", loss, prog_bar=True, batch_size=max(len(batch) - out, 1))
+        self.log("train/too_long", out, on_step=False, on_epoch=True, reduce_fx="sum", sync_dist=True, batch_size=1)
         return loss
 
-    def _loss(self, batch: Batch) -> Tensor:
-        sequences = training_sequences(
-            batch.tensors["prompt_ids"],
-            batch.tensors["answer_ids"],
-            self._dialect.tokenizer.pad_token_id,
-            self.device,
-        )
-        labels = sequences.pop("labels")[:, 1:]
-        encoded = encode(self.network, batch.tensors.get("images"))  # each image once, for every record about it
-        shown = encoded.inputs(sequences["input_ids"], [i for i in batch.image_of if i >= 0])
-        hidden = self.network.model(**sequences, **shown).last_hidden_state[:, :-1]
-        learnt = labels != IGNORED
-        logits = self.network.lm_head(hidden[learnt])  # logits only where there is something to learn
-        losses = functional.cross_entropy(logits.float(), labels[learnt], reduction="none")
-        per_answer = learnt.sum(1, keepdim=True).expand_as(labels)[learnt]
-        return (losses / per_answer).sum() / len(batch)
+    def loss(self, batch: Batch) -> Tensor:
+        """Return the mean over records of the mean negative log-likelihood of the answer's tokens, in nats.
+
+        Records of more than `max_tokens` tokens are left out; without any left the loss is 0 and trains nothing.
+        """
+        pad, blank = self.dialect.tokenizer.pad_token_id, self._blank()
+        return batch_loss(self.network, batch, pad, self.max_tokens, self._shares, blank, self.device)
+
+    @cached_property
+    def _shares(self) -> bool:
+        """Whether questions share a sequence; where they were to and cannot, say so, once."""
+        reason = unshareable(self.network) if self.shared_prefix else ""
+        if reason:
+            rank_zero_warn(f"shared_prefix: {reason}; every question is trained on in a sequence of its own")
+        return self.shared_prefix and not reason
+
+    def _blank(self) -> Images | None:
+        """Return a blank image for batches without one, where tower or projector learns or other processes wait."""
+        family = self.dialect.family
+        seeing = (p for n, p in self.named_parameters() if family.part(n) in ("tower", "projector"))
+        together = self._trainer is not None and self.trainer.world_size > 1
+        return self._blank_image.to(self.device) if together or any(p.requires_grad for p in seeing) else None
+
+    @cached_property
+    def _blank_image(self) -> Images:
+        return self.dialect.images([Image.new("RGB", (64, 64))])
+
+    def _left_out(self, batch: Batch) -> int:
+        """List the records that are too long, in the run's folder, and return how many they are."""
+        prompts, answers = batch.tensors["prompt_ids"], batch.tensors["answer_ids"]
+        out = too_long(batch, self.max_tokens)
+        if out and self._trainer is not None:
+            lengths = {batch.records[i].id: len(prompts[i]) + len(answers[i]) for i in out}
+            self._too_long.list(lengths, Path(self.trainer.default_root_dir), self.global_rank)
+        return len(out)
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Answer greedily."""
         with self.whole():
-            return respond(self.network, self._dialect, batch, self._decoding, self._name, self.step)
+            return respond(self.network, self.dialect, batch, self._decoding, self._name, self.step)
 
     def configure_optimizers(self) -> Any:
         """AdamW in groups, each with its own learning rate; warm-up and half cosine over all steps of the run."""
@@ -125,7 +161,7 @@ class Conversation(LmodModule):
         parts = ("language_model", "head")
         made, schedule = optimiser(
             self.named_parameters(),
-            self._optimisation,
+            self.optimisation,
             steps,
             lambda name: "lora_" in name or family.part(name) in parts,
             offload,
@@ -141,9 +177,9 @@ class Conversation(LmodModule):
         checkpoint["conversation"] = {
             "base": self._name,
             "fingerprint": self._fingerprint,
-            "lora": asdict(self._lora) if self._lora else None,
-            "tune_tower": self._tune_tower,
-            "tune_language_model": self._tune_language_model,
+            "lora": asdict(self.lora) if self.lora else None,
+            "tune_tower": self.tune_tower,
+            "tune_language_model": self.tune_language_model,
             "dtype": self._dtype,
         }
         checkpoint["files"] = processor_files(self._folder)
@@ -165,11 +201,11 @@ class Conversation(LmodModule):
 
     def on_train_end(self) -> None:
         """Write adapter, projector, template and processor together, in peft's layout, to ``checkpoints/adapter``."""
-        if self._lora is None:
+        if self.lora is None:
             return
         copied = ((n, p) for n, p in self.named_parameters() if p.requires_grad or ".modules_to_save." in n)
         tensors = {name.removeprefix("model."): tensor for name, tensor in whole_tensors(copied).items()}
         if self.trainer.is_global_zero:
             folder = Path(self.trainer.default_root_dir) / "checkpoints" / "adapter"
             self.model.save_pretrained(folder, state_dict=tensors)
-            self._dialect.processor.save_pretrained(folder)
+            self.dialect.processor.save_pretrained(folder)

@@ -1,0 +1,58 @@
+"""The list of records that were left out of training because they are too long."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+from lightning_utilities.core.rank_zero import rank_zero_warn
+
+
+class TooLong:
+    """Lists each record once, in ``too_long/rank-<r>.csv`` (id, tokens, max_tokens) of the run's folder.
+
+    A run that is continued adds to its list.
+
+    Args:
+        max_tokens: The longest that is trained on.
+    """
+
+    def __init__(self, max_tokens: int) -> None:
+        self._max_tokens = max_tokens
+        self._listed: dict[Path, set[str]] = {}
+
+    def list(self, lengths: Mapping[str, int], folder: Path, rank: int) -> None:
+        """Add records that are not in the list, and warn of the first.
+
+        Args:
+            lengths: Tokens of prompt and answer by record id; empty adds nothing.
+            folder: Of the run.
+            rank: Of this process.
+        """
+        file = folder / "too_long" / f"rank-{rank}.csv"
+        listed = self._listed.setdefault(file, _read(file)) if lengths else set()
+        new = {record: tokens for record, tokens in lengths.items() if record not in listed}
+        if not new:
+            return
+        if not listed:
+            rank_zero_warn(
+                f"records of more than max_tokens={self._max_tokens} tokens are left out of training, not cut; they "
+                f"are listed in {file.parent}.\n"
+                "Next: to train on them too, add `--model.max_tokens` with a larger number"
+            )
+        listed |= new.keys()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        begins = not file.exists()
+        with file.open("a", newline="", encoding="utf-8") as text:
+            lines = csv.writer(text)
+            if begins:
+                lines.writerow(["id", "tokens", "max_tokens"])
+            lines.writerows([record, tokens, self._max_tokens] for record, tokens in new.items())
+
+
+def _read(file: Path) -> set[str]:
+    if not file.exists():
+        return set()
+    with file.open(newline="", encoding="utf-8") as text:
+        return {row["id"] for row in csv.DictReader(text)}
