@@ -28,7 +28,9 @@ def work(rank, port, curated, out):
     def noted(crops, *rest):
         cut.extend(crop.image for crop in crops)
         (out / f"begun-{rank}").touch()
-        while not (out / f"begun-{1 - rank}").exists():  # both begin together, whatever else the machine does
+        for _ in range(6000):  # both begin together, whatever else the machine does
+            if (out / f"begun-{1 - rank}").exists():
+                break
             time.sleep(0.01)
         time.sleep(0.3 * rank)  # the second is slow
         return original(crops, *rest)
