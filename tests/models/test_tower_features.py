@@ -5,13 +5,19 @@ import time
 
 import pytest
 import torch
+from lightning.pytorch.callbacks import Callback
 from safetensors import safe_open
 from transformers import AutoModelForImageTextToText
 
+from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument
+from lmod_train.models.adapters import Lora
 from lmod_train.models.encoding import Images, encode
 from lmod_train.models.tower_features import TowerFeatures, weights_key
+from lmod_train.modules.conversation import Conversation
+from lmod_train.tasks.glaucoma import Glaucoma
 from tests.families import write_tiny
+from tests.tiny import record, trainer, write_curated
 
 SEPARATE = ["llava", "llava_next", "internvl", "gemma3"]
 
@@ -160,3 +166,44 @@ def test_a_tower_that_learns_and_a_folder_that_is_none_are_refused(folders, tmp_
     next(tower_of(network).parameters()).requires_grad_(True)
     with pytest.raises(BadArgument, match=r"(?s)a tower that is frozen.*tune_tower"):
         TowerFeatures(network, tmp_path)
+
+
+def test_a_training_with_kept_features_has_the_losses_of_one_without(tmp_path):
+    images = [f"{i}.png" for i in range(4)]
+    answers = ("GLAUCOMA", "NON-GLAUCOMA")
+    asked = [
+        record(f"glaucoma/phantom/{i}/{q}", f"Question {q}?", [name], answers[(i + q) % 2])
+        for i, name in enumerate(images)
+        for q in range(2)
+    ]
+    curated, checkpoint = write_curated(tmp_path / "curated", asked), tmp_path / "llava"
+    checkpoint.mkdir()
+    write_tiny(checkpoint, "llava")
+
+    def losses(**options):
+        torch.manual_seed(0)
+        seen = Losses()
+        module = Conversation(str(checkpoint), Lora(rank=2, dropout=0.0), **options)
+        data = RecordsDataModule(curated, [Glaucoma()], batch_size=4)
+        trainer(tmp_path, max_epochs=3, limit_val_batches=0, callbacks=[seen]).fit(module, datamodule=data)
+        return module, seen.losses
+
+    _, separate = losses()
+    _, first = losses(tower_features=tmp_path / "features")
+    module, again = losses(tower_features=tmp_path / "features")
+    assert len(separate) == 6 and separate[0] > separate[-1]
+    assert first == pytest.approx(separate, rel=1e-5) and again == pytest.approx(separate, rel=1e-5)
+    kept = module.network.model.vision_tower.forward
+    assert kept.computed == 0 and kept.found == 12, "4 images in 3 epochs"
+    with pytest.raises(BadArgument, match=r"(?s)a tower that is frozen.*tune_tower"):
+        losses(tower_features=tmp_path / "features", tune_tower=True)
+
+
+class Losses(Callback):
+    """Notes the loss of each step."""
+
+    def __init__(self):
+        self.losses = []
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        self.losses.append(float(outputs["loss"]))
