@@ -102,6 +102,8 @@ def write_tiny(folder: Path, model_type: str, seed: int = 0, **text: Any) -> Pat
     for name, parameter in model.named_parameters():
         if parameter.ndim > 1:
             torch.nn.init.normal_(parameter, std=0.3 if "vision" in name or "visual" in name else 0.4)
+        elif "q_norm" in name or "k_norm" in name:
+            torch.nn.init.constant_(parameter, 2.0)  # else attention is nearly even, and one image as good as another
     ends = [tokenizer.eos_token_id] + [i for i in [tokenizer.get_vocab().get("<end_of_turn>")] if i is not None]
     model.generation_config = GenerationConfig(bos_token_id=1, eos_token_id=ends, pad_token_id=0)
     model.save_pretrained(folder)

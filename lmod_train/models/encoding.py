@@ -169,7 +169,7 @@ def image_tokens(config: Any, item: Mapping[str, Tensor]) -> int:
     vision, tiles = config.vision_config, len(item["pixel_values"])
     match family_of(config).model_type:
         case "qwen2_5_vl" | "qwen3_vl":
-            return int(item["image_grid_thw"].prod()) // vision.spatial_merge_size**2
+            return int(item["image_grid_thw"].prod() // vision.spatial_merge_size**2)
         case "gemma3":
             return tiles * int(config.mm_tokens_per_image)
         case "internvl":

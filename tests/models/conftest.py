@@ -1,11 +1,14 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from lmod_train.models.checkpoint import load
+from lmod_train.models.dialects import dialect_of
 from lmod_train.models.llava import LlavaDialect
+from tests.families import MODEL_TYPES, write_tiny
 
 
 @pytest.fixture(scope="session")
@@ -18,11 +21,20 @@ def dialect(tiny: Path) -> LlavaDialect:
     return LlavaDialect(tiny)
 
 
+@pytest.fixture(scope="session", params=MODEL_TYPES)
+def kin(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """One family after the other: its folder, its network, its dialect."""
+    folder = write_tiny(tmp_path_factory.mktemp(request.param), request.param)
+    return SimpleNamespace(
+        model_type=request.param, folder=folder, network=load(folder).eval(), dialect=dialect_of(folder)
+    )
+
+
 @pytest.fixture(scope="session")
 def eyes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two 4:3 pictures, a.png and b.png."""
+    """A folder with two 4:3 pictures, a.png and b.png, and a tall one, tall.png."""
     folder = tmp_path_factory.mktemp("eyes")
     noise = np.random.default_rng(0)
-    for name in "ab":
-        Image.fromarray(noise.integers(0, 255, (90, 120, 3), dtype=np.uint8)).save(folder / f"{name}.png")
+    for name, shape in {"a": (90, 120, 3), "b": (90, 120, 3), "tall": (120, 60, 3)}.items():
+        Image.fromarray(noise.integers(0, 255, shape, dtype=np.uint8)).save(folder / f"{name}.png")
     return folder
