@@ -1,14 +1,32 @@
-"""Say in words what a phantom shows: findings, never a diagnosis and never the name of what a drawn box surrounds.
+"""Say in words what a phantom of a fundus shows: findings, never a diagnosis and never what a drawn box surrounds.
 
 The small base learns from these. It then describes what it sees and does not know the benchmark's tasks.
+`lmod_train.phantom.scene_description` says the same of B-scans, photographs of eyes and scenes of surgery.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from lmod_train.errors import BadArgument
 from lmod_train.phantom.eye import Eye
 from lmod_train.types import Box, Region
+
+LOOKS: dict[str, tuple[str, str]] = {
+    "nevus": ("a slate grey oval", "灰蓝色椭圆斑"),
+    "drusen": ("small yellow dots around the fovea", "中心凹周围黄色小点"),
+    "abnormal macula": ("brown clumps at the fovea", "中心凹处褐色团块"),
+    "age-related macular degeneration": ("a pale patch at the fovea", "中心凹处苍白斑块"),
+    "scar": ("a white patch with a dark edge", "深色边缘白斑"),
+    "vascular occlusion": ("dark streaks that fan out", "扇形深色条纹"),
+    "hemorrhage": ("a pool with a level top", "上缘平直的积液"),
+    "retinal detachment": ("a grey folded sheet below", "下方灰色皱褶"),
+    "myopic fundus": ("a streaked ground with a white crescent", "条纹状底色和白色新月"),
+    "hypertensive retinopathy": ("thin arteries with a bright stripe", "细而带亮条的动脉"),
+    "abnormal vessels": ("wide winding veins", "粗大迂曲的静脉"),
+}
+"""How a finding of `SIGNS` looks, in English and Chinese; words that are nobody's diagnosis."""
 
 
 @dataclass(frozen=True)
@@ -19,13 +37,23 @@ class Turn:
     answer: str
 
 
-def describe(eye: Eye, regions: tuple[Region, ...] = (), language: str = "en") -> tuple[Turn, ...]:
+def describe(
+    eye: Eye,
+    regions: tuple[Region, ...] = (),
+    language: str = "en",
+    signs: Collection[str] = (),
+    side: float = 1.0,
+    laser: bool = False,
+) -> tuple[Turn, ...]:
     """Return one turn a finding, the first of them the whole description.
 
     Args:
         eye: The truth.
         regions: Numbered boxes drawn on the picture, if any, in pixels of any one size.
         language: ``en`` or ``zh``.
+        signs: Findings laid over the eye, names of `lmod_train.phantom.findings.SIGNS`.
+        side: Longer side of the picture in the pixels of the boxes; only needed where there are boxes.
+        laser: It is a laser scan, which shows neither colour nor lesions nor haze.
 
     Example:
         >>> from lmod_train.phantom.eye import draw_eye
@@ -33,11 +61,37 @@ def describe(eye: Eye, regions: tuple[Region, ...] = (), language: str = "en") -
         >>> whole.answer == " ".join(t.answer for t in findings), "glaucoma" in whole.answer
         (True, False)
     """
-    findings = [_side(eye, language), _cup(eye, language), _spots(eye, language), _clarity(eye, language)]
-    if regions:
-        findings.append(_boxes(regions, language))
+    findings = [_side(eye, language), _cup(eye, language)]
+    if not laser:
+        findings += [_colours(eye, language), _spots(eye, language), _signs(signs, language), _clarity(eye, language)]
+    return whole(findings, regions, language, side)
+
+
+def whole(findings: Sequence[Turn], regions: tuple[Region, ...], language: str, side: float) -> tuple[Turn, ...]:
+    """Return the turns with one about the boxes, where there are any, led by one that says everything."""
+    findings = [*findings, *([boxes_turn(regions, language, side)] if regions else [])]
     ask = "Describe this picture." if language == "en" else "请描述这张图片。"
     return Turn(ask, (" " if language == "en" else "").join(t.answer for t in findings)), *findings
+
+
+def ask_of_sign(name: str, signs: Collection[str], language: str = "en") -> Turn:
+    """Return whether one finding is seen, asked by its looks.
+
+    Raises:
+        BadArgument: No looks are known of it.
+
+    Example:
+        >>> ask_of_sign("nevus", ["nevus", "scar"])
+        Turn(question='Is there a slate grey oval?', answer='Yes.')
+        >>> ask_of_sign("drusen", ["nevus"], "zh").answer
+        '没有。'
+    """
+    if name not in LOOKS:
+        raise BadArgument("name", name, f"one of {', '.join(LOOKS)}", "use these words")
+    looks, seen = LOOKS[name][language != "en"], name in signs
+    if language == "zh":
+        return Turn(f"有{looks}吗？", "有。" if seen else "没有。")
+    return Turn(f"{'Is' if looks.startswith('a ') else 'Are'} there {looks}?", "Yes." if seen else "No.")
 
 
 def _side(eye: Eye, language: str) -> Turn:
@@ -56,14 +110,40 @@ def _cup(eye: Eye, language: str) -> Turn:
     return Turn("How large is the cup?", f"The cup is {('small', 'medium', 'large')[word]}, ratio {ratio}.")
 
 
-def _spots(eye: Eye, language: str) -> Turn:
-    dark = sum(lesion.kind in ("haemorrhage", "microaneurysm") for lesion in eye.lesions)
-    bright = len(eye.lesions) - dark
-    words = ("no", "few", "many") if language == "en" else ("没有", "少量", "大量")
-    amount = [words[0 if n == 0 else 1 if n < 5 else 2] for n in (dark, bright)]
+def _colours(eye: Eye, language: str) -> Turn:
+    """Tell how wide the disc is and which way the light leans."""
+    wide, blue = eye.disc_radii[0] >= 0.083, eye.camera.tint[2]
+    tone = 0 if blue > 1.0 else 1 if blue > 0.7 else 2
     if language == "zh":
-        return Turn("有斑点吗？", f"{amount[0]}暗斑，{amount[1]}亮斑。")
-    return Turn("Are there spots?", f"There are {amount[0]} dark spots and {amount[1]} bright spots.")
+        return Turn("盘宽和色调如何？", f"盘{'宽' if wide else '窄'}，色调偏{('蓝', '橙', '黄')[tone]}。")
+    tones = ("bluish", "orange", "yellow")
+    return Turn("How are disc and light?", f"The disc is {'wide' if wide else 'narrow'}, the light {tones[tone]}.")
+
+
+def _spots(eye: Eye, language: str) -> Turn:
+    """Count each kind of spot in words; blots above and below the fovea apart, many from four on."""
+    kinds = [lesion.kind for lesion in eye.lesions]
+    blots = [lesion for lesion in eye.lesions if lesion.kind == "haemorrhage"]
+    above = sum(blot.y < eye.fovea[1] for blot in blots)
+    counts = (kinds.count("microaneurysm"), above, len(blots) - above)
+    counts = (*counts, kinds.count("hard exudate"), kinds.count("cotton-wool spot"))
+    words = ("no", "few", "many") if language == "en" else ("无", "少", "多")
+    dots, up, down, yellow, woolly = (words[0 if n == 0 else 1 if n < 4 else 2] for n in counts)
+    large = any(blot.radius > 0.05 for blot in blots)
+    if language == "zh":
+        pool = "，其中一个巨大" if large else ""
+        return Turn("有斑点吗？", f"红点{dots}，上方暗斑{up}，下方暗斑{down}{pool}，黄斑点{yellow}，絮状斑{woolly}。")
+    pool = ", one of them huge" if large else ""
+    said = f"There are {dots} red dots, {up} blots above and {down} below{pool}, {yellow} yellow and {woolly} woolly spots."
+    return Turn("Are there spots?", said)
+
+
+def _signs(signs: Collection[str], language: str) -> Turn:
+    """Tell the looks of every finding, in the order of `LOOKS`."""
+    looks = [words[language != "en"] for name, words in LOOKS.items() if name in signs]
+    if language == "zh":
+        return Turn("还见到什么？", f"还有{'、'.join(looks)}。" if looks else "别无其他。")
+    return Turn("What else is seen?", f"Also {'; '.join(looks)}." if looks else "Nothing else.")
 
 
 def _clarity(eye: Eye, language: str) -> Turn:
@@ -73,21 +153,48 @@ def _clarity(eye: Eye, language: str) -> Turn:
     return Turn("Is the picture clear?", f"The picture is {('clear', 'hazy', 'very hazy')[word]}.")
 
 
-def _boxes(regions: tuple[Region, ...], language: str) -> Turn:
-    """Tell how the boxes lie to one another: inside, around, or apart from every other."""
+def boxes_turn(regions: tuple[Region, ...], language: str, side: float) -> Turn:
+    """Tell how large each box is, where it lies, and how to the others: around them, inside the smallest, or alone.
+
+    Args:
+        regions: At least one.
+        language: ``en`` or ``zh``.
+        side: Of the square picture in the pixels of the boxes: a box is small whose own longer side is below a quarter
+            of it, and large from a half on; its middle is left of the picture's below 0.42 and right from 0.58 on.
+
+    Example:
+        >>> regions = (Region("a", Box(0, 0, 90, 90), 1), Region("b", Box(10, 10, 30, 40), 2))
+        >>> boxes_turn(regions, "en", 100).answer
+        'Box 1: large, middle, around 2. Box 2: medium, upper left, inside 1.'
+    """
     said = []
     for region in sorted(regions, key=lambda r: r.id):
-        around = [o.id for o in regions if o.id != region.id and _inside(o.box, region.box)]
-        within = [o.id for o in regions if o.id != region.id and _inside(region.box, o.box)]
+        box, others = region.box, [o for o in regions if o.id != region.id]
+        around = sorted(o.id for o in others if _inside(o.box, box))
+        within = sorted((o.box.area, o.id) for o in others if _inside(box, o.box))
+        share = max(box.width, box.height) / side
+        size = 0 if share < 0.25 else 1 if share < 0.5 else 2
+        place = _place((box.x0 + box.x1) / (2 * side), (box.y0 + box.y1) / (2 * side), language)
         if language == "zh":
-            relation = f"包含{around[0]}号框" if around else f"在{within[0]}号框内" if within else "单独"
-            said.append(f"{region.id}号框{relation}。")
+            relation = f"包含{'、'.join(map(str, around))}号框" if around else ""
+            relation = relation or (f"在{within[0][1]}号框内" if within else "单独")
+            said.append(f"{region.id}号框{('小', '中等', '大')[size]}，{place}，{relation}。")
         else:
-            relation = f"around box {around[0]}" if around else f"inside box {within[0]}" if within else "alone"
-            said.append(f"Box {region.id} is {relation}.")
+            relation = f"around {' and '.join(map(str, around))}" if around else ""
+            relation = relation or (f"inside {within[0][1]}" if within else "alone")
+            said.append(f"Box {region.id}: {('small', 'medium', 'large')[size]}, {place}, {relation}.")
     if language == "zh":
         return Turn("画了哪些框？", "".join(said))
     return Turn("Which boxes are drawn?", " ".join(said))
+
+
+def _place(x: float, y: float, language: str) -> str:
+    """Return in words which ninth of the picture a point lies in."""
+    across, down = ((c >= 0.42) + (c >= 0.58) for c in (x, y))
+    if language == "zh":
+        return ("左", "中", "右")[across] + ("上", "间", "下")[down]
+    words = (("upper", "", "lower")[down], ("left", "middle", "right")[across])
+    return " ".join(word for word in words if word)
 
 
 def _inside(inner: Box, outer: Box) -> bool:

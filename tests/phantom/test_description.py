@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.phantom.description import describe
+from lmod_train.errors import BadArgument
+from lmod_train.phantom.description import LOOKS, ask_of_sign, describe
 from lmod_train.phantom.eye import DIAGNOSES, Eye, Lesion, draw_eye
+from lmod_train.phantom.findings import SIGNS
 from lmod_train.types import Box, Region
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.structures import STRUCTURES
@@ -20,30 +22,32 @@ NESTED = (Region("optic cup", CUP, 2), Region("optic disc", DISC, 1))
 
 
 def whole(eye: Eye, language: str, regions: tuple[Region, ...] = ()) -> str:
-    return describe(eye, regions, language)[0].answer
+    return describe(eye, regions, language, side=100)[0].answer
 
 
-def spots(dark: int, bright: int) -> Eye:
-    kinds = ["haemorrhage", "microaneurysm"], ["hard exudate", "cotton-wool spot"]
-    drawn = [(kinds[0][i % 2]) for i in range(dark)] + [kinds[1][i % 2] for i in range(bright)]
-    return replace(EYE, lesions=tuple(Lesion(kind, 0.5, 0.5, 0.01) for kind in drawn))  # type: ignore[arg-type]
+def spots(dots: int, above: int, below: int, yellow: int, woolly: int, radius: float = 0.01) -> Eye:
+    y = EYE.fovea[1]
+    drawn = [Lesion("microaneurysm", 0.5, 0.5, 0.01)] * dots
+    drawn += [Lesion("haemorrhage", 0.5, y - 0.1, radius)] * above + [Lesion("haemorrhage", 0.5, y + 0.1, 0.01)] * below
+    drawn += [Lesion("hard exudate", 0.5, 0.5, 0.01)] * yellow + [Lesion("cotton-wool spot", 0.5, 0.5, 0.01)] * woolly
+    return replace(EYE, lesions=tuple(drawn))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_first_turn_says_everything_and_every_turn_asks(language: str):
     for eye in EYES[:8]:
-        first, *findings = describe(eye, NESTED, language)
-        assert len(findings) == 5
+        first, *findings = describe(eye, NESTED, language, ["nevus"])
+        assert len(findings) == 7
         assert first.answer == (" " if language == "en" else "").join(f.answer for f in findings)
         assert all(t.question.endswith("?" if language == "en" else "？") for t in findings)
         assert all(t.answer.endswith("." if language == "en" else "。") for t in findings)
-        assert len({t.question for t in (first, *findings)}) == 6
+        assert len({t.question for t in (first, *findings)}) == 8
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_without_boxes_nothing_is_said_of_boxes(language: str):
     turns = describe(EYE, (), language)
-    assert len(turns) == 5
+    assert len(turns) == 7
     assert not re.search("box|框", " ".join(t.question + t.answer for t in turns), re.I)
 
 
@@ -71,18 +75,45 @@ def test_a_cup_is_called_by_its_ratio(ratio: float, english: str, chinese: str):
 
 
 @pytest.mark.parametrize(
-    ("dark", "bright", "english", "chinese"),
+    ("eye", "english", "chinese"),
     [
-        (0, 0, "no dark spots and no bright spots", "没有暗斑，没有亮斑"),
-        (1, 0, "few dark spots and no bright spots", "少量暗斑，没有亮斑"),
-        (0, 4, "no dark spots and few bright spots", "没有暗斑，少量亮斑"),
-        (5, 4, "many dark spots and few bright spots", "大量暗斑，少量亮斑"),
-        (2, 9, "few dark spots and many bright spots", "少量暗斑，大量亮斑"),
+        (spots(0, 0, 0, 0, 0), "no red dots, no blots above and no below, no yellow and no woolly spots",
+         "红点无，上方暗斑无，下方暗斑无，黄斑点无，絮状斑无"),
+        (spots(1, 3, 4, 0, 5), "few red dots, few blots above and many below, no yellow and many woolly spots",
+         "红点少，上方暗斑少，下方暗斑多，黄斑点无，絮状斑多"),
+        (spots(9, 4, 0, 2, 0), "many red dots, many blots above and no below, few yellow and no woolly spots",
+         "红点多，上方暗斑多，下方暗斑无，黄斑点少，絮状斑无"),
+        (spots(0, 1, 0, 0, 0, 0.07), "few blots above and no below, one of them huge", "下方暗斑无，其中一个巨大"),
     ],
-)
-def test_spots_are_counted_by_their_brightness(dark: int, bright: int, english: str, chinese: str):
-    assert f"There are {english}." in whole(spots(dark, bright), "en")
-    assert f"{chinese}。" in whole(spots(dark, bright), "zh")
+)  # fmt: skip
+def test_spots_are_counted_by_kind_and_half(eye: Eye, english: str, chinese: str):
+    assert english in whole(eye, "en") and chinese in whole(eye, "zh")
+
+
+def test_every_sign_but_the_cup_is_told_by_its_looks_alone():
+    assert set(LOOKS) == set(SIGNS) - {"increased cup-to-disc ratio"}
+    for name, (english, chinese) in LOOKS.items():
+        assert f"Also {english}." in describe(EYE, signs=[name])[0].answer
+        assert f"还有{chinese}。" in describe(EYE, signs=[name], language="zh")[0].answer
+        assert ask_of_sign(name, [name]).answer == "Yes." and ask_of_sign(name, []).answer == "No."
+        assert ask_of_sign(name, [name], "zh").answer == "有。" and english in ask_of_sign(name, []).question
+    assert "Nothing else." in describe(EYE)[0].answer and "别无其他。" in describe(EYE, language="zh")[0].answer
+
+
+def test_a_sign_without_looks_cannot_be_asked_of():
+    with pytest.raises(BadArgument, match="names? |one of nevus"):
+        ask_of_sign("glaucoma", [])
+
+
+def test_disc_and_light_are_those_of_the_eye():
+    narrow = replace(EYE, disc_radii=(0.07, 0.07), camera=replace(EYE.camera, tint=(1, 1, 0.5)))
+    assert "The disc is narrow, the light yellow." in whole(narrow, "en") and "盘窄，色调偏黄。" in whole(narrow, "zh")
+    wide = replace(EYE, disc_radii=(0.09, 0.09), camera=replace(EYE.camera, tint=(1, 1, 1.1)))
+    assert "The disc is wide, the light bluish." in whole(wide, "en") and "盘宽，色调偏蓝。" in whole(wide, "zh")
+
+
+def test_a_laser_scan_tells_no_colour_no_spot_and_no_haze():
+    assert [t.question for t in describe(EYE, laser=True)[1:]] == ["Which eye is it?", "How large is the cup?"]
 
 
 @pytest.mark.parametrize(
@@ -98,18 +129,19 @@ def test_clarity_is_that_of_the_lens(haze: float, english: str, chinese: str):
 @pytest.mark.parametrize(
     ("regions", "english", "chinese"),
     [
-        (NESTED, "Box 1 is around box 2. Box 2 is inside box 1.", "1号框包含2号框。2号框在1号框内。"),
-        ((NESTED[1],), "Box 1 is alone.", "1号框单独。"),
+        (NESTED, "Box 1: large, upper left, around 2. Box 2: medium, upper left, inside 1.",
+         "1号框大，左上，包含2号框。2号框中等，左上，在1号框内。"),
+        ((NESTED[1],), "Box 1: large, upper left, alone.", "1号框大，左上，单独。"),
         (
-            (Region("a", Box(0, 0, 9, 9), 1), Region("b", Box(5, 5, 20, 20), 2)),
-            "Box 1 is alone. Box 2 is alone.",
-            "1号框单独。2号框单独。",
+            (Region("a", Box(0, 0, 9, 9), 1), Region("b", Box(5, 5, 95, 97), 2), Region("c", Box(80, 80, 90, 90), 3)),
+            "Box 1: small, upper left, alone. Box 2: large, middle, around 3. Box 3: small, lower right, inside 2.",
+            "1号框小，左上，单独。2号框大，中间，包含3号框。3号框小，右下，在2号框内。",
         ),
     ],
-)
+)  # fmt: skip
 def test_boxes_are_told_by_how_they_lie(regions: tuple[Region, ...], english: str, chinese: str):
-    assert describe(EYE, regions, "en")[-1].answer == english
-    assert describe(EYE, regions, "zh")[-1].answer == chinese
+    assert describe(EYE, regions, "en", side=100)[-1].answer == english
+    assert describe(EYE, regions, "zh", side=100)[-1].answer == chinese
 
 
 def test_the_order_of_the_boxes_changes_nothing():
@@ -122,7 +154,7 @@ def test_a_diagnosis_is_never_said(language: str):
     words = {word.lower() for t in CONDITIONS for word in (t.name, *t.english, *t.chinese)}
     assert {"glaucoma", "青光眼", "cataract", "normal"} <= words
     for eye in EYES:
-        for turn in describe(eye, NESTED, language):
+        for turn in describe(eye, NESTED, language, LOOKS):
             assert [w for w in words if spoken(w, turn.question + " " + turn.answer)] == []
 
 
