@@ -134,8 +134,8 @@ def _spots(eye: Eye, language: str) -> Turn:
         pool = "，其中一个巨大" if large else ""
         return Turn("有斑点吗？", f"红点{dots}，上方暗斑{up}，下方暗斑{down}{pool}，黄斑点{yellow}，絮状斑{woolly}。")
     pool = ", one of them huge" if large else ""
-    said = f"There are {dots} red dots, {up} blots above and {down} below{pool}, {yellow} yellow and {woolly} woolly spots."
-    return Turn("Are there spots?", said)
+    said = f"There are {dots} red dots, {up} blots above and {down} below{pool}"
+    return Turn("Are there spots?", f"{said}, {yellow} yellow and {woolly} woolly spots.")
 
 
 def _signs(signs: Collection[str], language: str) -> Turn:

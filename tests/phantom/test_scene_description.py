@@ -49,9 +49,13 @@ def test_no_condition_and_no_stage_is_said(language: str):
 
 @pytest.mark.parametrize(
     ("stage", "english", "chinese"),
-    [("1", "A narrow gap, closed above. ", "窄缺口，上方闭合。"), ("2", "A narrow gap, open above. ", "窄缺口，上方开放。"),
-     ("3", "A medium gap, open above. ", "中等缺口，上方开放。"), ("4", "A wide gap, open above. ", "宽缺口，上方开放。")],
-)  # fmt: skip
+    [
+        ("1", "A narrow gap, closed above. ", "窄缺口，上方闭合。"),
+        ("2", "A narrow gap, open above. ", "窄缺口，上方开放。"),
+        ("3", "A medium gap, open above. ", "中等缺口，上方开放。"),
+        ("4", "A wide gap, open above. ", "宽缺口，上方开放。"),
+    ],
+)
 def test_a_gap_is_told_by_width_and_top(stage: str, english: str, chinese: str):
     for seed in range(8):
         scan = draw_scan(seed, draw_oct_eye(seed, stage, "right"), 0.0)
