@@ -3,9 +3,9 @@
 #
 #   bash scripts/build_base.sh [DIR]       DIR is build/base/ unless named; what is there already is not made again
 #
-# Draws pictures (seeds from 2**48, apart from every demo and test), teaches the tower what each patch holds, then the
-# language model to describe pictures. The result lies in DIR/small_base; compare it, then copy it over
-# lmod_train/models/small_base.
+# Draws pictures of all five modalities (seeds from 2**48, apart from every demo and test), teaches the tower what each
+# patch holds, going on from the base that is there, then the language model to describe pictures. The result lies in
+# DIR/small_base; compare it, then copy it over lmod_train/models/small_base.
 set -euo pipefail
 
 target="${1:-build/base}"
@@ -13,10 +13,11 @@ target="${1:-build/base}"
 source "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 install_into_venv ""
 cd "$(dirname "${BASH_SOURCE[0]}")/base"
+export OMP_NUM_THREADS=1 # each process works alone; they meet once a step
 
-[[ -e $target/pictures.npy ]] || "$python" pictures.py --out "$target/pictures.npy" --n 10000
-[[ -e $target/marked/facts.npy ]] || "$python" marked.py --pictures "$target/pictures.npy" --out "$target/marked"
+"$python" marked.py --out "$target/marked" --n 9000
 [[ -e $target/tower/model.safetensors ]] ||
-    "$python" tower.py --pictures "$target/marked" --out "$target/tower" --steps 2200 --batch 32
+    "$python" tower.py --pictures "$target/marked" --out "$target/tower" --steps 1600 --batch 48 --workers 3 \
+        --start ../../lmod_train/models/small_base
 "$python" language.py --pictures "$target/marked" --tower "$target/tower" --out "$target/small_base" \
-    --steps 1200 --batch 32
+    --work "$target/language" --steps 1500 --batch 48 --workers 3

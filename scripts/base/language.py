@@ -1,8 +1,8 @@
 """Teach the small base to say what its tower sees, and save it in Hugging Face layout.
 
 The tower is frozen and its features are computed once. The language model starts from nothing: it reads the benchmark's
-prompts and the clinical vocabulary as plain text, so that every word has been met, and learns to describe pictures. No
-picture is ever shown with a task's question.
+prompts and the clinical vocabulary as plain text, says answers after us, so that every word has been met, and learns to
+describe pictures. No picture is ever shown with a task's question.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import torch
-from marked import INPUT, load, regions_of
-from pictures import eye_of
-from texts import prompts, vocabulary
+from marked import GRID, INPUT, MEAN, STD, load
+from texts import answers, echoes, prompts, vocabulary
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from torch import Tensor
+from torch import Tensor, distributed, multiprocessing
 from torch.nn import functional
-from tower import MEAN, STD, normalise
+from tower import average, normalise
 from tqdm import tqdm
 from transformers import (
     CLIPVisionModel,
@@ -33,11 +33,12 @@ from transformers import (
 )
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.models.llava.image_processing_llava import LlavaImageProcessor
+from turns import turns_of
 
 from lmod_train.models import checkpoint
 from lmod_train.models.sequences import IGNORED, training_sequences
-from lmod_train.phantom.description import describe
 
+LR = 2e-3
 TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}"
     "{% if message['role'] == 'user' %}USER: {% else %} ASSISTANT: {% endif %}"
@@ -50,8 +51,12 @@ TEMPLATE = (
 """LLaVA-1.5's turns, with the end token after the answer that its published template leaves out."""
 
 
-def tokenizer_of(texts: list[str], size: int) -> PreTrainedTokenizerFast:
-    """Train a byte-level tokenizer: no text is unknown to it, in English, Chinese or anything else."""
+def tokenizer_of(
+    texts: list[str], boxes: npt.NDArray[np.float32], size: int = 2048, rows: int = 4000
+) -> PreTrainedTokenizerFast:
+    """Train a byte-level tokenizer on prompts, words, answers and descriptions: no text of any language is unknown."""
+    said = [text for row in range(min(rows, len(boxes))) for turn in turns_of(row, boxes[row]) for text in turn]
+    texts = [*texts * 8, *answers(np.random.default_rng(0), 4000), *said]
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -113,48 +118,40 @@ def processor_of(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:
     return LlavaProcessor(
         images,
         tokenizer,
-        patch_size=12,
+        patch_size=INPUT // GRID,
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,
         chat_template=TEMPLATE,
     )
 
 
-def turns_of(row: int) -> list[tuple[str, str]]:
-    """Return (question, answer) pairs of one taught picture; three in four are English."""
-    index, variant = divmod(row, 3)
-    rng = np.random.default_rng([7, row])
-    language = "en" if rng.random() < 0.75 else "zh"
-    return [(t.question, t.answer) for t in describe(eye_of(index), regions_of(index, variant), language)]
-
-
 class Teaching:
     """What one step is taught: some pictures with one turn each, and some plain text."""
 
-    def __init__(self, processor: LlavaProcessor, turns: list[list[tuple[str, str]]], texts: list[str]) -> None:
+    def __init__(self, processor: LlavaProcessor, boxes: npt.NDArray[np.float32], texts: list[str]) -> None:
         self._tokenizer: Any = processor.tokenizer
-        self._turns, self._texts = turns, texts
+        self._boxes, self._texts = boxes, texts
         self._asides = vocabulary()
-        self._image = "<image>" * 100
+        self._image = "<image>" * GRID**2
 
     def of_pictures(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[list[list[int]], list[list[int]]]:
         """Return prompt and answer ids, the whole description for half of the pictures and one finding for the rest."""
         prompts, answers = [], []
-        for row in rows:
-            turns = self._turns[row]
+        for row in rows.tolist():
+            turns = turns_of(row, self._boxes[row])
             question, answer = turns[0 if rng.random() < 0.5 else rng.integers(1, len(turns))]
-            if (
-                rng.random() < 0.3 and (question, answer) == turns[0]
-            ):  # describing is what it does unless asked a finding
+            if answer == turns[0][1] and rng.random() < 0.3:  # describing is what it does unless asked a finding
                 question = str(rng.choice(self._asides))
             prompts.append(self._ids(f"<s>USER: {self._image}\n{question} ASSISTANT: "))
             answers.append(self._ids(f"{answer}</s>"))
         return prompts, answers
 
     def of_text(self, count: int, rng: np.random.Generator) -> tuple[list[list[int]], list[list[int]]]:
-        """Return plain texts to go on with from their first token."""
-        chosen = [self._texts[i] for i in rng.integers(0, len(self._texts), count)]
-        return [self._ids("<s>") for _ in chosen], [self._ids(f"{t}</s>")[:160] for t in chosen]
+        """Return plain texts to go on with from their first token, and two of three times an answer to say again."""
+        chosen = [self._texts[i] for i in rng.integers(0, len(self._texts), count - count * 2 // 3)]
+        said = echoes(rng, count * 2 // 3)
+        prompts = [self._ids("<s>") for _ in chosen] + [self._ids(f"<s>USER: {q} ASSISTANT: ") for q, _ in said]
+        return prompts, [self._ids(f"{t}</s>")[:160] for t in (*chosen, *(a for _, a in said))]
 
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer(text, add_special_tokens=False).input_ids
@@ -165,62 +162,79 @@ def loss_of(model: Any, features: Tensor | None, prompts: list[list[int]], answe
     """Return the mean negative log-likelihood of the answers' tokens."""
     sequences = training_sequences(prompts, answers, pad=0)
     labels = sequences.pop("labels")[:, 1:]
-    encoded = {}
-    if features is not None:
-        projected = model.model.multi_modal_projector(features)
-        encoded = {"image": BaseModelOutputWithPooling(pooler_output=list(projected))}  # type: ignore[arg-type]
-    hidden = model.model(**sequences, mm_encoder_outputs=encoded).last_hidden_state[:, :-1]
-    learnt = labels != IGNORED
-    return functional.cross_entropy(model.lm_head(hidden[learnt]), labels[learnt])
+    with torch.autocast("cpu", torch.bfloat16, enabled=torch.is_grad_enabled()):
+        encoded = {}
+        if features is not None:
+            projected = model.model.multi_modal_projector(features)
+            encoded = {"image": BaseModelOutputWithPooling(pooler_output=list(projected))}  # type: ignore[arg-type]
+        hidden = model.model(**sequences, mm_encoder_outputs=encoded).last_hidden_state[:, :-1]
+        learnt = labels != IGNORED
+        scores = model.lm_head(hidden[learnt])
+    return functional.cross_entropy(scores.float(), labels[learnt])
 
 
 @torch.no_grad()
-def tower_features(tower: CLIPVisionModel, images: Tensor) -> Tensor:
-    """Return features (N, 100, width) in float16, computed once."""
-    return torch.cat(
-        [
-            tower(normalise(part), output_hidden_states=True).hidden_states[-1][:, 1:].half()
-            for part in tqdm(images.split(128), desc="features")
-        ]
+def tower_features(tower: Any, pictures: Path, file: Path, rank: int, workers: int) -> Any:
+    """Return features (N, patches, width) in float16 on disk, each process computing its share once."""
+    images = load(pictures)["image"]
+    shape = (len(images), GRID**2, tower.config.hidden_size)
+    if rank == 0:
+        np.lib.format.open_memmap(file, "w+", np.float16, shape)
+    distributed.barrier()
+    features = np.load(file, mmap_mode="r+")
+    mine = np.array_split(np.arange(len(images)), workers)[rank]
+    for part in tqdm(np.array_split(mine, max(1, len(mine) // 64)), desc="features", disable=rank > 0, mininterval=10):
+        pixels = torch.from_numpy(images[part]).permute(0, 3, 1, 2)
+        with torch.autocast("cpu", torch.bfloat16):
+            seen = tower(normalise(pixels), output_hidden_states=True).hidden_states[-1][:, 1:]
+        features[part] = seen.half().numpy()
+    features.flush()
+    distributed.barrier()
+    return features
+
+
+def train(
+    rank: int, workers: int, pictures: Path, tower_folder: Path, out: Path, work: Path, steps: int, batch: int
+) -> None:
+    """Teach in one of several processes; the first saves model and processor. See `tower.train`."""
+    torch.set_num_threads(1)
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{work.resolve()}/meeting", rank=rank, world_size=workers
     )
-
-
-def train(pictures: Path, tower_folder: Path, out: Path, steps: int, batch: int, seed: int) -> None:
-    """Teach, and save model and processor."""
-    torch.manual_seed(seed)
-    texts = [*prompts() * 3, *vocabulary()]
-    images, _, _ = load(pictures)
-    turns = [turns_of(row) for row in tqdm(range(len(images)), desc="descriptions")]
-    tokenizer = tokenizer_of([*texts * 4, *(t for ts in turns[:6000] for q, a in ts for t in (q, a))], 2048)
+    boxes = np.array(load(pictures)["boxes"])
+    texts = [*prompts(), *vocabulary()]
+    tokenizer = tokenizer_of(texts, boxes)
     processor = processor_of(tokenizer)
     tower = CLIPVisionModel.from_pretrained(tower_folder).eval()
-    features = tower_features(tower, images)
+    features = tower_features(tower, pictures, work / "features.npy", rank, workers)
+    torch.manual_seed(0)
     model: Any = model_of(tower, tokenizer)
     model.model.vision_tower.requires_grad_(False)
     trained = [p for p in model.parameters() if p.requires_grad]
-    optimiser = torch.optim.AdamW(trained, lr=2e-3, weight_decay=0.02, betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 2e-3, steps, pct_start=0.06)
-    teaching, rng = Teaching(processor, turns, texts), np.random.default_rng(seed)
-    held_out = len(images) - len(images) // 20
-    bar = tqdm(range(steps), desc="language")
-    for step in bar:
-        rows = rng.integers(0, held_out, batch)
-        loss = loss_of(model, features[torch.from_numpy(rows)].float(), *teaching.of_pictures(rows, rng))
-        spoken = loss_of(model, None, *teaching.of_text(batch // 4, rng))
-        optimiser.zero_grad(set_to_none=True)
-        (loss + 0.3 * spoken).backward()
+    optimiser = torch.optim.AdamW(trained, lr=LR, weight_decay=0.02, betas=(0.9, 0.98))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LR, steps, pct_start=0.06)
+    teaching, rng = Teaching(processor, boxes, texts), np.random.default_rng(rank)
+    held_out = len(boxes) - 1000
+    for step in tqdm(range(steps), desc="language", disable=rank > 0, mininterval=10):
+        rows = rng.integers(0, held_out, batch // workers)
+        loss = loss_of(model, torch.from_numpy(features[rows]).float(), *teaching.of_pictures(rows, rng))
+        spoken = loss_of(model, None, *teaching.of_text(batch // workers // 2, rng))
+        optimiser.zero_grad(set_to_none=False)
+        (loss + 0.4 * spoken).backward()
+        average([p.grad for p in trained if p.grad is not None], workers)
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimiser.step()
         schedule.step()
-        if step % 20 == 0:
-            bar.set_postfix(seen=f"{loss.item():.3f}", text=f"{spoken.item():.3f}")
-        if step % 400 == 399 or step + 1 == steps:
+        if rank == 0 and step % 25 == 24:
+            tqdm.write(f"step {step + 1} seen {loss.item():.3f} text {spoken.item():.3f}")
+        if rank == 0 and (step % 250 == 249 or step + 1 == steps):
             save(model, processor, out)
+            kept = np.arange(held_out, len(boxes), 5)
             with torch.no_grad():
-                kept = np.arange(held_out, held_out + 200)
-                seen = features[torch.from_numpy(kept)].float()
-                tqdm.write(f"held-out loss {loss_of(model, seen, *teaching.of_pictures(kept, rng)):.4f}")
-            show(out, images[held_out : held_out + 6], turns[held_out : held_out + 6])
+                seen = torch.from_numpy(features[kept]).float()
+                tqdm.write(f"held-out loss {loss_of(model, seen, *teaching.of_pictures(kept, rng)).item():.4f}")
+    if rank == 0:
+        show(out, pictures, np.arange(held_out, held_out + 24))
 
 
 def save(model: Any, processor: LlavaProcessor, out: Path) -> None:
@@ -236,17 +250,20 @@ def save(model: Any, processor: LlavaProcessor, out: Path) -> None:
     processor.save_pretrained(out)
 
 
-def show(out: Path, images: Tensor, turns: list[list[tuple[str, str]]]) -> None:
+@torch.no_grad()
+def show(out: Path, pictures: Path, rows: np.ndarray) -> None:
     """Print what the saved base says of pictures kept apart, beside the truth."""
+    arrays = load(pictures)
     model: Any = checkpoint.load(out).eval()
     tokenizer: Any = LlavaProcessor.from_pretrained(out).tokenizer
-    for image, (first, *_) in zip(images, turns, strict=True):
-        ids = tokenizer(
-            f"<s>USER: {'<image>' * 100}\n{first[0]} ASSISTANT: ", add_special_tokens=False, return_tensors="pt"
-        )
-        made = model.generate(**ids, pixel_values=normalise(image[None]), max_new_tokens=80, do_sample=False)
+    for row in rows.tolist():
+        (question, answer), *_ = turns_of(row, arrays["boxes"][row])
+        image = torch.from_numpy(arrays["image"][row][None]).permute(0, 3, 1, 2)
+        asked = f"<s>USER: {'<image>' * GRID**2}\n{question} ASSISTANT: "
+        ids = tokenizer(asked, add_special_tokens=False, return_tensors="pt")
+        made = model.generate(**ids, pixel_values=normalise(image), max_new_tokens=150, do_sample=False)
         said = tokenizer.decode(made[0, ids.input_ids.shape[1] :], skip_special_tokens=True)
-        tqdm.write(f"  truth: {first[1]}\n  said:  {said}")
+        tqdm.write(f"  truth: {answer}\n  said:  {said}")
 
 
 if __name__ == "__main__":
@@ -254,8 +271,11 @@ if __name__ == "__main__":
     parser.add_argument("--pictures", type=Path, required=True)
     parser.add_argument("--tower", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--work", type=Path, required=True, help="folder for what is only needed meanwhile")
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--batch", type=int, default=48, help="over all processes")
+    parser.add_argument("--workers", type=int, default=2)
     a = parser.parse_args()
-    train(a.pictures, a.tower, a.out, a.steps, a.batch, a.seed)
+    a.work.mkdir(parents=True, exist_ok=True)
+    (a.work / "meeting").unlink(missing_ok=True)
+    multiprocessing.spawn(train, (a.workers, a.pictures, a.tower, a.out, a.work, a.steps, a.batch), a.workers)

@@ -1,7 +1,7 @@
-"""From drawn pictures to what the small base is taught with: each plain and marked, with what every patch holds.
+"""From drawn pictures to what the small base is taught with: each twice, plain or with numbered boxes drawn on it.
 
 Marks are drawn by curation itself, so that the base sees boxes as records show them: numbers in an order that tells
-nothing, around disc, cup, fovea and empty places.
+nothing, around structures, instruments and empty places. Written in parts, so that a rebuild goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -9,134 +9,155 @@ from __future__ import annotations
 import argparse
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from pictures import SIDE, eye_of
+from pictures import draw, modality_of
 from PIL import Image
-from torch import Tensor
+from shown import BOXES, CHANNELS, FACTS, FINE, Shown
 from tqdm import tqdm
 
 from lmod_train.curation.markers import mark
-from lmod_train.phantom.fundus import Eye, cup_mask, disc_mask
 from lmod_train.types import Box, Region
 
-INPUT, GRID, BOXES = 120, 10, 3
-VARIANTS = 3
-"""Pictures per eye: one plain, two marked."""
-
-
-def findings() -> list[str]:
-    """Name the channels of the patch truth."""
-    return ["disc", "cup", "dark", "bright", "fovea", *(f"box{i + 1}" for i in range(BOXES))]
+INPUT, GRID = 160, 10
+MEAN, STD = (0.42, 0.30, 0.24), (0.28, 0.22, 0.20)
+"""Of the tower's input; what a picture that is not square is padded with, as its processor does."""
+VARIANTS = 2
+PART = 1000
+"""Pictures a file."""
 
 
 @dataclass
 class Taught:
-    """One picture with its truth: image uint8 (INPUT, INPUT, 3), patches uint8 (findings, GRID, GRID), facts."""
+    """One picture with its truth, on a square of `INPUT` pixels.
+
+    Attributes:
+        image: uint8 (INPUT, INPUT, 3).
+        patches: uint8 (channels, GRID, GRID), the share of each patch that each channel covers, 255 = whole.
+        facts: float32 (facts,), not a number where a fact means nothing.
+        boxes: float32 (BOXES, 4), corners of box n in row n - 1, 0 to 1; not a number where none is drawn.
+    """
 
     image: npt.NDArray[np.uint8]
     patches: npt.NDArray[np.uint8]
     facts: npt.NDArray[np.float32]
+    boxes: npt.NDArray[np.float32]
 
 
-def regions_of(index: int, variant: int) -> tuple[Region, ...]:
-    """Return the numbered boxes of one variant, in pixels of the drawn picture; none for variant 0."""
-    if variant == 0:
+def regions_of(shown: Shown, index: int, variant: int) -> tuple[Region, ...]:
+    """Return the numbered boxes of one variant, in pixels of the drawn picture; none where it stays plain."""
+    rng, modality = np.random.default_rng([index, variant, 31]), modality_of(index)
+    boxes = [b for b in shown.boxes if max(b[1].width, b[1].height) >= 0.02 * max(shown.image.size)]
+    share = rng.random()
+    if share < {"CFP": 1.0 if variant == 0 else 0.04, "OCT": 0.8 if variant == 0 else 0.0}.get(modality, 0.06):
         return ()
-    eye, rng = eye_of(index), np.random.default_rng([index, variant])
-    x, y = eye.fovea
-    boxes = {"optic disc": _around(disc_mask(eye, SIDE)), "optic cup": _around(cup_mask(eye, SIDE))}
-    others = {
-        "fovea": _clipped(x, y, 0.05, 0.05),
-        "place": _clipped(*rng.uniform(0.2, 0.8, 2), *rng.uniform(0.03, 0.12, 2)),
-    }
-    names = ["optic disc", "optic cup"]
-    draw = rng.random()
-    if draw > 0.65:
-        names = [*(names[:1] if draw < 0.8 else names[1:] if draw < 0.88 else names), rng.choice(list(others))]
-    rng.shuffle(names)
-    return tuple(Region(n, (boxes | others)[n], i + 1) for i, n in enumerate(names))
+    draw_ = rng.random()
+    if modality in ("CFP", "SLO"):
+        names = (
+            ["optic disc", "optic cup"] if draw_ < 0.7 else ["optic disc"] if draw_ < 0.8 else ["optic disc", "fovea"]
+        )
+        boxes = [b for b in boxes if b[0] in names]
+    elif modality == "LP" and draw_ < 0.3:
+        boxes = [b for b in boxes if b[0].endswith(" eye")] or boxes
+    elif draw_ < 0.1:
+        boxes = [b for b in boxes if rng.random() < 0.7] or boxes
+    if rng.random() < 0.06 and len(boxes) < BOXES:
+        boxes = [*boxes, ("place", _place(rng, shown.image.size))]
+    order = rng.permutation(len(boxes))[:BOXES]
+    return tuple(Region(boxes[i][0], boxes[i][1], n) for n, i in enumerate(order, 1))
 
 
-def _around(mask: npt.NDArray[np.bool_]) -> Box:
-    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
-    return Box(int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
+def _place(rng: np.random.Generator, size: tuple[int, int]) -> Box:
+    (x, y), (w, h) = rng.uniform(0.05, 0.75, 2), rng.uniform(0.06, 0.25, 2)
+    left, top = round(x * size[0]), round(y * size[1])
+    return Box(left, top, min(size[0], left + round(w * size[0])), min(size[1], top + round(h * size[1])))
 
 
-def _clipped(x: float, y: float, half_width: float, half_height: float) -> Box:
-    edges = np.clip([x - half_width, y - half_height, x + half_width, y + half_height], 0, 1) * SIDE
-    return Box(*(int(e) for e in edges.round()))
-
-
-def teach(picture: npt.NDArray[np.uint8], index: int, variant: int) -> Taught:
+def teach(shown: Shown, index: int, variant: int) -> Taught:
     """Return one variant of one picture with its truth."""
-    eye, regions = eye_of(index), regions_of(index, variant)
-    image = Image.fromarray(picture)
-    if regions:
-        image = mark(image, regions, 1.0)
-    small = np.asarray(image.resize((INPUT, INPUT), Image.Resampling.BICUBIC))
-    return Taught(small, _patches(eye, regions), _facts(eye, regions))
-
-
-def _patches(eye: Eye, regions: tuple[Region, ...]) -> npt.NDArray[np.uint8]:
-    """Return the share of each patch that each finding covers, 255 = whole."""
-    layers = np.zeros((len(findings()), SIDE, SIDE), np.float32)
-    layers[0], layers[1] = disc_mask(eye, SIDE), cup_mask(eye, SIDE)
-    centres = (np.arange(SIDE) + 0.5) / SIDE
-    for lesion in eye.lesions:
-        dark = lesion.kind in ("haemorrhage", "microaneurysm")
-        radius = max(lesion.radius * 1.5, 0.012)  # a spot must weigh enough in its patch to be worth learning
-        spot = np.hypot(centres[None] - lesion.x, centres[:, None] - lesion.y) < radius
-        layers[2 if dark else 3] = np.maximum(layers[2 if dark else 3], spot)
-    layers[4] = np.hypot(centres[None] - eye.fovea[0], centres[:, None] - eye.fovea[1]) < 0.05
+    regions = regions_of(shown, index, variant)
+    image = mark(shown.image, regions, 1.0) if regions else shown.image
+    side = max(image.size)
+    corner = ((side - image.width) // 2, (side - image.height) // 2)
+    square = Image.new("RGB", (side, side), tuple(int(255 * m) for m in MEAN))
+    square.paste(image, corner)
+    boxes = np.full((BOXES, 4), np.nan, np.float32)
     for r in regions:
-        layers[4 + r.id, r.box.y0 : r.box.y1, r.box.x0 : r.box.x1] = 1
-    share = layers.reshape(len(layers), GRID, SIDE // GRID, GRID, SIDE // GRID).mean((2, 4))
-    share[2:4] = np.minimum(share[2:4] * 4, 1)
+        x0, y0, x1, y1 = r.box.x0, r.box.y0, r.box.x1, r.box.y1
+        boxes[r.id - 1] = np.array((x0 + corner[0], y0 + corner[1], x1 + corner[0], y1 + corner[1])) / side
+    small = np.asarray(square.resize((INPUT, INPUT), Image.Resampling.BICUBIC))
+    return Taught(small, _patches(shown, boxes, corner, side), _facts(shown, boxes), boxes)
+
+
+def _patches(shown: Shown, boxes: npt.NDArray[np.float32], corner: tuple[int, int], side: int) -> npt.NDArray[np.uint8]:
+    """Return the share of each patch that each channel covers; that of small things counts four times."""
+    share = np.zeros((len(CHANNELS), GRID, GRID), np.float32)
+    for name, mask in shown.layers.items():
+        whole = Image.new("L", (side, side))
+        whole.paste(Image.fromarray(mask.astype(np.uint8) * np.uint8(255)), corner)
+        covered = np.asarray(whole.resize((GRID, GRID), Image.Resampling.BOX), np.float32) / 255
+        share[CHANNELS.index(name)] = np.minimum(covered * (4 if name in FINE else 1), 1)
+    edges = np.arange(GRID + 1) / GRID
+    for number, (x0, y0, x1, y1) in enumerate(boxes.tolist()):
+        if x0 == x0:
+            wide = np.clip(np.minimum(x1, edges[1:]) - np.maximum(x0, edges[:-1]), 0, None) * GRID
+            high = np.clip(np.minimum(y1, edges[1:]) - np.maximum(y0, edges[:-1]), 0, None) * GRID
+            share[len(CHANNELS) - BOXES + number] = high[:, None] * wide[None]
     coverage: npt.NDArray[np.uint8] = (share * 255).round().astype(np.uint8)
     return coverage
 
 
-def _facts(eye: Eye, regions: tuple[Region, ...]) -> npt.NDArray[np.float32]:
-    """Return side, cup-to-disc ratio, haze, spots, and presence and extent of each box."""
-    dark = sum(lesion.kind in ("haemorrhage", "microaneurysm") for lesion in eye.lesions)
-    extent = np.zeros((BOXES, 2), np.float32)
-    for r in regions:
-        extent[r.id - 1] = 1, 4 * (r.box.area**0.5) / SIDE
-    facts = [eye.laterality == "right", eye.cup_to_disc, eye.haze, dark / 10, (len(eye.lesions) - dark) / 10]
-    return np.concatenate([np.array(facts, np.float32), extent.ravel()])
+def _facts(shown: Shown, boxes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    facts = np.full(len(FACTS), np.nan, np.float32)
+    facts[:5] = 0
+    for name, value in shown.facts.items():
+        facts[FACTS.index(name)] = value
+    drawn = ~np.isnan(boxes[:, 0])
+    facts[-5 * BOXES :] = np.concatenate([drawn[:, None], 2 * boxes - 1], axis=1).ravel()
+    return facts
 
 
-def _all_variants(pictures: Path, index: int) -> list[Taught]:
-    picture = np.load(pictures, mmap_mode="r")[index]
-    return [teach(picture, index, variant) for variant in range(VARIANTS)]
-
-
-def load(folder: Path) -> tuple[Tensor, Tensor, Tensor]:
-    """Return images uint8 (N, 3, INPUT, INPUT), patches uint8 (N, findings, GRID, GRID), facts; N = eyes x 3."""
-    images, patches, facts = (torch.from_numpy(np.load(folder / f"{n}.npy")) for n in ("images", "patches", "facts"))
-    return images.permute(0, 3, 1, 2).contiguous(), patches, facts
+def _all_variants(index: int) -> list[Taught]:
+    shown = draw(index)
+    return [teach(shown, index, variant) for variant in range(VARIANTS)]
 
 
 def main() -> None:
-    """Mark all pictures and write three arrays."""
+    """Draw and mark `--n` pictures and write what is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pictures", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--n", type=int, default=14000)
     arguments = parser.parse_args()
-    total = len(np.load(arguments.pictures, mmap_mode="r"))
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        made = pool.map(partial(_all_variants, arguments.pictures), range(total), chunksize=64)
-        taught = [t for variants in tqdm(made, total=total, desc="marked") for t in variants]
     arguments.out.mkdir(parents=True, exist_ok=True)
-    np.save(arguments.out / "images.npy", np.stack([t.image for t in taught]))
-    np.save(arguments.out / "patches.npy", np.stack([t.patches for t in taught]))
-    np.save(arguments.out / "facts.npy", np.stack([t.facts for t in taught]))
+    starts = [s for s in range(0, arguments.n, PART) if not _file(arguments.out, s).exists()]
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        for start in tqdm(starts, desc=f"parts of {PART} pictures"):
+            made = pool.map(_all_variants, range(start, min(start + PART, arguments.n)), chunksize=20)
+            taught = [t for variants in made for t in variants]
+            arrays = {n: np.stack([getattr(t, n) for t in taught]) for n in ("image", "patches", "facts", "boxes")}
+            beside = _file(arguments.out, start).with_suffix(".tmp.npz")
+            np.savez(beside, **arrays)  # type: ignore[arg-type]
+            beside.rename(_file(arguments.out, start))  # only a complete file is taken for done
+
+
+def _file(folder: Path, start: int) -> Path:
+    return folder / f"part-{start:06d}.npz"
+
+
+def load(folder: Path) -> dict[str, npt.NDArray[np.generic]]:
+    """Return all parts as arrays on disk: image, patches, facts and boxes; row 2 n + v is variant v of picture n.
+
+    They are joined into one file each when first asked for.
+    """
+    joined = {name: folder / f"{name}.npy" for name in ("image", "patches", "facts", "boxes")}
+    for name, file in joined.items():
+        if not file.exists():
+            parts = [np.load(part)[name] for part in sorted(folder.glob("part-??????.npz"))]
+            np.save(file, np.concatenate(parts))
+    return {name: np.load(file, mmap_mode="r") for name, file in joined.items()}
 
 
 if __name__ == "__main__":

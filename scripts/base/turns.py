@@ -1,0 +1,52 @@
+"""What is said of one taught picture: its description, and its findings one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from fundi import fundus_of, slo_of
+from marked import VARIANTS
+from others import photograph_of, scan_of, scene_of
+from pictures import modality_of, seed_of
+
+from lmod_train.phantom.description import LOOKS, Turn, ask_of_sign, describe
+from lmod_train.phantom.scene_description import describe_photograph, describe_scan, describe_surgery
+from lmod_train.types import Box, Region
+
+_FINE = 10_000  # steps of the picture's side that boxes are counted in
+
+
+def turns_of(row: int, boxes: npt.NDArray[np.float32]) -> list[tuple[str, str]]:
+    """Return (question, answer) pairs of one taught picture, the whole description first; three in four are English.
+
+    A fundus has one question more, about one finding, there or not as often.
+    """
+    index = row // VARIANTS
+    rng = np.random.default_rng([7, row])
+    language = "en" if rng.random() < 0.75 else "zh"
+    turns = _described(index, regions_of(boxes), language)
+    if modality_of(index) == "CFP":
+        signs = fundus_of(seed_of(index)).signs
+        name = str(rng.choice(signs if signs and rng.random() < 0.5 else list(LOOKS)))
+        turns = (*turns, ask_of_sign(name, signs, language))
+    return [(turn.question, turn.answer) for turn in turns]
+
+
+def regions_of(boxes: npt.NDArray[np.float32]) -> tuple[Region, ...]:
+    """Return the boxes drawn, without a word of what they surround."""
+    drawn = [(n, row) for n, row in enumerate(boxes.tolist(), 1) if row[0] == row[0]]
+    return tuple(Region("", Box(*(round(_FINE * edge) for edge in row)), n) for n, row in drawn)
+
+
+def _described(index: int, regions: tuple[Region, ...], language: str) -> tuple[Turn, ...]:
+    seed, modality = seed_of(index), modality_of(index)
+    if modality == "CFP":
+        truth = fundus_of(seed)
+        return describe(truth.eye, regions, language, truth.signs, _FINE)
+    if modality == "SLO":
+        return describe(slo_of(seed), regions, language, side=_FINE, laser=True)
+    if modality == "OCT":
+        return describe_scan(scan_of(seed), regions, language, _FINE)
+    if modality == "LP":
+        return describe_photograph(photograph_of(seed), regions, language, _FINE)
+    return describe_surgery(scene_of(seed), regions, language, _FINE)
