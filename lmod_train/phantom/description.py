@@ -125,8 +125,8 @@ def _spots(eye: Eye, language: str) -> Turn:
     kinds = [lesion.kind for lesion in eye.lesions]
     blots = [lesion for lesion in eye.lesions if lesion.kind == "haemorrhage"]
     above = sum(blot.y < eye.fovea[1] for blot in blots)
-    counts = (kinds.count("microaneurysm"), above, len(blots) - above)
-    counts = (*counts, kinds.count("hard exudate"), kinds.count("cotton-wool spot"))
+    flat, raised = kinds.count("hard exudate"), kinds.count("cotton-wool spot")
+    counts = (kinds.count("microaneurysm"), above, len(blots) - above, flat, raised)
     words = ("no", "few", "many") if language == "en" else ("无", "少", "多")
     dots, up, down, yellow, woolly = (words[0 if n == 0 else 1 if n < 4 else 2] for n in counts)
     large = any(blot.radius > 0.05 for blot in blots)

@@ -40,7 +40,7 @@ class Fundus:
 
 @lru_cache(maxsize=4)
 def fundus_of(seed: int) -> Fundus:
-    """Return the truth: cup-to-disc ratio 0.2 to 0.85, lesions in half, up to three signs in half, haze in a quarter."""
+    """Return the truth: cup-to-disc ratio 0.2 to 0.85, lesions and signs in half, haze in a quarter."""
     rng = np.random.default_rng([seed, 20])
     camera = (eye := free_cup(draw_eye(seed, "normal"), rng)).camera
     red, green, blue = camera.tint

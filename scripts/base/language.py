@@ -278,4 +278,6 @@ if __name__ == "__main__":
     a = parser.parse_args()
     a.work.mkdir(parents=True, exist_ok=True)
     (a.work / "meeting").unlink(missing_ok=True)
-    multiprocessing.spawn(train, (a.workers, a.pictures, a.tower, a.out, a.work, a.steps, a.batch), a.workers)
+    multiprocessing.spawn(  # type: ignore[attr-defined,no-untyped-call]
+        train, (a.workers, a.pictures, a.tower, a.out, a.work, a.steps, a.batch), a.workers
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -24,7 +25,7 @@ _VIEWS: tuple[eye_photograph.View, ...] = ("right", "left", "both", "both", "iri
 def scan_of(seed: int) -> Scan:
     """Return the truth of a B-scan: any hole, one in eight beside it."""
     rng = np.random.default_rng([seed, 22])
-    side = "right" if rng.random() < 0.5 else "left"
+    side: Literal["right", "left"] = "right" if rng.random() < 0.5 else "left"
     eye = oct.draw_oct_eye(seed, str(rng.choice(oct.STAGES)), side)
     return oct.draw_scan(seed, eye, None if rng.random() < 0.125 else float(rng.uniform(-0.5, 0.5)))
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from lmod_train.phantom.eye import LesionKind
 from lmod_train.phantom.instruments import INSTRUMENTS
 from lmod_train.types import Box
 
@@ -16,7 +17,7 @@ Mask = npt.NDArray[np.bool_]
 MODALITIES = ("CFP", "OCT", "SLO", "LP", "SS")
 BOXES = 6
 """Numbers that a box can carry: more are never asked of one picture."""
-SPOTS = ("microaneurysm", "haemorrhage", "hard exudate", "cotton-wool spot")
+SPOTS: tuple[LesionKind, ...] = ("microaneurysm", "haemorrhage", "hard exudate", "cotton-wool spot")
 SIGNS = (
     *("nevus", "drusen", "abnormal macula", "age-related macular degeneration", "scar"),
     *("vascular occlusion", "hemorrhage", "retinal detachment"),

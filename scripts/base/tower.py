@@ -140,7 +140,7 @@ def begin(start: Path | None) -> Any:
     name = next(n for n in state if n.endswith(kernel))
     said = json.loads((start / "processor_config.json").read_text())["image_processor"]
     was = torch.tensor(said["image_std"]).view(1, 3, 1, 1)
-    size, patch = state[name].shape[-1], CONFIG.patch_size
+    size, patch = state[name].shape[-1], INPUT // GRID
     stretched = functional.interpolate(state[name], (patch, patch), mode="bilinear") * (size / patch) ** 2
     shift = (torch.tensor(MEAN).view(1, 3, 1, 1) - torch.tensor(said["image_mean"]).view(1, 3, 1, 1)) / was
     places = name.removesuffix("patch_embedding.weight") + "position_embedding.weight"
@@ -188,4 +188,6 @@ if __name__ == "__main__":
     a.out.mkdir(parents=True, exist_ok=True)
     (a.out / "meeting").unlink(missing_ok=True)
     load(a.pictures)  # joined once, before several read it
-    multiprocessing.spawn(train, (a.workers, a.pictures, a.out, a.start, a.steps, a.batch), a.workers)
+    multiprocessing.spawn(  # type: ignore[attr-defined,no-untyped-call]
+        train, (a.workers, a.pictures, a.out, a.start, a.steps, a.batch), a.workers
+    )
