@@ -18,3 +18,19 @@ def apply_delta(*, delta: Path, base: Path, out: Path) -> None:
     weights.apply_delta(delta, base, out)
     gain = weights.mean_gain(out)
     print(f"wrote {out}" + ("" if gain is None else f": mean gain of its norms {gain:.3f}"))
+
+
+def merge(*, ckpt: Path, out: Path, base: str | None = None) -> None:
+    """Make one Hugging Face folder of a tuned checkpoint and its base, which plain transformers loads.
+
+    Args:
+        ckpt: A checkpoint of a tuned model, file or folder, e.g. RUN/checkpoints/last.ckpt; of your own runs only, as
+            folders of DeepSpeed are pickles.
+        out: Folder to write; new or empty.
+        base: Folder of the base, or its name among those that come with the package; what the checkpoint says where
+            left out.
+    """
+    from lmod_train.modules import merging
+
+    facts = merging.merge(ckpt, out, base)
+    print(f"wrote {out}: {facts['base']} with what {ckpt} has learned, {facts['dtype']}; README.md says the licence")

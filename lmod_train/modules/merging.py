@@ -1,0 +1,96 @@
+"""One Hugging Face folder from a checkpoint and its base: the adapters worked into the weights they lie on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lmod_train import __version__
+from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
+from lmod_train.models.adapters import Lora, trainable
+from lmod_train.models.base_files import check_base, fingerprint, licence_of, write_processor_files
+from lmod_train.models.checkpoint import find, load
+from lmod_train.modules.saved import read
+
+WRAPPED = "model."
+"""What the module's own attribute puts before every name of a tensor."""
+
+
+def merge(ckpt: Path, out: Path, base: str | None = None) -> dict[str, Any]:
+    """Write a folder that plain transformers loads and that answers as the tuned model did.
+
+    Merged in float32, which takes the base's parameters times four bytes of memory, and written in the type that the
+    training kept its weights in: with bfloat16 a merged weight is rounded once, and replies may differ in a word.
+
+    Args:
+        ckpt: A checkpoint of `Conversation`, a file or the folder of any strategy.
+        out: New or empty folder.
+        base: Folder of the base; what the checkpoint names where left out.
+
+    Returns:
+        What the checkpoint says of itself: base, fingerprint, adapter settings, type.
+
+    Raises:
+        ArtifactError: It is no checkpoint, or one that does not say what it was tuned from.
+        BadArgument: `out` holds something.
+        WeightsNotFound: The base is not there.
+        WeightsMismatch: The base is another one, or the tensors are not those that the settings train.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadArgument("--out", str(out), "a new or empty folder", "name another, or remove this one")
+    saved = read(ckpt)
+    facts = saved.get("conversation")
+    if facts is None:
+        raise ArtifactError(ckpt, "does not say what it was tuned from", "name a checkpoint of a run that tuned a model")
+    folder = find(base or facts["base"])
+    check_base(folder, fingerprint(folder), facts)
+    lora = Lora(**facts["lora"]) if facts["lora"] else None
+    model = trainable(load(folder), lora, facts["tune_tower"], facts["tune_language_model"])
+    _take(model, saved["state_dict"], ckpt)
+    whole: Any = model if lora is None else model.merge_and_unload()
+    beside = out.with_name(f"{out.name}.partial")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    whole.eval().to(getattr(torch, facts["dtype"])).save_pretrained(beside)
+    write_processor_files(beside, saved["files"])
+    (beside / "README.md").write_text(_card(folder, facts, int(saved["global_step"])), encoding="utf-8")
+    if out.exists():
+        out.rmdir()
+    beside.rename(out)
+    return dict(facts)
+
+
+def _take(model: Any, tensors: Mapping[str, Tensor], ckpt: Path) -> None:
+    """Load exactly what is trained.
+
+    Raises:
+        WeightsMismatch: A tensor is missing, left over, or of another shape.
+    """
+    ours = {f"{n} {tuple(p.shape)}" for n, p in model.named_parameters() if p.requires_grad}
+    theirs = {f"{n.removeprefix(WRAPPED)} {tuple(t.shape)}" for n, t in tensors.items()}
+    if ours != theirs:
+        cure = "name an unchanged checkpoint and the base it was tuned from"
+        raise WeightsMismatch(str(ckpt), sorted(ours - theirs), sorted(theirs - ours), cure)
+    model.load_state_dict({n.removeprefix(WRAPPED): t for n, t in tensors.items()}, strict=False)
+
+
+def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
+    """Return the model card: licence, base, and how it was made."""
+    licence, lora = licence_of(folder), facts["lora"]
+    how = f"LoRA of rank {lora['rank']} (alpha {lora['alpha']}) on the language model" if lora else "no adapters"
+    parts = ["projector", *(p for p in ("tower", "language_model") if facts[f"tune_{p}"])]
+    stated = licence if licence != "other" else "not stated by the base's card; the base's own terms hold"
+    return (
+        f"---\nlicense: {licence}\nlibrary_name: transformers\npipeline_tag: image-text-to-text\n"
+        f"base_model: {Path(facts['base']).name}\n---\n\n# {Path(facts['base']).name}, tuned\n\n"
+        f"Licence: {stated}.\n\n"
+        f"Tuned from `{Path(facts['base']).name}` (fingerprint {facts['fingerprint'][:16]}) by lmod_train {__version__}, "
+        f"{steps} optimiser steps: {how}; also trained: {', '.join(p.replace('_', ' ') for p in parts)}. Adapters are "
+        "merged into the weights; chat template, processor and end tokens are those of the training.\n\n"
+        "For research; not a medical device.\n"
+    )

@@ -1,0 +1,134 @@
+"""Fits and evaluations in two processes under a strategy; apart from the tests, so that they import little."""
+
+import faulthandler
+import json
+import os
+import socket
+
+import torch
+from lightning import Callback, seed_everything
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.strategies import DDPStrategy
+
+from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.models.adapters import Lora
+from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.optimisation import Optimisation
+from lmod_train.modules.saved import AnyCheckpoint
+from lmod_train.tasks.glaucoma import Glaucoma
+from tests.tiny import record, trainer, write_curated
+
+STRATEGIES = ("ddp", "fsdp2", "zero1", "zero2", "zero3", "zero3_offload")
+LONGEST = 150
+ANSWERS = ("NON-GLAUCOMA", "GLAUCOMA; Explanation: a large cup and a thin rim below.")
+
+
+def strategy(name):
+    if name == "one":
+        return "auto"
+    if name == "ddp":
+        return DDPStrategy(process_group_backend="gloo")
+    if name == "fsdp2":
+        from lmod_train.modules.sharding_fsdp import FullyShard
+
+        return FullyShard(process_group_backend="gloo")
+    from lmod_train.modules.sharding_deepspeed import DeepSpeed
+
+    offload = name.endswith("offload")
+    return DeepSpeed(int(name[4]), offload, offload, logging_level=30)
+
+
+class Watch(Callback):
+    """Notes the loss of each step and the replies of the evaluation; stops before a step where it is told."""
+
+    def __init__(self, stop_at=None):
+        self.losses, self.stop_at, self.replies = [], stop_at, {}
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        self.losses.append(float(outputs["loss"]))
+        if trainer.global_step == self.stop_at:
+            trainer.save_checkpoint(f"{trainer.default_root_dir}/half.ckpt")
+            trainer.should_stop = True
+
+    def on_validation_batch_end(self, trainer, pl_module, outputs, batch, batch_idx, dataloader_idx=0):
+        self.replies |= {r.id: r.reply for r in outputs}
+
+    on_test_batch_end = on_validation_batch_end
+
+
+def module(tiny, kind, **options):
+    seed_everything(1, verbose=False)
+    lora = Lora(4, 8, 0.0) if kind == "lora" else None
+    rates = Optimisation(1e-2, 1e-3, 0.1, warmup=0.2)
+    return Conversation(
+        str(tiny), lora, rates, max_new_tokens=5, gradient_checkpointing=True, tune_language_model=lora is None, **options
+    )
+
+
+def data(curated, ranks):
+    return RecordsDataModule(curated, [Glaucoma()], batch_size=4 // ranks, eval_batch_size=2)
+
+
+def quick(place, name, watch, **options):
+    ranks = 1 if name == "one" else 2
+    made = trainer(
+        place,
+        strategy=strategy(name),
+        devices=ranks,
+        max_epochs=2,
+        gradient_clip_val=0.5,
+        callbacks=[watch, GenerationEval()],
+        **options,
+    )
+    if name == "one":
+        made.strategy.checkpoint_io = AnyCheckpoint()
+    return made
+
+
+def fit(place, curated, tiny, name, kind, told, stop_at=None, ckpt=None, **options):
+    watch = Watch(stop_at)
+    made = quick(place, name, watch, limit_val_batches=1.0 if stop_at is None else 0, **told)
+    made.fit(module(tiny, kind, **options), datamodule=data(curated, made.world_size), ckpt_path=ckpt)
+    if stop_at is None:
+        made.save_checkpoint(place / "last.ckpt")
+    return {"losses": watch.losses, "replies": watch.replies}
+
+
+def validate(place, curated, tiny, name, kind, ckpt, told, **options):
+    watch = Watch()
+    made = quick(place, name, watch, **told)
+    made.validate(module(tiny, kind, **options), datamodule=data(curated, made.world_size), ckpt_path=ckpt, verbose=False)
+    return {"replies": watch.replies}
+
+
+def work(rank, port, out, jobs):
+    faulthandler.dump_traceback_later(LONGEST, exit=True)  # ranks that wait for one another end, and say where
+    torch.set_num_threads(1)
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "LOCAL_RANK": str(rank)}
+    for label, what, arguments in jobs:
+        found = {"fit": fit, "validate": validate}[what](**arguments)
+        (out / f"{label}-{rank}.json").write_text(json.dumps(found))
+
+
+def run(out, jobs):
+    """Run jobs (label, what, arguments), one after the other, in two processes; return label -> what each rank found."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    out.mkdir(parents=True, exist_ok=True)
+    torch.multiprocessing.spawn(work, args=(port, out, jobs), nprocs=2)
+    return {label: [json.loads((out / f"{label}-{r}.json").read_text()) for r in (0, 1)] for label, *_ in jobs}
+
+
+def curated(folder):
+    """Twelve training records in an order where each rank has images, eleven of validation with uneven prompts."""
+    records = [
+        record(f"glaucoma/p/{i:02}", "Glaucoma? " * (1 + i % 3), [f"{i % 5}.png"], ANSWERS[i % 2], split="train")
+        for i in range(12)
+    ]
+    records += [
+        record(f"glaucoma/v/{i:02}", "Does it? " * (1 + i), [f"{i % 4}.png"], ANSWERS[i % 2], split="val")
+        for i in range(11)
+    ]
+    return write_curated(folder, records, side=40)
