@@ -1,6 +1,7 @@
 """What comes out of the folder is what the tower makes, for every family that has a tower of its own."""
 
 import os
+import socket
 import time
 
 import pytest
@@ -17,6 +18,7 @@ from lmod_train.models.tower_features import TowerFeatures, weights_key
 from lmod_train.modules.conversation import Conversation
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.families import write_tiny
+from tests.models import sharded_tower
 from tests.tiny import record, trainer, write_curated
 
 SEPARATE = ["llava", "llava_next", "internvl", "gemma3"]
@@ -207,3 +209,14 @@ class Losses(Callback):
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         self.losses.append(float(outputs["loss"]))
+
+
+def test_processes_that_divide_a_tower_run_it_together_or_not_at_all(folders, tmp_path):
+    network = load(folders("llava"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for rank, (images, made, found, computed) in enumerate(sharded_tower.run(folders("llava"), tmp_path, port)):
+        truth = torch.stack(list(network.get_image_features(images, return_dict=True).pooler_output))
+        torch.testing.assert_close(made, truth, rtol=1e-5, atol=1e-5)
+        assert (found, computed) == ((2, 1), (1, 2))[rank]
