@@ -5,6 +5,7 @@ from lmod_train.backends.huggingface import HuggingFace
 from lmod_train.errors import WeightsMismatch, WeightsNotFound
 from lmod_train.models.checkpoint import load
 from lmod_train.models.generation import Decoding, respond
+from tests import families
 from tests.tiny import record, write_curated
 
 RECORDS = [record("1", image=["a.png"]), record("2", "What is an eye?", image=[])]
@@ -25,6 +26,16 @@ def test_it_answers_as_the_network_does(tiny, tmp_path):
     assert len(half.respond(batch)) == 2
 
 
+@pytest.mark.parametrize("model_type", ["qwen3_vl", "gemma3"])
+def test_other_families_answer_too(model_type, tmp_path):
+    write_curated(tmp_path, RECORDS, side=90)
+    (tmp_path / "model").mkdir()
+    backend = HuggingFace(str(families.write_tiny(tmp_path / "model", model_type)), max_new_tokens=3)
+    backend.prepare("cpu")
+    replies = backend.respond(backend.collate(RECORDS, tmp_path))
+    assert [(r.id, r.tokens_out) for r in replies] == [("1", 3), ("2", 3)] and replies[0].reply != replies[1].reply
+
+
 def test_a_missing_checkpoint_is_refused_before_it_is_asked():
     with pytest.raises(WeightsNotFound, match="no/such"):
         HuggingFace("no/such")
@@ -32,7 +43,7 @@ def test_a_missing_checkpoint_is_refused_before_it_is_asked():
 
 def test_a_processor_of_other_weights_is_refused(tiny, monkeypatch):
     backend = HuggingFace(str(tiny))
-    backend.collate.tokens_per_image = 99
+    backend.collate.processor.num_additional_image_tokens = 2
     with pytest.raises(WeightsMismatch, match="image tokens"):
         backend.prepare("cpu")
 

@@ -45,6 +45,13 @@ def test_every_tensor_of_the_file_is_in_the_model(tiny):
     assert {p.dtype for p in load(tiny, torch.bfloat16).parameters()} == {torch.bfloat16}
 
 
+def test_every_family_is_found_and_loads_whole(kin):
+    file, state = load_file(find(str(kin.folder)) / "model.safetensors"), kin.network.state_dict()
+    assert sum(v.numel() for v in file.values()) == sum(v.numel() for v in state.values())
+    name = next(n for n in file if n.endswith("q_proj.weight") and ("language_model" in n or "visual" not in n))
+    assert any(torch.equal(file[name], value) for n, value in state.items() if n.endswith("q_proj.weight"))
+
+
 def test_a_missing_folder_says_what_to_fetch():
     with pytest.raises(WeightsNotFound, match=r"checkpoint='nowhere/llava'.*\nNext: .*hf download"):
         find("nowhere/llava")
@@ -71,7 +78,7 @@ def test_the_configuration_of_the_old_code_is_refused(copy):
 
 
 def test_another_architecture_is_refused(copy):
-    with pytest.raises(BadArgument, match="model_type 'qwen2_vl'"):
+    with pytest.raises(BadArgument, match=r"llava, llava_next, internvl, qwen2_5_vl, .*model_type 'qwen2_vl'"):
         find(str(reconfigured(copy, model_type="qwen2_vl")))
 
 

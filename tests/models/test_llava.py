@@ -1,5 +1,6 @@
 """The dialect against the tokenizer, the network and pictures whose corners are known."""
 
+import copy
 import json
 import pickle
 import shutil
@@ -10,9 +11,9 @@ import torch
 from PIL import Image
 
 from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
-from lmod_train.models.checkpoint import image_tokens
-from lmod_train.models.generation import image_features
+from lmod_train.models.encoding import encode, image_tokens
 from lmod_train.models.llava import LlavaDialect
+from lmod_train.models.pixels import open_rgb
 from tests.tiny import TOKENS, record
 
 ODD = "  Two  spaces, a brace {x}, 视盘 or CUP?\nFollow: <JUSTIFICATION>.  "
@@ -57,12 +58,14 @@ def test_the_prompt_is_a_prefix_of_what_is_learnt_and_the_end_is_learnt(dialect,
 def test_places_of_an_image_are_the_embeddings_of_the_network(dialect, network, eyes):
     batch = dialect([record(image=["a.png"])], eyes)
     with torch.no_grad():
-        made = image_features(network, batch.tensors["images"]).shape[1]
-    assert batch.tensors["prompt_ids"][0].count(network.config.image_token_id) == made == TOKENS
-    assert image_tokens(network) == made
-    dialect.verify(made)
-    with pytest.raises(WeightsMismatch, match=r"99 image tokens \(network\).*100 image tokens \(processor\)"):
-        dialect.verify(99)
+        made = encode(network, batch.tensors["images"]).tokens
+    assert [batch.tensors["prompt_ids"][0].count(network.config.image_token_id)] == made == [TOKENS]
+    assert image_tokens(network.config, batch.tensors["images"].items[0]) == TOKENS
+    dialect.verify(network.config)
+    other = copy.deepcopy(network.config)
+    other.vision_config.patch_size = 24
+    with pytest.raises(WeightsMismatch, match=r"25 image tokens \(network\).*100 image tokens \(processor\)"):
+        dialect.verify(other)
 
 
 def test_a_processor_that_forgets_the_class_token_is_repaired(files, eyes):
@@ -83,7 +86,8 @@ def test_a_white_corner_survives(files, tmp_path, changes):
     dialect = configured(files, image_processor=changes)
     images = dialect.processor.image_processor
     mean, std = (torch.tensor(v).view(3, 1, 1) for v in (images.image_mean, images.image_std))
-    pixels = dialect.pixels([tmp_path / "corner.png"])[0] * std + mean
+    made = dialect.images([open_rgb(tmp_path / "corner.png")])
+    pixels = made.items[0]["pixel_values"][0] * std + mean
     assert pixels.shape == (3, 120, 120)
     assert pixels[:, 16:26, 1:11].min() > 0.95 and pixels[:, 94:104, 109:119].min() > 0.95
     assert pixels[:, 40:80].max() < 0.05
@@ -94,7 +98,8 @@ def test_an_image_is_held_once(dialect, eyes):
     records = [record(str(i), image=[n]) for i, n in enumerate(["b.png", "a.png", "b.png"])] + [record("3", image=[])]
     batch = dialect(records, eyes)
     assert batch.image_of == [0, 1, 0, -1]
-    assert torch.equal(batch.tensors["images"], dialect.pixels([eyes / "b.png", eyes / "a.png"]))
+    expected = dialect.images([open_rgb(eyes / "b.png"), open_rgb(eyes / "a.png")]).joined()["pixel_values"]
+    assert torch.equal(batch.tensors["images"].joined()["pixel_values"], expected) and len(expected) == 2
     assert "images" not in dialect(records[3:], eyes).tensors
 
 
@@ -129,4 +134,6 @@ def test_it_travels_to_other_processes(dialect, eyes):
     records = [record(image=["a.png"])]
     here, there = dialect(records, eyes), pickle.loads(pickle.dumps(dialect))(records, eyes)
     assert here.tensors["prompt_ids"] == there.tensors["prompt_ids"]
-    assert torch.equal(here.tensors["images"], there.tensors["images"])
+    assert all(
+        torch.equal(*v) for v in zip(*(b.tensors["images"].joined().values() for b in (here, there)), strict=True)
+    )
