@@ -41,7 +41,7 @@ class TooLong:
                 f"are listed in {file.parent}.\n"
                 "Next: to train on them too, add `--model.max_tokens` with a larger number"
             )
-        listed |= new.keys()
+        listed.update(new)
         file.parent.mkdir(parents=True, exist_ok=True)
         begins = not file.exists()
         with file.open("a", newline="", encoding="utf-8") as text:

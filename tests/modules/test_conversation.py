@@ -1,5 +1,7 @@
 """Instruction tuning against by-hand losses of transformers, and what is trained, saved and loaded again."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ from peft import PeftModel
 from PIL import Image
 
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.errors import WeightsMismatch, WeightsNotFound
+from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
 from lmod_train.models.adapters import Lora
 from lmod_train.models.checkpoint import load
 from lmod_train.models.generation import Decoding, respond
@@ -80,7 +82,7 @@ def test_adapters_are_inside_the_language_model_and_the_tower_is_frozen(tiny):
     assert all(p.dtype == torch.float32 for p in module.parameters() if p.requires_grad)
 
 
-@pytest.mark.parametrize(("tower", "count"), [(False, 4), (True, 4 + 39)])
+@pytest.mark.parametrize(("tower", "count"), [(False, 4), (True, 4 + 37)])
 def test_without_adapters_the_projector_is_trained_alone_or_with_the_tower(tiny, tower, count):
     names = trained(conversation(tiny, None, tune_tower=tower))
     assert len(names) == count
@@ -110,6 +112,53 @@ def test_the_loss_is_that_of_transformers_and_every_record_weighs_the_same(tiny,
     for one, expected in zip(RECORDS, alone, strict=True):
         assert loss(module, folder, [one]).item() == pytest.approx(expected, abs=1e-4)
     assert loss(module, folder, RECORDS).item() == pytest.approx(np.mean(alone), abs=1e-4)
+
+
+def test_questions_about_one_image_share_a_sequence_with_the_same_loss(tiny, folder):
+    shapes, losses = [], []
+    for shared in (True, False):
+        module = conversation(tiny, shared_prefix=shared)
+        hook = {"with_kwargs": True}
+        module.network.register_forward_pre_hook(lambda _, a, given: shapes.append(len(given["input_ids"])), **hook)
+        losses.append(loss(module, folder, RECORDS).item())
+    assert shapes == [3, 4], "two questions share the first image"
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+def test_it_says_once_that_questions_cannot_share(tiny, folder):
+    module = conversation(tiny)
+    module.network.config.get_text_config()._attn_implementation_internal = "no_masks"
+    with pytest.warns(UserWarning, match="no_masks takes no mask.*sequence of its own"):
+        assert not module._shares
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not module._shares
+
+
+def test_a_batch_of_text_or_of_nothing_gives_all_that_learns_a_gradient(tiny, folder):
+    module = stirred(conversation(tiny, max_tokens=60))
+    assert not module.collate(RECORDS[3:], folder).tensors.keys() & {"images"}
+    for records, learns in ((RECORDS[3:], True), (RECORDS[:3], False)):  # an image alone has 100 tokens
+        module.zero_grad()
+        value = loss(module, folder, records)
+        value.backward()
+        assert (value.item() > 0) == learns
+        assert {n for n, p in module.named_parameters() if p.grad is not None} == trained(module)
+
+
+def test_a_limit_that_holds_no_record_is_refused(tiny):
+    with pytest.raises(BadArgument, match=r"max_tokens=1: expected at least 2"):
+        Conversation(str(tiny), max_tokens=1)
+
+
+def test_records_that_are_too_long_are_counted_and_listed_once(tiny, folder, tmp_path):
+    module = Conversation(str(tiny), Lora(4, 8, 0.0), max_tokens=60)
+    quick = trainer(tmp_path, max_epochs=2, limit_val_batches=0)
+    with pytest.warns(UserWarning, match="left out of training"):
+        quick.fit(module, datamodule=RecordsDataModule(folder, [Glaucoma()], batch_size=3))
+    assert quick.callback_metrics["train/too_long"] == 2
+    lines = (tmp_path / "too_long" / "rank-0.csv").read_text().splitlines()
+    assert sorted(line.split(",")[0] for line in lines) == ["glaucoma/p/0", "glaucoma/p/1", "id"]
 
 
 @pytest.mark.parametrize("checkpointing", [False, True])
