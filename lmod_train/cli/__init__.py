@@ -20,6 +20,7 @@ PLAIN: dict[str, Callable[..., None]] = {
     "export": plain.export,
     "import": plain.import_,
     "apply-delta": weights.apply_delta,
+    "merge": weights.merge,
     "list": plain.show,
 }
 LIGHTNING = {
@@ -28,6 +29,7 @@ LIGHTNING = {
     "test": "Ask a model every record of the test split and score its replies.",
     "predict": "Ask a model and write its replies, without scoring.",
 }
+LATE = {"doctor": "Look for what would make a training worthless, before its first step; takes the options of fit."}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        _run(arguments)
+        return _run(arguments)
     except LmodError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -48,10 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted: whole files are complete, and the same command continues", file=sys.stderr)
         return 130
-    return 0
 
 
-def _run(arguments: list[str]) -> None:
+def _run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(overview())
     elif arguments[0] == "--version":
@@ -62,20 +63,27 @@ def _run(arguments: list[str]) -> None:
         from lmod_train.cli.parse import call
 
         call(PLAIN[arguments[0]], arguments[0], arguments[1:])
+    elif arguments[0] == "doctor":
+        from lmod_train.cli import doctor
+
+        return doctor.run(arguments[1:])
     elif arguments[0] in LIGHTNING:
         from lmod_train.cli import experiment  # torch, Lightning: seconds
 
         experiment.run(arguments)
     else:
-        commands = [*PLAIN, *LIGHTNING]
+        commands = [*PLAIN, *LIGHTNING, *LATE]
         near = get_close_matches(arguments[0], commands, n=1)
         cure = f"did you mean `python -m lmod_train {near[0]}`?" if near else "see `python -m lmod_train --help`"
         raise BadArgument("command", arguments[0], f"one of {', '.join(commands)}", cure)
+    return 0
 
 
 def overview() -> str:
     """Return the text of ``--help``: each command with the first line of its own description."""
-    described = {name: (function.__doc__ or "").partition("\n")[0] for name, function in PLAIN.items()} | LIGHTNING
+    described = (
+        {name: (function.__doc__ or "").partition("\n")[0] for name, function in PLAIN.items()} | LIGHTNING | LATE
+    )
     commands = "\n".join(f"  {name:<10}{line}" for name, line in described.items())
     return (
         "usage: python -m lmod_train COMMAND [options]\n\n"

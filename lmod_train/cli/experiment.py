@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -19,16 +20,23 @@ from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only
 from lmod_train.artifacts import whole
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.callbacks.tripwires import Tripwires
+from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.plain import rescore
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.errors import BadArgument, LmodError, RunConflict
+from lmod_train.errors import BadArgument, RunConflict
 from lmod_train.modules.base import LmodModule
+from lmod_train.modules.saved import AnyCheckpoint
+from lmod_train.modules.conversation import Conversation
+from lmod_train.report.tripwires import draw_probes
 
 VOLATILE = (
     "config", "run", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath", "checkpoint.save_top_k",
-    "trainer.logger",
+    "trainer.logger", "doctor",
 )  # fmt: skip
 """Keys that say where a run lies, what it keeps on the way or how it is continued, not what it is."""
+
+
+DEEPSPEED = "lmod_train.modules.sharding_deepspeed.DeepSpeed"
 
 
 class Experiment(LightningCLI):
@@ -40,6 +48,7 @@ class Experiment(LightningCLI):
         parser.link_arguments("data.choices", "model.init_args.choices", apply_on="instantiate")
         parser.add_lightning_class_args(GenerationEval, "evaluation")
         parser.add_lightning_class_args(Tripwires, "tripwires")
+        parser.add_argument("--doctor.refuse", type=bool, default=True, help="Do not train where a check fails.")
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
         parser.set_defaults({"checkpoint.save_last": True, "checkpoint.save_top_k": 0})  # last.ckpt and no second file
         parser.set_defaults({"checkpoint.every_n_train_steps": 20})
@@ -50,6 +59,7 @@ class Experiment(LightningCLI):
         run = config.run or default_run(config, str(self.subcommand))
         config.run, config.trainer.default_root_dir = run, str(run)
         config.checkpoint.dirpath = str(run / "checkpoints")
+        config.trainer.strategy = ours(config.trainer.strategy)
         for logger in _loggers(config.trainer.logger):
             logger.init_args.save_dir = str(run)
         if config.trainer.accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
@@ -60,7 +70,7 @@ class Experiment(LightningCLI):
                 "run it where there is one; to try the configuration here add `--trainer.accelerator cpu "
                 "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`",
             )
-        resolved = yaml.safe_load(self._parser(self.subcommand).dump(config, skip_validation=True))
+        resolved = plain(self._parser(self.subcommand), config)
         if config.ckpt_path:
             resolved["weights"] = str(config.ckpt_path)
         _settle(run, resolved)
@@ -77,11 +87,27 @@ class Experiment(LightningCLI):
         """
         try:
             super().instantiate_classes()
+            self.trainer.strategy.checkpoint_io = AnyCheckpoint()
         except ValueError as error:
-            cause: BaseException | None = error
-            while cause is not None and not isinstance(cause, LmodError):
-                cause = cause.__cause__ or cause.__context__
-            raise (cause or error) from None
+            raise cause_of(error) from None
+
+    def before_fit(self) -> None:
+        """Let the doctor look at a model that writes, on the first rank; the others wait for it to join."""
+        config = self.config["fit"]
+        if isinstance(self.model, Conversation) and self.trainer.is_global_zero:
+            examined(config, plain(self._parser("fit"), config), Path(config.run), refuse=config.doctor.refuse)
+
+
+def options() -> dict[str, Any]:
+    """Return how the command line is made, whatever command reads it."""
+    return {
+        "model_class": LmodModule,
+        "datamodule_class": RecordsDataModule,
+        "subclass_mode_model": True,
+        "save_config_callback": None,
+        "trainer_defaults": {"use_distributed_sampler": False, "num_sanity_val_steps": 0},
+        "parser_kwargs": {"prog": "python -m lmod_train"},
+    }
 
 
 def run(arguments: list[str]) -> None:
@@ -93,18 +119,13 @@ def run(arguments: list[str]) -> None:
     if not os.environ.get("WANDB_API_KEY") and not (Path.home() / ".netrc").exists():
         os.environ.setdefault("WANDB_MODE", "offline")  # without a key wandb would stop the run to ask for one
     warnings.filterwarnings("ignore", message="Found .* module\\(s\\) in eval mode")  # a frozen tower is meant to be
-    experiment = Experiment(
-        LmodModule,
-        RecordsDataModule,
-        subclass_mode_model=True,
-        save_config_callback=None,
-        trainer_defaults={"use_distributed_sampler": False, "num_sanity_val_steps": 0},
-        parser_kwargs={"prog": "python -m lmod_train"},
-        args=None if arguments == sys.argv[1:] else arguments,  # Lightning warns of arguments given twice
-    )
+    given = None if arguments == sys.argv[1:] else arguments  # Lightning warns of arguments given twice
+    experiment = Experiment(**options(), args=given)
     folder = Path(experiment.trainer.default_root_dir)
     if experiment.subcommand == "fit":  # the last step need not be a multiple of the steps between checkpoints
         experiment.trainer.save_checkpoint(folder / "checkpoints" / "last.ckpt")
+        if experiment.trainer.is_global_zero:
+            draw_probes(folder)
     answered = any(file.stat().st_size for file in (folder / "replies").glob("*.jsonl"))
     if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and answered:
         rescore(folder)
@@ -115,6 +136,21 @@ def default_run(config: Namespace, command: str) -> Path:
     files = [str(f) for f in config.config or []]
     sweep = f"-{os.environ['WANDB_RUN_ID']}" if "WANDB_RUN_ID" in os.environ else ""
     return Path("runs") / (Path(files[-1]).stem if files else "unnamed") / f"{command}{sweep}"
+
+
+def ours(strategy: Any) -> Any:
+    """Return what is configured, Lightning's DeepSpeed strategy replaced by ours.
+
+    Ours runs on CPU too, gathers parameters before an evaluation, and writes checkpoints that are complete. Lightning's
+    short names mean it as well, e.g. ``deepspeed_stage_3_offload``.
+    """
+    if isinstance(strategy, str) and strategy.startswith("deepspeed"):
+        stage = int(re.sub(r"\D", "", strategy) or 2)
+        offload = {"offload_optimizer": True, "offload_parameters": stage == 3} if "offload" in strategy else {}
+        return Namespace(class_path=DEEPSPEED, init_args=Namespace(stage=stage, **offload))
+    if isinstance(strategy, Namespace) and str(strategy.class_path).endswith(".DeepSpeedStrategy"):
+        return Namespace(class_path=DEEPSPEED, init_args=strategy.get("init_args") or Namespace())
+    return strategy
 
 
 def _loggers(configured: Any) -> list[Namespace]:

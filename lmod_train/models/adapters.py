@@ -11,6 +11,7 @@ from peft import LoraConfig, get_peft_model
 from lmod_train.errors import BadArgument
 from lmod_train.models.family import Family, family_of
 
+
 @dataclass(frozen=True)
 class Lora:
     """Low-rank adapters on every linear map of the language model (Hu et al. 2021).
@@ -19,11 +20,14 @@ class Lora:
         rank: Of the update.
         alpha: Scale; the update is multiplied by alpha / rank.
         dropout: On the adapter's input.
+        targets: Regular expression of the linear maps by their whole names; empty for those of the language model.
+            Short names (q_proj) are the tower's too, which the doctor refuses.
     """
 
     rank: int = 128
     alpha: int = 256
     dropout: float = 0.05
+    targets: str = ""
 
 
 def trainable(base: Any, lora: Lora | None, tune_tower: bool = False, tune_language_model: bool = False) -> Any:
@@ -83,6 +87,6 @@ def _adapter(lora: Lora, family: Family, tune_tower: bool) -> LoraConfig:
         r=lora.rank,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
-        target_modules=family.adapted,
+        target_modules=lora.targets or family.adapted,
         modules_to_save=copied,  # inside the adapter file, so that none lacks them
     )

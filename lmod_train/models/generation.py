@@ -56,7 +56,7 @@ def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name
     """
     began = time.perf_counter()
     prompts: list[list[int]] = batch.tensors["prompt_ids"]
-    ends = _end_tokens(model, dialect)
+    ends = end_tokens(model, dialect)
     asked = _Asked(model, encode(model, batch.tensors.get("images")), prompts, batch.image_of, ends, _pad(dialect))
     made: list[list[int]] = [[] for _ in prompts]
     for rows in _by_prefix(prompts, model.config.image_token_id):
@@ -96,7 +96,7 @@ def _pad(dialect: Dialect) -> int:
     return int(dialect.tokenizer.pad_token_id)
 
 
-def _end_tokens(model: Any, dialect: Dialect) -> set[int]:
+def end_tokens(model: Any, dialect: Dialect) -> set[int]:
     configured: Any = model.generation_config.eos_token_id if model.generation_config else None
     ends = set(configured) if isinstance(configured, list) else {configured} - {None}
     return ends | {dialect.tokenizer.eos_token_id, dialect.end_id}
@@ -172,6 +172,7 @@ def _continue(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
         max_new_tokens=new,
         do_sample=False,
         num_beams=1,
+        synced_gpus=False,  # parameters are whole: ranks need not keep step
         eos_token_id=sorted(asked.ends),
         pad_token_id=asked.pad,
     )[:, longest:]

@@ -156,17 +156,22 @@ class Conversation(LmodModule):
 
     def configure_optimizers(self) -> Any:
         """AdamW in groups, each with its own learning rate; warm-up and half cosine over all steps of the run."""
-        steps = int(self.trainer.estimated_stepping_batches)
-        family, offload = family_of(self.network), getattr(self.trainer.strategy, "steps_on_cpu", False)
-        parts = ("language_model", "head")
-        made, schedule = optimiser(
+        made, schedule = self.optimiser(
+            int(self.trainer.estimated_stepping_batches), getattr(self.trainer.strategy, "steps_on_cpu", False)
+        )
+        return {"optimizer": made, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def optimiser(self, steps: int, fused: bool = False) -> Any:
+        """Return optimiser and schedule for so many steps: `lr` for the language model, `projector_lr` for the rest."""
+        family = family_of(self.network)
+        language = ("language_model", "head")
+        return optimiser(
             self.named_parameters(),
             self.optimisation,
             steps,
-            lambda name: "lora_" in name or family.part(name) in parts,
-            offload,
+            lambda name: "lora_" in name or family.part(name) in language,
+            fused,
         )
-        return {"optimizer": made, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add what it takes to use the trained tensors: the base's name and fingerprint, settings, template, processor.

@@ -1,0 +1,48 @@
+"""The command `doctor`: what `fit` would be refused for, without starting it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lmod_train.cli.examination import findings_of, plain
+from lmod_train.cli.experiment import Experiment, default_run, options
+from lmod_train.doctor.finding import FILE, failures, table, write
+
+
+class Parsed(Experiment):
+    """`fit`, parsed and not started."""
+
+    def before_instantiate_classes(self) -> None:
+        """Nothing is written before the examination."""
+
+    def instantiate_classes(self) -> None:
+        """The doctor builds module and data itself, each apart."""
+
+    def _run_subcommand(self, subcommand: str) -> None:
+        """Nothing runs."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Examine the training that `fit` with these options would be, print the report and keep it.
+
+    Args:
+        arguments: Options of `fit`.
+
+    Returns:
+        0 where nothing stands in the way, else 2.
+    """
+    given = ["fit", *arguments]
+    parsed = Parsed(**options(), args=None if given == sys.argv[1:] else given)
+    config = parsed.config["fit"]
+    found = findings_of(config, plain(parsed._parser("fit"), config))
+    folder = Path(config.run or default_run(config, "fit"))
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder / FILE, found)
+    print(table(found))
+    verdict = (
+        f"{len(failures(found))} checks failed: fit would refuse" if failures(found) else "nothing stands in the way"
+    )
+    print(f"\n{verdict}; {folder / FILE}")
+    return 2 if failures(found) else 0

@@ -1,0 +1,102 @@
+"""Is every record whole? One image file for each image place, turns in order, an answer to learn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tqdm import tqdm
+
+from lmod_train.doctor.finding import Finding
+from lmod_train.doctor.subject import Subject
+from lmod_train.errors import LmodError
+from lmod_train.models.pixels import open_rgb
+from lmod_train.types import Record
+
+SHOWN = 5
+MAJORITY = 0.6
+"""A share of one answer within a task above which a model may learn to give nothing else."""
+
+
+def records(subject: Subject) -> Iterator[Finding]:
+    """Read every training record and open every image that it names."""
+    if subject.data is None:
+        yield Finding("records", "skip", "the data could not be made")
+        return
+    asked = subject.records()
+    if not asked:
+        cure = "curate with more samples, or name another folder (data.curated)"
+        yield Finding("records", "fail", "no record in the split train", "there is nothing to learn from", cure)
+        return
+    broken = [problem for record in asked for problem in problems(record)]
+    yield from _refused(broken, "records that are not well formed", "a record would teach something else than it says")
+    unread = unreadable(subject.data.curated, asked)
+    yield from _refused(unread, "images that cannot be read", "nothing is put in their place: the run would stop there")
+    if not broken and not unread:
+        text = sum(not r.image for r in asked) / len(asked)
+        images = len({i for r in asked for i in r.image})
+        yield Finding("records", "ok", f"{len(asked)} records, {images} images decoded, {text:.0%} without an image")
+        if text == 1:
+            why = "a vision-language model that never sees an image learns to answer without looking"
+            yield Finding("records", "warn", "no record has an image", why, "add tasks with images to data.tasks")
+
+
+def problems(record: Record) -> list[str]:
+    """Return what is wrong with a record, each with its id; [] for a sound one."""
+    places = sum(p.type == "image" for m in record.messages for p in m.parts)
+    roles = [m.role for m in record.messages if m.role != "system"]
+    found = []
+    if places != len(record.image):
+        found.append(f"{record.id}: {places} image place(s) for {len(record.image)} image(s)")
+    if roles != [("user", "assistant")[i % 2] for i in range(len(roles))] or len(roles) % 2 == 0:
+        found.append(f"{record.id}: turns {', '.join(roles) or 'none'}; user and assistant in turn, user last")
+    if not record.answer.strip():
+        found.append(f"{record.id}: no answer to learn")
+    return found
+
+
+def unreadable(root: Path, asked: Sequence[Record]) -> list[str]:
+    """Return the images below `root` that cannot be decoded, each with its reason."""
+
+    def reason(name: str) -> str:
+        try:
+            open_rgb(root / name)
+        except LmodError as error:
+            return str(error).partition("\n")[0]
+        return ""
+
+    names = sorted({image for record in asked for image in record.image})
+    with ThreadPoolExecutor(4) as pool:
+        said = tqdm(pool.map(reason, names), total=len(names), desc="images", leave=False, disable=None)
+        return [line for line in said if line]
+
+
+def _refused(found: Sequence[str], what: str, why: str) -> Iterator[Finding]:
+    if found:
+        listed = "\n".join(found[:SHOWN]) + (f"\nand {len(found) - SHOWN} more" if len(found) > SHOWN else "")
+        cure = "curate again (`python -m lmod_train curate`), which leaves broken files out and lists them"
+        yield Finding("records", "fail", f"{len(found)} {what}:\n{listed}", why, cure)
+
+
+def balance(subject: Subject) -> Iterator[Finding]:
+    """Look for a task in which one answer outweighs all others."""
+    if subject.data is None:
+        yield Finding("balance", "skip", "the data could not be made")
+        return
+    by_task: dict[str, Counter[str]] = {}
+    for record in subject.records():
+        by_task.setdefault(record.task, Counter())[" ".join(record.answer.lower().split())] += 1
+    balanced = bool((subject.config.get("data") or {}).get("balance", "none") not in ("none", "modality"))
+    lopsided = {}
+    for task, answers in by_task.items():
+        answer, count = answers.most_common(1)[0]
+        if len(answers) > 1 and count / answers.total() > MAJORITY:
+            lopsided[task] = f"{task}: {count / answers.total():.0%} {answer[:60]!r}"
+    if lopsided and not balanced:
+        why = "a model may learn to say the commonest answer always (LMOD appendix B: always non-glaucoma, 50 %)"
+        yield Finding("balance", "warn", "; ".join(lopsided.values()), why, "add `--data.balance class`")
+    else:
+        said = ", ".join(f"{task} {len(answers)} answers" for task, answers in sorted(by_task.items()))
+        yield Finding("balance", "ok", said + (", drawn evenly" if balanced else ""))

@@ -1,0 +1,43 @@
+"""What is examined: a configuration, and the module and data it builds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.modules.conversation import Conversation
+from lmod_train.types import Record
+
+DRAWN = 64
+"""Records whose tokens are looked at; drawn evenly from all tasks and answers."""
+
+
+@dataclass
+class Subject:
+    """A training that has not begun.
+
+    Attributes:
+        config: The resolved configuration of `fit`.
+        module: The module, its network not built yet; None where it could not be made.
+        data: The data, set up for `fit`; None where they could not be made.
+        environment: Variables a launcher sets.
+        build: Makes another such module; None where none could be made.
+    """
+
+    config: Mapping[str, Any]
+    module: Conversation | None = None
+    data: RecordsDataModule | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    build: Callable[[], Conversation] | None = None
+
+    @property
+    def checkpoint(self) -> str:
+        """The checkpoint that is named, found or not; empty for a module without one."""
+        model = self.config.get("model") or {}
+        return str((model.get("init_args") or {}).get("checkpoint") or "")
+
+    def records(self) -> list[Record]:
+        """Return the training records, [] where there are no data."""
+        return self.data.records("train") if self.data else []

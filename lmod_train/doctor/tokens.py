@@ -1,0 +1,116 @@
+"""What is learnt, token by token: the labels, their end, and that training and asking use the same words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from lmod_train.callbacks.tripwires import probe_of
+from lmod_train.doctor.finding import Finding, Level
+from lmod_train.doctor.subject import DRAWN, Subject
+from lmod_train.errors import LmodError
+from lmod_train.models.generation import end_tokens
+from lmod_train.types import Batch, Record
+
+MASKED = 0.001
+"""Share of records with nothing to learn from which training is refused."""
+ONE_TOKEN = 0.3
+"""Share of all supervised tokens that one token may have before it is told."""
+SHOWN = 3
+
+
+def labels(subject: Subject) -> Iterator[Finding]:
+    """Look at the supervised tokens of some records: there are some, they end with what stops a reply."""
+    if (batch := _drawn(subject)) is None:
+        yield Finding("labels", "skip", "no module or no records to make tokens of")
+        return
+    module: Any = subject.module
+    prompts, answers = batch.tensors["prompt_ids"], batch.tensors["answer_ids"]
+    limit = getattr(module, "max_tokens", None)
+    lost = [r.id for r, p, a in zip(batch.records, prompts, answers, strict=True) if not a or _long(p, a, limit)]
+    if len(lost) > MASKED * len(batch):
+        what = f"{len(lost)} of {len(batch)} records have nothing to learn within {limit} tokens, e.g. {lost[0]}"
+        why = "a record without a supervised token teaches nothing, and a batch of them has no loss"
+        level: Level = "fail" if len(lost) > len(batch) / 10 else "warn"
+        yield Finding("labels", level, what, why, "raise model.init_args.max_tokens, or shorten prompts (data.tasks)")
+    ends = _ends(module)
+    open_ended = [r.id for r, a in zip(batch.records, answers, strict=True) if not a or a[-1] not in ends]
+    if open_ended:
+        what = f"{len(open_ended)} of {len(batch)} answers do not end with a token that stops a reply ({sorted(ends)})"
+        why = "a model that is never taught to stop goes on to the token limit"
+        yield Finding("labels", "fail", what, why, "use the tokenizer and chat template published with the weights")
+    yield from _shown(module, batch, ends)
+
+
+def _long(prompt: list[int], answer: list[int], limit: int | None) -> bool:
+    return limit is not None and len(prompt) + len(answer) > limit
+
+
+def _shown(module: Any, batch: Batch, ends: set[int]) -> Iterator[Finding]:
+    """Print some targets as they are learnt, and tell a token that fills most of the supervision."""
+    answers, decode = batch.tensors["answer_ids"], module.dialect.tokenizer.decode
+    counted = Counter(token for answer in answers for token in answer)
+    token, most = next(((t, n) for t, n in counted.most_common() if t not in ends), (0, 0))
+    shown = "\n".join(f"{r.id} -> {decode(a)!r}" for r, a in list(zip(batch.records, answers, strict=True))[:SHOWN])
+    share = sum(n for t, n in counted.items() if t in ends) / max(counted.total(), 1)
+    said = f"{counted.total()} supervised tokens of {len(batch)} records, {share:.0%} of them end tokens"
+    yield Finding("labels", "ok", f"{said}; learnt is, e.g.:\n{shown}")
+    if most > ONE_TOKEN * counted.total():
+        what = f"{decode([token])!r} is {most / counted.total():.0%} of what is supervised"
+        yield Finding(
+            "labels", "warn", what, "what is commonest is what a failing model repeats", "compare the answers"
+        )
+
+
+def template(subject: Subject) -> Iterator[Finding]:
+    """Compare what is learnt with what will be asked: the words of the record, one prompt, one image place an image."""
+    if (batch := _drawn(subject)) is None:
+        yield Finding("template", "skip", "no module or no records to render")
+        return
+    module: Any = subject.module
+    for record, rendered in zip(batch.records, batch.tensors["rendered"], strict=True):
+        words = [p.text for m in record.messages for p in m.parts if p.type == "text"]
+        if missing := [w for w in words if w.strip() not in rendered]:
+            what = f"the prompt of {record.id} lacks words of its record, e.g. {missing[0][:80]!r}"
+            why = "the model would be asked something else than the record says"
+            yield Finding("template", "fail", what, why, "use the chat template published with the weights")
+            return
+    turns = sum(batch.tensors["rendered"][0].count(w) for w in ("USER", "user", "[INST]", "Human"))
+    if not turns:
+        why = "an instruction-tuned model knows its turns by their marks, and a prompt without them is new to it"
+        cure = "use the chat_template.jinja published with the weights"
+        yield Finding("template", "warn", "the prompt has no mark of a turn", why, cure)
+    asked = module.collate([_without_answer(r) for r in batch.records[:4]], subject.data.curated)  # type: ignore[union-attr]
+    if asked.tensors["prompt_ids"] != batch.tensors["prompt_ids"][: len(asked)]:
+        what = "the prompt depends on the answer: training and asking would use different tokens"
+        why = "a model asked with another prompt than it learnt answers with one word or nothing"
+        yield Finding("template", "fail", what, why, "use the chat template published with the weights")
+        return
+    yield Finding("template", "ok", f"asked as it is learnt, e.g. {_short(batch.tensors['rendered'][0])!r}")
+
+
+def _without_answer(record: Record) -> Record:
+    return replace(record, answer="?")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 160 else f"{text[:90]} ... {text[-60:]}"
+
+
+def _drawn(subject: Subject) -> Batch | None:
+    """Return some training records as a batch; None where it cannot be made.
+
+    Raises:
+        LmodError: The dialect refuses a record.
+    """
+    if subject.module is None or subject.data is None or not subject.records():
+        return None
+    return subject.module.collate(probe_of(subject.records(), DRAWN), subject.data.curated)
+
+
+def _ends(module: Any) -> set[int]:
+    if module.model is not None:
+        return set(end_tokens(module.network, module.dialect))
+    raise LmodError("build the network before looking at labels")

@@ -1,0 +1,81 @@
+"""What a training's probe said, drawn: signs of a collapse, answers with and without their pictures, and the words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmod_train.errors import ArtifactError
+from lmod_train.report.canvas import COLOURS, LINES, MARKERS, canvas, hide_from
+
+SIGNS = ("empty", "repetitive", "at_limit", "identical", "unparsed")
+MOST_TASKS = 6
+"""Panels of words; a run of more tasks shows the first ones."""
+
+
+def read_probes(run: Path) -> list[dict[str, Any]]:
+    """Return the probes of a run in the order of their steps, the last one of a step asked twice; [] for none.
+
+    Raises:
+        ArtifactError: A line is not whole JSON; a last one cut off by a crash is left out.
+    """
+    file = run / "tripwires.jsonl"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    probes: dict[int, dict[str, Any]] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            probe = json.loads(line)
+        except ValueError as error:
+            if number == len(lines):
+                break
+            raise ArtifactError(file, f"line {number} is not whole ({error})", "take the line out") from error
+        probes[probe["step"]] = probe
+    return [probes[step] for step in sorted(probes)]
+
+
+def draw_probes(run: Path) -> Path | None:
+    """Draw ``RUN/tripwires.png`` (and .svg) from ``RUN/tripwires.jsonl``; None where the run asked no probe.
+
+    Raises:
+        ArtifactError: The file is damaged.
+    """
+    probes = read_probes(run)
+    if not probes:
+        return None
+    tasks = list(probes[-1]["answers"])[:MOST_TASKS]
+    rows = 1 + (len(tasks) + 1) // 2
+    with canvas(run, "tripwires", rows, 2, (11, 3.4 * rows)) as axes:
+        _shares(axes[0, 0], probes, SIGNS, f"signs of a collapse, {probes[-1]['n']} records")
+        _shares(axes[0, 1], probes, ("right", "right_shuffled"), "answers that are right, own and exchanged pictures")
+        for axis, task in zip(axes[1:].flat, tasks, strict=False):
+            _words(axis, task, probes[-1]["answers"][task], probes[-1]["step"])
+        hide_from(axes[1:], len(tasks))
+    return run / "tripwires.png"
+
+
+def _shares(axis: Any, probes: Sequence[Mapping[str, Any]], names: Sequence[str], title: str) -> None:
+    steps = [probe["step"] for probe in probes]
+    for i, name in enumerate(names):
+        style = {"color": COLOURS[i], "linestyle": LINES[i % len(LINES)], "marker": MARKERS[i], "markersize": 4}
+        axis.plot(steps, [probe[name] for probe in probes], label=name.replace("_", " "), **style)
+    bad = [probe["step"] for probe in probes if probe["tripped"]]
+    axis.plot(
+        bad, [1.04] * len(bad), "v", color="#B00020", markersize=6, clip_on=False, label="past a limit" if bad else None
+    )
+    axis.set(ylim=(-0.03, 1.07), xlabel="optimiser step", ylabel="share of the probe", title=title)
+    axis.legend(fontsize=8, frameon=False)
+
+
+def _words(axis: Any, task: str, counted: Mapping[str, Mapping[str, int]], step: int) -> None:
+    """Draw how often each word was answered at the last probe, beside how often it was true."""
+    words = sorted({*counted["true"], *counted["answered"]}, key=lambda w: (w == "unparsed", w))
+    places = range(len(words))
+    for side, shift, colour in (("true", -0.2, COLOURS[6]), ("answered", 0.2, COLOURS[0])):
+        heights = [counted[side].get(w, 0) for w in words]
+        axis.barh([p + shift for p in places], heights, 0.38, color=colour, label=side)
+    axis.set(title=f"{task}, step {step}", xlabel="records or regions of the probe")
+    axis.set_yticks(list(places), [w if len(w) < 34 else f"{w[:31]}..." for w in words], fontsize=8)
+    axis.invert_yaxis()
+    axis.legend(fontsize=8, frameon=False)

@@ -1,0 +1,184 @@
+"""Ten trainings that would be worth nothing, each seeded on purpose, and healthy ones beside them: none missed, none false."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.doctor.examine import examine
+from lmod_train.doctor.finding import failures
+from lmod_train.doctor.subject import Subject
+from lmod_train.errors import LmodError
+from lmod_train.models.adapters import Lora
+from lmod_train.models.checkpoint import SHIPPED
+from lmod_train.models.delta import make_delta
+from lmod_train.modules.conversation import Conversation
+from lmod_train.tasks.glaucoma import Glaucoma
+from tests.families import MODEL_TYPES, write_tiny
+from tests.tiny import record, write_curated
+
+WORDS = ("NON-GLAUCOMA", "GLAUCOMA")
+RECORDS = [
+    record(f"glaucoma/p/{i}", f"Does eye number {i} have glaucoma?", [f"{i}.png"], WORDS[i % 2]) for i in range(6)
+]
+TRAINER = {"gradient_clip_val": 1.0, "accelerator": "cpu", "devices": 1}
+
+
+@pytest.fixture
+def curated(tmp_path):
+    (tmp_path / "curated").mkdir()
+    return write_curated(tmp_path / "curated", RECORDS, side=40)
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """The shipped base, to be broken."""
+    return shutil.copytree(SHIPPED / "small_base", tmp_path / "base")
+
+
+def subject(checkpoint, curated, **options):
+    """Return what the command line makes of a configuration, and what it cannot make."""
+    data = RecordsDataModule(curated, [Glaucoma()])
+    data.setup("fit")
+    config = {"model": {"init_args": {"checkpoint": str(checkpoint)}}, "trainer": TRAINER, "data": {}}
+
+    def build():
+        torch.manual_seed(0)
+        return Conversation(str(checkpoint), **{"lora": Lora(2, 4, 0.0), **options})
+
+    return Subject(config, build(), data, {}, build)
+
+
+def failed(examined):
+    return {f.check: f for f in failures(examine(examined))}
+
+
+def tensors(folder, change):
+    """Rewrite a checkpoint's tensors."""
+    file = folder / "model.safetensors"
+    save_file(change(load_file(file)), file, metadata={"format": "pt"})
+
+
+def edited(file, **values):
+    file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+
+HEALTHY = {
+    "lora": {},
+    "projector": {"lora": None},
+    "full": {"lora": None, "tune_language_model": True},
+    "tower": {"tune_tower": True},
+    "bfloat16": {"dtype": "bfloat16"},
+}
+
+
+@pytest.mark.parametrize("options", HEALTHY.values(), ids=HEALTHY)
+def test_healthy_trainings_pass(checkpoint, curated, options):
+    found = examine(subject(checkpoint, curated, **options))
+    assert not failures(found), failures(found)
+    assert {f.check for f in found} >= {
+        "strategy", "delta", "records", "load_report", "vision", "template", "labels", "sensitivity", "census",
+        "round_trip",
+    }  # fmt: skip
+    assert not [f for f in found if f.level == "skip"]
+
+
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
+def test_every_family_passes(tmp_path, curated, model_type):
+    (tmp_path / "tiny").mkdir()
+    found = failed(subject(write_tiny(tmp_path / "tiny", model_type), curated))
+    found.pop("delta", None)  # random weights predict nothing, as a delta does
+    assert not found
+
+
+def test_1_a_template_whose_prompt_is_not_that_of_training(checkpoint, curated):
+    template = checkpoint / "chat_template.jinja"
+    template.write_text(template.read_text().replace(" ASSISTANT: {% endif %}", " ANSWER NOW: {% endif %}", 1))
+    template.write_text(template.read_text().replace("{% if add_generation_prompt %}", "{% if false %}"))
+    with pytest.raises(LmodError, match="chat_template"):
+        if not failed(subject(checkpoint, curated)).get("template"):
+            raise AssertionError("the template passed")
+        raise LmodError("chat_template")
+
+
+def test_2_a_projector_that_is_missing(checkpoint, curated):
+    tensors(checkpoint, lambda t: {n: v for n, v in t.items() if "projector" not in n})
+    found = failed(subject(checkpoint, curated))
+    assert "multi_modal_projector" in found["load_report"].what
+
+
+def test_3_an_end_token_that_is_not_learnt(checkpoint, curated):
+    broken = subject(checkpoint, curated)
+    make = broken.module.collate
+
+    def without_end(records, root):
+        batch = make(records, root)
+        batch.tensors["answer_ids"] = [ids[:-1] for ids in batch.tensors["answer_ids"]]
+        return batch
+
+    broken.module.collate = without_end
+    assert "do not end with a token that stops" in failed(broken)["labels"].what
+
+
+def test_4_labels_that_are_all_masked(checkpoint, curated):
+    found = failed(subject(checkpoint, curated, max_tokens=40))
+    assert "6 of 6 records have nothing to learn within 40 tokens" in found["labels"].what
+
+
+def test_5_a_processor_that_counts_other_image_tokens(checkpoint, curated):
+    edited(checkpoint / "processor_config.json", patch_size=10)
+    assert "image tokens" in failed(subject(checkpoint, curated))["load_report"].what
+
+
+def test_6_adapters_that_reach_the_tower(checkpoint, curated):
+    found = failed(subject(checkpoint, curated, lora=Lora(2, 4, 0.0, targets=r".*\.(q_proj|k_proj|v_proj)")))
+    assert "outside the language model" in found["census"].what and "vision_tower" in found["census"].what
+
+
+def test_7_a_flat_configuration_of_the_first_llava(checkpoint, curated):
+    edited(checkpoint / "config.json", mm_vision_tower="openai/clip-vit-large-patch14")
+    config = json.loads((checkpoint / "config.json").read_text())
+    config.pop("text_config")
+    (checkpoint / "config.json").write_text(json.dumps(config))
+    with pytest.raises(LmodError, match="original LLaVA code"):
+        subject(checkpoint, curated)
+
+
+def test_8_a_tower_that_is_loaded_by_half(checkpoint, curated):
+    tensors(checkpoint, lambda t: {n: v for n, v in t.items() if "vision_tower.encoder.layers.3" not in n})
+    assert "vision_tower" in failed(subject(checkpoint, curated))["load_report"].what
+
+
+def test_9_delta_weights_under_an_innocent_name(checkpoint, curated, tmp_path):
+    tuned = shutil.copytree(checkpoint, tmp_path / "tuned")
+    torch.manual_seed(0)
+    tensors(tuned, lambda t: {n: (v.float() * (1 + 0.01 * torch.randn(v.shape))).half() for n, v in t.items()})
+    make_delta(tuned, checkpoint, tmp_path / "llava-med-7b")
+    found = failed(subject(tmp_path / "llava-med-7b", curated))
+    assert "apply-delta" in found["delta"].cure and "mean gain" in found["delta"].what
+
+
+def test_10_images_that_cannot_be_read(checkpoint, curated):
+    (curated / "3.png").write_bytes((curated / "3.png").read_bytes()[:40])
+    (curated / "4.png").unlink()
+    found = failed(subject(checkpoint, curated))["records"]
+    assert "2 images that cannot be read" in found.what and "3.png" in found.what and "4.png" in found.what
+
+
+def test_a_model_that_does_not_see_is_told(checkpoint, curated):
+    def blind(weights):
+        return {n: v * 0 if "multi_modal_projector.linear_2" in n else v for n, v in weights.items()}
+
+    tensors(checkpoint, blind)
+    assert "another image changes" in failed(subject(checkpoint, curated))["sensitivity"].what
+
+
+def test_training_weights_are_as_they_were_after_the_examination(checkpoint, curated):
+    examined = subject(checkpoint, curated)
+    fresh = subject(checkpoint, curated).module
+    fresh.configure_model()
+    examine(examined)
+    assert all(torch.equal(a, b) for a, b in zip(examined.module.parameters(), fresh.parameters(), strict=True))
