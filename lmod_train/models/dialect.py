@@ -158,11 +158,12 @@ class Dialect:
         """
         paths = list(dict.fromkeys(image for r in records for image in r.image))
         image_of = [paths.index(r.image[0]) if r.image else -1 for r in records]
-        images, expansions = self._prepared([open_rgb(root / p) for p in paths])
         rendered = [self.render(r) for r in records]
+        for record, (prompt, _) in zip(records, rendered, strict=True):
+            self._check_markers(record, prompt)
+        images, expansions = self._prepared([open_rgb(root / p) for p in paths])
         encoded = []
         for record, (prompt, answer), row in zip(records, rendered, image_of, strict=True):
-            self._check_markers(record, prompt)
             ids = self.encode(prompt, answer, expansions[row] if row >= 0 else "")
             self._check_places(record, ids[0] + ids[1], (images.tokens or [])[row] if row >= 0 else 0)
             encoded.append(ids)
