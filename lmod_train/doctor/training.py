@@ -33,7 +33,8 @@ def census(subject: Subject) -> Iterator[Finding]:
             learns[family.part(name)].append((name, parameter))
     adapters = {n for part in learns.values() for n, _ in part if "lora_" in n}
     astray = sorted(n for n in adapters if family.part(n) != "language_model")
-    yield from _astray(module, astray, "tower" in learns, "projector" in learns)
+    tower = any(name not in adapters for name, _ in learns.get("tower", []))
+    yield from _astray(module, astray, tower, "projector" in learns)
     for part, owned in learns.items():
         if without := [n for n, p in owned if id(p) not in rate]:
             what = f"{len(without)} trainable tensors of the {part} have no learning rate, e.g. {without[0]}"
