@@ -86,6 +86,10 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
         if not self._on_cpu:
             super().setup_distributed()
             return
+        import deepspeed
+
+        # its shared-memory collectives would be compiled first, for a minute on every new machine; gloo has its own
+        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
         reset_seed()
         self.set_world_ranks()
         self._init_deepspeed_distributed()

@@ -67,7 +67,7 @@ def module(tiny, kind, **options):
 
 
 def data(curated, ranks):
-    return RecordsDataModule(curated, [Glaucoma()], batch_size=4 // ranks, eval_batch_size=2)
+    return RecordsDataModule(curated, [Glaucoma()], batch_size=4 // ranks, eval_batch_size=2, max_questions=2)
 
 
 def quick(place, name, watch, **options):

@@ -1,0 +1,110 @@
+"""Two processes under each strategy against one: losses, uneven evaluations, exact resumption, loading elsewhere, merging."""
+
+import functools
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from lmod_train.modules.sharding import load_whole, shape_of, whole_tensors
+from tests.modules import sharded
+from tests.tiny import write_tiny
+
+KINDS = ("lora", "full")
+PLAIN = """
+import json, sys
+from pathlib import Path
+from transformers import AutoModelForImageTextToText, AutoProcessor
+from PIL import Image
+import torch
+folder, picture, question = sys.argv[1:]
+model = AutoModelForImageTextToText.from_pretrained(folder, dtype="float32").eval()
+processor = AutoProcessor.from_pretrained(folder)
+turns = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": question}]}]
+prompt = processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
+inputs = processor(text=prompt, images=[Image.open(picture).convert("RGB")], return_tensors="pt", add_special_tokens=False)
+with torch.no_grad():
+    logits = model(**inputs).logits[0, -1].tolist()
+    out = model.generate(**inputs, do_sample=False, max_new_tokens=5)[0, inputs["input_ids"].shape[1]:]
+print(json.dumps({"logits": logits, "reply": processor.tokenizer.decode(out, skip_special_tokens=True).strip()}))
+"""
+"""Loads a merged folder in a process that knows nothing of us."""
+
+
+def test_whole_tensors_are_copies_and_load_again():
+    first, second = nn.Linear(3, 2), nn.Linear(3, 2)
+    taken = whole_tensors(first.named_parameters())
+    load_whole(second, taken)
+    assert torch.equal(first.weight, second.weight) and shape_of(second.weight) == (2, 3)
+    taken["weight"].zero_()
+    assert first.weight.abs().sum() > 0
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with a tiny base and curated records."""
+    folder = tmp_path_factory.mktemp("sharded")
+    (folder / "tiny").mkdir()
+    write_tiny(folder / "tiny")
+    sharded.curated(folder / "curated")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def alone(place):
+    """Return what one process finds: losses and replies of a kind of tuning."""
+
+    @functools.cache
+    def fitted(kind):
+        return sharded.fit(place / f"one-{kind}", place / "curated", place / "tiny", "one", kind, {})
+
+    return fitted
+
+
+def told(place, name, kind, **more):
+    return {"curated": place / "curated", "tiny": place / "tiny", "name": name, "kind": kind, "told": {}, **more}
+
+
+def mean(found):
+    return [(a + b) / 2 for a, b in zip(*(f["losses"] for f in found), strict=True)]
+
+
+def merged_over_ranks(found):
+    return found[0]["replies"] | found[1]["replies"]
+
+
+def test_fsdp2_gives_the_losses_and_replies_of_one_process(place, alone):
+    """Eleven records, five batches of uneven length a rank: a rank that waits for the other would hang."""
+    jobs = [("fit", "fit", told(place, "fsdp2", "lora", place=place / "quick"))]
+    found = sharded.run(place / "quick-out", jobs)["fit"]
+    assert mean(found) == pytest.approx(alone("lora")["losses"], rel=1e-5)
+    assert merged_over_ranks(found) == alone("lora")["replies"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", sharded.STRATEGIES)
+def test_every_strategy_learns_resumes_loads_and_merges_the_same(place, alone, name, kind):
+    pytest.importorskip("deepspeed")
+    here, one = place / f"{name}-{kind}", alone(kind)
+    last = here / "run" / "last.ckpt"
+    jobs = [
+        ("fit", "fit", told(place, name, kind, place=here / "run")),
+        ("half", "fit", told(place, name, kind, place=here / "half", stop_at=4)),
+        ("rest", "fit", told(place, name, kind, place=here / "half", ckpt=str(here / "half" / "half.ckpt"))),
+        ("validate", "validate", told(place, name, kind, place=here / "val", ckpt=str(last))),
+    ]
+    found = sharded.run(here / "out", jobs)
+    assert mean(found["fit"]) == pytest.approx(one["losses"], rel=1e-4)
+    assert merged_over_ranks(found["fit"]) == one["replies"]
+    for half, rest, whole in zip(found["half"], found["rest"], found["fit"], strict=True):
+        assert half["losses"] + rest["losses"] == whole["losses"], "resumed in the middle of the second epoch"
+    assert merged_over_ranks(found["validate"]) == one["replies"]
+    elsewhere = sharded.validate(
+        here / "one", place / "curated", place / "tiny", "one", kind, str(last), {}
+    )
+    assert elsewhere["replies"] == one["replies"]
