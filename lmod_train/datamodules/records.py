@@ -211,8 +211,14 @@ class RecordsDataModule(LightningDataModule):
         return self._training.state_dict() if self._training else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Let the next training loader go on where `state_dict` was taken."""
-        self._continued = state_dict
+        """Let the training loader go on where `state_dict` was taken; the next one where there is none yet.
+
+        Strategies that cut parameters into shares read a checkpoint after the schedule has made a loader.
+        """
+        if self._training is not None and state_dict:
+            self._training.load_state_dict(state_dict)
+        else:
+            self._continued = state_dict
 
     def val_dataloader(self) -> RecordLoader:
         """Return the loader of `validate`, and of validation inside `fit`."""
