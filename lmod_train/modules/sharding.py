@@ -107,7 +107,7 @@ def whole_tensors(parameters: Iterable[tuple[str, nn.Parameter]]) -> dict[str, T
     """Return copies of parameters, whole, on the CPU; all ranks call it together, with the same names."""
     named = dict(parameters)
     if any(hasattr(p, "ds_id") for p in named.values()):
-        from deepspeed.zero import GatheredParameters
+        from deepspeed.runtime.zero import GatheredParameters
 
         made = {}
         for name, parameter in named.items():
@@ -122,7 +122,7 @@ def load_whole(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Give parameters and buffers whole values by name, also where ZeRO-3 has cut them; all ranks call it together."""
     for name, own in (*module.named_parameters(), *module.named_buffers()):
         if name in tensors and hasattr(own, "ds_id"):
-            from deepspeed.zero import GatheredParameters
+            from deepspeed.runtime.zero import GatheredParameters
 
             with GatheredParameters([own], modifier_rank=0):
                 own.data.copy_(tensors[name])

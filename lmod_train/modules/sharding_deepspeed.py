@@ -121,7 +121,7 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
     def _gather(self) -> None:
         if not self.zero_stage_3:
             return
-        from deepspeed.zero import GatheredParameters
+        from deepspeed.runtime.zero import GatheredParameters
 
         offload = self._offload()
         for hook in (*offload.forward_hooks, *offload.backward_hooks):
