@@ -1,4 +1,4 @@
-"""Which parts of a checkpoint learn: adapters on the language model or itself, the projector, and the tower where asked."""
+"""What of a checkpoint learns: adapters on the language model or itself, the projector, the tower where asked."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from peft import LoraConfig, get_peft_model
+from torch.nn import ModuleList
 
 from lmod_train.errors import BadArgument
-from lmod_train.models.family import Family, family_of
+from lmod_train.models.family import family_of
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def trainable(base: Any, lora: Lora | None, tune_tower: bool = False, tune_langu
         raise BadArgument("lora", lora, expected, "set `lora: null` for full tuning, or tune_language_model: false")
     family = family_of(base)
     base.requires_grad_(False)
-    model: Any = base if lora is None else get_peft_model(base, _adapter(lora, family, tune_tower))
+    model: Any = base if lora is None else get_peft_model(base, _adapter(lora, base, tune_tower))
     learning = {"projector"} | ({"tower"} if tune_tower else set())
     learning |= {"language_model", "head"} if tune_language_model else set()
     for name, parameter in model.named_parameters():
@@ -80,9 +81,13 @@ def _is_unused(name: str, config: Any) -> bool:
     return "post_layernorm" in name or (at is not None and int(at.group(1)) >= used)
 
 
-def _adapter(lora: Lora, family: Family, tune_tower: bool) -> LoraConfig:
+def _adapter(lora: Lora, base: Any, tune_tower: bool) -> LoraConfig:
+    family = family_of(base)
     copied = [family.tower] if tune_tower else []
-    copied += [path for path in family.projector if not any(path.startswith(f"{tower}.") for tower in copied)]
+    for path in family.projector:
+        part = base.get_submodule(path)  # of a list each module is copied: peft cannot wrap the list itself
+        inner = [f"{path}.{name}" for name, _ in part.named_children()] if isinstance(part, ModuleList) else [path]
+        copied += [] if tune_tower and path.startswith(f"{family.tower}.") else inner
     return LoraConfig(
         r=lora.rank,
         lora_alpha=lora.alpha,

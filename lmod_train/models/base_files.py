@@ -1,4 +1,4 @@
-"""What of a base travels with each checkpoint tuned from it: its fingerprint, and the files of template and processor."""
+"""What of a base travels with each checkpoint tuned from it: its fingerprint, and template and processor files."""
 
 from __future__ import annotations
 

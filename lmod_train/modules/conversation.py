@@ -80,7 +80,7 @@ class Conversation(LmodModule):
         self._decoding = Decoding(max_new_tokens)
         self._weights_dtype: torch.dtype = getattr(torch, dtype)
         self._gradient_checkpointing, self.tune_tower = gradient_checkpointing, tune_tower
-        self.tune_language_model, self._dtype = tune_language_model, dtype
+        self.tune_language_model, self._kept_as = tune_language_model, dtype
         self.dialect = dialect_of(self._folder)
         self.collate = self.dialect
         self.shared_prefix, self.max_tokens = shared_prefix, max_tokens
@@ -185,7 +185,7 @@ class Conversation(LmodModule):
             "lora": asdict(self.lora) if self.lora else None,
             "tune_tower": self.tune_tower,
             "tune_language_model": self.tune_language_model,
-            "dtype": self._dtype,
+            "dtype": self._kept_as,
         }
         checkpoint["files"] = processor_files(self._folder)
 

@@ -46,7 +46,9 @@ def merge(ckpt: Path, out: Path, base: str | None = None) -> dict[str, Any]:
     saved = read(ckpt)
     facts = saved.get("conversation")
     if facts is None:
-        raise ArtifactError(ckpt, "does not say what it was tuned from", "name a checkpoint of a run that tuned a model")
+        raise ArtifactError(
+            ckpt, "does not say what it was tuned from", "name a checkpoint of a run that tuned a model"
+        )
     folder = find(base or facts["base"])
     check_base(folder, fingerprint(folder), facts)
     lora = Lora(**facts["lora"]) if facts["lora"] else None
@@ -89,8 +91,8 @@ def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
         f"---\nlicense: {licence}\nlibrary_name: transformers\npipeline_tag: image-text-to-text\n"
         f"base_model: {Path(facts['base']).name}\n---\n\n# {Path(facts['base']).name}, tuned\n\n"
         f"Licence: {stated}.\n\n"
-        f"Tuned from `{Path(facts['base']).name}` (fingerprint {facts['fingerprint'][:16]}) by lmod_train {__version__}, "
-        f"{steps} optimiser steps: {how}; also trained: {', '.join(p.replace('_', ' ') for p in parts)}. Adapters are "
+        f"Tuned from `{Path(facts['base']).name}` (fingerprint {facts['fingerprint'][:16]}) by lmod_train "
+        f"{__version__}, {steps} optimiser steps: {how}; also trained: {', '.join(p.replace('_', ' ') for p in parts)}. Adapters are "
         "merged into the weights; chat template, processor and end tokens are those of the training.\n\n"
         "For research; not a medical device.\n"
     )

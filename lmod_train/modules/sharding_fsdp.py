@@ -1,4 +1,4 @@
-"""FSDP2 through Lightning's ModelParallelStrategy: every device in one data-parallel group, nothing to write in modules."""
+"""FSDP2 through Lightning's ModelParallelStrategy, all devices in one group; modules need know nothing of it."""
 
 from __future__ import annotations
 

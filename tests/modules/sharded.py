@@ -7,7 +7,6 @@ import socket
 
 import torch
 from lightning import Callback, seed_everything
-from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.strategies import DDPStrategy
 
 from lmod_train.callbacks.generation import GenerationEval
@@ -62,7 +61,13 @@ def module(tiny, kind, **options):
     lora = Lora(4, 8, 0.0) if kind == "lora" else None
     rates = Optimisation(1e-2, 1e-3, 0.1, warmup=0.2)
     return Conversation(
-        str(tiny), lora, rates, max_new_tokens=5, gradient_checkpointing=True, tune_language_model=lora is None, **options
+        str(tiny),
+        lora,
+        rates,
+        max_new_tokens=5,
+        gradient_checkpointing=True,
+        tune_language_model=lora is None,
+        **options,
     )
 
 
@@ -98,7 +103,9 @@ def fit(place, curated, tiny, name, kind, told, stop_at=None, ckpt=None, **optio
 def validate(place, curated, tiny, name, kind, ckpt, told, **options):
     watch = Watch()
     made = quick(place, name, watch, **told)
-    made.validate(module(tiny, kind, **options), datamodule=data(curated, made.world_size), ckpt_path=ckpt, verbose=False)
+    made.validate(
+        module(tiny, kind, **options), datamodule=data(curated, made.world_size), ckpt_path=ckpt, verbose=False
+    )
     return {"replies": watch.replies}
 
 
@@ -112,7 +119,7 @@ def work(rank, port, out, jobs):
 
 
 def run(out, jobs):
-    """Run jobs (label, what, arguments), one after the other, in two processes; return label -> what each rank found."""
+    """Run jobs (label, what, arguments) one by one in two processes; return label -> what each rank found."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,8 +1,7 @@
-"""Two processes under each strategy against one: losses, uneven evaluations, exact resumption, loading elsewhere, merging."""
+"""Two processes under each strategy against one: losses, uneven evaluations, resuming, loading elsewhere, merging."""
 
 import functools
 import json
-import shutil
 import subprocess
 import sys
 
@@ -10,9 +9,13 @@ import pytest
 import torch
 from torch import nn
 
+from lmod_train.errors import WeightsMismatch
+from lmod_train.models.encoding import encode
+from lmod_train.modules.merging import merge
+from lmod_train.modules.saved import read
 from lmod_train.modules.sharding import load_whole, shape_of, whole_tensors
 from tests.modules import sharded
-from tests.tiny import write_tiny
+from tests.tiny import record, write_tiny
 
 KINDS = ("lora", "full")
 PLAIN = """
@@ -26,7 +29,8 @@ model = AutoModelForImageTextToText.from_pretrained(folder, dtype="float32").eva
 processor = AutoProcessor.from_pretrained(folder)
 turns = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": question}]}]
 prompt = processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
-inputs = processor(text=prompt, images=[Image.open(picture).convert("RGB")], return_tensors="pt", add_special_tokens=False)
+images = [Image.open(picture).convert("RGB")]
+inputs = processor(text=prompt, images=images, return_tensors="pt", add_special_tokens=False)
 with torch.no_grad():
     logits = model(**inputs).logits[0, -1].tolist()
     out = model.generate(**inputs, do_sample=False, max_new_tokens=5)[0, inputs["input_ids"].shape[1]:]
@@ -104,7 +108,41 @@ def test_every_strategy_learns_resumes_loads_and_merges_the_same(place, alone, n
     for half, rest, whole in zip(found["half"], found["rest"], found["fit"], strict=True):
         assert half["losses"] + rest["losses"] == whole["losses"], "resumed in the middle of the second epoch"
     assert merged_over_ranks(found["validate"]) == one["replies"]
-    elsewhere = sharded.validate(
-        here / "one", place / "curated", place / "tiny", "one", kind, str(last), {}
-    )
+    elsewhere = sharded.validate(here / "one", place / "curated", place / "tiny", "one", kind, str(last), {})
     assert elsewhere["replies"] == one["replies"]
+    merge(last, here / "merged", str(place / "tiny"))
+    merged = sharded.validate(here / "again", place / "curated", here / "merged", "one", "full", None, {})
+    assert merged["replies"] == one["replies"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_merged_folder_is_one_that_plain_transformers_loads_in_another_process(place, alone, kind):
+    alone(kind)
+    last, out = place / f"one-{kind}" / "last.ckpt", place / f"merged-{kind}"
+    merge(last, out, str(place / "tiny"))
+    one = record("glaucoma/v/x", "Does it? ", ["0.png"])
+    arguments = [str(out), str(place / "curated" / "0.png"), "Does it? "]
+    done = subprocess.run([sys.executable, "-c", PLAIN, *arguments], capture_output=True, text=True, check=True)
+    theirs = json.loads(done.stdout.splitlines()[-1])
+    module = sharded.module(place / "tiny", kind)
+    module.configure_model()
+    load_whole(module, read(last)["state_dict"])
+    batch = module.eval().collate([one], place / "curated")
+    with torch.no_grad():
+        inputs = torch.tensor([batch.tensors["prompt_ids"][0]])
+        images = encode(module.network, batch.tensors["images"]).select([0])
+        ours = module.network(input_ids=inputs, mm_encoder_outputs=images).logits[0, -1]
+    assert theirs["logits"] == pytest.approx(ours.tolist(), abs=2e-4)
+    assert theirs["reply"] == module.respond(batch)[0].reply
+    assert (
+        "license: apache-2.0" in (out / "README.md").read_text()
+        or "Licence: not stated" in (out / "README.md").read_text()
+    )
+
+
+def test_the_checkpoint_of_another_base_does_not_merge(place, alone, tmp_path):
+    alone("lora")
+    write_tiny(tmp_path, seed=1)
+    with pytest.raises(WeightsMismatch, match="fingerprint"):
+        merge(place / "one-lora" / "last.ckpt", place / "not", str(tmp_path))
+    assert not (place / "not").exists()
