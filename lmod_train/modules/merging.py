@@ -92,7 +92,8 @@ def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
         f"base_model: {Path(facts['base']).name}\n---\n\n# {Path(facts['base']).name}, tuned\n\n"
         f"Licence: {stated}.\n\n"
         f"Tuned from `{Path(facts['base']).name}` (fingerprint {facts['fingerprint'][:16]}) by lmod_train "
-        f"{__version__}, {steps} optimiser steps: {how}; also trained: {', '.join(p.replace('_', ' ') for p in parts)}. Adapters are "
-        "merged into the weights; chat template, processor and end tokens are those of the training.\n\n"
+        f"{__version__}, {steps} optimiser steps: {how}; also trained: "
+        f"{', '.join(p.replace('_', ' ') for p in parts)}. Adapters are merged into the weights; chat template, "
+        "processor and end tokens are those of the training.\n\n"
         "For research; not a medical device.\n"
     )

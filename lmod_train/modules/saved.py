@@ -57,20 +57,22 @@ def _of_deepspeed(path: Path) -> dict[str, Tensor]:
 
 def _of_fsdp(path: Path) -> dict[str, Tensor]:
     """Assemble the shares with torch's reader, leaving those of the optimiser where they are."""
-    from torch.distributed import checkpoint as shares
+    from torch.distributed.checkpoint.filesystem import FileSystemReader
+    from torch.distributed.checkpoint.metadata import TensorStorageMetadata
+    from torch.distributed.checkpoint.state_dict_loader import load
 
     prefix = "state_dict."
-    described = shares.FileSystemReader(path).read_metadata().state_dict_metadata
+    described = FileSystemReader(path).read_metadata().state_dict_metadata
     made = {
         name.removeprefix(prefix): torch.empty(about.size, dtype=about.properties.dtype)
         for name, about in described.items()
-        if name.startswith(prefix) and isinstance(about, shares.metadata.TensorStorageMetadata)
+        if name.startswith(prefix) and isinstance(about, TensorStorageMetadata)
     }
-    shares.load({"state_dict": made}, checkpoint_id=path, no_dist=True)
+    load({"state_dict": made}, checkpoint_id=path, no_dist=True)
     return made
 
 
-def refuse_to_continue(module: Any, path: Path) -> None:
+def refuse_to_continue(module: Any, path: Path | str | None) -> None:
     """Refuse to go on training from the shares of another strategy, whose optimiser state this one cannot take.
 
     Raises:

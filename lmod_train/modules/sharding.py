@@ -9,7 +9,7 @@ weights in their own type on each device, beside its share of the optimiser's st
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ class Sharded:
     """What strategies that spread parameters have in common; mixed into Lightning's."""
 
     _is_whole = False
-    broadcast: Callable[[Any], Any]
-    barrier: Callable[..., None]
+    broadcast: Any  # these two are Lightning's
+    barrier: Any
     is_global_zero: bool
 
     def gather(self) -> None:

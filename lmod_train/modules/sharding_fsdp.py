@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from lightning import Trainer
-from lightning.fabric.plugins.collectives.torch_collective import default_pg_timeout
 from lightning.pytorch.strategies import ModelParallelStrategy
 from torch import nn
+from torch.distributed.constants import default_pg_timeout
 from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 
 from lmod_train.modules.saved import is_deepspeed, read, refuse_to_continue
@@ -67,7 +67,7 @@ class FullyShard(Sharded, ModelParallelStrategy):
     def _scatter(self) -> None:
         for unit in self._units():
             unit.reshard()
-            unit.set_reshard_after_forward(unit is not self.model, recurse=False)
+            unit.set_reshard_after_forward(cast(Any, unit) is not self.model, recurse=False)
 
     def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
         """Write the shares into a folder, or one file; complete, or not at all."""
@@ -113,7 +113,7 @@ def _shard(module: nn.Module, mesh: Any) -> None:
         register_fsdp_forward_method(module, method)
 
 
-def _load_whole(module: nn.Module, tensors: dict[str, torch.Tensor]) -> None:
+def _load_whole(module: nn.Module, tensors: dict[str, Any]) -> None:
     """Give each rank its share of whole tensors."""
     from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
 

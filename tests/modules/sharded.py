@@ -35,7 +35,10 @@ def strategy(name):
     from lmod_train.modules.sharding_deepspeed import DeepSpeed
 
     offload = name.endswith("offload")
-    return DeepSpeed(int(name[4]), offload, offload, logging_level=30)
+    made = DeepSpeed(int(name[4]), offload, offload, logging_level=30)
+    if name.startswith("zero3"):  # by default so small parameters would stay on every rank
+        made.config["zero_optimization"]["stage3_param_persistence_threshold"] = 100
+    return made
 
 
 class Watch(Callback):
