@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -110,7 +110,7 @@ def whole_tensors(parameters: Iterable[tuple[str, nn.Parameter]]) -> dict[str, T
         from deepspeed.runtime.zero import GatheredParameters
 
         made = {}
-        for name, parameter in named.items():
+        for name, parameter in cast(dict[str, Any], named).items():
             with GatheredParameters([parameter], enabled=parameter.ds_status.name == "NOT_AVAILABLE"):
                 made[name] = parameter.detach().cpu().clone()
         return made

@@ -49,7 +49,7 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
             stage=stage,
             offload_optimizer=offload_optimizer,
             offload_parameters=offload_parameters,
-            **{"exclude_frozen_parameters": True, **settings},
+            **settings | {"exclude_frozen_parameters": True},  # the base is read from its own folder
         )
         self.steps_on_cpu = offload_optimizer
         self._gathered: ExitStack | None = None
