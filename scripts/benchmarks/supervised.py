@@ -26,13 +26,11 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import math
 import os
 import shutil
 import statistics
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -42,6 +40,7 @@ import numpy as np
 import torch
 from lightning import Callback, LightningDataModule, LightningModule, Trainer
 from PIL import Image
+from rounds import CLOCKS, Round, Rounds
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
@@ -62,12 +61,7 @@ from lmod_train.types import Box, Message, Part, Record, Region
 
 ANATOMY = Anatomy(options={"CFP": ["optic disc", "optic cup"]})
 EPOCHS = 2
-"""Measured in a round, on every side."""
-
-CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
-
-Round = Callable[[], float]
-"""Does a warm-up and then `EPOCHS` epochs, and returns their median seconds."""
+"""Measured in a round, on every side, after one that warms up; a round's seconds are their median."""
 
 
 def record(i: int, task: Any, **fields: Any) -> Record:
@@ -175,49 +169,6 @@ class Clock(Callback):
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Stop."""
         self.seconds.append(self._now() - self._began)
-
-
-class Rounds:
-    """Runs that took turns, after a round that warmed up.
-
-    Attributes:
-        seconds: Of every round of each.
-        others: Cores that other processes kept busy, on average; NaN where the system does not tell.
-    """
-
-    def __init__(self, rounds: int, **runs: Round) -> None:
-        self.seconds: dict[str, list[float]] = {name: [] for name in runs}
-        for run in runs.values():
-            run()
-        began, busy = time.perf_counter(), others_seconds()
-        for _ in range(rounds):
-            for name, run in runs.items():
-                self.seconds[name].append(run())
-        self.others = (others_seconds() - busy) / (time.perf_counter() - began)
-
-    def median(self, name: str) -> float:
-        """Return the median seconds of one."""
-        return statistics.median(self.seconds[name])
-
-    def tell(self, what: str, name: str, other: str, wanted: str, limit: str) -> None:
-        """Print one row."""
-        ratios = [b / a for a, b in zip(self.seconds[name], self.seconds[other], strict=True)]
-        ours, theirs, spread = self.median(name), self.median(other), f"{min(ratios):.2f}-{max(ratios):.2f}"
-        print(
-            f"| {what} | {ours:.3f} | {theirs:.3f} | {theirs / ours:.2f} | {spread} | {wanted} | {limit} "
-            f"| {self.others:.2f} |",
-            flush=True,
-        )
-
-
-def others_seconds() -> float:
-    """Return the processor seconds that processes other than this one and its children have used; NaN if unknown."""
-    try:
-        first = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
-    except OSError:
-        return math.nan
-    user, nice, system = (int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in first[1:4])
-    return user + nice + system - sum(os.times()[:4])
 
 
 def cnn(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
