@@ -25,8 +25,8 @@ from lmod_train.cli.plain import rescore
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, RunConflict
 from lmod_train.modules.base import LmodModule
-from lmod_train.modules.saved import AnyCheckpoint
 from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.saved import AnyCheckpoint
 from lmod_train.report.tripwires import draw_probes
 
 VOLATILE = (
@@ -147,9 +147,10 @@ def ours(strategy: Any) -> Any:
     if isinstance(strategy, str) and strategy.startswith("deepspeed"):
         stage = int(re.sub(r"\D", "", strategy) or 2)
         offload = {"offload_optimizer": True, "offload_parameters": stage == 3} if "offload" in strategy else {}
-        return Namespace(class_path=DEEPSPEED, init_args=Namespace(stage=stage, **offload))
+        return Namespace(class_path=DEEPSPEED, init_args=Namespace(stage=stage, **offload))  # type: ignore[no-untyped-call]
     if isinstance(strategy, Namespace) and str(strategy.class_path).endswith(".DeepSpeedStrategy"):
-        return Namespace(class_path=DEEPSPEED, init_args=strategy.get("init_args") or Namespace())
+        given = strategy.get("init_args") or {}
+        return Namespace(class_path=DEEPSPEED, init_args=given)  # type: ignore[no-untyped-call]
     return strategy
 
 
