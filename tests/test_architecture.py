@@ -29,6 +29,7 @@ ARROWS: dict[str, set[str]] = {
     "formats": {"curation", "tasks", "artifacts", *GROUND},  # an imported file is curated like any other
 }
 ARROWS["doctor"] = {"models", "modules", "datamodules", "callbacks", "tasks", "artifacts", *GROUND}
+ARROWS["lab"] = set(ARROWS)
 ARROWS["cli"] = set(ARROWS)
 ARROWS["__main__"] = {"cli"}
 

@@ -8,7 +8,7 @@ do not change when the picture does.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,9 +96,9 @@ class Tripwires(Callback):
         tasks: dict[str, Task] = trainer.datamodule.tasks  # type: ignore[attr-defined]
         asked = {r.id: r.task for r in self._probe}
         replies = self._replies(trainer, module, self._probe)
-        items = _items(tasks, self._probe, replies)
+        items = items_read(tasks.values(), self._probe, replies)
         others = exchanged(self._probe)
-        shuffled = _items(tasks, others, self._replies(trainer, module, others))
+        shuffled = items_read(tasks.values(), others, self._replies(trainer, module, others))
         signs = signs_of(items, replies, asked, shuffled)
         found = tripped(signs, self._limits, late=2 * step >= int(trainer.estimated_stepping_batches)) if step else []
         if trainer.training and step:
@@ -159,10 +159,11 @@ def exchanged(records: Sequence[Record]) -> list[Record]:
     return others
 
 
-def _items(tasks: Mapping[str, Task], records: Sequence[Record], replies: Mapping[str, Reply]) -> list[Item]:
+def items_read(tasks: Iterable[Task], records: Sequence[Record], replies: Mapping[str, Reply]) -> list[Item]:
+    """Return answers and truths of records as they are scored, one item a record that has a reply."""
     return [
         task.as_scored(item)
-        for task in tasks.values()
+        for task in tasks
         for item in items_of(
             judge(task, records, replies),
             lambda p, task=task: task.parse(Reply(p.record.id, p.record.answer), p.record),  # type: ignore[misc]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from lmod_train.cli import curated, plain, weights
+from lmod_train.cli import curated, lab, plain, weights
 from lmod_train.errors import BadArgument, LmodError
 
 PLAIN: dict[str, Callable[..., None]] = {
@@ -19,6 +19,7 @@ PLAIN: dict[str, Callable[..., None]] = {
     "report": plain.report,
     "export": plain.export,
     "import": plain.import_,
+    "collapse-lab": lab.collapse_lab,
     "apply-delta": weights.apply_delta,
     "merge": weights.merge,
     "list": plain.show,

@@ -1,0 +1,39 @@
+"""The command `collapse-lab`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lmod_train.errors import BadArgument
+
+
+def collapse_lab(
+    *, out: Path, seeds: int = 1, steps: int = 200, lr: float = 1e-3, max_new_tokens: int = 64, n: int = 160
+) -> None:
+    """Fine-tune the same model from whole weights and from their delta, and show how each answers; minutes on a CPU.
+
+    The same data, order, steps and learning rate, once with short answers and once with long ones. Writes collapse.md,
+    collapse.csv and collapse.png; started again it does what is missing.
+
+    Args:
+        out: Folder to write to.
+        seeds: How often each training is repeated.
+        steps: Optimiser steps of each training.
+        lr: Highest learning rate.
+        max_new_tokens: Where a reply is cut off.
+        n: Phantoms of each of two sources.
+    """
+    if seeds < 1 or steps < 1 or n < 16:
+        raise BadArgument("--seeds, --steps, --n", (seeds, steps, n), "at least 1, 1 and 16", "leave them out")
+    from lmod_train.artifacts import whole
+    from lmod_train.lab.collapse import Recipe, losses_of
+    from lmod_train.lab.collapse import collapse_lab as experiment
+    from lmod_train.lab.picture import draw, table
+
+    out.mkdir(parents=True, exist_ok=True)
+    outcomes = experiment(out, seeds, Recipe(steps, lr, max_new_tokens), n)
+    text = table(outcomes)
+    with whole(out / "collapse.md") as beside:
+        beside.write_text(text, encoding="utf-8")
+    print(text)
+    print(f"wrote {draw(outcomes, losses_of(out, outcomes), out)}, {out / 'collapse.md'} and {out / 'collapse.csv'}")

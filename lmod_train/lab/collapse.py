@@ -1,0 +1,256 @@
+"""The collapse lab: one recipe, started from whole weights and from the delta of the same weights.
+
+LMOD's published fine-tuning command names delta weights as its start. Here the small base stands for LLaMA; tuned on
+one task it stands for LLaVA-Med, and the difference of the two language models for the published delta. Then whole
+weights and delta are fine-tuned with the same data in the same order, the same steps and learning rate, once on short
+answers (a diagnosis) and once on long ones (regions listed), and asked.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from lightning import Callback, LightningModule, Trainer, seed_everything
+from lightning_utilities.core.rank_zero import rank_zero_info
+
+from lmod_train.artifacts import read_replies, whole
+from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.callbacks.tripwires import items_read
+from lmod_train.curation.pipeline import curate
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.doctor.examine import examine
+from lmod_train.doctor.finding import failures
+from lmod_train.doctor.subject import Subject
+from lmod_train.models.checkpoint import find
+from lmod_train.models.delta import make_delta
+from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.optimisation import Optimisation
+from lmod_train.phantom import eye_diseases, refuge
+from lmod_train.scoring.collapse import signs_of
+from lmod_train.sources.discovery import discover
+from lmod_train.tasks.anatomy import Anatomy
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.four_way import FourWay
+from lmod_train.tasks.glaucoma import Glaucoma
+
+Start = Literal["merged", "delta"]
+Answers = Literal["short", "long"]
+STARTS: tuple[Start, ...] = ("merged", "delta")
+ANSWERS: tuple[Answers, ...] = ("short", "long")
+BATCH = 16
+"""Questions a step."""
+LAST = 10
+"""Steps at the end whose mean loss is told."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What both starts are given alike.
+
+    Attributes:
+        steps: Optimiser steps.
+        lr: Highest learning rate; linear warm-up over 3 % of the steps, then half a cosine, as LLaVA's.
+        max_new_tokens: Where a reply is cut off.
+    """
+
+    steps: int = 200
+    lr: float = 1e-3
+    max_new_tokens: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One training of the lab and how it answers afterwards. Shares are of the held-out records.
+
+    Attributes:
+        seed: Of order and dropout.
+        start: Whole weights or their delta.
+        answers: Short or long.
+        n: Records asked.
+        loss: Mean of the last steps, nats.
+        right: Answers that are right; for regions the share of them.
+        empty: Replies without a word.
+        repetitive: Replies that say the same again and again.
+        at_limit: Replies cut off at the token limit.
+        distinct: Distinct replies per record.
+        doctor: What the doctor says of the start: ``passes``, or the checks that fail.
+        example: One reply.
+    """
+
+    seed: int
+    start: Start
+    answers: Answers
+    n: int
+    loss: float
+    right: float
+    empty: float
+    repetitive: float
+    at_limit: float
+    distinct: float
+    doctor: str
+    example: str
+
+
+class Losses(Callback):
+    """Keeps the loss of every step."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Take the loss of a step."""
+        self.values.append(float(outputs["loss"]))
+
+
+def collapse_lab(out: Path, seeds: int, recipe: Recipe, n: int) -> list[Outcome]:
+    """Run the experiment, or what is left of it, and return every outcome.
+
+    Args:
+        out: Folder for data, weights, runs, ``collapse.csv`` and ``losses.json``; what is there is kept.
+        seeds: How often each training is repeated, with seeds 0, 1, ...
+        recipe: What both starts are given.
+        n: Phantoms of each of two sources; half of them train.
+    """
+    data = _data(out, n)
+    starts = _starts(out, data)
+    verdicts = {start: verdict(folder, data) for start, folder in starts.items()}
+    outcomes = []
+    for seed in range(seeds):
+        for answers in ANSWERS:
+            for start in STARTS:
+                run = out / "runs" / f"{start}-{answers}-{seed}"
+                outcomes.append(_outcome(run, starts[start], data, start, answers, seed, recipe, verdicts[start]))
+    with whole(out / "collapse.csv") as beside, beside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [f.name for f in fields(Outcome)])
+        writer.writeheader()
+        writer.writerows(asdict(o) for o in outcomes)
+    return outcomes
+
+
+def verdict(checkpoint: Path, curated: Path) -> str:
+    """Return what the doctor says of a start: ``passes``, or ``refuses`` and the checks that fail."""
+
+    def build() -> Conversation:
+        return Conversation(str(checkpoint), None, tune_language_model=True)
+
+    data = RecordsDataModule(curated, [FourWay()])
+    data.setup("fit")
+    config = {"model": {"init_args": {"checkpoint": str(checkpoint)}}, "trainer": {"gradient_clip_val": 1.0}}
+    failed = dict.fromkeys(f.check for f in failures(examine(Subject(config, build(), data, {}, build))))
+    return f"refuses: {', '.join(failed)}" if failed else "passes"
+
+
+def _data(out: Path, n: int) -> Path:
+    """Draw and curate: half of the eyes train, half are asked."""
+    raw, curated = out / "raw", out / "curated"
+    if not (raw / "drawn").exists():
+        eye_diseases.write(raw, n, 0)
+        refuge.write(raw, n, 0)
+        (raw / "drawn").touch()
+    tasks: list[Task] = [Anatomy(), FourWay(), Glaucoma()]
+    curate(discover(raw).sources, tasks, curated, protocol="collapse_lab", ratios=(0.5, 0.1, 0.4), progress=False)
+    return curated
+
+
+def _starts(out: Path, curated: Path) -> dict[Start, Path]:
+    """Make the two starts: the base tuned on glaucoma, and what is left of it when the base is subtracted."""
+    merged, delta = out / "weights" / "merged", out / "weights" / "small-delta"
+    if not merged.exists():
+        module, _ = _tuned(out / "runs" / "start", "small_base", curated, Glaucoma(), 0, Recipe(steps=100, lr=3e-4))
+        part = merged.with_name("merged.part")
+        shutil.rmtree(part, ignore_errors=True)
+        module.network.save_pretrained(part)
+        module.dialect.processor.save_pretrained(part)
+        part.rename(merged)
+    if not delta.exists():
+        make_delta(merged, find("small_base"), delta)
+    return {"merged": merged, "delta": delta}
+
+
+def _tuned(
+    run: Path, checkpoint: str, curated: Path, task: Task, seed: int, recipe: Recipe
+) -> tuple[Conversation, list[float]]:
+    """Tune projector and language model whole, ask the held-out records, and return the model and its losses."""
+    shutil.rmtree(run, ignore_errors=True)
+    run.mkdir(parents=True)
+    seed_everything(seed, verbose=False)
+    optimisation = Optimisation(recipe.lr, recipe.lr, 0.0, 0.03)
+    module = Conversation(
+        checkpoint,
+        None,
+        optimisation,
+        recipe.max_new_tokens,
+        tune_language_model=True,
+        tower_features=curated.parent / "tower",
+    )
+    data = RecordsDataModule(curated, [task], BATCH, 64, split="test", seed=seed)
+    losses = Losses()
+    trainer = Trainer(
+        accelerator="cpu",
+        devices=1,
+        max_steps=recipe.steps,
+        max_epochs=-1,
+        limit_val_batches=0,
+        gradient_clip_val=1.0,
+        callbacks=[losses, GenerationEval()],
+        default_root_dir=run,
+        logger=False,
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        use_distributed_sampler=False,
+    )
+    trainer.fit(module, data)
+    trainer.limit_val_batches = 1.0
+    trainer.validate(module, data, verbose=False)
+    return module, losses.values
+
+
+def _outcome(
+    run: Path, checkpoint: Path, curated: Path, start: Start, answers: Answers, seed: int, recipe: Recipe, said: str
+) -> Outcome:
+    """Return the outcome of one training, from its folder where it was made before."""
+    file, settings = run / "outcome.json", asdict(recipe)
+    if file.exists():
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        if kept["recipe"] == settings:
+            return Outcome(**kept["outcome"])
+    rank_zero_info(f"collapse lab: {start} weights, {answers} answers, seed {seed}")
+    task: Task = FourWay() if answers == "short" else Anatomy()
+    module, losses = _tuned(run, str(checkpoint), curated, task, seed, recipe)
+    replies = {key: reply for (key, _), reply in read_replies(run / "replies").items()}
+    data = module.trainer.datamodule  # type: ignore[attr-defined]
+    asked = data.asked("test")
+    signs = signs_of(items_read([task], asked, replies), replies, {r.id: r.task for r in asked}, [])
+    outcome = Outcome(
+        seed=seed,
+        start=start,
+        answers=answers,
+        n=signs.n,
+        loss=statistics.fmean(losses[-LAST:]),
+        right=signs.right,
+        empty=signs.empty,
+        repetitive=signs.repetitive,
+        at_limit=signs.at_limit,
+        distinct=signs.distinct,
+        doctor=said,
+        example=replies[asked[0].id].reply[:160],
+    )
+    with whole(file) as beside:
+        kept = {"recipe": settings, "outcome": asdict(outcome), "losses": losses}
+        beside.write_text(json.dumps(kept), encoding="utf-8")
+    return outcome
+
+
+def losses_of(out: Path, outcomes: Sequence[Outcome]) -> list[list[float]]:
+    """Return the loss of every step of each outcome, as its run kept it."""
+    runs = [out / "runs" / f"{o.start}-{o.answers}-{o.seed}" for o in outcomes]
+    return [json.loads((run / "outcome.json").read_text(encoding="utf-8"))["losses"] for run in runs]
