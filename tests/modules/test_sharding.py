@@ -11,9 +11,11 @@ from torch import nn
 
 from lmod_train.errors import WeightsMismatch
 from lmod_train.models.encoding import encode
+from lmod_train.modules import sharding_deepspeed
 from lmod_train.modules.merging import merge
 from lmod_train.modules.saved import read
 from lmod_train.modules.sharding import load_whole, shape_of, whole_tensors
+from lmod_train.modules.sharding_fsdp import FullyShard
 from tests.modules import sharded
 from tests.tiny import record, write_tiny
 
@@ -46,6 +48,18 @@ def test_whole_tensors_are_copies_and_load_again():
     assert torch.equal(first.weight, second.weight) and shape_of(second.weight) == (2, 3)
     taken["weight"].zero_()
     assert first.weight.abs().sum() > 0
+
+
+def test_parameters_are_gathered_in_their_order_few_at_a_time(monkeypatch):
+    monkeypatch.setattr(sharding_deepspeed, "AT_ONCE", 10)
+    sizes = [4, 6, 1, 30, 2]
+    groups = sharding_deepspeed._few([nn.Parameter(torch.zeros(n)) for n in sizes])
+    assert [[p.numel() for p in group] for group in groups] == [[4, 6], [1], [30], [2]]
+
+
+def test_fsdp2_writes_shares_unless_one_file_is_asked_for():
+    assert isinstance(sharded.strategy("fsdp2"), FullyShard)
+    assert FullyShard()._save_distributed_checkpoint and not FullyShard(False)._save_distributed_checkpoint
 
 
 @pytest.fixture(scope="module")
