@@ -1,4 +1,4 @@
-"""The sweep that is shipped: wandb takes it, its grid is the one meant, and each command it makes trains, offline."""
+"""The sweeps that are shipped: wandb takes them, their grids are those meant, their commands run, offline."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import reduce
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,13 @@ import yaml
 
 from lmod_train import artifacts
 from lmod_train.cli.listing import configs_folder
+from lmod_train.tasks.judging import judge
+from lmod_train.types import Reply
 from tests.report.make import curate, records
-from tests.scoring.make import prediction
 
 CONFIGS = configs_folder()
-SWEEP = CONFIGS / "sweep" / "quickstart.yaml"
 ROOT = CONFIGS.parent
+SWEEPS = {file.stem: file for file in sorted((CONFIGS / "sweep").glob("*.yaml"))}
 KEYS = {
     "command", "controller", "description", "early_terminate", "entity", "imageuri", "job", "method", "metric", "name",
     "parameters", "prior_runs", "program", "project", "run_cap", "scheduler",
@@ -28,11 +31,27 @@ KEYS = {
 """Top-level keys of a sweep, https://docs.wandb.ai/guides/sweeps/sweep-config-keys (the installed wandb has no schema:
 it sends a config to the server and is told)."""
 
-SETTINGS = ("model.init_args.lora.rank", "model.init_args.optimisation.lr")
+RUNS = {"quickstart": 4, "tuning": 12, "cnn": 6, "retfound": 12}
+"""Sweep -> commands of its grid."""
+
+LANGUAGE = ["--model.init_args.checkpoint={tiny}", "--model.init_args.max_new_tokens=4"]
+TINY = {
+    "quickstart": LANGUAGE,
+    "tuning": [
+        *LANGUAGE, "--model.init_args.dtype=float32", "--trainer.strategy=auto", "--trainer.precision=32-true",
+        "--trainer.accumulate_grad_batches=1", "--data.workers=0",
+    ],
+    "cnn": ["--trainer.check_val_every_n_epoch=1"],
+    "retfound": [
+        "--model.init_args.weights=random", "--model.init_args.size=tiny", "--model.init_args.image_size=64",
+        "--trainer.precision=32-true", "--data.workers=0", "--data.batch_size=4",
+    ],
+}  # fmt: skip
+"""Sweep -> what makes one of its commands small enough for this machine."""
 
 
-def sweep() -> dict[str, Any]:
-    return dict(yaml.safe_load(SWEEP.read_text(encoding="utf-8")))
+def sweep(name: str) -> dict[str, Any]:
+    return dict(yaml.safe_load(SWEEPS[name].read_text(encoding="utf-8")))
 
 
 def grid(config: dict[str, Any]) -> list[dict[str, Any]]:
@@ -55,35 +74,69 @@ def command_of(config: dict[str, Any], chosen: dict[str, Any]) -> list[str]:
     return [word for words in expanded for word in words]
 
 
-def test_keys_and_values_are_those_that_wandb_documents():
-    config = sweep()
+def value_at(tree: Any, key: str) -> Any:
+    """Return what lies at a dotted key."""
+    return reduce(lambda inner, name: inner[name], key.split("."), tree)
+
+
+def test_every_sweep_is_examined():
+    assert SWEEPS.keys() == RUNS.keys() == TINY.keys()
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_keys_and_values_are_those_that_wandb_documents(name: str):
+    config = sweep(name)
     assert set(config) <= KEYS and {"program", "method", "parameters", "command"} <= set(config)
     assert config["method"] == "grid", "a grid has an end; bayes and random have none without run_cap"
     assert set(config["metric"]) == {"name", "goal"} and config["metric"]["goal"] in ("maximize", "minimize")
-    for name, parameter in config["parameters"].items():
-        assert set(parameter) == {"values"} and len(set(parameter["values"])) == len(parameter["values"]) > 1, name
+    for parameter, values in config["parameters"].items():
+        assert set(values) == {"values"} and len(set(values["values"])) == len(values["values"]) > 1, parameter
+    chosen = [tuple(c.items()) for c in grid(config)]
+    assert len(set(chosen)) == len(chosen) == RUNS[name]
 
 
-def test_the_metric_is_one_that_an_evaluation_logs():
-    from lmod_train.tasks.four_way import FourWay
+@pytest.mark.parametrize("name", RUNS)
+def test_the_metric_is_one_that_an_evaluation_logs(name: str):
+    prefix, task, metric = sweep(name)["metric"]["name"].split("/")
+    asked = [r for r in records(8) if r.task == task]
+    room, _, named = asked[0].task_class.rpartition(".")
+    made = getattr(import_module(room), named)()
+    likely = {r.id: {c: float(c in r.answer.split()) for c in r.choices} for r in asked}
+    replies = {r.id: Reply(r.id, r.answer, likelihoods=likely[r.id]) for r in asked}
+    assert prefix == "val"
+    assert metric in {s.metric for s in made.score(judge(made, asked, replies)) if s.subset == "all" and s.value}
 
-    prefix, task, metric = sweep()["metric"]["name"].split("/")
-    scores = FourWay().score([prediction("1", "normal", "DISEASE: normal", task=task, choices=FourWay().choices)])
-    assert (prefix, task) == ("val", FourWay.name)
-    assert metric in {s.metric for s in scores if s.subset == "all"}
 
-
-def test_the_grid_is_every_pair_and_each_command_is_that_of_the_front_door():
-    config = sweep()
-    chosen = grid(config)
-    assert sorted(tuple(c[s] for s in SETTINGS) for c in chosen) == [(8, 0.001), (8, 0.003), (16, 0.001), (16, 0.003)]
-    assert command_of(config, chosen[0]) == [
+def test_a_command_is_that_of_the_front_door():
+    config = sweep("quickstart")
+    assert command_of(config, grid(config)[0]) == [
         "/usr/bin/env", "python", "-m", "lmod_train", "fit", "--config", "configs/quickstart.yaml",
         "--trainer", "configs/trainer/wandb.yaml",
         "--model.init_args.lora.rank=8", "--model.init_args.optimisation.lr=0.001",
     ]  # fmt: skip
-    for file in ("configs/quickstart.yaml", "configs/trainer/wandb.yaml"):
-        assert (ROOT / file).is_file()
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_each_command_is_its_experiment_with_the_chosen_values_and_wandb(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Parsed by the front door: what is chosen arrives, and nothing of another logger stays."""
+    from lmod_train.cli.doctor import Parsed
+    from lmod_train.cli.experiment import options
+
+    monkeypatch.chdir(ROOT)
+    config, chosen = sweep(name), grid(sweep(name))[-1]
+    words = command_of(config, chosen)
+    arguments = words[words.index("fit") :]
+    parsed = Parsed(**options(), args=arguments).config["fit"]
+    assert {key: value_at(parsed, key) for key in chosen} == chosen
+    logger = parsed.trainer.logger
+    assert logger.class_path == "lightning.pytorch.loggers.WandbLogger"
+    assert (logger.init_args.name, logger.init_args.project) == (None, config["project"])
+    written = yaml.safe_load((ROOT / arguments[2]).read_text(encoding="utf-8"))
+    trainer = CONFIGS / "trainer" / "wandb.yaml" if "--trainer" in arguments else CONFIGS / written["trainer"]
+    own = yaml.safe_load(trainer.read_text(encoding="utf-8"))
+    kept = {k: v for k, v in own.items() if not isinstance(v, dict | list)}
+    assert {k: parsed.trainer[k] for k in kept} == kept, "a sweep trains as its experiment does"
+    assert [c.class_path for c in parsed.trainer.callbacks or []] == [c["class_path"] for c in own.get("callbacks", [])]
 
 
 def test_each_run_of_a_sweep_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch):
@@ -111,16 +164,16 @@ def curated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def start(number: int, curated: Path, checkpoint: Path, folder: Path) -> Path:
-    """Run one command of the grid as the agent would, at a tiny size; return its run folder."""
-    config = sweep()
+def start(name: str, number: int, curated: Path, checkpoint: Path, folder: Path) -> Path:
+    """Run one command of a grid as the agent would, at a tiny size; return its run folder."""
+    config = sweep(name)
     command = command_of(config, grid(config)[number])
     assert command[1] == "python"
     command[1] = sys.executable  # the agent's `python` is the one it was started with
     command += [
-        f"--data.curated={curated}", f"--model.init_args.checkpoint={checkpoint}",
-        "--model.init_args.max_new_tokens=4", "--trainer.accelerator=cpu",
-        "--trainer.max_epochs=1", "--trainer.limit_train_batches=1", "--trainer.limit_val_batches=1",
+        f"--data.curated={curated}", "--trainer.accelerator=cpu", "--trainer.devices=1", "--trainer.max_epochs=1",
+        "--trainer.limit_train_batches=1", "--trainer.limit_val_batches=1",
+        *(word.format(tiny=checkpoint) for word in TINY[name]),
     ]  # fmt: skip
     # WANDB_SERVICE, where another test has left it, would send the run to that test's service and not to its own.
     inherited = {k: v for k, v in os.environ.items() if k != "WANDB_SERVICE"}
@@ -129,27 +182,37 @@ def start(number: int, curated: Path, checkpoint: Path, folder: Path) -> Path:
         (folder / "configs").symlink_to(CONFIGS)
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
-    return folder / "runs" / "quickstart" / f"fit-tiny{number}"
+    experiment = Path(command[command.index("--config") + 1]).stem
+    return folder / "runs" / experiment / f"fit-tiny{number}"
 
 
-def check(run: Path, number: int) -> None:
-    settings = yaml.safe_load((run / "config.yaml").read_text())["model"]["init_args"]
-    chosen = grid(sweep())[number]
-    assert {"model.init_args.lora.rank": settings["lora"]["rank"]} | {
-        "model.init_args.optimisation.lr": settings["optimisation"]["lr"]
-    } == chosen
+def check(name: str, run: Path, number: int) -> None:
+    config = sweep(name)
+    written, chosen = yaml.safe_load((run / "config.yaml").read_text()), grid(config)[number]
+    assert {key: value_at(written, key) for key in chosen} == chosen
     assert len(artifacts.read_replies(run / "replies")) > 0
-    assert {row.metric for _, _, row in artifacts.read_scores(run / "scores.csv")} >= {"accuracy_strict"}
+    _, task, metric = config["metric"]["name"].split("/")
+    rows = [row for _, _, row in artifacts.read_scores(run / "scores.csv")]
+    assert metric in {row.metric for row in rows if row.task == task}
     assert list(run.glob("wandb/offline-run-*/run-*.wandb")), "what `wandb sync` sends"
 
 
-def test_a_command_of_the_grid_trains_offline(curated: Path, tiny: Path, tmp_path: Path):
-    check(start(0, curated, tiny, tmp_path), 0)
+@pytest.mark.parametrize("name", ["quickstart", "cnn"])
+def test_a_command_of_the_grid_trains_offline(name: str, curated: Path, tiny: Path, tmp_path: Path):
+    check(name, start(name, 0, curated, tiny, tmp_path), 0)
 
 
 @pytest.mark.slow
 def test_every_other_command_trains_offline_beside_it(curated: Path, tiny: Path, tmp_path: Path):
-    runs = [start(number, curated, tiny, tmp_path) for number in (1, 2, 3)]
+    runs = [start("quickstart", number, curated, tiny, tmp_path) for number in (1, 2, 3)]
     for number, run in zip((1, 2, 3), runs, strict=True):
-        check(run, number)
+        check("quickstart", run, number)
     assert len(set(runs)) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tuning", "retfound"])
+def test_a_command_of_a_large_model_trains_offline_with_a_small_one(
+    name: str, curated: Path, tiny: Path, tmp_path: Path
+):
+    check(name, start(name, 0, curated, tiny, tmp_path), 0)
