@@ -19,7 +19,7 @@ from lmod_train.tasks.glaucoma import Glaucoma
 from tests.tiny import record, trainer, write_curated
 
 STRATEGIES = ("ddp", "fsdp2", "zero1", "zero2", "zero3", "zero3_offload")
-LONGEST = 150
+LONGEST = 600
 ANSWERS = ("NON-GLAUCOMA", "GLAUCOMA; Explanation: a large cup and a thin rim below.")
 
 
