@@ -86,11 +86,14 @@ class Saliency(Callback):
         if trainer.sanity_checking or self._written >= self._first or not len(batch):
             return
         replies = {reply.id: reply for reply in outputs}
-        maps = _by_record(batch.records, pl_module.saliency(batch))  # type: ignore[operator]
         curated: Path = trainer.datamodule.curated  # type: ignore[attr-defined]
+        left = self._first - self._written
+        if len(batch) > left:  # a map can cost hundreds of answers: none is made that is not drawn
+            batch = pl_module.collate(batch.records[:left], curated).to(pl_module.device)  # type: ignore[operator, union-attr]
+        maps = _by_record(batch.records, pl_module.saliency(batch))  # type: ignore[operator]
         out = Path(trainer.default_root_dir) / "saliency"
         out.mkdir(parents=True, exist_ok=True)
-        for record, own in list(zip(batch.records, maps, strict=True))[: self._first - self._written]:
+        for record, own in zip(batch.records, maps, strict=True):
             with Image.open(curated / record.image_plain[0]) as opened:
                 picture = opened.convert("RGB")
             draw(picture, spread(record, own, picture.size), caption(record, replies[record.id]), out / name_of(record))

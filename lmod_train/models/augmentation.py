@@ -150,8 +150,17 @@ def eval_transform(settings: Augmentation, size: int) -> Transform:
     bicubic = transforms.InterpolationMode.BICUBIC
     if settings.square == "pad":
         return _composed([_Padding(settings.fill), transforms.Resize(size, bicubic), _Normalised()])
-    resized = math.floor(size / 0.875) if size <= LARGEST_CENTRE_CROP else size
-    return _composed([transforms.Resize(resized, bicubic), transforms.CenterCrop(size), _Normalised()])
+    return _composed([transforms.Resize(uncropped(size), bicubic), transforms.CenterCrop(size), _Normalised()])
+
+
+def uncropped(size: int) -> int:
+    """Return the shorter side of the picture that a centre crop of this size is cut from, in pixels.
+
+    Example:
+        >>> uncropped(224), uncropped(384)
+        (256, 384)
+    """
+    return math.floor(size / 0.875) if size <= LARGEST_CENTRE_CROP else size
 
 
 @contextmanager

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from torch import Tensor
 from torch.nn import functional
 
-from lmod_train.models.augmentation import LARGEST_CENTRE_CROP
-
-
-def cropped_share(size: int) -> float:
-    """Return what share of a picture's shorter side the centre crop of evaluation keeps, for an input of this size.
-
-    See `lmod_train.models.augmentation.eval_transform`.
-
-    Example:
-        >>> cropped_share(224), cropped_share(384)
-        (0.875, 1.0)
-    """
-    return size / math.floor(size / 0.875) if size <= LARGEST_CENTRE_CROP else 1.0
+from lmod_train.models.augmentation import uncropped
 
 
 def on_square(map: Tensor, picture: tuple[int, int]) -> Tensor:
@@ -41,7 +27,7 @@ def on_square(map: Tensor, picture: tuple[int, int]) -> Tensor:
                 [0., 0., 0., 0.]])
     """
     size = len(map)
-    side = max(1, round(size * cropped_share(size) * min(picture) / max(picture)))
+    side = max(1, round(size * size / uncropped(size) * min(picture) / max(picture)))
     smaller = functional.interpolate(map[None, None], size=(side, side), mode="bilinear", antialias=True)[0, 0]
     before = (size - side) // 2
     return functional.pad(smaller, (before, size - side - before, before, size - side - before))

@@ -97,6 +97,7 @@ def _pad(dialect: Dialect) -> int:
 
 
 def end_tokens(model: Any, dialect: Dialect) -> set[int]:
+    """Return the ids of the tokens that end a reply: those of model, tokenizer and template."""
     configured: Any = model.generation_config.eos_token_id if model.generation_config else None
     ends = set(configured) if isinstance(configured, list) else {configured} - {None}
     return ends | {dialect.tokenizer.eos_token_id, dialect.end_id}

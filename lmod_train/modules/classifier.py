@@ -67,15 +67,9 @@ class Classifier(LmodModule):
             refuse_several_questions(data.records("train"), self.choices)
         if self._cache == "none" or data is None:
             return
-        if self.trainer.local_rank == 0:
-            self._prepare(data)
-        self.trainer.strategy.barrier("crops are cut")
-        if self.trainer.local_rank != 0:
-            self._prepare(data)
-
-    def _prepare(self, data: Any) -> None:
         place: Any = self._cache
-        self.dialect = self.dialect.prepared(data.records("all"), data.curated, place)
+        share = (self.trainer.global_rank, self.trainer.world_size)  # each rank cuts its own, none waits at a barrier
+        self.dialect = self.dialect.prepared(data.records("all"), data.curated, place, share)
         self.collate = self.dialect
 
     def configure_model(self) -> None:

@@ -5,8 +5,8 @@ import pytest
 import torch
 from PIL import Image
 
-from lmod_train.models.augmentation import Augmentation, eval_transform
-from lmod_train.models.centre_crop import cropped_share, on_square
+from lmod_train.models.augmentation import Augmentation, eval_transform, uncropped
+from lmod_train.models.centre_crop import on_square
 
 
 def white(picture, square, size):
@@ -34,7 +34,7 @@ def middle(map):
 
 @pytest.mark.parametrize(("size", "share"), [(96, 96 / 109), (224, 0.875), (256, 1)])
 def test_what_the_crop_has_cut_off_is_0(size, share):
-    assert cropped_share(size) == pytest.approx(share)
+    assert size / uncropped(size) == pytest.approx(share)
     seen = on_square(torch.ones(size, size), (200, 400)).nonzero()
     before = size * (1 - share / 2) / 2
     assert seen.amin(dim=0).tolist() == pytest.approx([before, before], abs=1)
