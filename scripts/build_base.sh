@@ -17,7 +17,7 @@ export OMP_NUM_THREADS=1 # each process works alone; they meet once a step
 
 "$python" marked.py --out "$target/marked" --n 9000
 [[ -e $target/tower/model.safetensors ]] ||
-    "$python" tower.py --pictures "$target/marked" --out "$target/tower" --steps 1600 --batch 48 --workers 3 \
+    "$python" tower.py --pictures "$target/marked" --out "$target/tower" --steps 2000 --batch 48 --workers 3 \
         --start ../../lmod_train/models/small_base
 "$python" language.py --pictures "$target/marked" --tower "$target/tower" --out "$target/small_base" \
-    --work "$target/language" --steps 1500 --batch 48 --workers 3
+    --work "$target/language" --steps 900 --batch 24 --workers 3

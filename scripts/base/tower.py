@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from marked import GRID, INPUT, MEAN, STD, load
-from shown import CHANNELS, FACTS
+from marked import GRID, INPUT, MEAN, STD, VARIANTS, load
+from pictures import modality_of
+from shown import CHANNELS, FACTS, SIGNS, SPOTS
 from torch import Tensor, distributed, multiprocessing, nn
 from torch.nn import functional
 from tqdm import tqdm
 from transformers import CLIPVisionConfig, CLIPVisionModel, LlavaForConditionalGeneration
+
+from lmod_train.phantom.instruments import INSTRUMENTS
 
 CONFIG = CLIPVisionConfig(
     image_size=INPUT,
@@ -30,8 +33,14 @@ CONFIG = CLIPVisionConfig(
     projection_dim=160,
 )
 LR = 1.5e-3
-WEIGHTS = {"cup to disc": 40.0, "hole width": 6.0, "haze": 6.0, "blue": 6.0}
-"""Facts that vary little count more; those of a box's edges twice, all others once."""
+WEIGHTS = {"cup to disc": 40.0, "hole width": 12.0, "haze": 6.0, "blue": 6.0, "microaneurysms": 4.0, "gap": 6.0}
+WEIGHTS |= {"blots above": 3.0, "blots below": 3.0, "exudates": 2.0, "exudates near": 2.0, "ring": 6.0}
+WEIGHTS |= dict.fromkeys(INSTRUMENTS, 6.0) | dict.fromkeys(SIGNS, 2.0)
+"""Facts that vary little or are hard to see count more; those of a box's edges twice, all others once."""
+THIN = dict.fromkeys((*INSTRUMENTS, *SPOTS), 3.0)
+"""Channels whose share of a patch counts more, as they are thin or small."""
+SHARES = {"CFP": 0.41, "SS": 0.36, "LP": 0.09, "OCT": 0.08, "SLO": 0.06}
+"""How often each modality is shown: as much as there is to learn in it."""
 
 
 def normalise(images: Tensor) -> Tensor:
@@ -101,9 +110,10 @@ def train(rank: int, workers: int, pictures: Path, out: Path, start: Path | None
     optimiser = torch.optim.AdamW(parameters, lr=LR, weight_decay=0.02, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LR, steps, pct_start=0.08)
     rng = np.random.default_rng(rank)
+    chances = chances_of(held_out)
     bar = tqdm(range(steps), desc="tower", mininterval=10, disable=rank > 0)
     for step in bar:
-        images, patches, facts = rows_of(arrays, rng.integers(0, held_out, batch // workers))
+        images, patches, facts = rows_of(arrays, rng.choice(held_out, batch // workers, p=chances))
         dense, error = loss_of(heads(tokens_of(tower, augment(images))), patches, facts, weights)
         optimiser.zero_grad(set_to_none=False)
         (dense + error).backward()
@@ -114,9 +124,18 @@ def train(rank: int, workers: int, pictures: Path, out: Path, start: Path | None
         if rank == 0 and step % 25 == 24:
             tqdm.write(f"step {step + 1} dense {dense.item():.3f} facts {error.item():.3f}")
         if rank == 0 and (step % 200 == 199 or step + 1 == steps):
-            report(tower, heads, arrays, np.arange(held_out, count)[:: 1 if step + 1 == steps else 4])
+            report(tower, heads, arrays, np.arange(held_out, count)[:: 1 if step + 1 == steps else 5])
             tower.save_pretrained(out)
             torch.save(heads.state_dict(), out / "heads.pt")
+
+
+def chances_of(rows: int) -> np.ndarray:
+    """Return how likely each row is to be drawn, so that modalities come in the shares of `SHARES`."""
+    modalities = np.array([modality_of(row // VARIANTS) for row in range(rows)])
+    chances = np.zeros(rows)
+    for modality, share in SHARES.items():
+        chances[modalities == modality] = share / (modalities == modality).sum()
+    return chances / chances.sum()
 
 
 def average(gradients: list[Tensor], workers: int) -> None:
@@ -153,7 +172,9 @@ def begin(start: Path | None) -> Any:
 def rows_of(arrays: dict[str, Any], rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
     """Return images uint8 (B, 3, S, S), patches 0 to 1 and facts of some rows."""
     images = torch.from_numpy(arrays["image"][rows]).permute(0, 3, 1, 2)
-    return images, torch.from_numpy(arrays["patches"][rows]).float() / 255, torch.from_numpy(arrays["facts"][rows])
+    thin = torch.tensor([THIN.get(name, 1.0) for name in CHANNELS]).view(1, -1, 1, 1)
+    patches = (torch.from_numpy(arrays["patches"][rows]) * (thin / 255)).clamp(max=1)
+    return images, patches, torch.from_numpy(arrays["facts"][rows])
 
 
 @torch.no_grad()
