@@ -135,7 +135,8 @@ def chances_of(rows: int) -> np.ndarray:
     chances = np.zeros(rows)
     for modality, share in SHARES.items():
         chances[modalities == modality] = share / (modalities == modality).sum()
-    return chances / chances.sum()
+    total: np.ndarray = chances / chances.sum()
+    return total
 
 
 def average(gradients: list[Tensor], workers: int) -> None:
