@@ -95,9 +95,9 @@ def test_marked_blocks_run_and_print_what_is_shown(tmp_path: Path):
 
 
 def test_every_command_is_in_the_readme_and_every_command_of_the_readme_exists():
-    named = set(re.findall(r"python -m lmod_train ([a-z]+)", README.read_text(encoding="utf-8")))
-    assert named <= {*cli.PLAIN, *cli.LIGHTNING}
-    assert {*cli.PLAIN} <= named
+    named = set(re.findall(r"(?:python|\d) -m lmod_train ([a-z]+(?:-[a-z]+)*)", README.read_text(encoding="utf-8")))
+    assert named <= {*cli.PLAIN, *cli.LIGHTNING, *cli.LATE}
+    assert {*cli.PLAIN, *cli.LATE} <= named
 
 
 def test_every_file_the_readme_names_exists_or_is_said_to_be_being_built():
