@@ -89,7 +89,7 @@ class Saliency(Callback):
         curated: Path = trainer.datamodule.curated  # type: ignore[attr-defined]
         left = self._first - self._written
         if len(batch) > left:  # a map can cost hundreds of answers: none is made that is not drawn
-            batch = pl_module.collate(batch.records[:left], curated).to(pl_module.device)  # type: ignore[operator, union-attr]
+            batch = pl_module.collate(batch.records[:left], curated).to(pl_module.device)  # type: ignore[operator]
         maps = _by_record(batch.records, pl_module.saliency(batch))  # type: ignore[operator]
         out = Path(trainer.default_root_dir) / "saliency"
         out.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Ten trainings that would be worth nothing, each seeded on purpose, and healthy ones beside them: none missed, none false."""
+"""Ten trainings that would be worth nothing, each seeded on purpose, and healthy ones: none missed, none false."""
 
 import json
 import shutil
