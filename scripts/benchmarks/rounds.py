@@ -22,15 +22,15 @@ class Rounds:
 
     Args:
         rounds: How often each ran.
-        runs: By name.
         warm: Whether a round that is not counted comes first; not for runs that warm up in a process of their own.
+        runs: By name.
 
     Attributes:
         seconds: Of every round of each.
         others: Cores that other processes kept busy, on average; NaN where the system does not tell.
     """
 
-    def __init__(self, rounds: int, *, warm: bool = True, **runs: Round) -> None:
+    def __init__(self, rounds: int, warm: bool = True, /, **runs: Round) -> None:
         self.seconds: dict[str, list[float]] = {name: [] for name in runs}
         if warm:
             for run in runs.values():

@@ -20,9 +20,11 @@ import argparse
 import importlib
 import json
 import warnings
+from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from rounds import CLOCKS, peak_mebibytes
@@ -54,11 +56,14 @@ def samples(folder: Path) -> Any:
     return datasets.Dataset.from_dict(made).cast_column("images", pictures)
 
 
+def compact() -> Any:
+    """Return a context in which TRL computes the vocabulary as on a GPU; it raises where TRL has no such switch."""
+    return patch.object(importlib.import_module("trl.trainer.utils"), "_use_triton", lambda device: True)
+
+
 def trained(a: argparse.Namespace) -> dict[str, Any]:
     """Train, and return what is printed."""
     trl: Any = importlib.import_module("trl")  # only its own environment has it
-    if a.compact:
-        importlib.import_module("trl.trainer.utils")._use_triton = lambda device: True
     network: Any = AutoModelForImageTextToText.from_pretrained(a.checkpoint, dtype=torch.float32)
     network.model.vision_tower.requires_grad_(False)
     data, stamps = samples(a.work), Stamps(a.clock)
@@ -85,7 +90,8 @@ def trained(a: argparse.Namespace) -> dict[str, Any]:
     )
     processor = AutoProcessor.from_pretrained(a.checkpoint)
     trainer = trl.SFTTrainer(network, args=settings, train_dataset=data, processing_class=processor, callbacks=[stamps])
-    trainer.train()
+    with compact() if a.compact else nullcontext():
+        trainer.train()
     return {
         "seconds": [end - start for start, end in pairwise(stamps.ended)],
         "losses": [entry["loss"] for entry in trainer.state.log_history if "loss" in entry],

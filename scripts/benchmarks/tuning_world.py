@@ -3,8 +3,8 @@
     python scripts/benchmarks/tuning_world.py --work build/tuning --questions 12 --batches 4
 
 The tokenizer knows single bytes, and names that no text contains fill its vocabulary. Every answer has as many tokens
-as any other, so that a mean over tokens (TRL) is the mean over records (ours). Questions begin with different words:
-what they share is the image and the template, and nothing of their own.
+as any other, so that a mean over tokens (TRL) is the mean over records (ours). Questions are drawn letters:
+what several share is the image and the template, and of their own a letter at most.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def write_checkpoint(folder: Path, a: argparse.Namespace) -> None:
         num_additional_image_tokens=1,
         chat_template=TEMPLATE,
     )
-    ids = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+    ids: Any = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
     tower = CLIPVisionConfig(
         image_size=a.side,
         patch_size=a.patch,
