@@ -47,8 +47,8 @@ def draw_probes(run: Path) -> Path | None:
     tasks = list(probes[-1]["answers"])[:MOST_TASKS]
     rows = 1 + (len(tasks) + 1) // 2
     with canvas(run, "tripwires", rows, 2, (11, 3.4 * rows)) as axes:
-        _shares(axes[0, 0], probes, SIGNS, f"signs of a collapse, {probes[-1]['n']} records")
-        _shares(axes[0, 1], probes, ("right", "right_shuffled"), "answers that are right, own and exchanged pictures")
+        _shares(axes[0, 0], probes, SIGNS, f"Signs of a collapse (n = {probes[-1]['n']})")
+        _shares(axes[0, 1], probes, ("right", "right_shuffled"), "Right answers, own and exchanged pictures")
         for axis, task in zip(axes[1:].flat, tasks, strict=False):
             _words(axis, task, probes[-1]["answers"][task], probes[-1]["step"])
         hide_from(axes[1:], len(tasks))
@@ -61,11 +61,10 @@ def _shares(axis: Any, probes: Sequence[Mapping[str, Any]], names: Sequence[str]
         style = {"color": COLOURS[i], "linestyle": LINES[i % len(LINES)], "marker": MARKERS[i], "markersize": 4}
         axis.plot(steps, [probe[name] for probe in probes], label=name.replace("_", " "), **style)
     bad = [probe["step"] for probe in probes if probe["tripped"]]
-    axis.plot(
-        bad, [1.04] * len(bad), "v", color="#B00020", markersize=6, clip_on=False, label="past a limit" if bad else None
-    )
-    axis.set(ylim=(-0.03, 1.07), xlabel="optimiser step", ylabel="share of the probe", title=title)
-    axis.legend(fontsize=8, frameon=False)
+    if bad:
+        axis.plot(bad, [1.03] * len(bad), "v", color="#B00020", markersize=6, label="past a limit")
+    axis.set(ylim=(-0.04, 1.08), xlabel="optimiser step", ylabel="share of the probe", title=title)
+    axis.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _words(axis: Any, task: str, counted: Mapping[str, Mapping[str, int]], step: int) -> None:
@@ -75,7 +74,8 @@ def _words(axis: Any, task: str, counted: Mapping[str, Mapping[str, int]], step:
     for side, shift, colour in (("true", -0.2, COLOURS[6]), ("answered", 0.2, COLOURS[0])):
         heights = [counted[side].get(w, 0) for w in words]
         axis.barh([p + shift for p in places], heights, 0.38, color=colour, label=side)
-    axis.set(title=f"{task}, step {step}", xlabel="records or regions of the probe")
-    axis.set_yticks(list(places), [w if len(w) < 34 else f"{w[:31]}..." for w in words], fontsize=8)
+    axis.set_title(f"{task}, step {step}", fontsize=10)
+    axis.set_xlabel("records or regions")
+    axis.set_yticks(list(places), [w if len(w) < 28 else f"{w[:25]}..." for w in words], fontsize=7)
     axis.invert_yaxis()
-    axis.legend(fontsize=8, frameon=False)
+    axis.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
