@@ -64,6 +64,10 @@ NO_MIRROR = {
         "a stage of the pipeline; tests/curation/test_pipeline.py reads what it writes",
     ),
     "backends/base.py": "abstract; its promises are tested on every backend",
+    **dict.fromkeys(
+        (f"doctor/{name}.py" for name in ("tokens", "training", "vision", "weights")),
+        "checks of a network; tests/doctor/test_misconfigurations.py seeds what each must find, on every family too",
+    ),
     "modules/base.py": "abstract; its promises are tested on every module, resuming and checkpoints among them",
     **dict.fromkeys(
         (f"parsing/{name}.py" for name in ("cues", "forms", "nearest", "stance")),

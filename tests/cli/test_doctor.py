@@ -1,0 +1,29 @@
+"""The command `doctor`: the published command is refused, a sound one is not, and neither is started."""
+
+import json
+
+from lmod_train.cli import doctor
+from lmod_train.cli.listing import configs_folder
+
+CONFIGS = configs_folder()
+
+
+def test_the_published_command_is_refused_for_its_delta_and_its_two_sharding_systems(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert doctor.run(["--config", str(CONFIGS / "llava_med_published.yaml"), "--run", "looked"]) == 2
+    printed = capsys.readouterr().out
+    report = json.loads((tmp_path / "looked" / "doctor.json").read_text())
+    failed = {f["check"]: f for f in report["findings"] if f["level"] == "fail"}
+    assert report["passed"] is False and {"delta", "strategy"} <= failed.keys()
+    assert "apply-delta" in failed["delta"]["cure"] and "deepspeed_zero3.yaml" in failed["strategy"]["cure"]
+    assert "fit would refuse" in printed and "FAIL  delta" in printed
+    assert [p.name for p in (tmp_path / "looked").iterdir()] == ["doctor.json"], "nothing was started"
+
+
+def test_the_quick_start_is_sound(curated, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    options = ["--config", str(CONFIGS / "quickstart.yaml"), "--data.curated", str(curated), "--run", "looked"]
+    assert doctor.run(options) == 0
+    found = json.loads((tmp_path / "looked" / "doctor.json").read_text())
+    assert found["passed"] is True and {f["level"] for f in found["findings"]} <= {"ok", "warn"}
+    assert "nothing stands in the way" in capsys.readouterr().out

@@ -1,0 +1,76 @@
+"""Records and images looked at before a training, and answers that outweigh all others."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from lmod_train.doctor.data import SHOWN, balance, problems, records, unreadable
+from lmod_train.doctor.subject import Subject
+from lmod_train.types import Message, Part
+from tests.tiny import record, write_curated
+
+WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
+
+
+def made(n, rare=0):
+    """Return `n` records, the last `rare` of them with the second answer."""
+    return [record(f"glaucoma/p/{i}", image=[f"{i}.png"], answer=WORDS[i >= n - rare]) for i in range(n)]
+
+
+def subject(folder, asked, **data):
+    held = SimpleNamespace(curated=folder, records=lambda split: asked)
+    return Subject({"data": data}, data=held)
+
+
+def test_sound_records_are_counted(tmp_path):
+    (only,) = records(subject(write_curated(tmp_path, made(3)), made(3)))
+    assert (only.level, only.what) == ("ok", "3 records, 3 images decoded, 0% without an image")
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (replace(record(), image=()), "1 image place(s) for 0 image(s)"),
+        (record(answer=" \n"), "no answer to learn"),
+        (replace(record(), messages=()), "turns none"),
+        (
+            replace(record(image=()), messages=(Message("user", (Part("text", "a"),)),) * 2),
+            "turns user, user; user and assistant in turn",
+        ),
+    ],
+    ids=["places", "answer", "none", "turns"],
+)
+def test_a_record_that_is_not_well_formed_is_told(broken, said):
+    assert any(said in problem for problem in problems(broken))
+    assert problems(record()) == []
+
+
+def test_earlier_turns_and_a_system_message_are_well():
+    says = [Message(role, (Part("text", role),)) for role in ("system", "user", "assistant", "user")]
+    assert problems(replace(record(image=()), messages=tuple(says))) == []
+
+
+def test_images_that_cannot_be_read_are_refused_and_the_first_ones_named(tmp_path):
+    asked = made(8)
+    write_curated(tmp_path, asked)
+    for i in range(7):
+        (tmp_path / f"{i}.png").unlink()
+    assert len(unreadable(tmp_path, asked)) == 7
+    (refused,) = records(subject(tmp_path, asked))
+    assert refused.level == "fail" and refused.what.startswith("7 images that cannot be read")
+    assert refused.what.endswith(f"and {7 - SHOWN} more")
+
+
+def test_nothing_to_learn_from_and_nothing_to_look_at(tmp_path):
+    assert [f.level for f in records(subject(tmp_path, []))] == ["fail"]
+    assert [f.level for f in records(Subject({}))] == ["skip"]
+    assert [f.level for f in records(subject(tmp_path, [record(image=())]))] == ["ok", "warn"]
+
+
+@pytest.mark.parametrize(("rare", "drawn", "level"), [(1, "none", "warn"), (1, "class", "ok"), (5, "none", "ok")])
+def test_an_answer_that_outweighs_all_others_is_warned_of_unless_classes_are_drawn_evenly(tmp_path, rare, drawn, level):
+    (only,) = balance(subject(tmp_path, made(10, rare), balance=drawn))
+    assert only.level == level
+    if level == "warn":
+        assert only.what == "glaucoma: 90% 'glaucoma'" and "--data.balance class" in only.cure

@@ -1,0 +1,63 @@
+"""What a configuration says of its strategy, read and not started."""
+
+import pytest
+
+from lmod_train.doctor.finding import failures
+from lmod_train.doctor.strategy import strategy, strategy_of
+from lmod_train.doctor.subject import Subject
+
+SOUND = {"accelerator": "cpu", "devices": 1, "gradient_clip_val": 1.0}
+OURS = "lmod_train.modules.sharding_fsdp.FullyShard"
+
+
+def found(environment=None, dtype="float32", **trainer):
+    config = {"trainer": SOUND | trainer, "model": {"init_args": {"dtype": dtype}}}
+    return list(strategy(Subject(config, environment=environment or {})))
+
+
+def levels(findings):
+    return [f.level for f in findings]
+
+
+def test_one_device_is_well_and_says_what_it_is():
+    (only,) = found()
+    assert (only.level, only.what) == ("ok", "auto, devices 1, nodes 1, precision 32-true")
+
+
+def test_a_launcher_without_a_strategy_is_refused_and_with_one_it_is_not():
+    launched = {"WORLD_SIZE": "8"}
+    (refused,) = failures(found(launched))
+    assert "8 processes" in refused.what and "ddp.yaml" in refused.cure
+    assert not failures(found(launched, strategy="ddp", devices=8))
+    assert not failures(found({"WORLD_SIZE": "1"}))
+
+
+@pytest.mark.parametrize("written", ["fsdp", {"class_path": "lightning.pytorch.strategies.FSDPStrategy"}])
+def test_fsdp_of_the_first_kind_is_refused(written):
+    (refused,) = failures(found(strategy=written))
+    assert "fsdp2.yaml" in refused.cure
+
+
+def test_fsdp2_is_not():
+    assert not failures(found(strategy={"class_path": OURS}))
+
+
+def test_an_optimiser_in_deepspeeds_own_file_is_refused():
+    pytest.importorskip("deepspeed")
+    named = {"class_path": "lmod_train.modules.sharding_deepspeed.DeepSpeed"}
+    own = {"config": {"optimizer": {}, "scheduler": {}, "zero_optimization": {}}}
+    (refused,) = failures(found(strategy=named | {"init_args": own}))
+    assert "names optimizer, scheduler" in refused.what
+    assert not failures(found(strategy=named | {"init_args": {"stage": 2}}))
+
+
+def test_half_precision_and_gradients_that_nothing_clips_are_warned_of():
+    assert levels(found(precision="16-mixed")) == ["warn", "ok"]
+    assert levels(found(precision="bf16-mixed", dtype="bfloat16")) == ["ok"]
+    (warned, _) = found(gradient_clip_val=None)
+    assert (warned.level, warned.what) == ("warn", "gradients are not clipped")
+
+
+def test_a_strategy_is_read_however_it_is_written():
+    assert strategy_of({"strategy": {"class_path": OURS, "init_args": None}}) == ("fullyshard", {})
+    assert strategy_of({"strategy": None}) == ("auto", {})
