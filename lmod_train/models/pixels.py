@@ -17,7 +17,8 @@ def open_rgb(path: Path) -> Image.Image:
     """
     try:
         with Image.open(path) as image:
-            return image.convert("RGB")
+            image.load()
+            return image if image.mode == "RGB" else image.convert("RGB")  # converting to itself is a copy
     except (OSError, SyntaxError) as error:
         raise ArtifactError(
             path, f"curated image cannot be read ({error})", "curate again: `python -m lmod_train curate ...`"

@@ -272,7 +272,7 @@ class FineTuning(LmodModule):
         if self.model is None:
             raise RuntimeError("call configure_model() first")
         groups = layer_groups(self.model, lr, settings)
-        optimiser = torch.optim.AdamW(groups, lr=lr, betas=settings.betas, eps=settings.eps)
+        optimiser = torch.optim.AdamW(groups, lr=lr, betas=settings.betas, eps=settings.eps, fused=True)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, factor(settings, lr, warmup=warmup, steps=int(steps)))
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
