@@ -157,8 +157,9 @@ def test_9_delta_weights_under_an_innocent_name(checkpoint, curated, tmp_path):
     torch.manual_seed(0)
     tensors(tuned, lambda t: {n: (v.float() * (1 + 0.01 * torch.randn(v.shape))).half() for n, v in t.items()})
     make_delta(tuned, checkpoint, tmp_path / "llava-med-7b")
-    found = failed(subject(tmp_path / "llava-med-7b", curated))
-    assert "apply-delta" in found["delta"].cure and "mean gain" in found["delta"].what
+    found = [f for f in failures(examine(subject(tmp_path / "llava-med-7b", curated))) if f.check == "delta"]
+    assert all("apply-delta" in f.cure for f in found)
+    assert "mean gain" in found[0].what and "entropy" in found[1].what, "from the files, and from what it predicts"
 
 
 def test_10_images_that_cannot_be_read(checkpoint, curated):
@@ -178,7 +179,7 @@ def test_a_model_that_does_not_see_is_told(checkpoint, curated):
 
 def test_training_weights_are_as_they_were_after_the_examination(checkpoint, curated):
     examined = subject(checkpoint, curated)
-    fresh = subject(checkpoint, curated).module
-    fresh.configure_model()
+    examined.module.configure_model()
+    before = [p.detach().clone() for p in examined.module.parameters()]
     examine(examined)
-    assert all(torch.equal(a, b) for a, b in zip(examined.module.parameters(), fresh.parameters(), strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(examined.module.parameters(), before, strict=True))
