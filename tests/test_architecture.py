@@ -59,6 +59,7 @@ NO_MIRROR = {
     "__init__.py": "the version number alone",
     "__main__.py": "two lines; every test of tests/cli starts it",
     "cli/plain.py": "tests/cli has one file a command",
+    "cli/lab.py": "tests/lab/test_collapse.py starts the command",
     **dict.fromkeys(
         (f"curation/{name}.py" for name in ("inputs", "manifest", "prepare", "records")),
         "a stage of the pipeline; tests/curation/test_pipeline.py reads what it writes",

@@ -1,0 +1,66 @@
+"""The collapse lab in little: two steps a training, whole way, and started again."""
+
+import csv
+
+import pytest
+
+from lmod_train.cli import main
+from lmod_train.lab.collapse import ANSWERS, STARTS, Outcome, Recipe, collapse_lab
+from lmod_train.models.delta import mean_gain
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    out = tmp_path_factory.mktemp("lab")
+    return out, collapse_lab(out, 1, Recipe(steps=2, max_new_tokens=4), 16)
+
+
+def test_both_starts_answer_short_and_long_questions(lab):
+    _, outcomes = lab
+    assert [(o.answers, o.start) for o in outcomes] == [(a, s) for a in ANSWERS for s in STARTS]
+    assert all(o.n > 0 and o.loss > 0 for o in outcomes)
+    short, long = outcomes[:2], outcomes[2:]
+    assert short[0].n == short[1].n and long[0].n == long[1].n, "the same records are asked"
+
+
+def test_the_doctor_passes_the_whole_weights_and_refuses_the_delta(lab):
+    _, outcomes = lab
+    said = {o.start: o.doctor for o in outcomes}
+    assert said == {"merged": "passes", "delta": "refuses: delta"}
+
+
+def test_the_delta_is_what_is_left_of_the_merged_weights(lab):
+    out, _ = lab
+    assert mean_gain(out / "weights" / "merged") > 0.2 and abs(mean_gain(out / "weights" / "small-delta")) < 0.05
+
+
+def test_started_again_it_does_nothing_twice_but_what_is_asked_otherwise(lab, monkeypatch):
+    out, outcomes = lab
+
+    def twice(*arguments):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr("lmod_train.lab.collapse._tuned", twice)
+    assert collapse_lab(out, 1, Recipe(steps=2, max_new_tokens=4), 16) == outcomes
+    with pytest.raises(AssertionError, match="trained again"):
+        collapse_lab(out, 1, Recipe(steps=3, max_new_tokens=4), 16)
+
+
+def test_the_table_of_every_outcome(lab):
+    out, outcomes = lab
+    rows = list(csv.DictReader((out / "collapse.csv").open(encoding="utf-8")))
+    assert len(rows) == 4 and set(rows[0]) == set(Outcome.__dataclass_fields__)
+    assert float(rows[1]["loss"]) == outcomes[1].loss
+
+
+def test_the_command_draws_what_is_there(lab, capsys):
+    out, _ = lab
+    arguments = ["--out", str(out), "--steps", "2", "--max_new_tokens", "4", "--n", "16"]
+    assert main(["collapse-lab", *arguments]) == 0
+    assert "refuses: delta" in (out / "collapse.md").read_text() and (out / "collapse.png").stat().st_size > 10_000
+    assert "| delta | long |" in capsys.readouterr().out
+
+
+def test_nothing_to_repeat_is_refused(tmp_path, capsys):
+    assert main(["collapse-lab", "--out", str(tmp_path), "--seeds", "0"]) == 2
+    assert "--seeds" in capsys.readouterr().err

@@ -1,0 +1,29 @@
+"""The collapse lab's figure: a bar for every share, a line for every start."""
+
+import numpy as np
+from PIL import Image
+
+from lmod_train.lab.collapse import Outcome
+from lmod_train.lab.picture import draw, table
+from lmod_train.report.canvas import COLOURS
+
+
+def outcome(start, answers, seed=0, **shares):
+    own = {"right": 0.0, "empty": 0.0, "repetitive": 0.0, "at_limit": 0.0, "distinct": 0.5} | shares
+    return Outcome(seed, start, answers, 8, 1.0, **own, doctor="passes", example="a | b\nc")
+
+
+def test_seeds_stand_in_one_row_with_their_range_and_a_harmless_example():
+    rows = table([outcome("merged", "short", s, right=v) for s, v in enumerate((0.9, 1.0))]).splitlines()
+    assert len(rows) == 3 and "| 90 to 100 % |" in rows[2] and rows[2].endswith("| `a \\| b c` |")
+
+
+def test_bars_stand_for_shares(tmp_path):
+    inked = []
+    for share in (0.0, 1.0):
+        given = [outcome("merged", "short", right=share), outcome("delta", "short", empty=share)]
+        pixels = np.asarray(Image.open(draw(given, [[1.0, 0.5], [1.0, 1.0]], tmp_path)).convert("RGB")).astype(int)
+        lower = pixels[len(pixels) // 2 :]
+        wanted = [np.array([int(c[i : i + 2], 16) for i in (1, 3, 5)]) for c in COLOURS[:2]]
+        inked.append([(((lower - colour) ** 2).sum(-1) < 30).sum() for colour in wanted])
+    assert all(more > less + 2000 for less, more in zip(*inked, strict=True))
