@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import torch
+
 from lmod_train.doctor import data, strategy, tokens, training, vision, weights
 from lmod_train.doctor.finding import Finding
 from lmod_train.doctor.subject import Subject
@@ -42,12 +44,11 @@ WHY = {
 def examine(subject: Subject) -> list[Finding]:
     """Return what every check found, in order.
 
-    Once the network cannot be built, the checks that need it say so and do not look.
+    Once the network cannot be built, the checks that need it say so and do not look. Random numbers go on as if nobody
+    had looked: only the first rank is examined, and a training begins from the seed it was given.
     """
-    found = [f for name, check in FROM_FILES.items() for f in _tried(name, check, subject)]
-    for name, check in WITH_NETWORK.items():
-        found += _tried(name, check, subject)
-    return found
+    with torch.random.fork_rng(devices=[]):
+        return [f for checks in (FROM_FILES, WITH_NETWORK) for n, c in checks.items() for f in _tried(n, c, subject)]
 
 
 def _tried(name: str, check: Check, subject: Subject) -> list[Finding]:

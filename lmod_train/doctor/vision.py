@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -55,7 +56,11 @@ def sensitivity(subject: Subject) -> Iterator[Finding]:
         return
     own, other = _scores(subject, [pair[0], _with_image(pair[0], pair[1])])
     change = ((own - other).norm() / own.norm().clamp_min(1e-12)).item()
-    if change < BLIND:
+    if not math.isfinite(change):
+        what = "the scores of the next token are not finite"
+        why = "NaN spreads to every weight at the first step"
+        yield Finding("sensitivity", "fail", what, why, "use dtype float32 or bfloat16, or fetch the weights again")
+    elif change < BLIND:
         what = f"another image changes the next token's scores by {change:.1e} of their size"
         why = "a model that does not see can learn nothing from images, and answers all alike"
         cure = "compare tower and projector with the published files; a fresh projector needs its own pre-training"

@@ -183,3 +183,17 @@ def test_training_weights_are_as_they_were_after_the_examination(checkpoint, cur
     before = [p.detach().clone() for p in examined.module.parameters()]
     examine(examined)
     assert all(torch.equal(a, b) for a, b in zip(examined.module.parameters(), before, strict=True))
+
+
+def test_random_numbers_go_on_as_if_nobody_had_looked(checkpoint, curated):
+    examined = subject(checkpoint, curated)
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    examine(examined)
+    assert torch.initial_seed() == 7 and torch.equal(torch.get_rng_state(), before)
+
+
+def test_scores_that_are_not_finite_are_told(checkpoint, curated):
+    spoilt = "language_model.model.norm.weight"
+    tensors(checkpoint, lambda t: t | {spoilt: t[spoilt] * float("nan")})
+    assert "not finite" in failed(subject(checkpoint, curated))["sensitivity"].what
