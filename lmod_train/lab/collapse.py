@@ -60,7 +60,7 @@ class Recipe:
         max_new_tokens: Where a reply is cut off.
     """
 
-    steps: int = 200
+    steps: int = 120
     lr: float = 1e-3
     max_new_tokens: int = 64
 
@@ -142,7 +142,7 @@ def verdict(checkpoint: Path, curated: Path) -> str:
     def build() -> Conversation:
         return Conversation(str(checkpoint), None, tune_language_model=True)
 
-    data = RecordsDataModule(curated, [FourWay()])
+    data = RecordsDataModule(curated, [Glaucoma()])
     data.setup("fit")
     config = {"model": {"init_args": {"checkpoint": str(checkpoint)}}, "trainer": {"gradient_clip_val": 1.0}}
     failed = dict.fromkeys(f.check for f in failures(examine(Subject(config, build(), data, {}, build))))
@@ -162,10 +162,10 @@ def _data(out: Path, n: int) -> Path:
 
 
 def _starts(out: Path, curated: Path) -> dict[Start, Path]:
-    """Make the two starts: the base tuned on glaucoma, and what is left of it when the base is subtracted."""
+    """Make the two starts: the base tuned on the four-way question, and what is left when the base is subtracted."""
     merged, delta = out / "weights" / "merged", out / "weights" / "small-delta"
     if not merged.exists():
-        module, _ = _tuned(out / "runs" / "start", "small_base", curated, Glaucoma(), 0, Recipe(steps=100, lr=3e-4))
+        module, _ = _tuned(out / "runs" / "start", "small_base", curated, FourWay(), 0, Recipe(steps=100, lr=3e-4))
         part = merged.with_name("merged.part")
         shutil.rmtree(part, ignore_errors=True)
         module.network.save_pretrained(part)
@@ -224,7 +224,7 @@ def _outcome(
         if kept["recipe"] == settings:
             return Outcome(**kept["outcome"])
     rank_zero_info(f"collapse lab: {start} weights, {answers} answers, seed {seed}")
-    task: Task = FourWay() if answers == "short" else Anatomy()
+    task: Task = Glaucoma() if answers == "short" else Anatomy()
     module, losses = _tuned(run, str(checkpoint), curated, task, seed, recipe)
     replies = {key: reply for (key, _), reply in read_replies(run / "replies").items()}
     data = module.trainer.datamodule  # type: ignore[attr-defined]

@@ -14,6 +14,8 @@ from lmod_train.scoring.items import Item
 from lmod_train.types import Reply, Unparsed
 
 NGRAM = 4
+LONGEST_WORD = 24
+"""Mean characters a word above which a text is taken to have no words."""
 LOOPED = 0.5
 """From this share of repeated word four-grams on a reply counts as repetitive; no reference reply comes near."""
 
@@ -32,7 +34,9 @@ class Signs:
         distinct: Distinct replies per record.
         unparsed: Replies in which the task's parser finds no answer.
         right: Mean share of an answer that is right: 0 or 1 for a word, the share of regions for a map.
-        right_shuffled: The same where every question is asked with another record's picture.
+        right_shuffled: The same of the questions that were asked once more, with another record's picture.
+        lost_without_picture: What the answers to these lose when the pictures are exchanged; about 0 for a model that
+            does not look, and 0 where no picture could be exchanged.
     """
 
     n: int
@@ -45,16 +49,11 @@ class Signs:
     unparsed: float
     right: float
     right_shuffled: float
-
-    @property
-    def lost_without_picture(self) -> float:
-        """What the answers lose when the pictures are exchanged; about 0 for a model that does not look."""
-        return self.right - self.right_shuffled
+    lost_without_picture: float
 
     def figures(self) -> dict[str, float]:
         """Return every share by name."""
-        shares = {name: value for name, value in asdict(self).items() if name != "n"}
-        return shares | {"lost_without_picture": self.lost_without_picture}
+        return {name: value for name, value in asdict(self).items() if name != "n"}
 
 
 @dataclass(frozen=True)
@@ -80,15 +79,17 @@ class Limits:
 def repeated(text: str) -> float:
     """Return the share of word four-grams that were said before, 0 for texts below eight words.
 
-    That is seq-rep-4 of Welleck et al. 2020 (Neural Text Generation with Unlikelihood Training, section 6).
+    That is seq-rep-4 of Welleck et al. 2020 (Neural Text Generation with Unlikelihood Training, section 6). Text that
+    hardly has blanks (a sub-word said again and again, Chinese) is counted by its characters.
 
     Example:
-        >>> repeated("Optic " * 39) > 0.9, repeated("Region ID: 1; Type: Optic disc")
-        (True, 0.0)
+        >>> repeated("Optic " * 39) > 0.9, repeated("DISEASE" * 9) > 0.8, repeated("Region ID: 1; Type: Optic disc")
+        (True, True, 0.0)
     """
     words = text.split()
-    grams = [tuple(words[i : i + NGRAM]) for i in range(len(words) - NGRAM + 1)]
-    return 1 - len(set(grams)) / len(grams) if len(words) >= 2 * NGRAM else 0.0
+    said = words if len(text) <= LONGEST_WORD * len(words) else list(text)
+    grams = [tuple(said[i : i + NGRAM]) for i in range(len(said) - NGRAM + 1)]
+    return 1 - len(set(grams)) / len(grams) if len(said) >= 2 * NGRAM else 0.0
 
 
 def signs_of(
@@ -100,7 +101,7 @@ def signs_of(
         items: One a record, answers and truths as they are scored.
         replies: Record id -> reply.
         tasks: Record id -> name of the task.
-        shuffled: The same records, asked with the pictures of others.
+        shuffled: Those of the same records whose pictures could be exchanged, asked with the pictures of others.
 
     Raises:
         KeyError: An item has no reply or no task.
@@ -108,6 +109,8 @@ def signs_of(
     if not items:
         return Signs(0, *[0.0] * (len(fields(Signs)) - 1))
     said = {item.id: replies[item.id].reply.strip() for item in items}
+    exchanged = {item.id for item in shuffled}
+    right_shuffled = _mean(map(_right, shuffled))
     return Signs(
         n=len(items),
         empty=_mean(not text for text in said.values()),
@@ -118,7 +121,8 @@ def signs_of(
         distinct=len(set(said.values())) / len(said),
         unparsed=_mean(isinstance(item.answer, Unparsed) for item in items),
         right=_mean(map(_right, items)),
-        right_shuffled=_mean(map(_right, shuffled)),
+        right_shuffled=right_shuffled,
+        lost_without_picture=_mean(_right(item) for item in items if item.id in exchanged) - right_shuffled,
     )
 
 
@@ -131,7 +135,7 @@ def tripped(signs: Signs, limits: Limits, *, late: bool) -> list[str]:
         late: Whether the run is in its second half, when replies should have the form that was asked for.
 
     Example:
-        >>> healthy = Signs(8, 0, 0, 0, 0.5, 0.5, 0.25, 0, 1, 0.5)
+        >>> healthy = Signs(8, 0, 0, 0, 0.5, 0.5, 0.25, 0, 1, 0.5, 0.5)
         >>> tripped(healthy, Limits(), late=True)
         []
     """

@@ -29,7 +29,7 @@ def test_a_healthy_model():
     signs = asked([(YES, YES), (NO, NO), (YES, NO), (NO, NO)], [YES, NO, YES, NO], [(NO, YES), (NO, NO)])
     assert (signs.n, signs.empty, signs.at_limit, signs.repetitive, signs.unparsed) == (4, 0, 0, 0, 0)
     assert (signs.identical, signs.identical_truth, signs.distinct) == (0.5, 0.75, 0.5)
-    assert (signs.right, signs.right_shuffled, signs.lost_without_picture) == (0.75, 0.5, 0.25)
+    assert (signs.right, signs.right_shuffled, signs.lost_without_picture) == (0.75, 0.5, 0.5)
     assert tripped(signs, Limits(), late=True) == []
 
 
@@ -73,6 +73,15 @@ def test_regions_count_by_their_share_and_word_by_word():
     assert counted["true"] == {"optic cup": 2, "optic disc": 2}
 
 
+def test_what_exchanged_pictures_cost_is_counted_of_the_questions_that_were_exchanged():
+    """Questions without a picture are answered wrong here, and say nothing about looking."""
+    signs = asked([(YES, YES), (NO, NO), (YES, NO), (YES, NO)], [YES, NO, YES, YES], [(YES, YES), (NO, NO)])
+    assert (signs.right, signs.right_shuffled, signs.lost_without_picture) == (0.5, 1, 0)
+    none = [item(0, YES, YES)]
+    alone = signs_of(none, {"g/0": Reply("g/0", YES)}, {"g/0": "g"}, [])
+    assert alone.right == 1 and alone.lost_without_picture == 0
+
+
 def test_identical_is_counted_within_each_task():
     items = [item(0, YES, YES), item(1, YES, NO), Item("f/0", "answered", "normal", "normal")]
     replies = {"g/0": Reply("g/0", YES), "g/1": Reply("g/1", YES), "f/0": Reply("f/0", "normal")}
@@ -82,11 +91,13 @@ def test_identical_is_counted_within_each_task():
 
 def test_nothing_asked_trips_nothing():
     signs = signs_of([], {}, {}, [])
-    assert signs == Signs(0, *[0.0] * 9) and tripped(signs, Limits(), late=True) == []
+    assert signs == Signs(0, *[0.0] * 10) and tripped(signs, Limits(), late=True) == []
 
 
 def test_repetition_is_the_share_of_four_grams_said_before():
     assert repeated("a b c d a b c d") == pytest.approx(1 / 5)  # abcd bcda cdab dabc abcd
     assert repeated("a a a a a a a") == 0, "too short to tell"
+    assert repeated("DISEASE" * 9) > 0.8 and repeated("Pneumonoultramicroscopicsilicovolcanoconiosis") < 0.1
+    assert repeated("眼底照片显示视盘边界清楚，杯盘比约为零点三，黄斑中心凹反光可见。") == 0
     many = " ".join(f"Region ID: {i}; Type: {'optic disc' if i % 2 else 'optic cup'}." for i in range(1, 17))
     assert repeated(many) < 0.4
