@@ -30,9 +30,14 @@ SHOWN = 6
 
 
 class Collapsed(LmodError):
-    """The probe says that the model has stopped answering."""
+    """The probe says that the model has stopped answering.
+
+    Attributes:
+        file: Where every probe is written.
+    """
 
     def __init__(self, step: int, signs: Sequence[str], quoted: Sequence[str], file: Path) -> None:
+        self.file = file
         super().__init__(
             f"tripwires: at step {step}, for the second time in a row: {'; '.join(signs)}.\n"
             f"The model said, e.g.: {' | '.join(repr(q) for q in quoted)}\n"
@@ -79,12 +84,12 @@ class Tripwires(Callback):
             self._ask(trainer, pl_module)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return whether the last probe was past a limit."""
-        return {"before": self._before}
+        """Return when the last probe was asked, and whether it was past a limit."""
+        return {"before": self._before, "asked_at": self._asked_at}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from there."""
-        self._before = bool(state_dict["before"])
+        self._before, self._asked_at = bool(state_dict["before"]), int(state_dict.get("asked_at", -1))
 
     def _ask(self, trainer: Trainer, module: LightningModule) -> None:
         """Ask, log and write.
@@ -109,7 +114,8 @@ class Tripwires(Callback):
         if trainer.is_global_zero:
             _write(file, step, signs, found, histograms(items, asked), self._probe, replies)
         rank_zero_info(f"probe at step {step}: " + ", ".join(f"{k} {v:.2f}" for k, v in signs.figures().items()))
-        again, self._before = bool(found) and self._before, bool(found)
+        bad = trainer.strategy.reduce_boolean_decision(bool(found), all=False)  # or one rank stops and others wait
+        again, self._before = bad and self._before, bad
         if again and self._stop:
             raise Collapsed(step, found, [replies[r.id].reply[:60] for r in self._probe[:3]], file)
 

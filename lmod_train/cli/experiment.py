@@ -19,7 +19,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only
 
 from lmod_train.artifacts import whole
 from lmod_train.callbacks.generation import GenerationEval
-from lmod_train.callbacks.tripwires import Tripwires
+from lmod_train.callbacks.tripwires import Collapsed, Tripwires
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.plain import rescore
 from lmod_train.datamodules.records import RecordsDataModule
@@ -120,7 +120,11 @@ def run(arguments: list[str]) -> None:
         os.environ.setdefault("WANDB_MODE", "offline")  # without a key wandb would stop the run to ask for one
     warnings.filterwarnings("ignore", message="Found .* module\\(s\\) in eval mode")  # a frozen tower is meant to be
     given = None if arguments == sys.argv[1:] else arguments  # Lightning warns of arguments given twice
-    experiment = Experiment(**options(), args=given)
+    try:
+        experiment = Experiment(**options(), args=given)
+    except Collapsed as stopped:
+        rank_zero_only(draw_probes)(stopped.file.parent)
+        raise
     folder = Path(experiment.trainer.default_root_dir)
     if experiment.subcommand == "fit":  # the last step need not be a multiple of the steps between checkpoints
         experiment.trainer.save_checkpoint(folder / "checkpoints" / "last.ckpt")

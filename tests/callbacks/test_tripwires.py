@@ -96,9 +96,9 @@ def test_no_probe_where_none_is_asked_for_or_the_module_does_not_write(tmp_path)
 
 def test_a_continued_run_remembers_that_the_last_probe_was_bad():
     wires, again = Tripwires(), Tripwires()
-    wires._before = True
+    wires._before, wires._asked_at = True, 200
     again.load_state_dict(wires.state_dict())
-    assert again._before
+    assert again._before and again._asked_at == 200
 
 
 def test_the_probe_takes_turns_over_tasks_and_answers_and_not_the_order_of_records():

@@ -8,6 +8,7 @@ import torch
 import yaml
 
 from lmod_train.artifacts import read_predictions, read_replies, read_scores
+from lmod_train.callbacks.tripwires import Collapsed
 from lmod_train.cli import experiment
 from lmod_train.cli.listing import configs_folder
 from lmod_train.errors import BadArgument, RunConflict, WeightsNotFound
@@ -136,3 +137,11 @@ def test_without_a_gpu_and_without_weights_one_error_says_what_to_do(command, mo
 def test_a_split_without_records_is_said(command):
     with pytest.raises(BadArgument, match=re.escape("data.split='test'")):
         command("validate", "scripted.yaml", "--data.modality", "OCT", "--data.split", "test")
+
+
+def test_a_run_that_its_tripwires_stop_leaves_their_picture(command, tiny, tmp_path):
+    options = ["--model.init_args.checkpoint", tiny, "--trainer.max_steps", 4, "--trainer.limit_val_batches", 0]
+    wires = ["--tripwires.every", 1, "--tripwires.n", 2, "--tripwires.limits.empty", 0]  # no reply is empty enough
+    with pytest.raises(Collapsed, match="at step 2, for the second time in a row"):
+        command("fit", "quickstart.yaml", "--run", "stopped", "--doctor.refuse", "false", *options, *wires)
+    assert (tmp_path / "stopped" / "tripwires.png").stat().st_size > 0
