@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from peft import LoraConfig, get_peft_model
 from torch.nn import ModuleList
 
-from lmod_train.errors import BadArgument
+from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.models.family import family_of
 
 
@@ -29,6 +30,28 @@ class Lora:
     alpha: int = 256
     dropout: float = 0.05
     targets: str = ""
+
+
+def check_scale(ours: Lora | None, theirs: Mapping[str, Any] | None) -> None:
+    """Refuse adapters that were trained at another scale: their tensors fit, and would change every reply in silence.
+
+    Args:
+        ours: Adapters as configured; None for none.
+        theirs: What a checkpoint says of its own, by the names of `Lora`; None for none.
+
+    Raises:
+        WeightsMismatch: alpha / rank is another.
+
+    Example:
+        >>> check_scale(Lora(rank=8, alpha=16), {"rank": 8, "alpha": 16, "dropout": 0.1})
+    """
+    if ours is not None and theirs is not None and ours.alpha * theirs["rank"] != theirs["alpha"] * ours.rank:
+        raise WeightsMismatch(
+            "ckpt_path",
+            [f"adapters of rank {ours.rank} and alpha {ours.alpha}"],
+            [f"adapters of rank {theirs['rank']} and alpha {theirs['alpha']}"],
+            "use the configuration the checkpoint was trained with (config.yaml in its run folder)",
+        )
 
 
 def trainable(base: Any, lora: Lora | None, tune_tower: bool = False, tune_language_model: bool = False) -> Any:

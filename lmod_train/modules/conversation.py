@@ -13,7 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from lmod_train.errors import BadArgument
-from lmod_train.models.adapters import Lora, trainable
+from lmod_train.models.adapters import Lora, check_scale, trainable
 from lmod_train.models.answer_loss import batch_loss, too_long
 from lmod_train.models.base_files import check_base, fingerprint, processor_files
 from lmod_train.models.checkpoint import find, load
@@ -190,15 +190,16 @@ class Conversation(LmodModule):
         checkpoint["files"] = processor_files(self._folder)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the checkpoint of another base too.
+        """Refuse the checkpoint of another base too, and adapters that would weigh otherwise here than they were trained.
 
         Raises:
-            WeightsMismatch: Trained tensors or base are others.
+            WeightsMismatch: Trained tensors, base or the adapters' scale are others.
         """
         super().on_load_checkpoint(checkpoint)
         theirs = checkpoint.get("conversation")
         if theirs is not None:
             check_base(self._folder, self._fingerprint, theirs)
+            check_scale(self.lora, theirs["lora"])
 
     @cached_property
     def _fingerprint(self) -> str:

@@ -202,6 +202,14 @@ def test_the_checkpoint_of_another_configuration_is_refused(tiny, other):
         conversation(tiny).on_load_checkpoint(checkpoint)
 
 
+def test_adapters_of_another_scale_are_refused_and_another_dropout_is_not(tiny):
+    checkpoint = {"state_dict": conversation(tiny).state_dict(), "global_step": 7}
+    conversation(tiny).on_save_checkpoint(checkpoint)
+    conversation(tiny, Lora(4, 8, 0.5)).on_load_checkpoint(checkpoint)
+    with pytest.raises(WeightsMismatch, match=r"(?s)rank 4 and alpha 64.*rank 4 and alpha 8.*config\.yaml"):
+        conversation(tiny, Lora(4, 64, 0.0)).on_load_checkpoint(checkpoint)
+
+
 def test_a_checkpoint_whose_weights_the_strategy_has_loaded_gives_its_step(tiny):
     module = conversation(tiny)
     module.on_load_checkpoint({"global_step": 9})
