@@ -86,7 +86,9 @@ class Dialect:
     def render(self, record: Record) -> tuple[str, str]:
         """Return the prompt as sent (one image marker an image) and what follows it when the answer is right.
 
-        The words of the record stand unchanged inside; a template may trim spaces around them (Gemma's does).
+        The words of the record stand unchanged inside; a template may trim spaces around them (Gemma's does), and the
+        answer is learnt without white space at its ends, as a reply is read. Nothing follows a record without an
+        answer: it can be asked and not learnt.
 
         Raises:
             WeightsMismatch: The template writes the prompt otherwise once the answer is there.
@@ -100,8 +102,11 @@ class Dialect:
             }
             for m in record.messages
         ]
-        prompt, lead, _ = self._written(turns, record.answer)
-        return prompt, lead + record.answer + self.end
+        answer = record.answer.strip()
+        if not answer:
+            return self._apply(turns, add_generation_prompt=True), ""
+        prompt, lead, _ = self._written(turns, answer)
+        return prompt, lead + answer + self.end
 
     def _written(self, turns: list[dict[str, Any]], answer: str) -> tuple[str, str, str]:
         """Return the prompt, what stands between it and the answer (white space at most), and what follows that."""

@@ -34,6 +34,14 @@ def test_the_prompt_is_a_prefix_of_what_is_learnt_and_the_end_is_learnt(kin, eye
         )
 
 
+def test_white_space_around_an_answer_is_not_learnt_and_no_answer_is_asked_alone(kin, eyes):
+    records = [record(text=ODD, image=["a.png"], answer=answer) for answer in ("Yes", " Yes\n", "", "\n")]
+    batch = kin.dialect(records, eyes)
+    plain, around, *nothing = batch.tensors["answer_ids"]
+    assert around == plain and nothing == [[], []]
+    assert all(prompt == batch.tensors["prompt_ids"][0] for prompt in batch.tensors["prompt_ids"])
+
+
 def test_generation_by_others_stops_on_the_end_too(kin):
     assert kin.dialect.end_id in kin.network.generation_config.eos_token_id
 
