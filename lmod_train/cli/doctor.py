@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,8 +33,8 @@ def run(arguments: Sequence[str]) -> int:
     Returns:
         0 where nothing stands in the way, else 2.
     """
-    given = ["fit", *arguments]
-    parsed = Parsed(**options(), args=None if given == sys.argv[1:] else given)
+    warnings.filterwarnings("ignore", message="LightningCLI's args parameter")  # `fit` is ours, the rest as typed
+    parsed = Parsed(**options(), args=["fit", *arguments])
     config = parsed.config["fit"]
     found = findings_of(config, plain(parsed._parser("fit"), config))
     folder = Path(config.run or default_run(config, "fit"))

@@ -8,9 +8,12 @@ from lmod_train.cli.listing import configs_folder
 CONFIGS = configs_folder()
 
 
-def test_the_published_command_is_refused_for_its_delta_and_its_two_sharding_systems(tmp_path, monkeypatch, capsys):
+def test_the_published_command_is_refused_for_its_delta_and_its_two_sharding_systems(
+    tmp_path, monkeypatch, capsys, recwarn
+):
     monkeypatch.chdir(tmp_path)
     assert doctor.run(["--config", str(CONFIGS / "llava_med_published.yaml"), "--run", "looked"]) == 2
+    assert not [w for w in recwarn if "args parameter" in str(w.message)], "arguments were given once"
     printed = capsys.readouterr().out
     report = json.loads((tmp_path / "looked" / "doctor.json").read_text())
     failed = {f["check"]: f for f in report["findings"] if f["level"] == "fail"}
