@@ -135,15 +135,18 @@ def weights_key(tower: torch.nn.Module, folder: Path | None = None) -> str:
     digest = hashlib.sha256(repr(named).encode())
     for name, tensor in sorted(tower.state_dict().items()):
         if isinstance(tensor, DTensor) or hasattr(tensor, "ds_id") or tensor.is_meta:
-            raise BadArgument(
-                ARGUMENT,
-                str(folder),
-                "a tower whose weights are whole in every process when the model is built",
-                "take ZeRO-2 or FSDP in the place of ZeRO-3, or set it to null",
-            )
+            raise divided(folder)
         digest.update(repr((name, tensor.dtype, tuple(tensor.shape))).encode())
         digest.update(_bytes(tensor))
     return digest.hexdigest()[:20]
+
+
+def divided(folder: Path | None) -> BadArgument:
+    """Return the error of a tower whose weights are, or will be, divided among processes."""
+    expected = "a tower whose weights are whole in every process"
+    return BadArgument(
+        ARGUMENT, str(folder), expected, "take ZeRO-2 or FSDP2 in the place of ZeRO-3, or set it to null"
+    )
 
 
 def _refuse_learning(tower: torch.nn.Module, inside: Sequence[str], folder: Path) -> None:

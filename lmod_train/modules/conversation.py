@@ -22,7 +22,7 @@ from lmod_train.models.encoding import Images
 from lmod_train.models.family import family_of
 from lmod_train.models.generation import Decoding, respond
 from lmod_train.models.masks import unshareable
-from lmod_train.models.tower_features import TowerFeatures
+from lmod_train.models.tower_features import TowerFeatures, divided
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.optimisation import Optimisation, optimiser
 from lmod_train.modules.sharding import whole_tensors
@@ -51,7 +51,8 @@ class Conversation(LmodModule):
         max_tokens: Longest record in tokens, image and answer included (LLaVA: 2048). A longer one is left out of
             training, counted as `train/too_long` and listed in the run's folder.
         tower_features: Folder for what the frozen tower makes of each image, computed once and read in later epochs and
-            runs (`lmod_train.models.tower_features`); null computes it in every epoch. Not with `tune_tower`.
+            runs (`lmod_train.models.tower_features`); null computes it in every epoch. Not with `tune_tower`, not with
+            ZeRO-3.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
@@ -94,9 +95,19 @@ class Conversation(LmodModule):
         return self.model if self.lora is None else self.model.get_base_model()
 
     def configure_model(self) -> None:
-        """Load the base whole, freeze it, and put the trained parts on it."""
+        """Load the base whole, freeze it, and put the trained parts on it.
+
+        Raises:
+            WeightsMismatch: A tensor is missing or left over, or network and processor disagree.
+            BadArgument: The tower's features are to be kept and ZeRO-3 will cut the tower, or it learns.
+        """
         if self.model is not None:
             return
+        strategy = self._trainer.strategy if self._trainer is not None else None
+        if self._tower_features is not None and getattr(strategy, "zero_stage_3", False):
+            # cut once it is built, when `TowerFeatures` has seen it whole; a rank that knows its images would then not
+            # run the tower, and the others would wait for its share
+            raise divided(self._tower_features)
         base: Any = load(self._folder, self._weights_dtype)
         self.dialect.verify(base.config)
         if self._gradient_checkpointing:
@@ -190,7 +201,7 @@ class Conversation(LmodModule):
         checkpoint["files"] = processor_files(self._folder)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the checkpoint of another base too, and adapters that would weigh otherwise here than they were trained.
+        """Refuse the checkpoint of another base too, and adapters that would weigh otherwise than they were trained.
 
         Raises:
             WeightsMismatch: Trained tensors, base or the adapters' scale are others.

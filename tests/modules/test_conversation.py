@@ -1,6 +1,7 @@
 """Instruction tuning against by-hand losses of transformers, and what is trained, saved and loaded again."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -144,6 +145,15 @@ def test_a_batch_of_text_or_of_nothing_gives_all_that_learns_a_gradient(tiny, fo
         value.backward()
         assert (value.item() > 0) == learns
         assert {n for n, p in module.named_parameters() if p.grad is not None} == trained(module)
+
+
+def test_kept_features_are_refused_where_zero_3_will_cut_the_tower(tiny, tmp_path):
+    """A rank that finds its images would not run the tower, while the others wait for its share."""
+    module = Conversation(str(tiny), Lora(4, 8, 0.0), tower_features=tmp_path)
+    module._trainer = SimpleNamespace(strategy=SimpleNamespace(zero_stage_3=True))
+    with pytest.raises(BadArgument, match=r"(?s)tower_features.*ZeRO-2"):
+        module.configure_model()
+    assert module.model is None
 
 
 def test_a_limit_that_holds_no_record_is_refused(tiny):
