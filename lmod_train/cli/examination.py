@@ -38,7 +38,14 @@ def findings_of(config: Namespace, resolved: dict[str, Any]) -> list[Finding]:
         found.append(
             Finding("module", "skip", f"{type(module).__name__} writes no text: its weights are checked as it loads")
         )
-    subject = Subject(resolved, module if writes else None, data, dict(os.environ), build if writes else None)  # type: ignore[arg-type]
+    subject = Subject(
+        resolved,
+        module if writes else None,  # type: ignore[arg-type]
+        data,
+        dict(os.environ),
+        build if writes else None,  # type: ignore[arg-type]
+        config.doctor.images,
+    )
     return [*examine(subject), *found]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import yaml
 from jsonargparse import Namespace
+from jsonargparse.typing import NonNegativeInt
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only
@@ -49,6 +50,7 @@ class Experiment(LightningCLI):
         parser.add_lightning_class_args(GenerationEval, "evaluation")
         parser.add_lightning_class_args(Tripwires, "tripwires")
         parser.add_argument("--doctor.refuse", type=bool, default=True, help="Do not train where a check fails.")
+        parser.add_argument("--doctor.images", type=NonNegativeInt, default=0, help="Images opened; 0 for all.")
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
         parser.set_defaults({"checkpoint.save_last": True, "checkpoint.save_top_k": 0})  # last.ckpt and no second file
         parser.set_defaults({"checkpoint.every_n_train_steps": 20})

@@ -184,18 +184,34 @@ class RecordsDataModule(LightningDataModule):
             self._continued = {}
         return self._training
 
-    def _draw(self) -> tuple[list[Record], Draw]:
-        """Return what may be trained on, the tasks' own records first, and what of it each epoch asks."""
+    def training(self) -> list[Record]:
+        """Return all that training may ask: the tasks' own records of the split train, and conversations to replay.
+
+        Raises:
+            ArtifactError: The folder of conversations to replay is not curated.
+            BadArgument: There is no conversation to replay.
+        """
+        return [*self._own(), *self._general()]
+
+    def _own(self) -> list[Record]:
         own = self.records("train")
         if self._replay and self._replay_from == self.curated:
-            own = [r for r in own if r.task != CONVERSATION]  # they come as their share says
+            return [r for r in own if r.task != CONVERSATION]  # they come as their share says
+        return own
+
+    def _general(self) -> list[Record]:
+        return read_conversations(self._replay_from) if self._replay else []
+
+    def _draw(self) -> tuple[list[Record], Draw]:
+        """Return what may be trained on, the tasks' own records first, and what of it each epoch asks."""
+        own = self._own()
         if not own:
             raise BadArgument(
                 "data.curated", str(self.curated), "records in the split train", "curate with more samples"
             )
         cells = cells_of(own, self._balance)
         numbers = shares(cells)
-        general = read_conversations(self._replay_from) if self._replay else []
+        general = self._general()
         if general:
             numbers[Cell(replayed=True)] = replayed(len(own), self._replay)
         records = [*own, *general]

@@ -21,7 +21,7 @@ MAJORITY = 0.6
 
 
 def records(subject: Subject) -> Iterator[Finding]:
-    """Read every training record and open every image that it names."""
+    """Read every training record and open the images that they name: all, or as many as `Subject.images` says."""
     if subject.data is None:
         yield Finding("records", "skip", "the data could not be made")
         return
@@ -32,11 +32,13 @@ def records(subject: Subject) -> Iterator[Finding]:
         return
     broken = [problem for record in asked for problem in problems(record)]
     yield from _refused(broken, "records that are not well formed", "a record would teach something else than it says")
-    unread = unreadable(subject.data.curated, asked)
+    named = sorted({image for record in asked for image in record.image})
+    opened = _evenly(named, subject.images)
+    unread = unreadable(subject.data.curated, opened)
     yield from _refused(unread, "images that cannot be read", "nothing is put in their place: the run would stop there")
     if not broken and not unread:
         text = sum(not r.image for r in asked) / len(asked)
-        images = len({i for r in asked for i in r.image})
+        images = str(len(opened)) if len(opened) == len(named) else f"{len(opened)} of {len(named)}"
         yield Finding("records", "ok", f"{len(asked)} records, {images} images decoded, {text:.0%} without an image")
         if text == 1:
             why = "a vision-language model that never sees an image learns to answer without looking"
@@ -57,8 +59,8 @@ def problems(record: Record) -> list[str]:
     return found
 
 
-def unreadable(root: Path, asked: Sequence[Record]) -> list[str]:
-    """Return the images below `root` that cannot be decoded, each with its reason."""
+def unreadable(root: Path, names: Sequence[str]) -> list[str]:
+    """Return those of the images below `root` that cannot be decoded, each with its reason."""
 
     def reason(name: str) -> str:
         try:
@@ -67,10 +69,16 @@ def unreadable(root: Path, asked: Sequence[Record]) -> list[str]:
             return str(error).partition("\n")[0]
         return ""
 
-    names = sorted({image for record in asked for image in record.image})
     with ThreadPoolExecutor(4) as pool:
         said = tqdm(pool.map(reason, names), total=len(names), desc="images", leave=False, disable=None)
         return [line for line in said if line]
+
+
+def _evenly(names: Sequence[str], most: int) -> Sequence[str]:
+    """Return at most so many names, spread over all; every one where `most` is 0."""
+    if not most or most >= len(names):
+        return names
+    return [names[i * len(names) // most] for i in range(most)]
 
 
 def _refused(found: Sequence[str], what: str, why: str) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from lmod_train.datamodules.records import RecordsDataModule
@@ -24,6 +25,7 @@ class Subject:
         data: The data, set up for `fit`; None where they could not be made.
         environment: Variables a launcher sets.
         build: Makes another such module; None where none could be made.
+        images: How many images are opened, drawn evenly over the records; 0 for all.
     """
 
     config: Mapping[str, Any]
@@ -31,6 +33,7 @@ class Subject:
     data: RecordsDataModule | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     build: Callable[[], Conversation] | None = None
+    images: int = 0
 
     @property
     def checkpoint(self) -> str:
@@ -39,5 +42,9 @@ class Subject:
         return str((model.get("init_args") or {}).get("checkpoint") or "")
 
     def records(self) -> list[Record]:
-        """Return the training records, [] where there are no data."""
-        return self.data.records("train") if self.data else []
+        """Return what training may ask, conversations to replay included; [] where there are no data."""
+        return self._records
+
+    @cached_property
+    def _records(self) -> list[Record]:
+        return self.data.training() if self.data else []

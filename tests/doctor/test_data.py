@@ -5,8 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.data import SHOWN, balance, problems, records, unreadable
 from lmod_train.doctor.subject import Subject
+from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Message, Part
 from tests.tiny import record, write_curated
 
@@ -18,9 +20,9 @@ def made(n, rare=0):
     return [record(f"glaucoma/p/{i}", image=[f"{i}.png"], answer=WORDS[i >= n - rare]) for i in range(n)]
 
 
-def subject(folder, asked, **data):
-    held = SimpleNamespace(curated=folder, records=lambda split: asked)
-    return Subject({"data": data}, data=held)
+def subject(folder, asked, images=0, **data):
+    held = SimpleNamespace(curated=folder, training=lambda: asked)
+    return Subject({"data": data}, data=held, images=images)
 
 
 def test_sound_records_are_counted(tmp_path):
@@ -56,10 +58,32 @@ def test_images_that_cannot_be_read_are_refused_and_the_first_ones_named(tmp_pat
     write_curated(tmp_path, asked)
     for i in range(7):
         (tmp_path / f"{i}.png").unlink()
-    assert len(unreadable(tmp_path, asked)) == 7
+    assert len(unreadable(tmp_path, [f"{i}.png" for i in range(8)])) == 7
     (refused,) = records(subject(tmp_path, asked))
     assert refused.level == "fail" and refused.what.startswith("7 images that cannot be read")
     assert refused.what.endswith(f"and {7 - SHOWN} more")
+
+
+def test_as_many_images_are_opened_as_are_asked_for_and_that_is_said(tmp_path):
+    asked = made(8)
+    write_curated(tmp_path, asked)
+    (tmp_path / "1.png").unlink()
+    (only,) = records(subject(tmp_path, asked, images=4))  # 0, 2, 4, 6
+    assert (only.level, only.what) == ("ok", "8 records, 4 of 8 images decoded, 0% without an image")
+    assert [f.level for f in records(subject(tmp_path, asked, images=9))] == ["fail"]
+
+
+def test_conversations_to_replay_are_looked_at_too(tmp_path):
+    own, general = tmp_path / "own", tmp_path / "general"
+    for folder in (own, general):
+        folder.mkdir()
+    write_curated(own, made(2))
+    write_curated(general, [record("conversation/g/1", task="conversation", image=["talk.png"])])
+    (general / "talk.png").write_bytes(b"no picture")
+    data = RecordsDataModule(own, [Glaucoma()], replay=0.5, replay_from=general)
+    data.setup("fit")
+    (refused,) = records(Subject({}, data=data))
+    assert refused.level == "fail" and "talk.png" in refused.what
 
 
 def test_nothing_to_learn_from_and_nothing_to_look_at(tmp_path):
