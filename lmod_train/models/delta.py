@@ -31,6 +31,8 @@ MOST_ENTROPY = 0.95
 SENTENCES = ("The optic disc is where the optic nerve leaves the eye.", "What does this photograph show?")
 TIED = {"lm_head.weight"}
 """Not in every file: a head tied to the embedding."""
+RECOMPUTED = "rotary_emb.inv_freq"
+"""Written by early versions of transformers, one a layer; every version works it out from the configuration."""
 _NORM = re.compile(r"(^|\.)\w*(layernorm|norm)\w*\.weight$")
 
 
@@ -101,7 +103,8 @@ def apply_delta(delta: Path, base: Path, out: Path) -> None:
     """Add the language model it was subtracted from to a delta, and write the whole model.
 
     Every tensor of the base is added to its namesake; rows of embedding and head beyond the base's vocabulary, the
-    projector and the tower are kept as they are. The files beside the weights come from the delta.
+    projector and the tower are kept as they are. The files beside the weights come from the delta. What early versions
+    of transformers wrote and none reads (`RECOMPUTED`) is left out, whichever of the two has it.
 
     Args:
         delta: Folder of the delta, safetensors or ``pytorch_model*.bin`` (read as tensors alone).
@@ -193,8 +196,9 @@ def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
     """Write left + sign * right, tensor by tensor, in the files and with the other files of `left`."""
     if out.exists():
         raise BadArgument("out", str(out), "a folder that does not exist yet", "name another")
-    ours = {language_name(name) for name, _ in tensors(left)} - {""}
-    theirs = {own: read() for name, read in tensors(right) if (own := language_name(name))}
+    ours = {language_name(name) for name, _ in tensors(left) if not name.endswith(RECOMPUTED)} - {""}
+    whole = ((name, read) for name, read in tensors(right) if not name.endswith(RECOMPUTED))
+    theirs = {own: read() for name, read in whole if (own := language_name(name))}
     strange, absent = sorted(theirs.keys() - ours - TIED), sorted(ours - theirs.keys() - TIED)
     if strange or absent:
         raise WeightsMismatch(str(right), absent, strange, f"name the language model that {left} belongs to")
@@ -202,9 +206,10 @@ def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(left, part, ignore=lambda _, names: [n for n in names if n.endswith((".safetensors", ".bin"))])
     for file in weight_files(left):
-        made = {name: _sum(read(), theirs.get(language_name(name)), sign, name, right) for name, read in _in_file(file)}
+        kept = ((name, read) for name, read in _in_file(file) if not name.endswith(RECOMPUTED))
+        made = {name: _sum(read(), theirs.get(language_name(name)), sign, name, right) for name, read in kept}
         save_file(made, part / f"{file.stem}.safetensors", metadata={"format": "pt"})
-    _rename_in_index(part)
+    _mend_index(part)
     part.rename(out)
 
 
@@ -222,12 +227,18 @@ def _sum(ours: Tensor, theirs: Tensor | None, sign: int, name: str, right: Path)
     return made.to(ours.dtype)
 
 
-def _rename_in_index(folder: Path) -> None:
-    """Let an index of ``.bin`` shards name the safetensors that they have become."""
-    for index in folder.glob("*.bin.index.json"):
+def _mend_index(folder: Path) -> None:
+    """Let the index name the safetensors that shards have become, and no tensor that was left out.
+
+    Many folders hold both kinds of files; as in `weight_files`, only the safetensors' index then counts.
+    """
+    theirs = sorted(folder.glob("*.bin.index.json"))
+    for index in sorted(folder.glob("*.safetensors.index.json")) or theirs:
         text: dict[str, Any] = json.loads(index.read_text(encoding="utf-8"))
-        text["weight_map"] = {name: f"{Path(file).stem}.safetensors" for name, file in text["weight_map"].items()}
+        places = {name: file for name, file in text["weight_map"].items() if not name.endswith(RECOMPUTED)}
+        text["weight_map"] = {name: f"{Path(file).stem}.safetensors" for name, file in places.items()}
         (folder / "model.safetensors.index.json").write_text(json.dumps(text, indent=1), encoding="utf-8")
+    for index in theirs:
         index.unlink()
 
 

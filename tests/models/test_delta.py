@@ -149,6 +149,24 @@ def test_pickled_shards_of_the_original_layout(tmp_path):
     assert not list((tmp_path / "whole").glob("*.bin*"))
 
 
+@pytest.mark.parametrize("where", ["delta", "base", "both"])
+def test_frequencies_that_early_versions_wrote_stand_in_nobodys_way(where, tmp_path):
+    folders = {"delta": tmp_path / "delta", "base": tmp_path / "base"}
+    for name, folder in folders.items():
+        folder.mkdir()
+        held = {"model.norm.weight": torch.full((4,), {"delta": 0.01, "base": 1.0}[name])}
+        if where in (name, "both"):
+            held["model.layers.0.self_attn.rotary_emb.inv_freq"] = torch.full((2,), {"delta": 0.0, "base": 0.5}[name])
+        save_file(held, folder / "model-1.safetensors")
+        places = {"weight_map": dict.fromkeys(held, "model-1.safetensors")}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(places))
+        (folder / "pytorch_model.bin.index.json").write_text('{"weight_map": {"a": "b.bin"}}')  # of files beside them
+    apply_delta(folders["delta"], folders["base"], tmp_path / "whole")
+    assert weights(tmp_path / "whole").keys() == {"model.norm.weight"}, "zeros would be taken for frequencies"
+    index = json.loads((tmp_path / "whole" / "model.safetensors.index.json").read_text())
+    assert index["weight_map"] == {"model.norm.weight": "model-1.safetensors"}
+
+
 def test_names_of_every_layout():
     assert language_name("model.language_model.embed_tokens.weight") == "embed_tokens.weight"
     assert language_name("language_model.lm_head.weight") == language_name("lm_head.weight") == "lm_head.weight"
