@@ -152,7 +152,11 @@ def ours(strategy: Any) -> Any:
     """
     if isinstance(strategy, str) and strategy.startswith("deepspeed"):
         stage = int(re.sub(r"\D", "", strategy) or 2)
-        offload = {"offload_optimizer": True, "offload_parameters": stage == 3} if "offload" in strategy else {}
+        offload: dict[str, Any] = {}
+        if "offload" in strategy:
+            offload = {"offload_optimizer": True, "offload_parameters": stage == 3}
+        if strategy.endswith("nvme"):
+            offload |= dict.fromkeys(("remote_device", "offload_params_device", "offload_optimizer_device"), "nvme")
         return Namespace(class_path=DEEPSPEED, init_args=Namespace(stage=stage, **offload))  # type: ignore[no-untyped-call]
     if isinstance(strategy, Namespace) and str(strategy.class_path).endswith(".DeepSpeedStrategy"):
         given = strategy.get("init_args") or {}

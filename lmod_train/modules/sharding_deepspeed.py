@@ -37,7 +37,7 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
         stage: Of ZeRO, 1 to 3.
         offload_optimizer: Keep the optimiser's state on the CPU and step there.
         offload_parameters: Stage 3: keep the shares of parameters on the CPU.
-        **settings: Of Lightning's `DeepSpeedStrategy`.
+        **settings: Of Lightning's `DeepSpeedStrategy`; its `config`, a DeepSpeed file, replaces stage and offloading.
     """
 
     def __init__(
@@ -45,11 +45,9 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
     ) -> None:
         if not torch.cuda.is_available():
             os.environ.setdefault("DS_ACCELERATOR", "cpu")  # read when deepspeed is imported, which happens next
+        settings["exclude_frozen_parameters"] = True  # the base is read from its own folder
         super().__init__(
-            stage=stage,
-            offload_optimizer=offload_optimizer,
-            offload_parameters=offload_parameters,
-            **settings | {"exclude_frozen_parameters": True},  # the base is read from its own folder
+            stage=stage, offload_optimizer=offload_optimizer, offload_parameters=offload_parameters, **settings
         )
         self.steps_on_cpu = offload_optimizer
         self._gathered: ExitStack | None = None
