@@ -15,7 +15,9 @@ from lmod_train.models.generation import end_tokens
 from lmod_train.types import Batch, Record
 
 MASKED = 0.001
-"""Share of records with nothing to learn from which training is refused."""
+"""Share of records with nothing to learn above which it is told."""
+TOO_MANY = 0.1
+"""Share of them above which training is refused; up to it they are left out and listed as the run goes on."""
 ONE_TOKEN = 0.3
 """Share of all supervised tokens that one token may have before it is told."""
 SHOWN = 3
@@ -33,7 +35,7 @@ def labels(subject: Subject) -> Iterator[Finding]:
     if len(lost) > MASKED * len(batch):
         what = f"{len(lost)} of {len(batch)} records have nothing to learn within {limit} tokens, e.g. {lost[0]}"
         why = "a record without a supervised token teaches nothing, and a batch of them has no loss"
-        level: Level = "fail" if len(lost) > len(batch) / 10 else "warn"
+        level: Level = "fail" if len(lost) > TOO_MANY * len(batch) else "warn"
         yield Finding("labels", level, what, why, "raise model.init_args.max_tokens, or shorten prompts (data.tasks)")
     ends = _ends(module)
     open_ended = [r.id for r, a in zip(batch.records, answers, strict=True) if not a or a[-1] not in ends]
