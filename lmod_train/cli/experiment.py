@@ -28,11 +28,12 @@ from lmod_train.errors import BadArgument, RunConflict
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.saved import AnyCheckpoint
+from lmod_train.modules.sharding import set_aside
 from lmod_train.report.tripwires import draw_probes
 
 VOLATILE = (
     "config", "run", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath", "checkpoint.save_top_k",
-    "trainer.logger", "doctor",
+    "checkpoint.enable_version_counter", "trainer.logger", "doctor",
 )  # fmt: skip
 """Keys that say where a run lies, what it keeps on the way or how it is continued, not what it is."""
 
@@ -54,6 +55,8 @@ class Experiment(LightningCLI):
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
         parser.set_defaults({"checkpoint.save_last": True, "checkpoint.save_top_k": 0})  # last.ckpt and no second file
         parser.set_defaults({"checkpoint.every_n_train_steps": 20})
+        # a run that was moved would else write last-v1.ckpt beside the file that it is continued from
+        parser.set_defaults({"checkpoint.enable_version_counter": False})
 
     def before_instantiate_classes(self) -> None:
         """Settle the run folder, refuse to mix two configurations in it, and continue what lies there."""
@@ -76,8 +79,8 @@ class Experiment(LightningCLI):
         if config.ckpt_path:
             resolved["weights"] = str(config.ckpt_path)
         _settle(run, resolved)
-        last = run / "checkpoints" / "last.ckpt"
-        if self.subcommand == "fit" and last.exists():  # whatever weights it began from, it goes on from its own
+        last = to_continue(run)
+        if self.subcommand == "fit" and last is not None:  # whatever weights it began from, it goes on from its own
             rank_zero_info(f"continuing from {last}")
             config.ckpt_path = str(last)
 
@@ -142,6 +145,12 @@ def default_run(config: Namespace, command: str) -> Path:
     files = [str(f) for f in config.config or []]
     sweep = f"-{os.environ['WANDB_RUN_ID']}" if "WANDB_RUN_ID" in os.environ else ""
     return Path("runs") / (Path(files[-1]).stem if files else "unnamed") / f"{command}{sweep}"
+
+
+def to_continue(run: Path) -> Path | None:
+    """Return the checkpoint that a run goes on from: its last, or the one before if that was being replaced."""
+    last = run / "checkpoints" / "last.ckpt"
+    return next((path for path in (last, set_aside(last)) if path.exists()), None)
 
 
 def ours(strategy: Any) -> Any:

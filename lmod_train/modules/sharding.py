@@ -74,14 +74,16 @@ class Sharded:
     def replacing(self, path: Any) -> Iterator[Path]:
         """Yield a folder to write a checkpoint into, which takes the place of `path` once it is complete.
 
+        At every moment one complete checkpoint lies at `path`, or at `set_aside(path)` between the two renamings.
         Every rank needs to see the same file system.
         """
         self.scatter()  # what is written are the shares
         last = Path(self.broadcast(path))
-        beside, before = (last.with_name(f"{last.name}.{word}") for word in ("partial", "before"))
+        beside, before = last.with_name(f"{last.name}.partial"), set_aside(last)
         if self.is_global_zero:
-            for old in (beside, before):
-                shutil.rmtree(old, ignore_errors=True)
+            shutil.rmtree(beside, ignore_errors=True)
+            if last.exists():
+                _remove(before)
         self.barrier("the place is free")
         yield beside
         self.barrier("every rank has written its share")
@@ -89,8 +91,20 @@ class Sharded:
             if last.exists():
                 last.rename(before)
             beside.rename(last)
-            shutil.rmtree(before, ignore_errors=True) if before.is_dir() else before.unlink(missing_ok=True)
+            _remove(before)
         self.barrier("the checkpoint is in its place")
+
+
+def set_aside(checkpoint: Path) -> Path:
+    """Return where a checkpoint lies while the next one takes its place."""
+    return checkpoint.with_name(f"{checkpoint.name}.before")
+
+
+def _remove(checkpoint: Path) -> None:
+    if checkpoint.is_dir():
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    else:
+        checkpoint.unlink(missing_ok=True)
 
 
 def is_spread(parameter: Tensor) -> bool:

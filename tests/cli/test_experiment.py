@@ -12,6 +12,7 @@ from lmod_train.callbacks.tripwires import Collapsed
 from lmod_train.cli import experiment
 from lmod_train.cli.listing import configs_folder
 from lmod_train.errors import BadArgument, RunConflict, WeightsNotFound
+from lmod_train.modules.base import LmodModule
 
 CONFIGS = configs_folder()
 QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
@@ -96,6 +97,29 @@ def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(co
     after = read_replies(tmp_path / "after" / "replies")
     last = {i: r.reply for (i, step), r in read_replies(tmp_path / "here" / "replies").items() if step == max(steps)}
     assert {step for _, step in after} == {max(steps)} and {i: r.reply for (i, _), r in after.items()} == last
+
+
+def test_a_run_that_was_stopped_and_moved_goes_on_in_the_one_file_it_is_continued_from(command, tmp_path, monkeypatch):
+    small = ["--model.init_args.side", "16", "--data.batch_size", "4", "--checkpoint.every_n_train_steps", "1"]
+
+    def stop(self, batch, batch_idx):
+        if self.global_step == 1:
+            raise RuntimeError("the machine is gone")
+
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="gone"):
+        patched.setattr(LmodModule, "on_train_batch_start", stop)
+        command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
+    (tmp_path / "here").rename(tmp_path / "there")
+    command("fit", "cnn_glaucoma.yaml", *small, "--run", "there")
+    assert [f.name for f in (tmp_path / "there" / "checkpoints").iterdir()] == ["last.ckpt"]
+
+
+def test_a_checkpoint_set_aside_while_the_next_took_its_place_is_continued_from(tmp_path):
+    assert experiment.to_continue(tmp_path) is None
+    (tmp_path / "checkpoints" / "last.ckpt.before").mkdir(parents=True)
+    assert experiment.to_continue(tmp_path) == tmp_path / "checkpoints" / "last.ckpt.before"
+    (tmp_path / "checkpoints" / "last.ckpt").mkdir()
+    assert experiment.to_continue(tmp_path) == tmp_path / "checkpoints" / "last.ckpt"
 
 
 def test_a_classifier_of_several_tasks_is_refused(command):

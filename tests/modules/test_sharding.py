@@ -14,7 +14,7 @@ from lmod_train.models.encoding import encode
 from lmod_train.modules import sharding_deepspeed
 from lmod_train.modules.merging import merge
 from lmod_train.modules.saved import read
-from lmod_train.modules.sharding import load_whole, shape_of, whole_tensors
+from lmod_train.modules.sharding import Sharded, load_whole, shape_of, whole_tensors
 from lmod_train.modules.sharding_fsdp import FullyShard
 from tests.modules import sharded
 from tests.tiny import record, write_tiny
@@ -55,6 +55,26 @@ def test_parameters_are_gathered_in_their_order_few_at_a_time(monkeypatch):
     sizes = [4, 6, 1, 30, 2]
     groups = sharding_deepspeed._few([nn.Parameter(torch.zeros(n)) for n in sizes])
     assert [[p.numel() for p in group] for group in groups] == [[4, 6], [1], [30], [2]]
+
+
+class Alone(Sharded):
+    """One process, nothing cut."""
+
+    is_global_zero = True
+    broadcast = staticmethod(lambda path: path)
+    barrier = staticmethod(lambda name: None)
+
+
+@pytest.mark.parametrize("before", ["last.ckpt", "last.ckpt.before"])
+def test_there_is_a_complete_checkpoint_until_the_next_one_has_its_place(tmp_path, before):
+    last = tmp_path / "last.ckpt"
+    (tmp_path / before).mkdir()
+    (tmp_path / before / "step").write_text("1")
+    with Alone().replacing(last) as beside:
+        assert (tmp_path / before / "step").read_text() == "1"
+        beside.mkdir()
+        (beside / "step").write_text("2")
+    assert [f.name for f in tmp_path.iterdir()] == ["last.ckpt"] and (last / "step").read_text() == "2"
 
 
 def test_fsdp2_writes_shares_unless_one_file_is_asked_for():
