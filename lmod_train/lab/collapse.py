@@ -28,6 +28,7 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.examine import examine
 from lmod_train.doctor.finding import failures
 from lmod_train.doctor.subject import Subject
+from lmod_train.errors import BadArgument
 from lmod_train.models.checkpoint import find
 from lmod_train.models.delta import make_delta
 from lmod_train.modules.conversation import Conversation
@@ -119,6 +120,9 @@ def collapse_lab(out: Path, seeds: int, recipe: Recipe, n: int) -> list[Outcome]
         seeds: How often each training is repeated, with seeds 0, 1, ...
         recipe: What both starts are given.
         n: Phantoms of each of two sources; half of them train.
+
+    Raises:
+        BadArgument: The folder was begun with another `n`.
     """
     data = _data(out, n)
     starts = _starts(out, data)
@@ -152,10 +156,15 @@ def verdict(checkpoint: Path, curated: Path) -> str:
 def _data(out: Path, n: int) -> Path:
     """Draw and curate: half of the eyes train, half are asked."""
     raw, curated = out / "raw", out / "curated"
-    if not (raw / "drawn").exists():
+    drawn = raw / "drawn"
+    if drawn.exists():
+        begun = drawn.read_text(encoding="utf-8")
+        if begun not in ("", str(n)):
+            raise BadArgument("--n", n, f"{begun}, with which {out} was begun", "name another folder (--out)")
+    else:
         eye_diseases.write(raw, n, 0)
         refuge.write(raw, n, 0)
-        (raw / "drawn").touch()
+        drawn.write_text(str(n), encoding="utf-8")
     tasks: list[Task] = [Anatomy(), FourWay(), Glaucoma()]
     curate(discover(raw).sources, tasks, curated, protocol="collapse_lab", ratios=(0.5, 0.1, 0.4), progress=False)
     return curated

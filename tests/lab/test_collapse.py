@@ -5,6 +5,7 @@ import csv
 import pytest
 
 from lmod_train.cli import main
+from lmod_train.errors import BadArgument
 from lmod_train.lab.collapse import ANSWERS, STARTS, Outcome, Recipe, collapse_lab
 from lmod_train.models.delta import mean_gain
 
@@ -64,3 +65,10 @@ def test_the_command_draws_what_is_there(lab, capsys):
 def test_nothing_to_repeat_is_refused(tmp_path, capsys):
     assert main(["collapse-lab", "--out", str(tmp_path), "--seeds", "0"]) == 2
     assert "--seeds" in capsys.readouterr().err
+
+
+def test_a_folder_begun_with_another_number_of_eyes_is_not_taken_for_this_one(tmp_path):
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "drawn").write_text("16")
+    with pytest.raises(BadArgument, match="16, with which"):
+        collapse_lab(tmp_path, 1, Recipe(), 32)
