@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
 from lmod_train.models.adapters import Lora, trainable
 from lmod_train.models.base_files import check_base, fingerprint, licence_of, write_processor_files
 from lmod_train.models.checkpoint import find, load
+from lmod_train.models.dialects import dialect_of
+from lmod_train.models.generation import end_tokens
 from lmod_train.modules.saved import read
 
 WRAPPED = "model."
@@ -60,6 +63,7 @@ def merge(ckpt: Path, out: Path, base: str | None = None) -> dict[str, Any]:
     beside.mkdir(parents=True)
     whole.eval().to(getattr(torch, facts["dtype"])).save_pretrained(beside)
     write_processor_files(beside, saved["files"])
+    _stop_as_trained(beside, whole)
     (beside / "README.md").write_text(_card(folder, facts, int(saved["global_step"])), encoding="utf-8")
     if out.exists():
         out.rmdir()
@@ -79,6 +83,14 @@ def _take(model: Any, tensors: Mapping[str, Tensor], ckpt: Path) -> None:
         cure = "name an unchanged checkpoint and the base it was tuned from"
         raise WeightsMismatch(str(ckpt), sorted(ours - theirs), sorted(theirs - ours), cure)
     model.load_state_dict({n.removeprefix(WRAPPED): t for n, t in tensors.items()}, strict=False)
+
+
+def _stop_as_trained(folder: Path, network: Any) -> None:
+    """Let plain `generate` stop on each token that ends a reply of ours, as not every base's settings name them all."""
+    file = folder / "generation_config.json"
+    settings = json.loads(file.read_text(encoding="utf-8"))
+    settings["eos_token_id"] = sorted(end_tokens(network, dialect_of(folder)))
+    file.write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
 
 def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
