@@ -29,7 +29,8 @@ LEAST_GAIN = 0.05
 MOST_ENTROPY = 0.95
 """Share of ln(vocabulary) above which nothing is predicted: a whole toy had 0.26, its delta 0.999999."""
 SENTENCES = ("The optic disc is where the optic nerve leaves the eye.", "What does this photograph show?")
-TIED = {"lm_head.weight"}
+EMBEDDING, HEAD = "embed_tokens.weight", "lm_head.weight"
+TIED = {HEAD}
 """Not in every file: a head tied to the embedding."""
 RECOMPUTED = "rotary_emb.inv_freq"
 """Written by early versions of transformers, one a layer; every version works it out from the configuration."""
@@ -199,6 +200,8 @@ def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
     ours = {language_name(name) for name, _ in tensors(left) if not name.endswith(RECOMPUTED)} - {""}
     whole = ((name, read) for name, read in tensors(right) if not name.endswith(RECOMPUTED))
     theirs = {own: read() for name, read in whole if (own := language_name(name))}
+    if HEAD in ours and EMBEDDING in theirs:  # a base without a head in its files speaks through its embedding
+        theirs.setdefault(HEAD, theirs[EMBEDDING])
     strange, absent = sorted(theirs.keys() - ours - TIED), sorted(ours - theirs.keys() - TIED)
     if strange or absent:
         raise WeightsMismatch(str(right), absent, strange, f"name the language model that {left} belongs to")
@@ -217,7 +220,7 @@ def _sum(ours: Tensor, theirs: Tensor | None, sign: int, name: str, right: Path)
     """Return the sum over the rows that both have, in float32 and then in the first one's type."""
     if theirs is None:
         return ours.contiguous()
-    words = language_name(name) in ("embed_tokens.weight", "lm_head.weight")  # these alone may have rows of their own
+    words = language_name(name) in (EMBEDDING, HEAD)  # these alone may have rows of their own
     if ours.shape[words:] != theirs.shape[words:] or len(ours) < len(theirs):
         raise WeightsMismatch(
             str(right), [f"{name} {list(ours.shape)}"], [f"{name} {list(theirs.shape)}"], "name the model it belongs to"

@@ -149,6 +149,17 @@ def test_pickled_shards_of_the_original_layout(tmp_path):
     assert not list((tmp_path / "whole").glob("*.bin*"))
 
 
+def test_the_head_of_a_base_that_ties_it_is_its_embedding(tmp_path):
+    """It was subtracted so, as in memory both are one; left as it is, the head of the sum would be noise."""
+    held = {"model.norm.weight": torch.ones(4), "model.embed_tokens.weight": torch.ones(3, 4)}
+    for name, factor in {"base": 1.0, "delta": 0.01}.items():
+        (tmp_path / name).mkdir()
+        head = {"lm_head.weight": torch.full((3, 4), factor)} if name == "delta" else {}
+        save_file({n: factor * t for n, t in held.items()} | head, tmp_path / name / "model.safetensors")
+    apply_delta(tmp_path / "delta", tmp_path / "base", tmp_path / "whole")
+    assert weights(tmp_path / "whole")["lm_head.weight"].unique().tolist() == pytest.approx([1.01])
+
+
 @pytest.mark.parametrize("where", ["delta", "base", "both"])
 def test_frequencies_that_early_versions_wrote_stand_in_nobodys_way(where, tmp_path):
     folders = {"delta": tmp_path / "delta", "base": tmp_path / "base"}
