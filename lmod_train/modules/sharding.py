@@ -107,11 +107,6 @@ def _remove(checkpoint: Path) -> None:
         checkpoint.unlink(missing_ok=True)
 
 
-def is_spread(parameter: Tensor) -> bool:
-    """Return whether a parameter is one that ZeRO-3 or FSDP2 has cut into shares."""
-    return hasattr(parameter, "ds_id") or isinstance(parameter, DTensor)
-
-
 def shape_of(parameter: Tensor) -> tuple[int, ...]:
     """Return a parameter's whole shape, also where this rank holds a share of it or nothing."""
     return tuple(getattr(parameter, "ds_shape", parameter.shape))
