@@ -32,11 +32,15 @@ def read(path: Path) -> dict[str, Any]:
         tensors are the float32 ones that its optimiser steps on.
 
     Raises:
-        ArtifactError: There is no checkpoint, or the folder is none of ours.
+        ArtifactError: There is no checkpoint, the folder is none of ours, or the file is cut off.
     """
     cure = "name RUN/checkpoints/last.ckpt of a run of `fit`, a file or a folder"
     if path.is_file():
-        loaded: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        try:
+            loaded: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        except (OSError, RuntimeError) as error:  # what torch says of a file that was not copied to its end
+            said = f"cannot be read, it may be cut off ({type(error).__name__}: {str(error).partition('. ')[0]})"
+            raise ArtifactError(path, said, f"copy it again, or {cure}") from error
         return loaded
     if not path.is_dir():
         raise ArtifactError(path, "no such checkpoint", cure)

@@ -29,6 +29,12 @@ def test_what_is_no_checkpoint_is_refused(tmp_path):
         read(tmp_path / "nothing.ckpt")
     with pytest.raises(ArtifactError, match=r"a folder without meta\.pt"):
         read(tmp_path)
+    torch.save({"state_dict": {"w": torch.ones(2000)}}, tmp_path / "whole.ckpt")
+    content = (tmp_path / "whole.ckpt").read_bytes()
+    for kept in (0, len(content) // 2):
+        (tmp_path / "cut.ckpt").write_bytes(content[:kept])
+        with pytest.raises(ArtifactError, match=r"(?s)cut\.ckpt.*may be cut off.*last\.ckpt"):
+            read(tmp_path / "cut.ckpt")
 
 
 @pytest.mark.parametrize("doing", ["fit", "validate"])
