@@ -85,7 +85,7 @@ def overview() -> str:
     described = (
         {name: (function.__doc__ or "").partition("\n")[0] for name, function in PLAIN.items()} | LIGHTNING | LATE
     )
-    commands = "\n".join(f"  {name:<10}{line}" for name, line in described.items())
+    commands = "\n".join(f"  {name:<14}{line}" for name, line in described.items())
     return (
         "usage: python -m lmod_train COMMAND [options]\n\n"
         "Eye photographs in, tuned and scored multimodal models out.\n\n"

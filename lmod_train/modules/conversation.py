@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -167,9 +168,10 @@ class Conversation(LmodModule):
 
     def configure_optimizers(self) -> Any:
         """AdamW in groups, each with its own learning rate; warm-up and half cosine over all steps of the run."""
-        made, schedule = self.optimiser(
-            int(self.trainer.estimated_stepping_batches), getattr(self.trainer.strategy, "steps_on_cpu", False)
-        )
+        steps = self.trainer.estimated_stepping_batches
+        if math.isinf(steps):
+            raise BadArgument("trainer.max_epochs", self.trainer.max_epochs, "a number", "set trainer.max_epochs: 1")
+        made, schedule = self.optimiser(int(steps), getattr(self.trainer.strategy, "steps_on_cpu", False))
         return {"optimizer": made, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def optimiser(self, steps: int, fused: bool = False) -> Any:

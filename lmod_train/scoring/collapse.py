@@ -64,9 +64,12 @@ class Limits:
         empty: Of empty replies.
         repetitive: Of repetitive replies.
         at_limit: Of replies cut off.
-        identical: Of the commonest reply, while reference answers differ by more than a fifth from one another.
+        identical: Of the commonest reply, while reference answers differ by more than a fifth from one another; looked
+            at in the second half of the run, or where the replies hold no answer.
         unparsed: Of replies without an answer; looked at in the second half of the run, as an untuned model may well
             not know the format yet.
+        lost_without_picture: What answers lose when their pictures are exchanged, or less, in the second half of the
+            run; -1 never stops, 0 stops a model that answers without looking. A probe of 24 tells no small difference.
     """
 
     empty: float = 0.5
@@ -74,6 +77,7 @@ class Limits:
     at_limit: float = 0.9
     identical: float = 0.95
     unparsed: float = 0.5
+    lost_without_picture: float = -1.0
 
 
 def repeated(text: str) -> float:
@@ -148,8 +152,11 @@ def tripped(signs: Signs, limits: Limits, *, late: bool) -> list[str]:
         *([("unparsed", "replies hold no answer that can be read")] if late else []),
     ]
     found = [f"{getattr(signs, n):.0%} of {w}" for n, w in watched if getattr(signs, n) >= getattr(limits, n)]
-    if signs.identical >= limits.identical and signs.identical_truth <= 0.8:
+    lost = signs.unparsed >= limits.unparsed  # a slow start may well begin with the commonest answer
+    if (late or lost) and signs.identical >= limits.identical and signs.identical_truth <= 0.8:
         found.append(f"{signs.identical:.0%} of replies to a task are the same; {signs.identical_truth:.0%} should be")
+    if late and signs.lost_without_picture <= limits.lost_without_picture:
+        found.append(f"answers lose {signs.lost_without_picture:.0%} when their pictures are exchanged")
     return found
 
 

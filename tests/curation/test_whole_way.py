@@ -92,7 +92,7 @@ def test_a_model_learns_from_a_batch_without_any_image(folder, records, tiny, lo
     bare, seen = ([r for r in records if (kind(r) == "none") is b][:3] for b in (True, False))
     losses = []
     for batch in (bare, seen, [*bare, *seen]):
-        loss = module._loss(module.collate(batch, folder))
+        loss = module.loss(module.collate(batch, folder))
         assert torch.isfinite(loss)
         losses.append(loss.item())
     assert losses[2] == pytest.approx((losses[0] + losses[1]) / 2, rel=1e-4)

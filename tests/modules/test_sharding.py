@@ -103,8 +103,8 @@ def alone(place):
     return fitted
 
 
-def told(place, name, kind, **more):
-    return {"curated": place / "curated", "tiny": place / "tiny", "name": name, "kind": kind, "told": {}, **more}
+def told(base, name, kind, **more):
+    return {"curated": base / "curated", "tiny": base / "tiny", "name": name, "kind": kind, "told": {}, **more}
 
 
 def mean(found):

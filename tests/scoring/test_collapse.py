@@ -46,12 +46,13 @@ def test_the_published_symptoms_trip_at_once(text, end, sign, words):
     signs = asked([(lost, YES), (lost, NO)] * 3, [text] * 6, ends=dict.fromkeys(range(6), end))
     assert getattr(signs, sign) == 1 and signs.identical == 1 and signs.identical_truth == 0.5
     said = tripped(signs, Limits(), late=False)
-    assert any(words in s for s in said) and any("are the same" in s for s in said)
+    assert any(words in s for s in said) and any("are the same" in s for s in said), "no answer is in them"
 
 
 def test_one_answer_to_everything_trips_unless_the_truth_is_as_uniform():
     one_sided = asked([(NO, YES), (NO, NO)] * 2, [NO] * 4)
-    assert len(tripped(one_sided, Limits(), late=False)) == 1
+    assert len(tripped(one_sided, Limits(), late=True)) == 1
+    assert tripped(one_sided, Limits(), late=False) == [], "a slow start"
     assert tripped(asked([(NO, NO)] * 4, [NO] * 4), Limits(), late=True) == []
 
 
@@ -60,6 +61,15 @@ def test_the_format_is_asked_for_in_the_second_half_alone():
     signs = asked([(lost, YES), (lost, NO)], ["a large cup", "a small cup"])
     assert signs.unparsed == 1 and tripped(signs, Limits(), late=False) == []
     assert tripped(signs, Limits(), late=True) == ["100% of replies hold no answer that can be read"]
+
+
+def test_a_model_that_answers_without_looking_stops_where_it_is_asked_to():
+    blind = asked([(YES, YES), (NO, YES)] * 2, [YES, NO] * 2)
+    assert blind.lost_without_picture == 0 and tripped(blind, Limits(), late=True) == []
+    assert tripped(blind, Limits(lost_without_picture=0.0), late=True) == [
+        "answers lose 0% when their pictures are exchanged"
+    ]
+    assert tripped(blind, Limits(lost_without_picture=0.0), late=False) == []
 
 
 def test_regions_count_by_their_share_and_word_by_word():
