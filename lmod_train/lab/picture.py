@@ -70,15 +70,14 @@ def _curves(axis: Any, own: Sequence[tuple[Outcome, Sequence[float]]], title: st
 
 
 def _endings(axis: Any, own: Sequence[Outcome]) -> None:
-    """Draw shares side by side, the mean over seeds as a bar and each seed as a dot."""
+    """Draw shares side by side in the curves' colours, the mean over seeds as a bar and each seed as a dot."""
     names = ("right", "empty", "repetitive", "at_limit")
     for i, start in enumerate(STARTS):
         seeds = [o for o in own if o.start == start]
         for j, name in enumerate(names if seeds else ()):
             values = [getattr(o, name) for o in seeds]
             place = j + (i - 0.5) * 0.38
-            axis.bar(place, fmean(values), 0.36, color=COLOURS[i], label=f"from {start} weights" if j == 0 else None)
+            axis.bar(place, fmean(values), 0.36, color=COLOURS[i])
             axis.plot([place] * len(values), values, "o", color="black", markersize=3)
     axis.set_xticks(range(len(names)), ["right", "empty", "repeats itself", "cut off"])
     axis.set(ylim=(0, 1.05), ylabel="share of held-out replies")
-    axis.legend(frameon=False)
