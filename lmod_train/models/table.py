@@ -149,7 +149,7 @@ def _write(file: Path, rows: Rows, replaced: bool) -> None:
     beside = file.with_name(f".{uuid.uuid4().hex}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(file.parent)
+        sweep(file.parent)
         try:
             with beside.open("wb") as stream:
                 np.save(stream, rows)
@@ -181,9 +181,9 @@ def _name(beside: Path, file: Path, replaced: bool) -> None:
     beside.replace(file)
 
 
-def _sweep(folder: Path) -> None:
-    """Take away what killed processes have left half-written."""
-    for left in folder.glob(".*.part"):
+def sweep(folder: Path, pattern: str = ".*.part") -> None:
+    """Take away what killed processes have left half-written below a folder, once it is old."""
+    for left in folder.glob(pattern):
         try:
             if time.time() - left.stat().st_mtime > STALE:
                 left.unlink()

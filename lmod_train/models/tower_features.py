@@ -7,7 +7,6 @@ everything behind it (projector, packing of tiles, language model) runs as ever.
 from __future__ import annotations
 
 import hashlib
-import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,11 +22,11 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from lmod_train.errors import BadArgument
 from lmod_train.models.family import family_of
+from lmod_train.models.table import sweep
 
 VERSION = 1
 """Of what is kept and how; counted up, all is computed anew."""
 
-STALE = 24 * 3600.0  # seconds after which the half-written file of a killed process is taken away
 ARGUMENT = "model.init_args.tower_features"
 STATE, LAST = "hidden_states.", "last_hidden_state"  # names in a file: hidden_states.<place>.<of how many>
 
@@ -67,7 +66,7 @@ class TowerFeatures:
         self.found = self.computed = 0
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            _sweep(self._folder)
+            sweep(self._folder, "??/.*.part")
         except OSError as error:
             raise _unwritable(folder, error) from error
         tower.forward = self
@@ -196,16 +195,6 @@ def _output(rows: Mapping[str, Sequence[Tensor]]) -> BaseModelOutputWithPooling:
         last = states[-1]
     hidden: Any = tuple(states) or None
     return BaseModelOutputWithPooling(last_hidden_state=last, hidden_states=hidden)
-
-
-def _sweep(folder: Path) -> None:
-    """Take away what killed processes have left half-written."""
-    for left in folder.glob("??/.*.part"):
-        try:
-            if time.time() - left.stat().st_mtime > STALE:
-                left.unlink()
-        except FileNotFoundError:  # another process has just finished it, or swept
-            continue
 
 
 def _unwritable(folder: Path, error: OSError) -> BadArgument:
