@@ -5,12 +5,13 @@ Folders of DeepSpeed are pickles, and reading them can execute code: only those 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
-from torch import Tensor
+from torch import Tensor, nn
 
 from lmod_train.errors import ArtifactError, LmodError
 from lmod_train.modules.sharding import FACTS
@@ -89,6 +90,25 @@ def refuse_to_continue(module: Any, path: Path | str | None) -> None:
             "Next: continue with the same trainer configuration and number of devices; or begin a new run from "
             f"its weights: `python -m lmod_train merge --ckpt {path} --out DIR`, then --model.init_args.checkpoint DIR"
         )
+
+
+def take_weights(module: Any, path: Path, load: Callable[[nn.Module, dict[str, Tensor]], None]) -> dict[str, Any]:
+    """Give a module the trained tensors of any checkpoint, for an evaluation, and return the rest of it.
+
+    Args:
+        module: Its parameters may be spread over ranks; all call it together.
+        path: Of the checkpoint, file or folder.
+        load: How the strategy gives its parameters whole values.
+
+    Raises:
+        WeightsMismatch: The trained tensors are others.
+        LmodError: A training is to go on from what another strategy wrote.
+    """
+    refuse_to_continue(module, path)
+    saved = read(path)
+    module.on_load_checkpoint(dict(saved))
+    load(module, saved["state_dict"])
+    return {k: v for k, v in saved.items() if k != "state_dict"}
 
 
 class AnyCheckpoint(TorchCheckpointIO):

@@ -16,7 +16,7 @@ from lightning.pytorch.strategies.ddp import DDPStrategy
 from torch import nn
 
 from lmod_train.errors import BadArgument
-from lmod_train.modules.saved import is_deepspeed, read, refuse_to_continue
+from lmod_train.modules.saved import is_deepspeed, take_weights
 from lmod_train.modules.sharding import FACTS, Sharded, load_whole
 
 AT_ONCE = 200_000_000
@@ -158,11 +158,7 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
         if fitting and is_deepspeed(path):
             module.on_load_checkpoint(torch.load(path / FACTS, map_location="cpu", weights_only=True))
             return super().load_checkpoint(path, weights_only)
-        refuse_to_continue(module, path)
-        saved = read(path)
-        module.on_load_checkpoint(dict(saved))
-        load_whole(module, saved["state_dict"])
-        return {k: v for k, v in saved.items() if k != "state_dict"}
+        return take_weights(module, path, load_whole)
 
 
 def _few(parameters: list[nn.Parameter]) -> Iterator[list[nn.Parameter]]:

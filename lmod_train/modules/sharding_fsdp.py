@@ -13,7 +13,7 @@ from torch import nn
 from torch.distributed.constants import default_pg_timeout
 from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 
-from lmod_train.modules.saved import is_deepspeed, read, refuse_to_continue
+from lmod_train.modules.saved import is_deepspeed, take_weights
 from lmod_train.modules.sharding import FACTS, Sharded
 
 
@@ -92,11 +92,7 @@ class FullyShard(Sharded, ModelParallelStrategy):
         path, module = Path(self.broadcast(checkpoint_path)), self.lightning_module
         assert module is not None
         if is_deepspeed(path):
-            refuse_to_continue(module, path)
-            saved = read(path)
-            module.on_load_checkpoint(dict(saved))
-            _load_whole(module, saved["state_dict"])
-            return {k: v for k, v in saved.items() if k != "state_dict"}
+            return take_weights(module, path, _load_whole)
         if path.is_dir():
             module.on_load_checkpoint(torch.load(path / FACTS, map_location="cpu", weights_only=True))
         return super().load_checkpoint(path, weights_only=True)
