@@ -161,8 +161,13 @@ def exchanged(records: Sequence[Record]) -> list[Record]:
         fitting = (r for r in following if r.task == record.task and r.image != record.image and len(r.image) == 1)
         other = next((r for r in fitting if r.modality == record.modality), None)
         if len(record.image) == 1 and other is not None:
-            others.append(replace(record, image=other.image, image_sha256=other.image_sha256))
+            others.append(with_picture_of(record, other))
     return others
+
+
+def with_picture_of(record: Record, other: Record) -> Record:
+    """Return a question as it stands, asked of another record's picture."""
+    return replace(record, image=other.image, image_sha256=other.image_sha256)
 
 
 def items_read(tasks: Iterable[Task], records: Sequence[Record], replies: Mapping[str, Reply]) -> list[Item]:

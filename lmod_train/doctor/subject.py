@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from lmod_train.callbacks.tripwires import probe_of
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.conversation import Conversation
-from lmod_train.types import Record
+from lmod_train.types import Batch, Record
 
 DRAWN = 64
 """Records whose tokens are looked at; drawn evenly from all tasks and answers."""
@@ -44,6 +45,17 @@ class Subject:
     def records(self) -> list[Record]:
         """Return what training may ask, conversations to replay included; [] where there are no data."""
         return self._records
+
+    @cached_property
+    def drawn(self) -> Batch | None:
+        """Some of the records as a training batch, images and all; None without a module or records.
+
+        Raises:
+            LmodError: The dialect refuses a record.
+        """
+        if self.module is None or self.data is None or not self.records():
+            return None
+        return self.module.collate(probe_of(self.records(), DRAWN), self.data.curated)
 
     @cached_property
     def _records(self) -> list[Record]:

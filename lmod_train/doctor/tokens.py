@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from lmod_train.callbacks.tripwires import probe_of
 from lmod_train.doctor.finding import Finding, Level
-from lmod_train.doctor.subject import DRAWN, Subject
+from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
+from lmod_train.models.answer_loss import too_long
 from lmod_train.models.generation import end_tokens
-from lmod_train.types import Batch, Record
+from lmod_train.types import Batch
 
 MASKED = 0.001
 """Share of records with nothing to learn above which it is told."""
@@ -25,13 +25,13 @@ SHOWN = 3
 
 def labels(subject: Subject) -> Iterator[Finding]:
     """Look at the supervised tokens of some records: there are some, they end with what stops a reply."""
-    if (batch := _drawn(subject)) is None:
+    if (batch := subject.drawn) is None:
         yield Finding("labels", "skip", "no module or no records to make tokens of")
         return
     module: Any = subject.module
-    prompts, answers = batch.tensors["prompt_ids"], batch.tensors["answer_ids"]
-    limit = getattr(module, "max_tokens", None)
-    lost = [r.id for r, p, a in zip(batch.records, prompts, answers, strict=True) if not a or _long(p, a, limit)]
+    answers, limit = batch.tensors["answer_ids"], module.max_tokens
+    out = {*too_long(batch, limit), *(i for i, answer in enumerate(answers) if not answer)}
+    lost = [batch.records[i].id for i in sorted(out)]
     if len(lost) > MASKED * len(batch):
         what = f"{len(lost)} of {len(batch)} records have nothing to learn within {limit} tokens, e.g. {lost[0]}"
         why = "a record without a supervised token teaches nothing, and a batch of them has no loss"
@@ -44,10 +44,6 @@ def labels(subject: Subject) -> Iterator[Finding]:
         why = "a model that is never taught to stop goes on to the token limit"
         yield Finding("labels", "fail", what, why, "use the tokenizer and chat template published with the weights")
     yield from _shown(module, batch, ends)
-
-
-def _long(prompt: list[int], answer: list[int], limit: int | None) -> bool:
-    return limit is not None and len(prompt) + len(answer) > limit
 
 
 def _shown(module: Any, batch: Batch, ends: set[int]) -> Iterator[Finding]:
@@ -68,7 +64,7 @@ def _shown(module: Any, batch: Batch, ends: set[int]) -> Iterator[Finding]:
 
 def template(subject: Subject) -> Iterator[Finding]:
     """Compare what is learnt with what will be asked: the words of the record, one prompt, one image place an image."""
-    if (batch := _drawn(subject)) is None:
+    if (batch := subject.drawn) is None:
         yield Finding("template", "skip", "no module or no records to render")
         return
     module: Any = subject.module
@@ -84,7 +80,7 @@ def template(subject: Subject) -> Iterator[Finding]:
         why = "an instruction-tuned model knows its turns by their marks, and a prompt without them is new to it"
         cure = "use the chat_template.jinja published with the weights"
         yield Finding("template", "warn", "the prompt has no mark of a turn", why, cure)
-    asked = module.collate([_without_answer(r) for r in batch.records[:4]], subject.data.curated)  # type: ignore[union-attr]
+    asked = module.collate([replace(r, answer="?") for r in batch.records[:4]], subject.data.curated)  # type: ignore[union-attr]
     if asked.tensors["prompt_ids"] != batch.tensors["prompt_ids"][: len(asked)]:
         what = "the prompt depends on the answer: training and asking would use different tokens"
         why = "a model asked with another prompt than it learnt answers with one word or nothing"
@@ -93,23 +89,8 @@ def template(subject: Subject) -> Iterator[Finding]:
     yield Finding("template", "ok", f"asked as it is learnt, e.g. {_short(batch.tensors['rendered'][0])!r}")
 
 
-def _without_answer(record: Record) -> Record:
-    return replace(record, answer="?")
-
-
 def _short(text: str) -> str:
     return text if len(text) <= 160 else f"{text[:90]} ... {text[-60:]}"
-
-
-def _drawn(subject: Subject) -> Batch | None:
-    """Return some training records as a batch; None where it cannot be made.
-
-    Raises:
-        LmodError: The dialect refuses a record.
-    """
-    if subject.module is None or subject.data is None or not subject.records():
-        return None
-    return subject.module.collate(probe_of(subject.records(), DRAWN), subject.data.curated)
 
 
 def _ends(module: Any) -> set[int]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from lmod_train.callbacks.tripwires import with_picture_of
 from lmod_train.doctor.finding import Finding
 from lmod_train.doctor.subject import Subject
 from lmod_train.models.encoding import encode
@@ -54,7 +54,7 @@ def sensitivity(subject: Subject) -> Iterator[Finding]:
     if pair is None or subject.module is None or subject.module.model is None:
         yield Finding("sensitivity", "skip", "no network, or fewer than two images to exchange")
         return
-    own, other = _scores(subject, [pair[0], _with_image(pair[0], pair[1])])
+    own, other = _scores(subject, [pair[0], with_picture_of(pair[0], pair[1])])
     change = ((own - other).norm() / own.norm().clamp_min(1e-12)).item()
     if not math.isfinite(change):
         what = "the scores of the next token are not finite"
@@ -81,10 +81,6 @@ def _pair(subject: Subject) -> list[Record] | None:
         if known.image != record.image:
             return [known, record]
     return None
-
-
-def _with_image(record: Record, other: Record) -> Record:
-    return replace(record, image=other.image, image_sha256=other.image_sha256)
 
 
 def _scores(subject: Subject, asked: Sequence[Record]) -> list[Tensor]:
