@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -70,10 +72,27 @@ def _sharded(name: str, options: Mapping[str, Any]) -> Iterator[Finding]:
         )
         yield Finding("strategy", "fail", what, why, "use trainer: trainer/fsdp2.yaml or trainer/deepspeed_zero3.yaml")
     config = options.get("config")
+    if "deepspeed" in name and config is not None and not isinstance(config, Mapping):
+        config, unread = _file(str(config))
+        yield from unread
     if isinstance(config, Mapping) and ("scheduler" in config or "optimizer" in config):
         what = f"{name}: its own config names {', '.join(k for k in ('optimizer', 'scheduler') if k in config)}"
         why = "an optimiser or schedule in DeepSpeed's file wins over the learning rates and the cosine configured here"
         yield Finding("strategy", "fail", what, why, "take it out of trainer.strategy.init_args.config")
+
+
+def _file(path: str) -> tuple[Mapping[str, Any], list[Finding]]:
+    """Return what DeepSpeed's own file says; nothing, and a finding, where it cannot be read."""
+    try:
+        read = json.loads(Path(path).read_text(encoding="utf-8"))
+        if isinstance(read, dict):
+            return read, []
+        problem = f"a {type(read).__name__}, not a table of settings"
+    except (OSError, ValueError) as error:
+        problem = f"{type(error).__name__}: {error}"
+    what = f"trainer.strategy.init_args.config={path}: {problem}"
+    cure = "name a readable JSON file, or use trainer/deepspeed_zero2.yaml"
+    return {}, [Finding("strategy", "fail", what, "the strategy would stop the run at its start", cure)]
 
 
 def _precise(trainer: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[Finding]:

@@ -51,6 +51,24 @@ def test_an_optimiser_in_deepspeeds_own_file_is_refused():
     assert not failures(found(strategy=named | {"init_args": {"stage": 2}}))
 
 
+def test_deepspeeds_own_file_is_read_as_its_table_is(tmp_path):
+    pytest.importorskip("deepspeed")
+    named = {"class_path": "lmod_train.modules.sharding_deepspeed.DeepSpeed"}
+    file = tmp_path / "zero.json"
+    for text, said in (
+        ('{"scheduler": {}, "zero_optimization": {"stage": 2}}', "names scheduler"),
+        ("[1]", "not a table"),
+        ('{"zero_optimization": ', "JSONDecodeError"),
+    ):
+        file.write_text(text)
+        (refused,) = failures(found(strategy=named | {"init_args": {"config": str(file)}}))
+        assert said in refused.what
+    (absent,) = failures(found(strategy=named | {"init_args": {"config": str(tmp_path / "none.json")}}))
+    assert "none.json" in absent.what and "deepspeed_zero2.yaml" in absent.cure
+    file.write_text('{"zero_optimization": {"stage": 2}}')
+    assert not failures(found(strategy=named | {"init_args": {"config": str(file)}}))
+
+
 def test_half_precision_and_gradients_that_nothing_clips_are_warned_of():
     assert levels(found(precision="16-mixed")) == ["warn", "ok"]
     assert levels(found(precision="bf16-mixed", dtype="bfloat16")) == ["ok"]
