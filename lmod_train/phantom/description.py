@@ -1,7 +1,8 @@
-"""Say in words what a phantom of a fundus shows: findings, never a diagnosis and never what a drawn box surrounds.
+"""Say in words what a phantom of a fundus shows: findings, never a diagnosis, nor the name of what a box surrounds.
 
 The small base learns from these. It then describes what it sees and does not know the benchmark's tasks.
-`lmod_train.phantom.scene_description` says the same of B-scans, photographs of eyes and scenes of surgery.
+`lmod_train.phantom.scene_description` says the same of B-scans, photographs of eyes and scenes of surgery,
+`lmod_train.phantom.box_description` what boxes hold, by its looks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Say in words what phantoms of B-scans, of eyes seen from outside and of surgery show, as `description` does of fundi.
 
-Findings, never a diagnosis or a stage, and never what a drawn box surrounds.
+Findings, never a diagnosis or a stage, and never the name of what a drawn box surrounds.
 """
 
 from __future__ import annotations

@@ -52,10 +52,12 @@ TEMPLATE = (
 
 
 def tokenizer_of(
-    texts: list[str], boxes: npt.NDArray[np.float32], size: int = 2048, rows: int = 4000
+    texts: list[str], boxes: npt.NDArray[np.float32], held: npt.NDArray[np.int8], size: int = 2048, rows: int = 4000
 ) -> PreTrainedTokenizerFast:
     """Train a byte-level tokenizer on prompts, words, answers and descriptions: no text of any language is unknown."""
-    said = [text for row in range(min(rows, len(boxes))) for turn in turns_of(row, boxes[row]) for text in turn]
+    said = [
+        text for row in range(min(rows, len(boxes))) for turn in turns_of(row, boxes[row], held[row]) for text in turn
+    ]
     texts = [*texts * 8, *answers(np.random.default_rng(0), 4000), *said]
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -128,18 +130,31 @@ def processor_of(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:
 class Teaching:
     """What one step is taught: some pictures with one turn each, and some plain text."""
 
-    def __init__(self, processor: LlavaProcessor, boxes: npt.NDArray[np.float32], texts: list[str]) -> None:
+    def __init__(
+        self,
+        processor: LlavaProcessor,
+        boxes: npt.NDArray[np.float32],
+        held: npt.NDArray[np.int8],
+        texts: list[str],
+    ) -> None:
         self._tokenizer: Any = processor.tokenizer
-        self._boxes, self._texts = boxes, texts
+        self._boxes, self._held, self._texts = boxes, held, texts
         self._asides = vocabulary()
         self._image = "<image>" * GRID**2
 
     def of_pictures(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[list[list[int]], list[list[int]]]:
-        """Return prompt and answer ids, the whole description for half of the pictures and one finding for the rest."""
+        """Return prompt and answer ids of one turn a picture.
+
+        A third of the pictures with boxes is asked what they hold; half of the rest for the whole description, the
+        others for one finding.
+        """
         prompts, answers = [], []
         for row in rows.tolist():
-            turns = turns_of(row, self._boxes[row])
-            question, answer = turns[0 if rng.random() < 0.5 else rng.integers(1, len(turns))]
+            turns = turns_of(row, self._boxes[row], self._held[row])
+            share = rng.random()
+            boxed = (self._held[row] >= 0).any()
+            chosen = -1 if boxed and share < 0.35 else 0 if share < 0.7 else rng.integers(1, len(turns))
+            question, answer = turns[chosen]
             if answer == turns[0][1] and rng.random() < 0.3:  # describing is what it does unless asked a finding
                 question = str(rng.choice(self._asides))
             prompts.append(self._ids(f"<s>USER: {self._image}\n{question} ASSISTANT: "))
@@ -201,9 +216,9 @@ def train(
     distributed.init_process_group(
         "gloo", init_method=f"file://{work.resolve()}/meeting", rank=rank, world_size=workers
     )
-    boxes = np.array(load(pictures)["boxes"])
+    boxes, held = (np.array(load(pictures)[name]) for name in ("boxes", "held"))
     texts = [*prompts(), *vocabulary()]
-    tokenizer = tokenizer_of(texts, boxes)
+    tokenizer = tokenizer_of(texts, boxes, held)
     processor = processor_of(tokenizer)
     tower = CLIPVisionModel.from_pretrained(tower_folder).eval()
     features = tower_features(tower, pictures, work / "features.npy", rank, workers)
@@ -213,7 +228,7 @@ def train(
     trained = [p for p in model.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=LR, weight_decay=0.02, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LR, steps, pct_start=0.06)
-    teaching, rng = Teaching(processor, boxes, texts), np.random.default_rng(rank)
+    teaching, rng = Teaching(processor, boxes, held, texts), np.random.default_rng(rank)
     held_out = len(boxes) - 1000
     for step in tqdm(range(steps), desc="language", disable=rank > 0, mininterval=10):
         rows = rng.integers(0, held_out, batch // workers)
@@ -257,7 +272,8 @@ def show(out: Path, pictures: Path, rows: np.ndarray) -> None:
     model: Any = checkpoint.load(out).eval()
     tokenizer: Any = LlavaProcessor.from_pretrained(out).tokenizer
     for row in rows.tolist():
-        (question, answer), *_ = turns_of(row, arrays["boxes"][row])
+        turns = turns_of(row, arrays["boxes"][row], arrays["held"][row])
+        question, answer = turns[0 if row % 2 else -1]
         image = torch.from_numpy(arrays["image"][row][None]).permute(0, 3, 1, 2)
         asked = f"<s>USER: {'<image>' * GRID**2}\n{question} ASSISTANT: "
         ids = tokenizer(asked, add_special_tokens=False, return_tensors="pt")

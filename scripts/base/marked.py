@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -20,9 +20,10 @@ from shown import BOXES, CHANNELS, FACTS, FINE, Shown
 from tqdm import tqdm
 
 from lmod_train.curation.markers import mark
+from lmod_train.phantom.box_description import HELD
 from lmod_train.types import Box, Region
 
-INPUT, GRID = 160, 10
+INPUT, GRID = 192, 12
 MEAN, STD = (0.42, 0.30, 0.24), (0.28, 0.22, 0.20)
 """Of the tower's input; what a picture that is not square is padded with, as its processor does."""
 VARIANTS = 2
@@ -39,12 +40,14 @@ class Taught:
         patches: uint8 (channels, GRID, GRID), the share of each patch that each channel covers, 255 = whole.
         facts: float32 (facts,), not a number where a fact means nothing.
         boxes: float32 (BOXES, 4), corners of box n in row n - 1, 0 to 1; not a number where none is drawn.
+        held: int8 (BOXES,), what box n holds as a place in `HELD`; -1 where nothing that has a name.
     """
 
     image: npt.NDArray[np.uint8]
     patches: npt.NDArray[np.uint8]
     facts: npt.NDArray[np.float32]
     boxes: npt.NDArray[np.float32]
+    held: npt.NDArray[np.int8]
 
 
 def regions_of(shown: Shown, index: int, variant: int) -> tuple[Region, ...]:
@@ -84,12 +87,13 @@ def teach(shown: Shown, index: int, variant: int) -> Taught:
     corner = ((side - image.width) // 2, (side - image.height) // 2)
     square = Image.new("RGB", (side, side), tuple(int(255 * m) for m in MEAN))
     square.paste(image, corner)
-    boxes = np.full((BOXES, 4), np.nan, np.float32)
+    boxes, held = np.full((BOXES, 4), np.nan, np.float32), np.full(BOXES, -1, np.int8)
     for r in regions:
+        held[r.id - 1] = list(HELD).index(r.structure) if r.structure in HELD else -1
         x0, y0, x1, y1 = r.box.x0, r.box.y0, r.box.x1, r.box.y1
         boxes[r.id - 1] = np.array((x0 + corner[0], y0 + corner[1], x1 + corner[0], y1 + corner[1])) / side
     small = np.asarray(square.resize((INPUT, INPUT), Image.Resampling.BICUBIC))
-    return Taught(small, _patches(shown, boxes, corner, side), _facts(shown, boxes), boxes)
+    return Taught(small, _patches(shown, boxes, corner, side), _facts(shown, boxes), boxes, held)
 
 
 def _patches(shown: Shown, boxes: npt.NDArray[np.float32], corner: tuple[int, int], side: int) -> npt.NDArray[np.uint8]:
@@ -129,7 +133,7 @@ def main() -> None:
     """Draw and mark `--n` pictures and write what is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--n", type=int, default=14000)
+    parser.add_argument("--n", type=int, default=18000)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     starts = [s for s in range(0, arguments.n, PART) if not _file(arguments.out, s).exists()]
@@ -137,7 +141,7 @@ def main() -> None:
         for start in tqdm(starts, desc=f"parts of {PART} pictures"):
             made = pool.map(_all_variants, range(start, min(start + PART, arguments.n)), chunksize=20)
             taught = [t for variants in made for t in variants]
-            arrays = {n: np.stack([getattr(t, n) for t in taught]) for n in ("image", "patches", "facts", "boxes")}
+            arrays = {f.name: np.stack([getattr(t, f.name) for t in taught]) for f in fields(Taught)}
             beside = _file(arguments.out, start).with_suffix(".tmp.npz")
             np.savez(beside, **arrays)  # type: ignore[arg-type]
             beside.rename(_file(arguments.out, start))  # only a complete file is taken for done
@@ -148,11 +152,11 @@ def _file(folder: Path, start: int) -> Path:
 
 
 def load(folder: Path) -> dict[str, npt.NDArray[np.generic]]:
-    """Return all parts as arrays on disk: image, patches, facts and boxes; row 2 n + v is variant v of picture n.
+    """Return all parts as arrays on disk, by the names of `Taught`; row 2 n + v is variant v of picture n.
 
     They are joined into one file each when first asked for.
     """
-    joined = {name: folder / f"{name}.npy" for name in ("image", "patches", "facts", "boxes")}
+    joined = {f.name: folder / f"{f.name}.npy" for f in fields(Taught)}
     for name, file in joined.items():
         if not file.exists():
             parts = [np.load(part)[name] for part in sorted(folder.glob("part-??????.npz"))]

@@ -9,6 +9,7 @@ from marked import VARIANTS
 from others import photograph_of, scan_of, scene_of
 from pictures import modality_of, seed_of
 
+from lmod_train.phantom.box_description import HELD, ask_what_boxes_hold
 from lmod_train.phantom.description import LOOKS, Turn, ask_of_sign, describe
 from lmod_train.phantom.scene_description import describe_photograph, describe_scan, describe_surgery
 from lmod_train.types import Box, Region
@@ -16,10 +17,11 @@ from lmod_train.types import Box, Region
 _FINE = 10_000  # steps of the picture's side that boxes are counted in
 
 
-def turns_of(row: int, boxes: npt.NDArray[np.float32]) -> list[tuple[str, str]]:
+def turns_of(row: int, boxes: npt.NDArray[np.float32], held: npt.NDArray[np.int8]) -> list[tuple[str, str]]:
     """Return (question, answer) pairs of one taught picture, the whole description first; three in four are English.
 
-    A fundus has one question more, about one finding, there or not as often.
+    A fundus has one question more, about one finding, there or not as often. The last one of a picture with boxes asks
+    what they hold.
     """
     index = row // VARIANTS
     rng = np.random.default_rng([7, row])
@@ -29,6 +31,9 @@ def turns_of(row: int, boxes: npt.NDArray[np.float32]) -> list[tuple[str, str]]:
         signs = fundus_of(seed_of(index)).signs
         name = str(rng.choice(signs if signs and rng.random() < 0.5 else list(LOOKS)))
         turns = (*turns, ask_of_sign(name, signs, language))
+    named = {n: list(HELD)[place] for n, place in enumerate(held.tolist(), 1) if place >= 0}
+    if named:
+        turns = (*turns, ask_what_boxes_hold(named, language))
     return [(turn.question, turn.answer) for turn in turns]
 
 

@@ -1,0 +1,44 @@
+"""What is said of boxes tells every structure apart and names none."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from lmod_train.errors import BadArgument
+from lmod_train.phantom.box_description import HELD, ask_what_boxes_hold
+from lmod_train.phantom.instruments import INSTRUMENTS
+from lmod_train.phantom.oct import STRUCTURES as LAYERS
+from lmod_train.tasks.anatomy import OPTIONS
+from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.structures import STRUCTURES
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["en", "zh"])
+def test_looks_differ_and_contain_no_name_of_a_structure_or_condition(place: int):
+    names = {w.lower() for t in (*STRUCTURES, *CONDITIONS) for w in (t.name, *t.english, *t.chinese)}
+    names |= {word.lower() for words in OPTIONS.values() for word in words}
+    looks = [said[place] for said in HELD.values()]
+    assert len(set(looks)) == len(looks)
+    chinese = {n for n in names if re.search("[\u4e00-\u9fff]", n)}
+    for look in looks:
+        assert not {n for n in chinese if n in look}
+        assert not {n for n in names - chinese if re.search(rf"\b{re.escape(n)}\b", look)}
+
+
+def test_all_that_drawings_box_has_looks():
+    assert {*INSTRUMENTS, *LAYERS[1:], "optic disc", "optic cup", "cornea", "pupil", "lens", "iris"} <= HELD.keys()
+
+
+def test_boxes_come_in_the_order_of_their_numbers():
+    turn = ask_what_boxes_hold({3: "lens", 1: "gauge", 2: "pupil"})
+    assert re.findall(r"Box (\d): ([^.]+)\.", turn.answer) == [
+        (str(n), HELD[name][0]) for n, name in enumerate(("gauge", "pupil", "lens"), 1)
+    ]
+    assert ask_what_boxes_hold({}, "zh").answer == ""
+
+
+def test_an_unknown_structure_is_refused():
+    with pytest.raises(BadArgument, match="stapes"):
+        ask_what_boxes_hold({1: "stapes"})
