@@ -225,6 +225,7 @@ def train(
     torch.manual_seed(0)
     model: Any = model_of(tower, tokenizer)
     model.model.vision_tower.requires_grad_(False)
+    model.set_attn_implementation("eager")  # as in the tower: the fused one is slow backwards on a CPU
     trained = [p for p in model.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=LR, weight_decay=0.02, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LR, steps, pct_start=0.06)

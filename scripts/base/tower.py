@@ -127,8 +127,8 @@ def train(rank: int, workers: int, pictures: Path, out: Path, steps: int, batch:
             tqdm.write(f"step {step + 1} dense {dense.item():.3f} facts {error.item():.3f}")
         if rank == 0 and (step % 200 == 199 or step + 1 == steps):
             report(tower, heads, arrays, np.arange(held_out, count)[:: 1 if step + 1 == steps else 5])
-            tower.save_pretrained(out)
-            torch.save(heads.state_dict(), out / "heads.pt")
+    if rank == 0:  # at the end alone: a tower that is there is taken for done
+        tower.save_pretrained(out)
 
 
 def chances_of(rows: int) -> np.ndarray:
