@@ -34,12 +34,23 @@ CONFIG = CLIPVisionConfig(
     attn_implementation="eager",  # on a CPU its backward pass takes a quarter of the time of the fused one
 )
 LR = 1.5e-3
+HEADS = "heads.pt"
 WEIGHTS = {"cup to disc": 40.0, "hole width": 12.0, "haze": 6.0, "blue": 6.0, "microaneurysms": 4.0, "gap": 6.0}
 WEIGHTS |= {"blots above": 3.0, "blots below": 3.0, "exudates": 2.0, "exudates near": 2.0, "ring": 6.0}
 WEIGHTS |= dict.fromkeys(INSTRUMENTS, 6.0) | dict.fromkeys(SIGNS, 2.0)
 """Facts that vary little or are hard to see count more; those of a box's edges twice, all others once."""
 THIN = dict.fromkeys((*INSTRUMENTS, *SPOTS), 3.0)
 """Channels whose share of a patch counts more, as they are thin or small."""
+FAINT = {
+    "microaneurysms",
+    "view right",
+    "view left",
+    "gauge",
+    "spatula",
+    "abnormal vessels",
+    "hypertensive retinopathy",
+}
+"""Facts that come out late, and count more in a second round (`--faint`); of channels these are `SPOTS`."""
 SHARES = {"CFP": 0.41, "SS": 0.36, "LP": 0.09, "OCT": 0.08, "SLO": 0.06}
 """How often each modality is shown: as much as there is to learn in it."""
 
@@ -70,10 +81,10 @@ class Heads(nn.Module):
         return patch, self.fact(tokens.mean(1))
 
 
-def fact_weights() -> Tensor:
+def fact_weights(faint: float) -> Tensor:
     """Return how much each fact counts."""
     edges = [2.0 if name.startswith("box ") and name[-2:-1] in "xy" else WEIGHTS.get(name, 1.0) for name in FACTS]
-    return torch.tensor(edges)
+    return torch.tensor(edges) * torch.tensor([faint if name in FAINT else 1.0 for name in FACTS])
 
 
 def loss_of(seen: tuple[Tensor, Tensor], patches: Tensor, facts: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -93,7 +104,9 @@ def tokens_of(tower: Any, images: Tensor) -> Tensor:
     return tokens.float()
 
 
-def train(rank: int, workers: int, pictures: Path, out: Path, steps: int, batch: int) -> None:
+def train(
+    rank: int, workers: int, pictures: Path, out: Path, start: Path | None, steps: int, batch: int, faint: float
+) -> None:
     """Train one of several processes that share every step, for a fixed number of steps; the first saves the tower.
 
     Each works with one thread on its part of the batch, and all step with the mean gradient: on cores that are shared
@@ -106,7 +119,10 @@ def train(rank: int, workers: int, pictures: Path, out: Path, steps: int, batch:
     count, held_out = len(arrays["image"]), len(arrays["image"]) - 1000
     torch.manual_seed(0)
     tower: Any = CLIPVisionModel(CONFIG)
-    heads, weights = Heads(), fact_weights()
+    heads, weights = Heads(), fact_weights(faint)
+    if start is not None:
+        tower.load_state_dict(CLIPVisionModel.from_pretrained(start).state_dict())
+        heads.load_state_dict(torch.load(start / HEADS, weights_only=True))
     torch.manual_seed(rank)
     parameters = [*tower.parameters(), *heads.parameters()]
     optimiser = torch.optim.AdamW(parameters, lr=LR, weight_decay=0.02, betas=(0.9, 0.98))
@@ -115,7 +131,7 @@ def train(rank: int, workers: int, pictures: Path, out: Path, steps: int, batch:
     chances = chances_of(held_out)
     bar = tqdm(range(steps), desc="tower", mininterval=10, disable=rank > 0)
     for step in bar:
-        images, patches, facts = rows_of(arrays, rng.choice(held_out, batch // workers, p=chances))
+        images, patches, facts = rows_of(arrays, rng.choice(held_out, batch // workers, p=chances), faint)
         dense, error = loss_of(heads(tokens_of(tower, augment(images))), patches, facts, weights)
         optimiser.zero_grad(set_to_none=False)
         (dense + error).backward()
@@ -126,8 +142,9 @@ def train(rank: int, workers: int, pictures: Path, out: Path, steps: int, batch:
         if rank == 0 and step % 25 == 24:
             tqdm.write(f"step {step + 1} dense {dense.item():.3f} facts {error.item():.3f}")
         if rank == 0 and (step % 200 == 199 or step + 1 == steps):
-            report(tower, heads, arrays, np.arange(held_out, count)[:: 1 if step + 1 == steps else 5])
+            report(tower, heads, arrays, np.arange(held_out, count)[:: 1 if step + 1 == steps else 5], faint)
     if rank == 0:  # at the end alone: a tower that is there is taken for done
+        torch.save(heads.state_dict(), out / HEADS)  # for a second round
         tower.save_pretrained(out)
 
 
@@ -149,20 +166,21 @@ def average(gradients: list[Tensor], workers: int) -> None:
         gradient.copy_(mean.view_as(gradient) / workers)
 
 
-def rows_of(arrays: dict[str, Any], rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+def rows_of(arrays: dict[str, Any], rows: np.ndarray, faint: float) -> tuple[Tensor, Tensor, Tensor]:
     """Return images uint8 (B, 3, S, S), patches 0 to 1 and facts of some rows."""
     images = torch.from_numpy(arrays["image"][rows]).permute(0, 3, 1, 2)
-    thin = torch.tensor([THIN.get(name, 1.0) for name in CHANNELS]).view(1, -1, 1, 1)
+    counts = [THIN.get(name, 1.0) * (faint if name in SPOTS else 1.0) for name in CHANNELS]
+    thin = torch.tensor(counts).view(1, -1, 1, 1)
     patches = (torch.from_numpy(arrays["patches"][rows]) * (thin / 255)).clamp(max=1)
     return images, patches, torch.from_numpy(arrays["facts"][rows])
 
 
 @torch.no_grad()
-def report(tower: Any, heads: Heads, arrays: dict[str, Any], rows: np.ndarray) -> None:
+def report(tower: Any, heads: Heads, arrays: dict[str, Any], rows: np.ndarray, faint: float) -> None:
     """Print how well pictures kept apart are seen: overlap of each channel, how much of each fact is explained."""
     outs, truths = [], []
     for part in np.array_split(rows, max(1, len(rows) // 100)):
-        images, patches, facts = rows_of(arrays, part)
+        images, patches, facts = rows_of(arrays, part, faint)
         outs.append(heads(tokens_of(tower, images)))
         truths.append((patches, facts))
     seen, fact = torch.cat([o[0] for o in outs]).sigmoid(), torch.cat([o[1] for o in outs])
@@ -181,6 +199,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--start", type=Path, default=None, help="folder of an earlier round to go on from")
+    parser.add_argument("--faint", type=float, default=1.0, help="how many times more faint things count")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--batch", type=int, default=32, help="over all processes")
     parser.add_argument("--workers", type=int, default=2)
@@ -189,5 +209,5 @@ if __name__ == "__main__":
     (a.out / "meeting").unlink(missing_ok=True)
     load(a.pictures)  # joined once, before several read it
     multiprocessing.spawn(  # type: ignore[attr-defined,no-untyped-call]
-        train, (a.workers, a.pictures, a.out, a.steps, a.batch), a.workers
+        train, (a.workers, a.pictures, a.out, a.start, a.steps, a.batch, a.faint), a.workers
     )
