@@ -23,7 +23,7 @@ from lmod_train.artifacts import SCHEMA_VERSION, write_json, write_records
 from lmod_train.models.checkpoint import SHIPPED
 from lmod_train.types import Message, Part, Record
 
-SIDE, PATCH = 120, 12
+SIDE, PATCH = 192, 16
 TOKENS = (SIDE // PATCH) ** 2
 
 

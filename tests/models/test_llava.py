@@ -14,7 +14,7 @@ from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
 from lmod_train.models.encoding import encode, image_tokens
 from lmod_train.models.llava import LlavaDialect
 from lmod_train.models.pixels import open_rgb
-from tests.tiny import TOKENS, record
+from tests.tiny import SIDE, TOKENS, record
 
 ODD = "  Two  spaces, a brace {x}, 视盘 or CUP?\nFollow: <JUSTIFICATION>.  "
 
@@ -64,7 +64,7 @@ def test_places_of_an_image_are_the_embeddings_of_the_network(dialect, network, 
     dialect.verify(network.config)
     other = copy.deepcopy(network.config)
     other.vision_config.patch_size = 24
-    with pytest.raises(WeightsMismatch, match=r"25 image tokens \(network\).*100 image tokens \(processor\)"):
+    with pytest.raises(WeightsMismatch, match=rf"64 image tokens \(network\).*{TOKENS} image tokens \(processor\)"):
         dialect.verify(other)
 
 
@@ -75,23 +75,23 @@ def test_a_processor_that_forgets_the_class_token_is_repaired(files, eyes):
 
 
 STRETCH = {"do_pad": False}
-CENTRE_CROP = STRETCH | {"do_center_crop": True, "size": {"shortest_edge": 120}}
+CENTRE_CROP = STRETCH | {"do_center_crop": True, "size": {"shortest_edge": SIDE}}
 
 
 @pytest.mark.parametrize("changes", [{}, STRETCH, CENTRE_CROP])
 def test_a_white_corner_survives(files, tmp_path, changes):
-    picture = np.zeros((90, 120, 3), dtype=np.uint8)
-    picture[:12, :12] = picture[-12:, -12:] = 255
+    picture = np.zeros((144, 192, 3), dtype=np.uint8)
+    picture[:19, :19] = picture[-19:, -19:] = 255
     Image.fromarray(picture).save(tmp_path / "corner.png")
     dialect = configured(files, image_processor=changes)
     images = dialect.processor.image_processor
     mean, std = (torch.tensor(v).view(3, 1, 1) for v in (images.image_mean, images.image_std))
     made = dialect.images([open_rgb(tmp_path / "corner.png")])
     pixels = made.items[0]["pixel_values"][0] * std + mean
-    assert pixels.shape == (3, 120, 120)
-    assert pixels[:, 16:26, 1:11].min() > 0.95 and pixels[:, 94:104, 109:119].min() > 0.95
-    assert pixels[:, 40:80].max() < 0.05
-    assert torch.allclose(pixels[:, :14], mean.expand(3, 14, 120), atol=0.01), "the padding is the mean colour"
+    assert pixels.shape == (3, SIDE, SIDE)
+    assert pixels[:, 26:41, 2:17].min() > 0.95 and pixels[:, 151:166, 175:190].min() > 0.95
+    assert pixels[:, 64:128].max() < 0.05
+    assert torch.allclose(pixels[:, :22], mean.expand(3, 22, SIDE), atol=0.01), "the padding is the mean colour"
 
 
 def test_an_image_is_held_once(dialect, eyes):
