@@ -19,7 +19,7 @@ from lmod_train.errors import BadArgument, WeightsNotFound
 from lmod_train.models import checkpoint
 from lmod_train.models.dialects import dialect_of
 from lmod_train.models.encoding import encode
-from tests.tiny import base, record
+from tests.tiny import TOKENS, base, record
 
 CHATML = (
     "{% for message in messages %}"
@@ -74,7 +74,7 @@ def made(script: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_loads_by_the_ordinary_path_with_as_many_places_as_embeddings(made: Path):
     dialect, model = dialect_of(checkpoint.find(str(made))), checkpoint.load(made)
     dialect.verify(model.config)
-    assert dialect.images(pictures(2)).tokens == [100, 100]
+    assert dialect.images(pictures(2)).tokens == [TOKENS, TOKENS]
     assert dialect.end == "<|im_end|>" and dialect.end_id == model.generation_config.eos_token_id == 2
     assert dialect.tokenizer.pad_token == "<|endoftext|>", "padding is told from the end"
 
