@@ -158,6 +158,7 @@ def compose(base: Path, language: Any, tokenizer: Any, pictures: Sequence[Image.
     seeing: Any = checkpoint.load(base)
     images: Any = AutoProcessor.from_pretrained(base, local_files_only=True)
     text = language.config.to_dict() | {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
+    text.pop("quantization_config", None)  # whole weights since they were read; called quantised, none could be saved
     vision = seeing.config.vision_config
     config = LlavaConfig(
         vision_config=vision,

@@ -65,7 +65,9 @@ def pictures(n: int) -> list[Image.Image]:
 def made(script: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("vlm") / "made"
     words = tokenizer()
-    model, processor = script.compose(base(), language(len(words)), words, pictures(4))
+    speaker = language(len(words))
+    speaker.config.quantization_config = {"quant_method": "gguf"}  # as one that was read from such a file says
+    model, processor = script.compose(base(), speaker, words, pictures(4))
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
     return folder
@@ -74,6 +76,7 @@ def made(script: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_loads_by_the_ordinary_path_with_as_many_places_as_embeddings(made: Path):
     dialect, model = dialect_of(checkpoint.find(str(made))), checkpoint.load(made)
     dialect.verify(model.config)
+    model.save_pretrained(made.with_name("again"))  # as a merge does
     assert dialect.images(pictures(2)).tokens == [TOKENS, TOKENS]
     assert dialect.end == "<|im_end|>" and dialect.end_id == model.generation_config.eos_token_id == 2
     assert dialect.tokenizer.pad_token == "<|endoftext|>", "padding is told from the end"
