@@ -15,10 +15,14 @@ others=cataract_1k,cataract_detection_2,cau001,eye_diseases,fairseg,g1020,idrid,
 "$python" -m lmod_train phantom --out "$target/raw" --n 900 --seed 0 --sources "$others"
 "$python" -m lmod_train phantom --out "$target/raw" --n 2400 --seed 0 --sources brset # its rarest grade has one in twelve
 "$python" -m lmod_train curate --raw "$target/raw" --out "$target/curated" --config configs/curate/all_phantoms.yaml
-here=(--data.curated "$target/curated")
-for name in all_phantoms all_phantoms_tower; do
-    "$python" -m lmod_train fit --config "configs/$name.yaml" "${here[@]}" --run "$target/fits/$name"
-    "$python" -m lmod_train validate --config "configs/$name.yaml" "${here[@]}" --run "$target/runs/$name" \
-        --ckpt_path "$target/fits/$name/checkpoints/last.ckpt"
-done
+
+# tune NAME [options]: one training and its held-out replies
+tune() {
+    local named=(--config configs/all_phantoms.yaml --data.curated "$target/curated" "${@:2}")
+    "$python" -m lmod_train fit "${named[@]}" --run "$target/fits/$1"
+    "$python" -m lmod_train validate "${named[@]}" --run "$target/runs/$1" \
+        --ckpt_path "$target/fits/$1/checkpoints/last.ckpt"
+}
+tune all_phantoms
+tune all_phantoms_tower --model.init_args.tune_tower true --trainer.max_epochs 2 --trainer.check_val_every_n_epoch 2
 "$python" -m lmod_train report "$target"/runs/* --out "$target/report"
