@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Rebuild the small base that comes with the package: an hour and a half on 2 CPU cores.
+# Rebuild the small base that comes with the package: about two hours and a half on 2 CPU cores.
 #
 #   bash scripts/build_base.sh [DIR]       DIR is build/base/ unless named; what is there already is not made again
 #
 # Draws pictures of all five modalities (seeds from 2**48, apart from every demo and test), teaches a tower from nothing
-# what each patch holds, then a language model to describe pictures. The result lies in DIR/small_base; compare it, then
-# copy it over lmod_train/models/small_base, whose README.md stays.
+# what each patch holds, a language model to describe pictures, then the tower what each number stands for and the
+# language model to say it. The result lies in DIR/small_base; compare it, then copy it over
+# lmod_train/models/small_base, whose README.md stays.
 set -euo pipefail
 
 target="${1:-build/base}"
@@ -24,8 +25,16 @@ round() {
         "$python" tower.py --pictures "$target/marked" --out "$target/$1" --batch 48 --workers 2 "${@:2}"
 }
 
+# speech NAME TOWER [options]: one round of teaching to speak of what a tower sees
+speech() {
+    [[ -e $target/$1/processor_config.json ]] ||
+        "$python" language.py --pictures "$target/marked" --tower "$target/$2" --out "$target/$1" \
+            --work "$target/work_$1" --steps 1600 --batch 32 --workers 2 "${@:3}"
+}
+
 "$python" marked.py --out "$target/marked" --n 18000
 round tower --steps 5000
 round tower_faint --steps 2500 --start "$target/tower" --faint 4
-"$python" language.py --pictures "$target/marked" --tower "$target/tower_faint" --out "$target/small_base" \
-    --work "$target/language" --steps 1600 --batch 32 --workers 2
+speech language tower_faint
+round tower_numbers --steps 2500 --start "$target/tower_faint" --faint 4 --numbers 3
+speech small_base tower_numbers --start "$target/language"

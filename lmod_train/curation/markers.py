@@ -49,21 +49,36 @@ def mark(image: Image.Image, regions: Sequence[Region], scale: float) -> Image.I
     """
     drawn = image.copy()
     pen = ImageDraw.Draw(drawn)
-    digit, stroke = (
-        max(least, round(min(image.size) * short), round(max(image.size) * long))
-        for short, long, least in (DIGIT, STROKE)
-    )
+    digit, stroke = _sizes(image.size)
     boxes = [_scaled(r.box, scale, image.size) for r in regions]
-    large_first = sorted(range(len(regions)), key=lambda i: (-boxes[i].area, regions[i].id))
-    for i in large_first:
+    for i in _large_first(boxes, regions):
         _frame(pen, boxes[i], COLOURS[(regions[i].id - 1) % len(COLOURS)], stroke, image.size)
-    labels: list[Box] = []
-    for i in reversed(large_first):  # small boxes have the fewest good places: they choose first
-        width, height = label_size(regions[i].id, digit)
-        others = [b for j, b in enumerate(boxes) if j != i]
-        labels.append(place_label(boxes[i], others, labels, (width, height), stroke + 2 * _edge(stroke), image.size))
-        _label(pen, labels[-1], regions[i].id, digit)
+    for number, spot in label_boxes(image.size, regions, scale).items():
+        _label(pen, spot, number, digit)
     return drawn
+
+
+def label_boxes(size: tuple[int, int], regions: Sequence[Region], scale: float) -> dict[int, Box]:
+    """Return where `mark` writes each number, in pixels of the curated image; nothing without regions.
+
+    Args:
+        size: Width and height of the curated image.
+        regions: Boxes in pixels of the original image, with ids from 1.
+        scale: Curated pixels per original pixel.
+
+    Example:
+        >>> label_boxes((200, 200), [Region("optic disc", Box(50, 60, 90, 100), 1)], 1.0)
+        {1: Box(x0=46, y0=35, x1=64, y1=56)}
+    """
+    digit, stroke = _sizes(size)
+    boxes = [_scaled(r.box, scale, size) for r in regions]
+    labels: dict[int, Box] = {}
+    for i in reversed(_large_first(boxes, regions)):  # small boxes have the fewest good places: they choose first
+        others = [b for j, b in enumerate(boxes) if j != i]
+        wanted = label_size(regions[i].id, digit)
+        border = stroke + 2 * _edge(stroke)
+        labels[regions[i].id] = place_label(boxes[i], others, list(labels.values()), wanted, border, size)
+    return labels
 
 
 def place_label(
@@ -124,6 +139,18 @@ def _corners(box: Box, size: tuple[int, int], stroke: int) -> Iterator[tuple[int
     yield (box.x1 - width, box.y1 - height)
     middle, half = (box.x0 + box.x1 - width) // 2, (box.y0 + box.y1 - height) // 2
     yield from ((middle, box.y0), (middle, box.y1 - height), (box.x0, half), (box.x1 - width, half))
+
+
+def _sizes(size: tuple[int, int]) -> tuple[int, int]:
+    """Return the height of a digit and the thickness of a frame for an image of this size."""
+    digit, stroke = (
+        max(least, round(min(size) * short), round(max(size) * long)) for short, long, least in (DIGIT, STROKE)
+    )
+    return digit, stroke
+
+
+def _large_first(boxes: Sequence[Box], regions: Sequence[Region]) -> list[int]:
+    return sorted(range(len(boxes)), key=lambda i: (-boxes[i].area, regions[i].id))
 
 
 def _inside(x: int, y: int, size: tuple[int, int], within: tuple[int, int]) -> Box:

@@ -6,7 +6,7 @@ in these words, and learns in tuning only which name goes with which look.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.description import Turn
@@ -39,25 +39,89 @@ HELD: dict[str, tuple[str, str]] = {
 """How what a box surrounds looks, in English and Chinese, by the structure's name."""
 
 
-def ask_what_boxes_hold(held: Mapping[int, str], language: str = "en") -> Turn:
+FORMS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "en": (
+        ("What do the boxes hold?", "Box {number}: {look}.", " "),
+        ("What does each number mark? Name one a line.", "{number}. {look}", "\n"),
+        ("Go through the regions.", "Region {number} holds {look}.", " "),
+        (
+            "What do you see in the frames? Follow the format: Number: xxx; Look: xxx.",
+            "Number: {number}; Look: {look}",
+            "\n",
+        ),
+        (
+            "Tell frames and contents. Write: Frame ID - xxx, Content - xxx.",
+            "Frame ID - {number}, Content - {look}",
+            "\n",
+        ),
+        ("List number and look with a bar between them.", "{number} | {look}", "\n"),
+        ("What do the numbers stand for?", "Number {number} stands for {look}.", " "),
+        ("Give the labels as pairs.", '"{number}": "{look}"', ", "),
+    ),
+    "zh": (
+        ("框里是什么？", "{number}号框：{look}。", ""),
+        ("每个编号标出什么？", "编号{number}；外观：{look}", "\n"),
+        ("逐一说明区域。", "区域{number}为{look}。", ""),
+    ),
+}
+"""Ways to ask and to answer: question, what is said of each box, and what stands between. A model that has heard one
+alone finds a box after the word that came before its number there, and after no other."""
+_CHOOSE = {"en": (" Choose from: ", ", ", "."), "zh": ("可选：", "、", "。")}
+
+
+def ask_what_boxes_hold(
+    held: Mapping[int, str], language: str = "en", form: int = 0, options: Sequence[str] = ()
+) -> Turn:
     """Return what each numbered box holds, by its looks.
 
     Args:
         held: Names of `HELD` by the box's number; none gives an empty answer.
         language: ``en`` or ``zh``.
+        form: Which of `FORMS` is asked for and answered in.
+        options: Names of `HELD` whose looks the question offers, in this order; none are offered unless given.
 
     Raises:
-        BadArgument: No looks are known of a name.
+        BadArgument: No looks are known of a name, or there is no such form.
 
     Example:
         >>> ask_what_boxes_hold({2: "gauge", 1: "pupil"}).answer
         'Box 1: a round opening. Box 2: a thin bent tube.'
         >>> ask_what_boxes_hold({1: "iris"}, "zh").answer
         '1号框：彩色环。'
+        >>> ask_what_boxes_hold({1: "iris"}, form=5, options=["pupil", "iris"])
+        Turn(question='List number and look with a bar between them. Choose from: a round opening, a coloured ring.', \
+answer='1 | a coloured ring')
     """
-    unknown = sorted(set(held.values()) - set(HELD))
-    if unknown:
-        raise BadArgument("held", unknown, f"names among {', '.join(HELD)}", "use these words")
+    _known("held", held.values())
+    _known("options", options)
+    if not 0 <= form < len(FORMS[language]):
+        raise BadArgument("form", form, f"0 to {len(FORMS[language]) - 1} for {language!r}", "choose one of FORMS")
+    question, each, between = FORMS[language][form]
+    place = language != "en"
+    if options:
+        before, comma, after = _CHOOSE[language]
+        question += before + comma.join(HELD[name][place] for name in options) + after
+    said = [each.format(number=number, look=HELD[held[number]][place]) for number in sorted(held)]
+    return Turn(question, between.join(said))
+
+
+def ask_of_box(number: int, name: str, language: str = "en") -> Turn:
+    """Return what one box holds, by its looks.
+
+    Raises:
+        BadArgument: No looks are known of the name.
+
+    Example:
+        >>> ask_of_box(3, "gauge")
+        Turn(question='What is in box 3?', answer='In 3 is a thin bent tube.')
+    """
+    _known("name", [name])
     if language == "zh":
-        return Turn("框里是什么？", "".join(f"{n}号框：{HELD[held[n]][1]}。" for n in sorted(held)))
-    return Turn("What do the boxes hold?", " ".join(f"Box {n}: {HELD[held[n]][0]}." for n in sorted(held)))
+        return Turn(f"{number}号框里是什么？", f"{number}里是{HELD[name][1]}。")
+    return Turn(f"What is in box {number}?", f"In {number} is {HELD[name][0]}.")
+
+
+def _known(argument: str, names: Iterable[str]) -> None:
+    unknown = sorted(set(names) - set(HELD))
+    if unknown:
+        raise BadArgument(argument, unknown, f"names among {', '.join(HELD)}", "use these words")

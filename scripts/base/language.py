@@ -20,7 +20,7 @@ from texts import answers, echoes, prompts, vocabulary
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor, distributed, multiprocessing
 from torch.nn import functional
-from tower import average, normalise
+from tower import NUMBERED, average, chances_of, normalise
 from tqdm import tqdm
 from transformers import (
     CLIPVisionModel,
@@ -33,7 +33,7 @@ from transformers import (
 )
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.models.llava.image_processing_llava import LlavaImageProcessor
-from turns import turns_of
+from turns import boxes_turn_of, turns_of
 
 from lmod_train.models import checkpoint
 from lmod_train.models.sequences import IGNORED, training_sequences
@@ -55,9 +55,10 @@ def tokenizer_of(
     texts: list[str], boxes: npt.NDArray[np.float32], held: npt.NDArray[np.int8], size: int = 2048, rows: int = 4000
 ) -> PreTrainedTokenizerFast:
     """Train a byte-level tokenizer on prompts, words, answers and descriptions: no text of any language is unknown."""
-    said = [
-        text for row in range(min(rows, len(boxes))) for turn in turns_of(row, boxes[row], held[row]) for text in turn
-    ]
+    rng = np.random.default_rng(1)
+    asked = [turn for row in range(min(rows, len(boxes))) for turn in turns_of(row, boxes[row])]
+    asked += [turn for row in range(min(rows, len(boxes))) if (turn := boxes_turn_of(row, held[row], rng))]
+    said = [text for turn in asked for text in (turn.question, turn.answer)]
     texts = [*texts * 8, *answers(np.random.default_rng(0), 4000), *said]
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -145,20 +146,21 @@ class Teaching:
     def of_pictures(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[list[list[int]], list[list[int]]]:
         """Return prompt and answer ids of one turn a picture.
 
-        A third of the pictures with boxes is asked what they hold; half of the rest for the whole description, the
-        others for one finding.
+        Half of the pictures with boxes are asked what they hold; half of the rest for the whole description, the others
+        for one finding.
         """
         prompts, answers = [], []
         for row in rows.tolist():
-            turns = turns_of(row, self._boxes[row], self._held[row])
-            share = rng.random()
-            boxed = (self._held[row] >= 0).any()
-            chosen = -1 if boxed and share < 0.35 else 0 if share < 0.7 else rng.integers(1, len(turns))
-            question, answer = turns[chosen]
-            if answer == turns[0][1] and rng.random() < 0.3:  # describing is what it does unless asked a finding
-                question = str(rng.choice(self._asides))
-            prompts.append(self._ids(f"<s>USER: {self._image}\n{question} ASSISTANT: "))
-            answers.append(self._ids(f"{answer}</s>"))
+            turn = boxes_turn_of(row, self._held[row], rng) if rng.random() < 0.5 else None
+            prompt = turn.question if turn else ""
+            if turn is None:
+                whole, *findings = turns_of(row, self._boxes[row])
+                turn = whole if rng.random() < 0.5 else findings[rng.integers(len(findings))]
+                # describing is what it does unless asked a finding
+                aside = turn is whole and rng.random() < 0.3
+                prompt = str(rng.choice(self._asides)) if aside else turn.question
+            prompts.append(self._ids(f"<s>USER: {self._image}\n{prompt} ASSISTANT: "))
+            answers.append(self._ids(f"{turn.answer}</s>"))
         return prompts, answers
 
     def of_text(self, count: int, rng: np.random.Generator) -> tuple[list[list[int]], list[list[int]]]:
@@ -209,7 +211,15 @@ def tower_features(tower: Any, pictures: Path, file: Path, rank: int, workers: i
 
 
 def train(
-    rank: int, workers: int, pictures: Path, tower_folder: Path, out: Path, work: Path, steps: int, batch: int
+    rank: int,
+    workers: int,
+    pictures: Path,
+    tower_folder: Path,
+    start: Path | None,
+    out: Path,
+    work: Path,
+    steps: int,
+    batch: int,
 ) -> None:
     """Teach in one of several processes; the first saves model and processor. See `tower.train`."""
     torch.set_num_threads(1)
@@ -218,12 +228,14 @@ def train(
     )
     boxes, held = (np.array(load(pictures)[name]) for name in ("boxes", "held"))
     texts = [*prompts(), *vocabulary()]
-    tokenizer = tokenizer_of(texts, boxes, held)
-    processor = processor_of(tokenizer)
+    processor = LlavaProcessor.from_pretrained(start) if start else processor_of(tokenizer_of(texts, boxes, held))
     tower = CLIPVisionModel.from_pretrained(tower_folder).eval()
     features = tower_features(tower, pictures, work / "features.npy", rank, workers)
     torch.manual_seed(0)
-    model: Any = model_of(tower, tokenizer)
+    model: Any = model_of(tower, processor.tokenizer)
+    if start is not None:  # all but the tower
+        seen = {name: value for name, value in model.state_dict().items() if ".vision_tower." in name}
+        model.load_state_dict(checkpoint.load(start).float().state_dict() | seen)
     model.model.vision_tower.requires_grad_(False)
     model.set_attn_implementation("eager")  # as in the tower: the fused one is slow backwards on a CPU
     trained = [p for p in model.parameters() if p.requires_grad]
@@ -231,8 +243,9 @@ def train(
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LR, steps, pct_start=0.06)
     teaching, rng = Teaching(processor, boxes, held, texts), np.random.default_rng(rank)
     held_out = len(boxes) - 1000
+    chances = chances_of(held_out, NUMBERED)
     for step in tqdm(range(steps), desc="language", disable=rank > 0, mininterval=10):
-        rows = rng.integers(0, held_out, batch // workers)
+        rows = rng.choice(held_out, batch // workers, p=chances)
         loss = loss_of(model, torch.from_numpy(features[rows]).float(), *teaching.of_pictures(rows, rng))
         spoken = loss_of(model, None, *teaching.of_text(batch // workers // 2, rng))
         optimiser.zero_grad(set_to_none=False)
@@ -244,12 +257,12 @@ def train(
         if rank == 0 and step % 25 == 24:
             tqdm.write(f"step {step + 1} seen {loss.item():.3f} text {spoken.item():.3f}")
         if rank == 0 and (step % 250 == 249 or step + 1 == steps):
-            save(model, processor, out)
             kept = np.arange(held_out, len(boxes), 5)
             with torch.no_grad():
                 seen = torch.from_numpy(features[kept]).float()
                 tqdm.write(f"held-out loss {loss_of(model, seen, *teaching.of_pictures(kept, rng)).item():.4f}")
-    if rank == 0:
+    if rank == 0:  # at the end alone, as the tower: what is there is taken for done
+        save(model, processor, out)
         show(out, pictures, np.arange(held_out, held_out + 24))
 
 
@@ -269,24 +282,26 @@ def save(model: Any, processor: LlavaProcessor, out: Path) -> None:
 @torch.no_grad()
 def show(out: Path, pictures: Path, rows: np.ndarray) -> None:
     """Print what the saved base says of pictures kept apart, beside the truth."""
-    arrays = load(pictures)
+    arrays, rng = load(pictures), np.random.default_rng(2)
+    held = np.array(arrays["held"])
     model: Any = checkpoint.load(out).eval()
     tokenizer: Any = LlavaProcessor.from_pretrained(out).tokenizer
     for row in rows.tolist():
-        turns = turns_of(row, arrays["boxes"][row], arrays["held"][row])
-        question, answer = turns[0 if row % 2 else -1]
+        turn = boxes_turn_of(row, held[row], rng) if row % 2 else None
+        turn = turn or turns_of(row, arrays["boxes"][row])[0]
         image = torch.from_numpy(arrays["image"][row][None]).permute(0, 3, 1, 2)
-        asked = f"<s>USER: {'<image>' * GRID**2}\n{question} ASSISTANT: "
+        asked = f"<s>USER: {'<image>' * GRID**2}\n{turn.question} ASSISTANT: "
         ids = tokenizer(asked, add_special_tokens=False, return_tensors="pt")
         made = model.generate(**ids, pixel_values=normalise(image), max_new_tokens=150, do_sample=False)
         said = tokenizer.decode(made[0, ids.input_ids.shape[1] :], skip_special_tokens=True)
-        tqdm.write(f"  truth: {answer}\n  said:  {said}")
+        tqdm.write(f"  truth: {turn.answer}\n  said:  {said}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=Path, required=True)
     parser.add_argument("--tower", type=Path, required=True)
+    parser.add_argument("--start", type=Path, default=None, help="folder of an earlier round, all but its tower kept")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for what is only needed meanwhile")
     parser.add_argument("--steps", type=int, default=1500)
@@ -296,5 +311,5 @@ if __name__ == "__main__":
     a.work.mkdir(parents=True, exist_ok=True)
     (a.work / "meeting").unlink(missing_ok=True)
     multiprocessing.spawn(  # type: ignore[attr-defined,no-untyped-call]
-        train, (a.workers, a.pictures, a.tower, a.out, a.work, a.steps, a.batch), a.workers
+        train, (a.workers, a.pictures, a.tower, a.start, a.out, a.work, a.steps, a.batch), a.workers
     )

@@ -19,7 +19,7 @@ from PIL import Image
 from shown import BOXES, CHANNELS, FACTS, FINE, Shown
 from tqdm import tqdm
 
-from lmod_train.curation.markers import mark
+from lmod_train.curation.markers import label_boxes, mark
 from lmod_train.phantom.box_description import HELD
 from lmod_train.types import Box, Region
 
@@ -89,11 +89,25 @@ def teach(shown: Shown, index: int, variant: int) -> Taught:
     square.paste(image, corner)
     boxes, held = np.full((BOXES, 4), np.nan, np.float32), np.full(BOXES, -1, np.int8)
     for r in regions:
-        held[r.id - 1] = list(HELD).index(r.structure) if r.structure in HELD else -1
-        x0, y0, x1, y1 = r.box.x0, r.box.y0, r.box.x1, r.box.y1
-        boxes[r.id - 1] = np.array((x0 + corner[0], y0 + corner[1], x1 + corner[0], y1 + corner[1])) / side
+        boxes[r.id - 1] = _corners(r.box, corner, side)
+        if r.structure in HELD:
+            held[r.id - 1] = list(HELD).index(r.structure)
     small = np.asarray(square.resize((INPUT, INPUT), Image.Resampling.BICUBIC))
-    return Taught(small, _patches(shown, boxes, corner, side), _facts(shown, boxes), boxes, held)
+    patches = _patches(shown, boxes, corner, side)
+    written = label_boxes(image.size, regions, 1.0)
+    for r in regions:
+        if r.structure in HELD:
+            share = np.minimum(_share(_corners(written[r.id], corner, side)) * 2, 1)
+            channel = patches[CHANNELS.index(f"number of {r.structure}")]
+            np.maximum(channel, (share * 255).astype(np.uint8), out=channel)
+    return Taught(small, patches, _facts(shown, boxes), boxes, held)
+
+
+def _corners(box: Box, corner: tuple[int, int], side: int) -> npt.NDArray[np.float32]:
+    """Return the corners of a box on the padded square, 0 to 1."""
+    return (np.array((box.x0, box.y0, box.x1, box.y1), np.float32) + np.array(corner * 2, np.float32)) / np.float32(
+        side
+    )
 
 
 def _patches(shown: Shown, boxes: npt.NDArray[np.float32], corner: tuple[int, int], side: int) -> npt.NDArray[np.uint8]:
@@ -104,14 +118,20 @@ def _patches(shown: Shown, boxes: npt.NDArray[np.float32], corner: tuple[int, in
         whole.paste(Image.fromarray(mask.astype(np.uint8) * np.uint8(255)), corner)
         covered = np.asarray(whole.resize((GRID, GRID), Image.Resampling.BOX), np.float32) / 255
         share[CHANNELS.index(name)] = np.minimum(covered * (4 if name in FINE else 1), 1)
-    edges = np.arange(GRID + 1) / GRID
-    for number, (x0, y0, x1, y1) in enumerate(boxes.tolist()):
-        if x0 == x0:
-            wide = np.clip(np.minimum(x1, edges[1:]) - np.maximum(x0, edges[:-1]), 0, None) * GRID
-            high = np.clip(np.minimum(y1, edges[1:]) - np.maximum(y0, edges[:-1]), 0, None) * GRID
-            share[len(CHANNELS) - BOXES + number] = high[:, None] * wide[None]
+    for number, box in enumerate(boxes):
+        if not np.isnan(box[0]):
+            share[len(CHANNELS) - BOXES + number] = _share(box)
     coverage: npt.NDArray[np.uint8] = (share * 255).round().astype(np.uint8)
     return coverage
+
+
+def _share(box: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return how much of each patch a box covers."""
+    edges = np.arange(GRID + 1, dtype=np.float32) / np.float32(GRID)
+    x0, y0, x1, y1 = box
+    wide = np.clip(np.minimum(x1, edges[1:]) - np.maximum(x0, edges[:-1]), 0, None) * GRID
+    high = np.clip(np.minimum(y1, edges[1:]) - np.maximum(y0, edges[:-1]), 0, None) * GRID
+    return (high[:, None] * wide[None]).astype(np.float32)
 
 
 def _facts(shown: Shown, boxes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from lmod_train.phantom.box_description import HELD
 from lmod_train.phantom.eye import LesionKind
 from lmod_train.phantom.instruments import INSTRUMENTS
 from lmod_train.types import Box
@@ -27,9 +28,12 @@ CHANNELS = (
     *("optic disc", "optic cup", "fovea", *SPOTS, *SIGNS),
     *("choroid", "retina", "intraretinal cysts", "macular hole", "hyaloid"),
     *("right eye", "left eye", "iris", "pupil", "cloudy lens", "cornea", "lens", *INSTRUMENTS),
+    *(f"number of {name}" for name in HELD),
     *(f"box {number}" for number in range(1, BOXES + 1)),
 )
 """What a patch can hold; the tower's first head tells each apart, and is thrown away."""
+NUMBERS = tuple(name for name in CHANNELS if name.startswith("number of "))
+"""A written number, by what its box surrounds: reading a number is then looking at one patch."""
 FINE = frozenset(("microaneurysm", "haemorrhage", "hard exudate", "drusen", "hyaloid", "intraretinal cysts"))
 """So small that their share of a patch is counted four times."""
 FUNDUS_FACTS = (

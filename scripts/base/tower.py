@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from marked import GRID, INPUT, MEAN, STD, VARIANTS, load
 from pictures import modality_of
-from shown import CHANNELS, FACTS, SIGNS, SPOTS
+from shown import CHANNELS, FACTS, NUMBERS, SIGNS, SPOTS
 from torch import Tensor, distributed, multiprocessing, nn
 from torch.nn import functional
 from tqdm import tqdm
@@ -52,6 +52,8 @@ FAINT = {
 """Facts that come out late, and count more in a second round (`--faint`); of channels these are `SPOTS`."""
 SHARES = {"CFP": 0.41, "SS": 0.36, "LP": 0.09, "OCT": 0.08, "SLO": 0.06}
 """How often each modality is shown: as much as there is to learn in it."""
+NUMBERED = {"CFP": 0.28, "SS": 0.40, "LP": 0.13, "OCT": 0.13, "SLO": 0.06}
+"""The same where numbers are learnt: boxes lie in half of the fundi, and in nearly all others."""
 
 
 def normalise(images: Tensor) -> Tensor:
@@ -86,14 +88,21 @@ def fact_weights(faint: float) -> Tensor:
     return torch.tensor(edges) * torch.tensor([faint if name in FAINT else 1.0 for name in FACTS])
 
 
-def loss_of(seen: tuple[Tensor, Tensor], patches: Tensor, facts: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+def channel_weights(numbers: float) -> Tensor:
+    """Return how much each channel counts."""
+    return torch.tensor([numbers if name in NUMBERS else 1.0 for name in CHANNELS])
+
+
+def loss_of(
+    seen: tuple[Tensor, Tensor], patches: Tensor, facts: Tensor, channels: Tensor, weights: Tensor
+) -> tuple[Tensor, Tensor]:
     """Return cross-entropy of soft coverage, rare things weighted up, and squared error of the facts that hold."""
     dense = functional.binary_cross_entropy_with_logits(
         seen[0].float(), patches, pos_weight=torch.tensor(4.0), reduction="none"
     )
     known = ~facts.isnan()
     error = (seen[1].float() - facts.nan_to_num()).square() * weights * known
-    return dense.mean((0, 2, 3)).sum(), error.sum() / len(facts)
+    return (dense.mean((0, 2, 3)) * channels).sum(), error.sum() / len(facts)
 
 
 def tokens_of(tower: Any, images: Tensor) -> Tensor:
@@ -104,7 +113,15 @@ def tokens_of(tower: Any, images: Tensor) -> Tensor:
 
 
 def train(
-    rank: int, workers: int, pictures: Path, out: Path, start: Path | None, steps: int, batch: int, faint: float
+    rank: int,
+    workers: int,
+    pictures: Path,
+    out: Path,
+    start: Path | None,
+    steps: int,
+    batch: int,
+    faint: float,
+    numbers: float,
 ) -> None:
     """Train one of several processes that share every step, for a fixed number of steps; the first saves the tower.
 
@@ -119,7 +136,7 @@ def train(
     torch.manual_seed(0)
     tower: Any = CLIPVisionModel(CONFIG)
     tower.set_attn_implementation("eager")  # on a CPU its backward pass takes a quarter of the time of the fused one
-    heads, weights = Heads(), fact_weights(faint)
+    heads, channels, weights = Heads(), channel_weights(numbers), fact_weights(faint)
     if start is not None:
         tower.load_state_dict(CLIPVisionModel.from_pretrained(start).state_dict())
         heads.load_state_dict(torch.load(start / HEADS, weights_only=True))
@@ -128,11 +145,11 @@ def train(
     optimiser = torch.optim.AdamW(parameters, lr=LR, weight_decay=0.02, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LR, steps, pct_start=0.08)
     rng = np.random.default_rng(rank)
-    chances = chances_of(held_out)
+    chances = chances_of(held_out, NUMBERED if numbers else SHARES)
     bar = tqdm(range(steps), desc="tower", mininterval=10, disable=rank > 0)
     for step in bar:
         images, patches, facts = rows_of(arrays, rng.choice(held_out, batch // workers, p=chances), faint)
-        dense, error = loss_of(heads(tokens_of(tower, augment(images))), patches, facts, weights)
+        dense, error = loss_of(heads(tokens_of(tower, augment(images))), patches, facts, channels, weights)
         optimiser.zero_grad(set_to_none=False)
         (dense + error).backward()
         average([p.grad for p in parameters if p.grad is not None], workers)
@@ -148,11 +165,11 @@ def train(
         tower.save_pretrained(out)
 
 
-def chances_of(rows: int) -> np.ndarray:
-    """Return how likely each row is to be drawn, so that modalities come in the shares of `SHARES`."""
+def chances_of(rows: int, shares: dict[str, float]) -> np.ndarray:
+    """Return how likely each row is to be drawn, so that modalities come in these shares."""
     modalities = np.array([modality_of(row // VARIANTS) for row in range(rows)])
     chances = np.zeros(rows)
-    for modality, share in SHARES.items():
+    for modality, share in shares.items():
         chances[modalities == modality] = share / (modalities == modality).sum()
     total: np.ndarray = chances / chances.sum()
     return total
@@ -201,6 +218,7 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--start", type=Path, default=None, help="folder of an earlier round to go on from")
     parser.add_argument("--faint", type=float, default=1.0, help="how many times more faint things count")
+    parser.add_argument("--numbers", type=float, default=0.0, help="how much it counts what the numbers of boxes mean")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--batch", type=int, default=32, help="over all processes")
     parser.add_argument("--workers", type=int, default=2)
@@ -209,5 +227,5 @@ if __name__ == "__main__":
     (a.out / "meeting").unlink(missing_ok=True)
     load(a.pictures)  # joined once, before several read it
     multiprocessing.spawn(  # type: ignore[attr-defined,no-untyped-call]
-        train, (a.workers, a.pictures, a.out, a.start, a.steps, a.batch, a.faint), a.workers
+        train, (a.workers, a.pictures, a.out, a.start, a.steps, a.batch, a.faint, a.numbers), a.workers
     )

@@ -9,7 +9,7 @@ from marked import VARIANTS
 from others import photograph_of, scan_of, scene_of
 from pictures import modality_of, seed_of
 
-from lmod_train.phantom.box_description import HELD, ask_what_boxes_hold
+from lmod_train.phantom.box_description import FORMS, HELD, ask_of_box, ask_what_boxes_hold
 from lmod_train.phantom.description import LOOKS, Turn, ask_of_sign, describe
 from lmod_train.phantom.scene_description import describe_photograph, describe_scan, describe_surgery
 from lmod_train.types import Box, Region
@@ -17,24 +17,44 @@ from lmod_train.types import Box, Region
 _FINE = 10_000  # steps of the picture's side that boxes are counted in
 
 
-def turns_of(row: int, boxes: npt.NDArray[np.float32], held: npt.NDArray[np.int8]) -> list[tuple[str, str]]:
-    """Return (question, answer) pairs of one taught picture, the whole description first; three in four are English.
+def turns_of(row: int, boxes: npt.NDArray[np.float32]) -> list[Turn]:
+    """Return what is asked of one taught picture, the whole description first.
 
-    A fundus has one question more, about one finding, there or not as often. The last one of a picture with boxes asks
-    what they hold.
+    A fundus has one question more, about one finding, there or not as often.
     """
     index = row // VARIANTS
     rng = np.random.default_rng([7, row])
-    language = "en" if rng.random() < 0.75 else "zh"
+    language = language_of(row)
     turns = _described(index, regions_of(boxes), language)
     if modality_of(index) == "CFP":
         signs = fundus_of(seed_of(index)).signs
         name = str(rng.choice(signs if signs and rng.random() < 0.5 else list(LOOKS)))
         turns = (*turns, ask_of_sign(name, signs, language))
-    named = {n: list(HELD)[place] for n, place in enumerate(held.tolist(), 1) if place >= 0}
-    if named:
-        turns = (*turns, ask_what_boxes_hold(named, language))
-    return [(turn.question, turn.answer) for turn in turns]
+    return list(turns)
+
+
+def language_of(row: int) -> str:
+    """Return the language that is spoken about a taught picture: English about three in four."""
+    return "en" if np.random.default_rng([8, row]).random() < 0.75 else "zh"
+
+
+def boxes_turn_of(row: int, held: npt.NDArray[np.int8], rng: np.random.Generator) -> Turn | None:
+    """Return a question about what the picture's boxes hold, in any form, one in six about one box alone.
+
+    Half of the others offer looks to choose from, as many as a task does. None where no box holds what has a name.
+    """
+    names, language = list(HELD), language_of(row)
+    named = {number: names[place] for number, place in enumerate(held.tolist(), 1) if place >= 0}
+    if not named:
+        return None
+    if rng.random() < 1 / 6:
+        number = int(rng.choice(list(named)))
+        return ask_of_box(number, named[number], language)
+    offered: list[str] = []
+    if rng.random() < 0.5:
+        others = rng.choice(names, int(rng.integers(1, 10)), replace=False)
+        offered = rng.permutation(sorted({*named.values(), *others.tolist()})).tolist()
+    return ask_what_boxes_hold(named, language, int(rng.integers(len(FORMS[language]))), offered)
 
 
 def regions_of(boxes: npt.NDArray[np.float32]) -> tuple[Region, ...]:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from lmod_train.curation.markers import COLOURS, label_size, mark, place_label
+from lmod_train.curation.markers import COLOURS, label_boxes, label_size, mark, place_label
 from lmod_train.types import Box, Region
 
 TISSUE = (190, 80, 30)
@@ -60,6 +60,19 @@ def test_at_every_edge_the_label_is_inside_the_image(box):
     assert (spot.width, spot.height) == (width, height)
     if box != (0, 0, 120, 90):
         assert overlap(spot, Box(*box)) == 0
+
+
+def test_numbers_are_written_where_they_are_said_to_be():
+    regions = [Region("cup", Box(300, 260, 380, 340), 2), Region("disc", Box(280, 240, 400, 360), 5)]
+    image = Image.new("RGB", (320, 240), TISSUE)
+    marked = np.asarray(mark(image, regions, 0.5))
+    spots = label_boxes(image.size, regions, 0.5)
+    assert spots.keys() == {2, 5}
+    for number, spot in spots.items():
+        inside = marked[spot.y0 : spot.y1, spot.x0 : spot.x1]
+        assert (inside != TISSUE).any(axis=-1).all()
+        assert (inside == COLOURS[number - 1]).all(axis=-1).mean() > 0.3
+    assert label_boxes(image.size, [], 0.5) == {}
 
 
 def test_a_nested_cup_is_never_covered_and_labels_do_not_cover_each_other():

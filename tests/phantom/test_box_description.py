@@ -7,7 +7,7 @@ import re
 import pytest
 
 from lmod_train.errors import BadArgument
-from lmod_train.phantom.box_description import HELD, ask_what_boxes_hold
+from lmod_train.phantom.box_description import FORMS, HELD, ask_of_box, ask_what_boxes_hold
 from lmod_train.phantom.instruments import INSTRUMENTS
 from lmod_train.phantom.oct import STRUCTURES as LAYERS
 from lmod_train.tasks.anatomy import OPTIONS
@@ -39,6 +39,36 @@ def test_boxes_come_in_the_order_of_their_numbers():
     assert ask_what_boxes_hold({}, "zh").answer == ""
 
 
-def test_an_unknown_structure_is_refused():
+@pytest.mark.parametrize(("language", "form"), [(lang, n) for lang, forms in FORMS.items() for n in range(len(forms))])
+def test_every_form_names_each_number_once_and_its_look_after_it(language: str, form: int):
+    held = {2: "gauge", 5: "pupil", 1: "lens"}
+    answer = ask_what_boxes_hold(held, language, form).answer
+    order = [(answer.index(str(n)), answer.index(HELD[held[n]][language != "en"])) for n in sorted(held)]
+    assert [place for pair in order for place in pair] == sorted(place for pair in order for place in pair)
+    assert re.findall(r"\d", answer) == ["1", "2", "5"]
+
+
+def test_questions_differ_and_none_is_a_prompt_of_the_benchmark():
+    asked = [question for forms in FORMS.values() for question, _, _ in forms]
+    assert len(set(asked)) == len(asked)
+    assert not any(
+        "Region ID" in text or "Type:" in text for forms in FORMS.values() for form in forms for text in form
+    )
+
+
+def test_offered_looks_stand_in_the_question_in_the_order_given():
+    options = ["retina", "gauge", "iris"]
+    turn = ask_what_boxes_hold({1: "gauge"}, "zh", 1, options)
+    assert re.findall("|".join(HELD[name][1] for name in HELD), turn.question) == [HELD[name][1] for name in options]
+    assert turn.answer == ask_what_boxes_hold({1: "gauge"}, "zh", 1).answer
+
+
+def test_an_unknown_structure_or_form_is_refused():
     with pytest.raises(BadArgument, match="stapes"):
         ask_what_boxes_hold({1: "stapes"})
+    with pytest.raises(BadArgument, match=r"options=.*stapes"):
+        ask_what_boxes_hold({1: "gauge"}, options=["stapes"])
+    with pytest.raises(BadArgument, match="form=8"):
+        ask_what_boxes_hold({1: "gauge"}, form=8)
+    with pytest.raises(BadArgument, match="stapes"):
+        ask_of_box(1, "stapes", "zh")
