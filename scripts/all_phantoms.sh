@@ -11,9 +11,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 install_into_venv ""
 export WANDB_MODE="${WANDB_MODE:-offline}"
 
-others=cataract_1k,cataract_detection_2,cau001,eye_diseases,fairseg,g1020,idrid,oimhs,origa,refuge
-"$python" -m lmod_train phantom --out "$target/raw" --n 900 --seed 0 --sources "$others"
-"$python" -m lmod_train phantom --out "$target/raw" --n 2400 --seed 0 --sources brset # its rarest grade has one in twelve
+once=cataract_detection_2,cau001,eye_diseases,fairseg,g1020,idrid,origa,refuge
+more=brset,cataract_1k,oimhs # the rarest grade has one in twelve; surgery and B-scans have one source each
+"$python" -m lmod_train phantom --out "$target/raw" --n 900 --seed 0 --sources "$once"
+"$python" -m lmod_train phantom --out "$target/raw" --n 2400 --seed 0 --sources "$more"
 "$python" -m lmod_train curate --raw "$target/raw" --out "$target/curated" --config configs/curate/all_phantoms.yaml
 
 # tune NAME [options]: one training and its held-out replies
@@ -23,6 +24,7 @@ tune() {
     "$python" -m lmod_train validate "${named[@]}" --run "$target/runs/$1" \
         --ckpt_path "$target/fits/$1/checkpoints/last.ckpt"
 }
-tune all_phantoms
-tune all_phantoms_tower --model.init_args.tune_tower true --trainer.max_epochs 2 --trainer.check_val_every_n_epoch 2
+tune frozen_tower --model.init_args.tower_features "$target/features"
+tune tuned_tower --model.init_args.tune_tower true --model.init_args.optimisation.projector_lr 0.0003 \
+    --trainer.max_epochs 2 --trainer.check_val_every_n_epoch 2
 "$python" -m lmod_train report "$target"/runs/* --out "$target/report"

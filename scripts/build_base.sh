@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rebuild the small base that comes with the package: about two hours and a half on 2 CPU cores.
+# Rebuild the small base that comes with the package: about two hours and three quarters on 2 CPU cores.
 #
 #   bash scripts/build_base.sh [DIR]       DIR is build/base/ unless named; what is there already is not made again
 #
@@ -29,12 +29,13 @@ round() {
 speech() {
     [[ -e $target/$1/processor_config.json ]] ||
         "$python" language.py --pictures "$target/marked" --tower "$target/$2" --out "$target/$1" \
-            --work "$target/work_$1" --steps 1600 --batch 32 --workers 2 "${@:3}"
+            --work "$target/work_$1" --batch 32 --workers 2 "${@:3}"
 }
 
 "$python" marked.py --out "$target/marked" --n 18000
 round tower --steps 5000
 round tower_faint --steps 2500 --start "$target/tower" --faint 4
-speech language tower_faint
+speech language tower_faint --steps 1600
 round tower_numbers --steps 2500 --start "$target/tower_faint" --faint 4 --numbers 3
-speech small_base tower_numbers --start "$target/language"
+round tower_tools --steps 2500 --start "$target/tower_numbers" --faint 4 --numbers 6
+speech small_base tower_tools --steps 1200 --start "$target/language"

@@ -137,21 +137,22 @@ class Teaching:
         boxes: npt.NDArray[np.float32],
         held: npt.NDArray[np.int8],
         texts: list[str],
+        boxed: float,
     ) -> None:
         self._tokenizer: Any = processor.tokenizer
-        self._boxes, self._held, self._texts = boxes, held, texts
+        self._boxes, self._held, self._texts, self._boxed = boxes, held, texts, boxed
         self._asides = vocabulary()
         self._image = "<image>" * GRID**2
 
     def of_pictures(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[list[list[int]], list[list[int]]]:
         """Return prompt and answer ids of one turn a picture.
 
-        Half of the pictures with boxes are asked what they hold; half of the rest for the whole description, the others
-        for one finding.
+        A share of the pictures with boxes is asked what they hold; half of the rest for the whole description, the
+        others for one finding.
         """
         prompts, answers = [], []
         for row in rows.tolist():
-            turn = boxes_turn_of(row, self._held[row], rng) if rng.random() < 0.5 else None
+            turn = boxes_turn_of(row, self._held[row], rng) if rng.random() < self._boxed else None
             prompt = turn.question if turn else ""
             if turn is None:
                 whole, *findings = turns_of(row, self._boxes[row])
@@ -220,6 +221,7 @@ def train(
     work: Path,
     steps: int,
     batch: int,
+    boxed: float,
 ) -> None:
     """Teach in one of several processes; the first saves model and processor. See `tower.train`."""
     torch.set_num_threads(1)
@@ -241,7 +243,7 @@ def train(
     trained = [p for p in model.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=LR, weight_decay=0.02, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LR, steps, pct_start=0.06)
-    teaching, rng = Teaching(processor, boxes, held, texts), np.random.default_rng(rank)
+    teaching, rng = Teaching(processor, boxes, held, texts, boxed), np.random.default_rng(rank)
     held_out = len(boxes) - 1000
     chances = chances_of(held_out, NUMBERED)
     for step in tqdm(range(steps), desc="language", disable=rank > 0, mininterval=10):
@@ -304,6 +306,7 @@ if __name__ == "__main__":
     parser.add_argument("--start", type=Path, default=None, help="folder of an earlier round, all but its tower kept")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for what is only needed meanwhile")
+    parser.add_argument("--boxed", type=float, default=0.5, help="share of pictures with boxes asked what they hold")
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--batch", type=int, default=48, help="over all processes")
     parser.add_argument("--workers", type=int, default=2)
@@ -311,5 +314,5 @@ if __name__ == "__main__":
     a.work.mkdir(parents=True, exist_ok=True)
     (a.work / "meeting").unlink(missing_ok=True)
     multiprocessing.spawn(  # type: ignore[attr-defined,no-untyped-call]
-        train, (a.workers, a.pictures, a.tower, a.start, a.out, a.work, a.steps, a.batch), a.workers
+        train, (a.workers, a.pictures, a.tower, a.start, a.out, a.work, a.steps, a.batch, a.boxed), a.workers
     )
