@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One model for every task: draws phantoms of all eleven sources, curates them, tunes the small base on all of it with
-# the tower frozen and with the tower learning too, and reports both. About an hour on two CPU cores.
+# the tower frozen, goes on from there with the tower learning too, and reports both. About an hour on two CPU cores.
 #
 #   bash scripts/all_phantoms.sh [DIR]       DIR is all_phantoms/ unless named; the same DIR again continues it
 set -euo pipefail
@@ -25,6 +25,9 @@ tune() {
         --ckpt_path "$target/fits/$1/checkpoints/last.ckpt"
 }
 tune frozen_tower --model.init_args.tower_features "$target/features"
-tune tuned_tower --model.init_args.tune_tower true --model.init_args.optimisation.projector_lr 0.0003 \
-    --trainer.max_epochs 2 --trainer.check_val_every_n_epoch 2
+tuned="$target/fits/frozen_tower/checkpoints/last.ckpt"
+[[ -e $target/merged ]] || "$python" -m lmod_train merge --ckpt "$tuned" --out "$target/merged"
+tune tuned_tower --model.init_args.checkpoint "$target/merged" --model.init_args.tune_tower true \
+    --model.init_args.optimisation.lr 0.001 --model.init_args.optimisation.projector_lr 0.0003 \
+    --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1
 "$python" -m lmod_train report "$target"/runs/* --out "$target/report"
