@@ -63,15 +63,20 @@ def read_figures(runs: Sequence[Path]) -> list[Figures]:
 def labels(runs: Sequence[Figures]) -> list[str]:
     """Return a short name for each run: its model, with the run or the folder behind it where that is not enough.
 
+    A model that is a folder of one's own is named by the folder's last part and the run.
+
     Example:
         >>> labels([Figures(Path("a"), "zero", "base", ()), Figures(Path("b"), "tuned", "base", ())])
         ['base (zero)', 'base (tuned)']
+        >>> labels([Figures(Path("a"), "zero", "base", ()), Figures(Path("b"), "tuned", "/home/me/merged", ())])
+        ['base', 'merged (tuned)']
     """
-    models, pairs = Counter(r.model for r in runs), Counter((r.model, r.run) for r in runs)
+    models = [Path(r.model).name if Path(r.model).is_absolute() else r.model for r in runs]
+    alike, pairs = Counter(models), Counter((model, r.run) for model, r in zip(models, runs, strict=True))
     named = []
-    for r in runs:
-        within = r.run if pairs[r.model, r.run] == 1 else str(r.path)
-        named.append(r.model if models[r.model] == 1 else f"{r.model} ({within})")
+    for model, r in zip(models, runs, strict=True):
+        within = r.run if pairs[model, r.run] == 1 else str(r.path)
+        named.append(model if alike[model] == 1 and model == r.model else f"{model} ({within})")
     return named
 
 
