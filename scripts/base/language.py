@@ -236,8 +236,8 @@ def train(
     torch.manual_seed(0)
     model: Any = model_of(tower, processor.tokenizer)
     if start is not None:  # all but the tower
-        seen = {name: value for name, value in model.state_dict().items() if ".vision_tower." in name}
-        model.load_state_dict(checkpoint.load(start).float().state_dict() | seen)
+        own = {name: value for name, value in model.state_dict().items() if ".vision_tower." in name}
+        model.load_state_dict(checkpoint.load(start).float().state_dict() | own)
     model.model.vision_tower.requires_grad_(False)
     model.set_attn_implementation("eager")  # as in the tower: the fused one is slow backwards on a CPU
     trained = [p for p in model.parameters() if p.requires_grad]

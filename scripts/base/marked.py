@@ -105,9 +105,8 @@ def teach(shown: Shown, index: int, variant: int) -> Taught:
 
 def _corners(box: Box, corner: tuple[int, int], side: int) -> npt.NDArray[np.float32]:
     """Return the corners of a box on the padded square, 0 to 1."""
-    return (np.array((box.x0, box.y0, box.x1, box.y1), np.float32) + np.array(corner * 2, np.float32)) / np.float32(
-        side
-    )
+    corners = np.array((box.x0, box.y0, box.x1, box.y1)) + np.array(corner * 2)
+    return (corners / side).astype(np.float32)
 
 
 def _patches(shown: Shown, boxes: npt.NDArray[np.float32], corner: tuple[int, int], side: int) -> npt.NDArray[np.uint8]:
