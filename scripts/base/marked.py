@@ -106,7 +106,8 @@ def teach(shown: Shown, index: int, variant: int) -> Taught:
 def _corners(box: Box, corner: tuple[int, int], side: int) -> npt.NDArray[np.float32]:
     """Return the corners of a box on the padded square, 0 to 1."""
     corners = np.array((box.x0, box.y0, box.x1, box.y1)) + np.array(corner * 2)
-    return (corners / side).astype(np.float32)
+    shares: npt.NDArray[np.float32] = (corners / side).astype(np.float32)
+    return shares
 
 
 def _patches(shown: Shown, boxes: npt.NDArray[np.float32], corner: tuple[int, int], side: int) -> npt.NDArray[np.uint8]:
@@ -130,7 +131,8 @@ def _share(box: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     x0, y0, x1, y1 = box
     wide = np.clip(np.minimum(x1, edges[1:]) - np.maximum(x0, edges[:-1]), 0, None) * GRID
     high = np.clip(np.minimum(y1, edges[1:]) - np.maximum(y0, edges[:-1]), 0, None) * GRID
-    return (high[:, None] * wide[None]).astype(np.float32)
+    covered: npt.NDArray[np.float32] = (high[:, None] * wide[None]).astype(np.float32)
+    return covered
 
 
 def _facts(shown: Shown, boxes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
