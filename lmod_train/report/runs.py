@@ -68,7 +68,7 @@ def labels(runs: Sequence[Figures]) -> list[str]:
     Example:
         >>> labels([Figures(Path("a"), "zero", "base", ()), Figures(Path("b"), "tuned", "base", ())])
         ['base (zero)', 'base (tuned)']
-        >>> labels([Figures(Path("a"), "zero", "base", ()), Figures(Path("b"), "tuned", "/home/me/merged", ())])
+        >>> labels([Figures(Path("a"), "zero", "base", ()), Figures(Path("b"), "tuned", "/models/merged", ())])
         ['base', 'merged (tuned)']
     """
     models = [Path(r.model).name if Path(r.model).is_absolute() else r.model for r in runs]
