@@ -64,8 +64,8 @@ FORMS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("逐一说明区域。", "区域{number}为{look}。", ""),
     ),
 }
-"""Ways to ask and to answer: question, what is said of each box, and what stands between. A model that has heard one
-alone finds a box after the word that came before its number there, and after no other."""
+"""Ways to ask and to answer: question, what is said of each box, and what stands between. More than one, so that
+finding a box does not hang on the words round its number."""
 _CHOOSE = {"en": (" Choose from: ", ", ", "."), "zh": ("可选：", "、", "。")}
 
 

@@ -37,6 +37,7 @@ from turns import boxes_turn_of, turns_of
 
 from lmod_train.models import checkpoint
 from lmod_train.models.sequences import IGNORED, training_sequences
+from lmod_train.phantom.description import Turn
 
 LR = 2e-3
 TEMPLATE = (
@@ -152,17 +153,18 @@ class Teaching:
         """
         prompts, answers = [], []
         for row in rows.tolist():
-            turn = boxes_turn_of(row, self._held[row], rng) if rng.random() < self._boxed else None
-            prompt = turn.question if turn else ""
-            if turn is None:
-                whole, *findings = turns_of(row, self._boxes[row])
-                turn = whole if rng.random() < 0.5 else findings[rng.integers(len(findings))]
-                # describing is what it does unless asked a finding
-                aside = turn is whole and rng.random() < 0.3
-                prompt = str(rng.choice(self._asides)) if aside else turn.question
-            prompts.append(self._ids(f"<s>USER: {self._image}\n{prompt} ASSISTANT: "))
+            asked = boxes_turn_of(row, self._held[row], rng) if rng.random() < self._boxed else None
+            turn = asked or self._described(row, rng)
+            prompts.append(self._ids(f"<s>USER: {self._image}\n{turn.question} ASSISTANT: "))
             answers.append(self._ids(f"{turn.answer}</s>"))
         return prompts, answers
+
+    def _described(self, row: int, rng: np.random.Generator) -> Turn:
+        whole, *findings = turns_of(row, self._boxes[row])
+        turn = whole if rng.random() < 0.5 else findings[rng.integers(len(findings))]
+        if turn is whole and rng.random() < 0.3:  # describing is what it does unless asked a finding
+            return Turn(str(rng.choice(self._asides)), whole.answer)
+        return turn
 
     def of_text(self, count: int, rng: np.random.Generator) -> tuple[list[list[int]], list[list[int]]]:
         """Return plain texts to go on with from their first token, and two of three times an answer to say again."""
