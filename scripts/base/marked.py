@@ -98,8 +98,7 @@ def teach(shown: Shown, index: int, variant: int) -> Taught:
     for r in regions:
         if r.structure in HELD:
             share = np.minimum(_share(_corners(written[r.id], corner, side)) * 2, 1)
-            channel = patches[CHANNELS.index(f"number of {r.structure}")]
-            np.maximum(channel, (share * 255).astype(np.uint8), out=channel)
+            patches[CHANNELS.index(f"number {r.id} of {r.structure}")] = (share * 255).astype(np.uint8)
     return Taught(small, patches, _facts(shown, boxes), boxes, held)
 
 

@@ -28,12 +28,15 @@ CHANNELS = (
     *("optic disc", "optic cup", "fovea", *SPOTS, *SIGNS),
     *("choroid", "retina", "intraretinal cysts", "macular hole", "hyaloid"),
     *("right eye", "left eye", "iris", "pupil", "cloudy lens", "cornea", "lens", *INSTRUMENTS),
-    *(f"number of {name}" for name in HELD),
+    *(f"number {number} of {name}" for number in range(1, BOXES + 1) for name in HELD),
     *(f"box {number}" for number in range(1, BOXES + 1)),
 )
 """What a patch can hold; the tower's first head tells each apart, and is thrown away."""
-NUMBERS = tuple(name for name in CHANNELS if name.startswith("number of "))
-"""A written number, by what its box surrounds: reading a number is then looking at one patch."""
+NUMBERS = tuple(name for name in CHANNELS if name.startswith("number "))
+"""A written number and what its box surrounds: reading a number is then looking at one patch.
+
+Number and thing together: boxes that lie in one another have their numbers in one patch, which says both pairs.
+"""
 FINE = frozenset(("microaneurysm", "haemorrhage", "hard exudate", "drusen", "hyaloid", "intraretinal cysts"))
 """So small that their share of a patch is counted four times."""
 FUNDUS_FACTS = (
