@@ -129,6 +129,30 @@ def test_experiments_parse_into_the_parts_they_name(file: Path, parser: Any):
     assert str(config.data.curated) == written["data"]["curated"]
 
 
+@pytest.mark.parametrize("file", of(""), ids=lambda f: f.stem)
+def test_experiments_ask_what_their_protocol_curates(file: Path):
+    data = read(file)["data"]
+    folder = Path(data["curated"])  # curated/PROTOCOL, PROTOCOL/curated, or any
+    protocol = folder.parent.name if folder.name == "curated" and folder.parent.name else folder.name
+    protocol = "default" if protocol == "curated" else protocol
+    curation = CONFIGS / "curate" / f"{protocol}.yaml"
+    assert asked(file, data["tasks"]) <= asked(curation, read(curation)["tasks"])
+
+
+def asked(file: Path, tasks: list[Any]) -> set[tuple[str, str]]:
+    """Return class and scale of each task that a config asks."""
+    parts = [task if isinstance(task, dict) else read(file.parent / task) for task in tasks]
+    return {(part["class_path"], part.get("init_args", {}).get("scale", "")) for part in parts}
+
+
+@pytest.mark.parametrize("file", of("sweep"), ids=lambda f: f.stem)
+def test_a_sweep_compares_a_figure_of_a_task_that_its_experiment_asks(file: Path):
+    sweep = read(file)
+    experiment = CONFIGS.parent / next(part for part in sweep["command"] if part.endswith(".yaml"))
+    tasks = {class_path.split(".")[-2] for class_path, _ in asked(experiment, read(experiment)["data"]["tasks"])}
+    assert sweep["metric"]["name"].split("/")[:2] in [["val", task] for task in tasks]
+
+
 @pytest.mark.parametrize("file", of("model"), ids=lambda f: f.stem)
 def test_models_parse_as_their_class(file: Path, parser: Any):
     config = parsed(parser, "validate", *PARTS, "--model", file)
