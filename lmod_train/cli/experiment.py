@@ -130,6 +130,10 @@ def run(arguments: list[str]) -> None:
     except Collapsed as stopped:
         rank_zero_only(draw_probes)(stopped.file.parent)
         raise
+    except SystemExit as ended:
+        if isinstance(ended.__context__, KeyboardInterrupt):  # Lightning makes status 1 of Ctrl-C
+            raise ended.__context__ from None
+        raise
     folder = Path(experiment.trainer.default_root_dir)
     if experiment.subcommand == "fit":  # the last step need not be a multiple of the steps between checkpoints
         experiment.trainer.save_checkpoint(folder / "checkpoints" / "last.ckpt")

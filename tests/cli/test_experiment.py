@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import signal
 
 import pytest
 import torch
@@ -114,6 +115,26 @@ def test_a_run_that_was_stopped_and_moved_goes_on_in_the_one_file_it_is_continue
     assert [f.name for f in (tmp_path / "there" / "checkpoints").iterdir()] == ["last.ckpt"]
 
 
+def test_ctrl_c_in_training_is_an_interruption_and_the_same_command_goes_on(command, tmp_path, monkeypatch):
+    small = ["--model.init_args.side", "16", "--data.batch_size", "4", "--checkpoint.every_n_train_steps", "1"]
+
+    def press(self, batch, batch_idx):
+        if self.global_step == 1:
+            raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(LmodModule, "on_train_batch_start", press)
+            command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
+    finally:
+        signal.signal(signal.SIGINT, before)  # Lightning ignores it while it ends
+    stopped = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
+    command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
+    ended = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert stopped["global_step"] == 1 < ended["global_step"]
+
+
 def test_a_checkpoint_set_aside_while_the_next_took_its_place_is_continued_from(tmp_path):
     assert experiment.to_continue(tmp_path) is None
     (tmp_path / "checkpoints" / "last.ckpt.before").mkdir(parents=True)
@@ -130,7 +151,8 @@ def test_a_classifier_of_several_tasks_is_refused(command):
 
 def test_the_paper_s_recipe_runs_whole_on_a_tiny_checkpoint(command, tiny, tmp_path):
     shutil.copytree(tiny, tmp_path / "tiny")
-    options = [*CPU, "--model.init_args.checkpoint", "tiny"]
+    tasks = ", ".join(str(CONFIGS / "task" / f"{name}.yaml") for name in ("anatomy", "glaucoma", "four_way"))
+    options = [*CPU, "--model.init_args.checkpoint", "tiny", "--data.tasks", f"[{tasks}]"]
     short = [
         "--trainer.max_steps",
         "2",
