@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from torch.utils.data import DataLoader
 
 from lmod_train.datamodules.order import ImageBatches
+from lmod_train.errors import BadArgument
 from lmod_train.types import Batch, Collate, Record
 
 
@@ -67,9 +68,23 @@ class RecordLoader:
             yield batch
 
     def state_dict(self) -> dict[str, Any]:
-        """Return epoch and batches done."""
-        return {"epoch": self._batches.epoch, "done": self._done}
+        """Return epoch, batches done and how many there are, and the questions of a step."""
+        whole = {"of": len(self._batches), "at_once": self._batches.at_once}
+        return {"epoch": self._batches.epoch, "done": self._done, **whole}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken."""
+        """Go on where `state_dict` was taken.
+
+        Raises:
+            BadArgument: That was in mid-epoch, of steps of another size: batches done would be other questions here.
+        """
+        at_once = state.get("at_once", self._batches.at_once)  # older checkpoints do not say
+        if at_once != self._batches.at_once and 0 < state["done"] < state["of"]:
+            raise BadArgument(
+                "devices x data.batch_size",
+                self._batches.at_once,
+                f"{at_once} questions a step, as in the epoch that is to be gone on with",
+                "use as many devices and the batch size that it was stopped with; or begin a new run from its weights: "
+                "`python -m lmod_train merge --ckpt CKPT --out DIR`, then --model.init_args.checkpoint DIR",
+            )
         self._batches.epoch, self._done, self._continues = state["epoch"], state["done"], True

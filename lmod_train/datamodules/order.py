@@ -58,6 +58,7 @@ class ImageBatches(Sampler[list[int]]):
         seed: Of the training order.
         epoch: Which epoch the next iteration is.
         start: How many batches of it are already done.
+        at_once: Questions of a step, over all ranks: what an epoch is cut into.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class ImageBatches(Sampler[list[int]]):
         self._groups, self._draw, self._lengths = groups, draw, lengths
         self._questions = sum(map(len, draw(0) if draw else groups))
         self._batch_size, self.shuffle, self.seed = batch_size, shuffle, seed
-        self._rank, self._ranks = rank, ranks
+        self._rank, self._ranks, self.at_once = rank, ranks, batch_size * ranks
         self.epoch, self.start = 0, 0
 
     def _training(self) -> list[list[int]]:
@@ -90,11 +91,10 @@ class ImageBatches(Sampler[list[int]]):
         """Return the present epoch: what all ranks together take at each step, the last being smaller."""
         random = np.random.default_rng([self.seed, self.epoch])
         groups = self._draw(self.epoch) if self._draw else self._groups
-        size = self._batch_size * self._ranks
         if self._lengths is not None:
-            return steps_of_like_length(groups, self._lengths, size, random)
+            return steps_of_like_length(groups, self._lengths, self.at_once, random)
         questions = [position for i in random.permutation(len(groups)) for position in groups[i]]
-        return [questions[start : start + size] for start in range(0, len(questions), size)]
+        return [questions[start : start + self.at_once] for start in range(0, len(questions), self.at_once)]
 
     def _evaluation(self, rank: int) -> list[list[int]]:
         """Return the batches of a rank, without the empty ones at its end."""
@@ -114,5 +114,5 @@ class ImageBatches(Sampler[list[int]]):
         """Batches of a whole epoch, the same on every rank."""
         if not self.shuffle:
             return max(len(self._evaluation(rank)) for rank in range(self._ranks))
-        whole, rest = divmod(self._questions, self._batch_size * self._ranks)
+        whole, rest = divmod(self._questions, self.at_once)
         return whole + (rest >= self._ranks)

@@ -77,6 +77,12 @@ def _of_fsdp(path: Path) -> dict[str, Tensor]:
     return made
 
 
+def by_number(checkpoint: dict[str, Any]) -> bool:
+    """Return whether an optimiser's state in a file names tensors by their place, as all but FSDP2 write it."""
+    states = checkpoint.get("optimizer_states") or []
+    return any(isinstance(name, int) for state in states for name in state.get("state", {}))
+
+
 def refuse_to_continue(module: Any, path: Path | str | None) -> None:
     """Refuse to go on training from the shares of another strategy, whose optimiser state this one cannot take.
 

@@ -9,6 +9,7 @@ weights in their own type on each device, beside its share of the optimiser's st
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,10 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
+from lmod_train.errors import BadArgument
+
+PATIENCE = 60
+"""Seconds until a folder that another node has made is taken to be on another disk."""
 FACTS = "meta.pt"
 """In a checkpoint that is a folder: all that is not a tensor of the model or of the optimiser, loadable alone."""
 
@@ -26,8 +31,9 @@ class Sharded:
     """What strategies that spread parameters have in common; mixed into Lightning's."""
 
     _is_whole = False
-    broadcast: Any  # these two are Lightning's
+    broadcast: Any  # these three are Lightning's
     barrier: Any
+    reduce_boolean_decision: Any
     is_global_zero: bool
 
     def gather(self) -> None:
@@ -75,7 +81,9 @@ class Sharded:
         """Yield a folder to write a checkpoint into, which takes the place of `path` once it is complete.
 
         At every moment one complete checkpoint lies at `path`, or at `set_aside(path)` between the two renamings.
-        Every rank needs to see the same file system.
+
+        Raises:
+            BadArgument: A rank does not see the folder that the first one made: its share would lie on another disk.
         """
         self.scatter()  # what is written are the shares
         last = Path(self.broadcast(path))
@@ -84,7 +92,15 @@ class Sharded:
             shutil.rmtree(beside, ignore_errors=True)
             if last.exists():
                 _remove(before)
+            beside.mkdir(parents=True)
         self.barrier("the place is free")
+        if not self.reduce_boolean_decision(_appears(beside), all=True):
+            raise BadArgument(
+                "run",
+                str(last.parent.parent),
+                "a folder that the processes of all nodes share: each writes its part of a checkpoint there",
+                "name one on a file system that all nodes mount (--run)",
+            )
         yield beside
         self.barrier("every rank has written its share")
         if self.is_global_zero:
@@ -93,6 +109,15 @@ class Sharded:
             beside.rename(last)
             _remove(before)
         self.barrier("the checkpoint is in its place")
+
+
+def _appears(folder: Path) -> bool:
+    """Return whether a folder is there, or comes into sight; file systems of a network may take their time."""
+    for _ in range(PATIENCE):
+        if folder.is_dir() or folder.name in {f.name for f in folder.parent.glob("*")}:
+            return True
+        time.sleep(1)
+    return False
 
 
 def set_aside(checkpoint: Path) -> Path:

@@ -13,7 +13,7 @@ from torch import nn
 from torch.distributed.constants import default_pg_timeout
 from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 
-from lmod_train.modules.saved import is_deepspeed, take_weights
+from lmod_train.modules.saved import by_number, is_deepspeed, read, refuse_to_continue, take_weights
 from lmod_train.modules.sharding import FACTS, Sharded
 
 
@@ -87,7 +87,8 @@ class FullyShard(Sharded, ModelParallelStrategy):
 
         Raises:
             WeightsMismatch: The trained tensors are others.
-            LmodError: A training is to go on from a folder of DeepSpeed.
+            LmodError: A training is to go on from a folder of DeepSpeed, or from a file that one device, DDP or
+                DeepSpeed wrote: their optimiser knows tensors by number, and not by name.
         """
         path, module = Path(self.broadcast(checkpoint_path)), self.lightning_module
         assert module is not None
@@ -95,6 +96,8 @@ class FullyShard(Sharded, ModelParallelStrategy):
             return take_weights(module, path, _load_whole)
         if path.is_dir():
             module.on_load_checkpoint(torch.load(path / FACTS, map_location="cpu", weights_only=True))
+        elif by_number(read(path)):
+            refuse_to_continue(module, path)
         return super().load_checkpoint(path, weights_only=True)
 
 

@@ -31,7 +31,9 @@ class TooLong:
             rank: Of this process.
         """
         file = folder / "too_long" / f"rank-{rank}.csv"
-        listed = self._listed.setdefault(file, _read(file)) if lengths else set()
+        if lengths and file not in self._listed:
+            self._listed[file] = _read(file)
+        listed = self._listed.get(file, set())
         new = {record: tokens for record, tokens in lengths.items() if record not in listed}
         if not new:
             return
@@ -39,7 +41,7 @@ class TooLong:
             rank_zero_warn(
                 f"records of more than max_tokens={self._max_tokens} tokens are left out of training, not cut; they "
                 f"are listed in {file.parent}.\n"
-                "Next: to train on them too, add `--model.max_tokens` with a larger number"
+                "Next: to train on them too, add `--model.init_args.max_tokens` with a larger number"
             )
         listed.update(new)
         file.parent.mkdir(parents=True, exist_ok=True)

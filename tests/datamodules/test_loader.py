@@ -6,6 +6,7 @@ import pytest
 
 from lmod_train.datamodules.loader import RecordLoader
 from lmod_train.datamodules.order import ImageBatches
+from lmod_train.errors import BadArgument
 from lmod_train.types import Batch
 from tests.tiny import record
 
@@ -50,6 +51,27 @@ def test_a_resumed_loader_gives_what_remained(tmp_path, epoch, done):
         assert ids(resumed) == whole[epoch + 1]
     else:
         assert ids(resumed) == whole[epoch + 1]
+
+
+def of_ranks(tmp_path, batch_size, ranks):
+    batches = ImageBatches([[i] for i in range(24)], batch_size, shuffle=True, seed=5, rank=0, ranks=ranks)
+    return RecordLoader([f"{i}" for i in range(24)], batches, lambda records, root: records, tmp_path)
+
+
+@pytest.mark.parametrize(("batch_size", "ranks", "goes_on"), [(2, 2, True), (4, 1, True), (2, 1, False), (2, 4, False)])
+def test_mid_epoch_is_gone_on_with_only_in_steps_of_the_same_size(tmp_path, batch_size, ranks, goes_on):
+    stopped = of_ranks(tmp_path, 2, 2)
+    running = iter(stopped)
+    list(islice(running, 3))
+    resumed = of_ranks(tmp_path, batch_size, ranks)
+    if goes_on:
+        resumed.load_state_dict(stopped.state_dict())
+        assert len(list(resumed)) == 3
+        return
+    with pytest.raises(BadArgument, match=f"={2 * ranks}: expected 4 questions a step"):
+        resumed.load_state_dict(stopped.state_dict())
+    list(running)  # at the end of an epoch nothing is left to be mistaken
+    resumed.load_state_dict(stopped.state_dict())
 
 
 def test_an_epoch_left_early_is_over(tmp_path):

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from lmod_train.errors import WeightsMismatch
+from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.models.encoding import encode
-from lmod_train.modules import sharding_deepspeed
+from lmod_train.modules import sharding, sharding_deepspeed
 from lmod_train.modules.merging import merge
 from lmod_train.modules.saved import read
 from lmod_train.modules.sharding import Sharded, load_whole, shape_of, whole_tensors
@@ -63,6 +63,7 @@ class Alone(Sharded):
     is_global_zero = True
     broadcast = staticmethod(lambda path: path)
     barrier = staticmethod(lambda name: None)
+    reduce_boolean_decision = staticmethod(lambda decision, all: decision)
 
 
 @pytest.mark.parametrize("before", ["last.ckpt", "last.ckpt.before"])
@@ -72,9 +73,17 @@ def test_there_is_a_complete_checkpoint_until_the_next_one_has_its_place(tmp_pat
     (tmp_path / before / "step").write_text("1")
     with Alone().replacing(last) as beside:
         assert (tmp_path / before / "step").read_text() == "1"
-        beside.mkdir()
         (beside / "step").write_text("2")
     assert [f.name for f in tmp_path.iterdir()] == ["last.ckpt"] and (last / "step").read_text() == "2"
+
+
+def test_shares_on_disks_of_several_machines_are_no_checkpoint(tmp_path, monkeypatch):
+    class Another(Alone):
+        is_global_zero = False  # what the first one makes lies elsewhere
+
+    monkeypatch.setattr(sharding, "PATIENCE", 1)
+    with pytest.raises(BadArgument, match="all nodes share"), Another().replacing(tmp_path / "r" / "c" / "last.ckpt"):
+        raise AssertionError("nothing is written")
 
 
 def test_fsdp2_writes_shares_unless_one_file_is_asked_for():

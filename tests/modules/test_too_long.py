@@ -7,7 +7,7 @@ from lmod_train.modules.too_long import TooLong
 
 def test_each_record_is_listed_once_and_the_first_warns(tmp_path):
     listing = TooLong(100)
-    with pytest.warns(UserWarning, match=r"max_tokens=100 .* left out .*(?s:.*)--model.max_tokens"):
+    with pytest.warns(UserWarning, match=r"max_tokens=100 .* left out .*(?s:.*)--model.init_args.max_tokens"):
         listing.list({"task/a,1": 120, "task/b": 101}, tmp_path, 0)
     listing.list({"task/b": 101, "task/c": 300}, tmp_path, 0)
     again = TooLong(100)
