@@ -27,6 +27,8 @@ from lmod_train.types import Record, Reply
 FILE = "tripwires.jsonl"
 SHOWN = 6
 """Replies that a line of the file quotes."""
+PROBES, AT_LEAST = 5, 10
+"""Probes of a run that is shorter than so many times `every`, and steps between them at least."""
 
 
 class Collapsed(LmodError):
@@ -54,7 +56,8 @@ class Tripwires(Callback):
     probe to ``RUN/tripwires.jsonl``. Classifiers cannot collapse in words and are passed over.
 
     Args:
-        every: Optimiser steps between probes; 0 for none.
+        every: Optimiser steps between probes; 0 for none. In a short run a fifth of its steps, from ten: two bad probes
+            are needed to stop it.
         n: Records in the probe, drawn evenly over tasks and answers from the split val, or train where val is empty.
         stop: Stop the run when signs are past their limits at two probes in a row.
         limits: What is borne.
@@ -63,7 +66,7 @@ class Tripwires(Callback):
     def __init__(self, every: int = 200, n: int = 24, stop: bool = True, limits: Limits = Limits()) -> None:
         self._every, self._n, self._stop, self._limits = every, n, stop, limits
         self._probe: list[Record] = []
-        self._asked_at, self._before = -1, False
+        self._stride, self._asked_at, self._before = every, -1, False
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Choose the probe and ask it once, of the model as it is before it learns."""
@@ -71,6 +74,7 @@ class Tripwires(Callback):
         writes = not getattr(pl_module, "choices", ()) and hasattr(pl_module, "respond")
         if not (self._every and writes):
             return
+        self._stride = int(min(self._every, max(AT_LEAST, trainer.estimated_stepping_batches / PROBES)))
         self._probe = probe_of(data.records("val") or data.records("train"), self._n)
         if self._probe and trainer.global_step == 0:  # a run that is continued has asked it
             self._ask(trainer, pl_module)
@@ -80,7 +84,7 @@ class Tripwires(Callback):
     ) -> None:
         """Ask the probe where its turn has come."""
         step = trainer.global_step
-        if self._probe and step != self._asked_at and step % self._every == 0:
+        if self._probe and step != self._asked_at and step % self._stride == 0:
             self._ask(trainer, pl_module)
 
     def state_dict(self) -> dict[str, Any]:

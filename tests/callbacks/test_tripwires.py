@@ -84,6 +84,13 @@ def test_a_collapse_stops_the_run_at_its_second_probe(tmp_path, said, end, step)
     assert [bool(line["tripped"]) for line in lines(tmp_path)][-3:] == [False, True, True]
 
 
+def test_a_short_run_is_asked_five_times_however_seldom_it_is_told_to(tmp_path):
+    data = RecordsDataModule(write_curated(tmp_path, RECORDS), [Glaucoma()], batch_size=2)
+    run = trainer(tmp_path, callbacks=[Tripwires(n=6)], max_epochs=14, limit_val_batches=0)  # 56 steps
+    run.fit(Parrot(), data)
+    assert [line["step"] for line in lines(tmp_path)] == [0, 11, 22, 33, 44, 55]
+
+
 def test_it_trains_on_where_it_is_told_to(tmp_path):
     run = fit(tmp_path, Parrot("", 4), Tripwires(every=4, n=6, stop=False))
     assert run.global_step == 12 and lines(tmp_path)[-1]["empty"] == 1
