@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +17,6 @@ from lmod_train.doctor.examine import WHY, examine
 from lmod_train.doctor.finding import FILE, Finding, Refused, failures, table, write
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
-from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import Conversation
 
 Built = TypeVar("Built")
@@ -30,23 +30,15 @@ def findings_of(config: Namespace, resolved: dict[str, Any]) -> list[Finding]:
         resolved: The same as plain values.
     """
     found: list[Finding] = []
+    data = _tried(partial(_data, config), "records", found)
+    environment, images = dict(os.environ), config.doctor.images
+    room, _, name = str(config.model.class_path).rpartition(".")
+    if not issubclass(getattr(import_module(room), name), Conversation):
+        found.append(Finding("module", "skip", f"{name} writes no text: its weights are checked as it loads"))
+        return [*examine(Subject(resolved, None, data, environment, None, images)), *found]
     build = partial(_module, config)
     module = _tried(build, "load_report", found)
-    data = _tried(partial(_data, config), "records", found)
-    writes = isinstance(module, Conversation)
-    if module is not None and not writes:
-        found.append(
-            Finding("module", "skip", f"{type(module).__name__} writes no text: its weights are checked as it loads")
-        )
-    subject = Subject(
-        resolved,
-        module if writes else None,  # type: ignore[arg-type]
-        data,
-        dict(os.environ),
-        build if writes else None,  # type: ignore[arg-type]
-        config.doctor.images,
-    )
-    return [*examine(subject), *found]
+    return [*examine(Subject(resolved, module, data, environment, build, images)), *found]
 
 
 def examined(config: Namespace, resolved: dict[str, Any], run: Path, *, refuse: bool) -> None:
@@ -88,10 +80,10 @@ def _tried(build: Callable[[], Built], check: str, found: list[Finding]) -> Buil
         return None
 
 
-def _module(config: Namespace) -> LmodModule:
+def _module(config: Namespace) -> Conversation:
     parser = ArgumentParser(exit_on_error=False)
-    parser.add_subclass_arguments(LmodModule, "model", required=True)
-    module: LmodModule = parser.instantiate(_part(config, "model")).model
+    parser.add_subclass_arguments(Conversation, "model", required=True)
+    module: Conversation = parser.instantiate(_part(config, "model")).model
     return module
 
 

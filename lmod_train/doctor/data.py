@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from lmod_train.datamodules.balance import class_of
 from lmod_train.doctor.finding import Finding
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
@@ -52,6 +53,8 @@ def problems(record: Record) -> list[str]:
     found = []
     if places != len(record.image):
         found.append(f"{record.id}: {places} image place(s) for {len(record.image)} image(s)")
+    elif places > 1:
+        found.append(f"{record.id}: {places} images; models here are tuned on one image a record, or none")
     if roles != [("user", "assistant")[i % 2] for i in range(len(roles))] or len(roles) % 2 == 0:
         found.append(f"{record.id}: turns {', '.join(roles) or 'none'}; user and assistant in turn, user last")
     if not record.answer.strip():
@@ -96,15 +99,19 @@ def balance(subject: Subject) -> Iterator[Finding]:
     by_task: dict[str, Counter[str]] = {}
     for record in subject.records():
         by_task.setdefault(record.task, Counter())[" ".join(record.answer.lower().split())] += 1
-    balanced = bool((subject.config.get("data") or {}).get("balance", "none") not in ("none", "modality"))
+    asked = (subject.config.get("data") or {}).get("balance", "none") not in ("none", "modality")
+    even = {r.task for r in subject.records() if class_of(r)} if asked else set()  # a task of one class stays as it is
     lopsided = {}
     for task, answers in by_task.items():
         answer, count = answers.most_common(1)[0]
-        if len(answers) > 1 and count / answers.total() > MAJORITY:
+        if task not in even and len(answers) > 1 and count / answers.total() > MAJORITY:
             lopsided[task] = f"{task}: {count / answers.total():.0%} {answer[:60]!r}"
-    if lopsided and not balanced:
+    if lopsided:
         why = "a model may learn to say the commonest answer always (LMOD appendix B: always non-glaucoma, 50 %)"
-        yield Finding("balance", "warn", "; ".join(lopsided.values()), why, "add `--data.balance class`")
+        cure = "leave some of these records out; their answers are no classes to balance"
+        cure = cure if asked else "add `--data.balance class`"
+        yield Finding("balance", "warn", "; ".join(lopsided.values()), why, cure)
     else:
-        said = ", ".join(f"{task} {len(answers)} answers" for task, answers in sorted(by_task.items()))
-        yield Finding("balance", "ok", said + (", drawn evenly" if balanced else ""))
+        counted = sorted(by_task.items())
+        said = (f"{t} {len(answers)} answers{', drawn evenly' if t in even else ''}" for t, answers in counted)
+        yield Finding("balance", "ok", ", ".join(said))

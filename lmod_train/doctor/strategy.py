@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ def strategy(subject: Subject) -> Iterator[Finding]:
     name, options = strategy_of(trainer)
     found = [
         *_launched(trainer, name, subject.environment),
-        *_sharded(name, options),
+        *_fsdp(name),
+        *(_deepspeed(name, options) if "deepspeed" in name else ()),
         *_precise(trainer, subject.config),
         *_device(trainer),
     ]
@@ -49,21 +50,33 @@ def strategy_of(trainer: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def _launched(trainer: Mapping[str, Any], name: str, environment: Mapping[str, str]) -> Iterator[Finding]:
-    """A launcher started several processes and the Trainer would let each of them train alone."""
+    """A launcher started several processes and the Trainer would let each train alone, or DeepSpeed without it."""
     started = int(environment.get("WORLD_SIZE", "1"))
-    if started > 1 and name in ALONE and trainer.get("devices") == 1 and trainer.get("num_nodes", 1) in (1, None):
-        what = f"a launcher started {started} processes, and trainer.devices is 1: each would train a model of its own"
+    by_deepspeed = "CROSS_SIZE" in environment and "LOCAL_SIZE" in environment
+    if by_deepspeed and "deepspeed" not in name:
+        what = f"started by the `deepspeed` launcher, with the strategy {name}: no engine of DeepSpeed would run"
+        why = "the launcher only starts processes; what shards is the strategy (LLaVA issue 394)"
+        cure = "use trainer/deepspeed_zero2.yaml, or start with `python -m lmod_train fit` or torchrun"
+        yield Finding("strategy", "fail", what, why, cure)
+    elif started > 1 and name in ALONE and _one_device(trainer) and trainer.get("num_nodes", 1) in (1, None):
+        what = f"a launcher started {started} processes, each of which would train a model of its own on one device"
         why = "`deepspeed` and `torchrun` start processes; sharding begins where a strategy is configured"
         cure = "set trainer.devices and trainer.strategy (configs/trainer/ddp.yaml, deepspeed_zero2.yaml, fsdp2.yaml)"
         yield Finding("strategy", "fail", what, why, cure)
 
 
-def _sharded(name: str, options: Mapping[str, Any]) -> Iterator[Finding]:
-    if "deepspeed" in name and importlib.util.find_spec("deepspeed") is None:
-        why = "the strategy would stop the run at its start"
-        yield Finding(
-            "strategy", "fail", f"{name}: deepspeed is not installed", why, "pip install 'lmod-train[deepspeed]'"
-        )
+def _one_device(trainer: Mapping[str, Any]) -> bool:
+    """Return whether the Trainer takes one device, in any of the ways to write it."""
+    devices = trainer.get("devices", "auto")
+    if devices in ("auto", -1, "-1", None):
+        gpus = 0 if trainer.get("accelerator") == "cpu" else torch.cuda.device_count()
+        return gpus < 2
+    if isinstance(devices, str) and "," in devices:
+        devices = [device for device in devices.split(",") if device.strip()]
+    return (len(devices) if isinstance(devices, Sequence) and not isinstance(devices, str) else int(devices)) == 1
+
+
+def _fsdp(name: str) -> Iterator[Finding]:
     if "fsdp" in name and "modelparallel" not in name and "fsdp2" not in name:
         what = f"{name}: fully sharded data parallel of the first kind"
         why = (
@@ -71,14 +84,30 @@ def _sharded(name: str, options: Mapping[str, Any]) -> Iterator[Finding]:
             "command starts `deepspeed` and asks for FSDP) neither engine does what was meant"
         )
         yield Finding("strategy", "fail", what, why, "use trainer: trainer/fsdp2.yaml or trainer/deepspeed_zero3.yaml")
+
+
+def _deepspeed(name: str, options: Mapping[str, Any]) -> Iterator[Finding]:
+    """Read its options, or its own file: the engine is there, shards something, and takes our schedule."""
+    if importlib.util.find_spec("deepspeed") is None:
+        why = "the strategy would stop the run at its start"
+        yield Finding(
+            "strategy", "fail", f"{name}: deepspeed is not installed", why, "pip install 'lmod-train[deepspeed]'"
+        )
     config = options.get("config")
-    if "deepspeed" in name and config is not None and not isinstance(config, Mapping):
+    if config is not None and not isinstance(config, Mapping):
         config, unread = _file(str(config))
-        yield from unread
-    if isinstance(config, Mapping) and ("scheduler" in config or "optimizer" in config):
+        if unread:
+            yield from unread
+            return
+    if config is not None and ("scheduler" in config or "optimizer" in config):
         what = f"{name}: its own config names {', '.join(k for k in ('optimizer', 'scheduler') if k in config)}"
         why = "an optimiser or schedule in DeepSpeed's file wins over the learning rates and the cosine configured here"
         yield Finding("strategy", "fail", what, why, "take it out of trainer.strategy.init_args.config")
+    stage = options.get("stage", 2) if config is None else (config.get("zero_optimization") or {}).get("stage", 0)
+    if not int(stage):
+        what = f"{name}: ZeRO stage 0"
+        why = "nothing is spread over the devices: each holds the whole model and the whole state of its optimiser"
+        yield Finding("strategy", "fail", what, why, "set zero_optimization.stage, or use trainer/deepspeed_zero2.yaml")
 
 
 def _file(path: str) -> tuple[Mapping[str, Any], list[Finding]]:

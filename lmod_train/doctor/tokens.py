@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from lmod_train.doctor.finding import Finding, Level
@@ -12,7 +11,7 @@ from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
 from lmod_train.models.answer_loss import too_long
 from lmod_train.models.generation import end_tokens
-from lmod_train.types import Batch
+from lmod_train.types import Batch, Record
 
 MASKED = 0.001
 """Share of records with nothing to learn above which it is told."""
@@ -21,6 +20,8 @@ TOO_MANY = 0.1
 ONE_TOKEN = 0.3
 """Share of all supervised tokens that one token may have before it is told."""
 SHOWN = 3
+COMPARED = 4
+"""Prompts compared with those of transformers itself."""
 
 
 def labels(subject: Subject) -> Iterator[Finding]:
@@ -63,30 +64,51 @@ def _shown(module: Any, batch: Batch, ends: set[int]) -> Iterator[Finding]:
 
 
 def template(subject: Subject) -> Iterator[Finding]:
-    """Compare what is learnt with what will be asked: the words of the record, one prompt, one image place an image."""
+    """Compare what is learnt with what will be asked: the record's words, and the tokens of transformers itself."""
+    if subject.module is not None and (held := _holding_the_image_token(subject)):
+        what = f"{len(held)} records hold the model's image token in their words, e.g. {held[0]}"
+        why = "it would stand for an image that is not there: the run would stop at that record"
+        yield Finding("template", "fail", what, why, "take these records out, or their task out of data.tasks")
+        return
     if (batch := subject.drawn) is None:
         yield Finding("template", "skip", "no module or no records to render")
         return
     module: Any = subject.module
     for record, rendered in zip(batch.records, batch.tensors["rendered"], strict=True):
-        words = [p.text for m in record.messages for p in m.parts if p.type == "text"]
-        if missing := [w for w in words if w.strip() not in rendered]:
+        if missing := [w for w in _words(record) if w.strip() not in rendered]:
             what = f"the prompt of {record.id} lacks words of its record, e.g. {missing[0][:80]!r}"
             why = "the model would be asked something else than the record says"
             yield Finding("template", "fail", what, why, "use the chat template published with the weights")
             return
-    turns = sum(batch.tensors["rendered"][0].count(w) for w in ("USER", "user", "[INST]", "Human"))
-    if not turns:
+    if not _marks(module.dialect, batch):
         why = "an instruction-tuned model knows its turns by their marks, and a prompt without them is new to it"
         cure = "use the chat_template.jinja published with the weights"
         yield Finding("template", "warn", "the prompt has no mark of a turn", why, cure)
-    asked = module.collate([replace(r, answer="?") for r in batch.records[:4]], subject.data.curated)  # type: ignore[union-attr]
-    if asked.tensors["prompt_ids"] != batch.tensors["prompt_ids"][: len(asked)]:
-        what = "the prompt depends on the answer: training and asking would use different tokens"
-        why = "a model asked with another prompt than it learnt answers with one word or nothing"
-        yield Finding("template", "fail", what, why, "use the chat template published with the weights")
-        return
+    for record, learnt in list(zip(batch.records, batch.tensors["prompt_ids"], strict=True))[:COMPARED]:
+        plain = module.dialect.plain_prompt(record, subject.data.curated)  # type: ignore[union-attr]
+        if plain != learnt:
+            what = f"plain transformers makes {len(plain)} other tokens of the prompt of {record.id}"
+            why = "a model asked with another prompt than it learnt answers with one word or nothing"
+            yield Finding("template", "fail", what, why, "use tokenizer and processor files published with the weights")
+            return
     yield Finding("template", "ok", f"asked as it is learnt, e.g. {_short(batch.tensors['rendered'][0])!r}")
+
+
+def _holding_the_image_token(subject: Subject) -> list[str]:
+    token = subject.module.dialect.processor.image_token  # type: ignore[union-attr]
+    return [r.id for r in subject.records() if any(token in words for words in (*_words(r), r.answer))]
+
+
+def _words(record: Record) -> list[str]:
+    return [p.text for m in record.messages for p in m.parts if p.type == "text"]
+
+
+def _marks(dialect: Any, batch: Batch) -> str:
+    """Return what the first prompt holds beside its record's words, its image and the token that begins a text."""
+    rest = batch.tensors["rendered"][0]
+    for words in (*_words(batch.records[0]), dialect.processor.image_token, dialect.tokenizer.bos_token or ""):
+        rest = rest.replace(words.strip(), "")
+    return str(rest.strip())
 
 
 def _short(text: str) -> str:

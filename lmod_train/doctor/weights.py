@@ -27,6 +27,9 @@ def delta(subject: Subject) -> Iterator[Finding]:
             yield Finding("delta", "skip", absent)
             return
     except LmodError:  # a layout that cannot be loaded: `load_report` says so
+        if not named:
+            yield Finding("delta", "skip", "the weights are in a layout that cannot be read here")
+            return
         gain = None
     yield _finding(subject, DeltaSigns(named, gain))
 

@@ -19,7 +19,7 @@ from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.models.encoding import Images, verify_tokens
 from lmod_train.models.family import family_of
 from lmod_train.models.pixels import open_rgb
-from lmod_train.types import Batch, Record
+from lmod_train.types import Batch, Part, Record
 
 _PREFIX = "a generation prompt that is a prefix of the rendered answer"
 _TENSORS = ("pixel_values", "image_sizes", "image_grid_thw")
@@ -93,20 +93,22 @@ class Dialect:
         Raises:
             WeightsMismatch: The template writes the prompt otherwise once the answer is there.
         """
-        turns = [
-            {
-                "role": m.role,
-                "content": [
-                    {"type": "image"} if p.type == "image" else {"type": "text", "text": p.text} for p in m.parts
-                ],
-            }
-            for m in record.messages
-        ]
-        answer = record.answer.strip()
+        turns, answer = _turns(record), record.answer.strip()
         if not answer:
             return self._apply(turns, add_generation_prompt=True), ""
         prompt, lead, _ = self._written(turns, answer)
         return prompt, lead + answer + self.end
+
+    def plain_prompt(self, record: Record, root: Path) -> list[int]:
+        """Return the prompt's token ids as transformers makes them in one call, with nothing of ours but its images.
+
+        Whoever loads the tuned model with transformers alone asks with these.
+        """
+        pictures = [self.shaped(open_rgb(root / image)) for image in record.image]
+        made = self._apply(
+            _turns(record, pictures), tokenize=True, add_generation_prompt=True, return_dict=True, return_tensors="pt"
+        )
+        return list(map(int, made["input_ids"][0]))
 
     def _written(self, turns: list[dict[str, Any]], answer: str) -> tuple[str, str, str]:
         """Return the prompt, what stands between it and the answer (white space at most), and what follows that."""
@@ -124,11 +126,10 @@ class Dialect:
             )
         return prompt, lead, tail
 
-    def _apply(self, turns: list[dict[str, Any]], **options: Any) -> str:
+    def _apply(self, turns: list[dict[str, Any]], **options: Any) -> Any:
         if "enable_thinking" in self.processor.chat_template:
             options["enable_thinking"] = False
-        text: str = self.processor.apply_chat_template(turns, tokenize=False, **options)
-        return text
+        return self.processor.apply_chat_template(turns, **{"tokenize": False, **options})
 
     def _ending(self) -> tuple[str, int]:
         turns = [{"role": "user", "content": [{"type": "text", "text": "question"}]}]
@@ -200,3 +201,15 @@ class Dialect:
                 f"{places}, all of its image; the words themselves must not hold the model's image token",
                 "leave the task out of data.tasks, or curate it again",
             )
+
+
+def _turns(record: Record, pictures: Sequence[Image.Image] = ()) -> list[dict[str, Any]]:
+    """Return a record's messages as templates read them; with pictures, each at its place."""
+    left = iter(pictures)
+
+    def content(part: Part) -> dict[str, Any]:
+        if part.type == "text":
+            return {"type": "text", "text": part.text}
+        return {"type": "image", "image": next(left)} if pictures else {"type": "image"}
+
+    return [{"role": m.role, "content": [content(p) for p in m.parts]} for m in record.messages]

@@ -23,6 +23,14 @@ def test_the_published_command_is_refused_for_its_delta_and_its_two_sharding_sys
     assert [p.name for p in (tmp_path / "looked").iterdir()] == ["doctor.json"], "nothing was started"
 
 
+def test_a_classifier_is_not_refused_for_writing_no_text(curated, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--config", str(CONFIGS / "cnn_glaucoma.yaml"), "--data.curated", str(curated), "--run", "looked"]
+    assert doctor.run(options) == 0
+    found = {f["check"]: f for f in json.loads((tmp_path / "looked" / "doctor.json").read_text())["findings"]}
+    assert found["records"]["level"] == "ok" and "Classifier writes no text" in found["module"]["what"]
+
+
 def test_the_quick_start_is_sound(curated, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     options = ["--config", str(CONFIGS / "quickstart.yaml"), "--data.curated", str(curated), "--run", "looked"]

@@ -34,6 +34,7 @@ def test_sound_records_are_counted(tmp_path):
     ("broken", "said"),
     [
         (replace(record(), image=()), "1 image place(s) for 0 image(s)"),
+        (record(image=["a.png", "b.png"]), "2 images; models here are tuned on one image a record"),
         (record(answer=" \n"), "no answer to learn"),
         (replace(record(), messages=()), "turns none"),
         (
@@ -41,7 +42,7 @@ def test_sound_records_are_counted(tmp_path):
             "turns user, user; user and assistant in turn",
         ),
     ],
-    ids=["places", "answer", "none", "turns"],
+    ids=["places", "several", "answer", "none", "turns"],
 )
 def test_a_record_that_is_not_well_formed_is_told(broken, said):
     assert any(said in problem for problem in problems(broken))
@@ -98,3 +99,9 @@ def test_an_answer_that_outweighs_all_others_is_warned_of_unless_classes_are_dra
     assert only.level == level
     if level == "warn":
         assert only.what == "glaucoma: 90% 'glaucoma'" and "--data.balance class" in only.cure
+
+
+def test_an_answer_in_its_own_words_is_warned_of_though_classes_are_drawn_evenly(tmp_path):
+    asked = [replace(r, choices=()) for r in made(10, 1)]
+    (only,) = balance(subject(tmp_path, asked, balance="class"))
+    assert only.level == "warn" and only.what == "glaucoma: 90% 'glaucoma'" and "no classes to balance" in only.cure

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.examine import examine
 from lmod_train.doctor.finding import failures
 from lmod_train.doctor.subject import Subject
-from lmod_train.errors import LmodError
+from lmod_train.errors import LmodError, WeightsMismatch
 from lmod_train.models.adapters import Lora
 from lmod_train.models.checkpoint import SHIPPED
 from lmod_train.models.delta import make_delta
@@ -96,12 +97,40 @@ def test_every_family_passes(tmp_path, curated, model_type):
 
 def test_1_a_template_whose_prompt_is_not_that_of_training(checkpoint, curated):
     template = checkpoint / "chat_template.jinja"
-    template.write_text(template.read_text().replace(" ASSISTANT: {% endif %}", " ANSWER NOW: {% endif %}", 1))
-    template.write_text(template.read_text().replace("{% if add_generation_prompt %}", "{% if false %}"))
-    with pytest.raises(LmodError, match="chat_template"):
-        if not failed(subject(checkpoint, curated)).get("template"):
-            raise AssertionError("the template passed")
-        raise LmodError("chat_template")
+    written = template.read_text()
+    asking = "{% if add_generation_prompt %}"
+    template.write_text(written.replace(f"{asking} ASSISTANT: ", f"{asking} SAY: "))
+    assert template.read_text() != written
+    with pytest.raises(WeightsMismatch, match=r"(?s)chat_template.*generation prompt that is a prefix"):
+        subject(checkpoint, curated)  # `load_report` on the command line
+
+
+def test_1_a_template_that_leaves_words_of_the_question_out(checkpoint, curated):
+    template = checkpoint / "chat_template.jinja"
+    shortened = "{{ part['text'] if message['role'] == 'assistant' else part['text'][:9] }}"
+    template.write_text(template.read_text().replace("{{ part['text'] }}", shortened))
+    assert "lacks words of its record" in failed(subject(checkpoint, curated))["template"].what
+
+
+def test_1_a_template_without_marks_of_turns_is_warned_of(checkpoint, curated):
+    template = checkpoint / "chat_template.jinja"
+    template.write_text(template.read_text().replace("USER: ", "").replace(" ASSISTANT: ", ""))
+    found = examine(subject(checkpoint, curated))
+    assert ["warn" for f in found if "no mark of a turn" in f.what] == ["warn"]
+
+
+def test_1_a_prompt_that_transformers_makes_other_tokens_of(checkpoint, curated):
+    broken = subject(checkpoint, curated)
+    plain = broken.module.dialect.plain_prompt
+    broken.module.dialect.plain_prompt = lambda record, root: plain(record, root)[1:]  # as without its first token
+    assert "plain transformers makes" in failed(broken)["template"].what
+
+
+def test_1_words_that_hold_the_image_token(checkpoint, curated):
+    broken = subject(checkpoint, curated)
+    held = [*RECORDS, replace(RECORDS[0], id="glaucoma/p/99", answer="an <image> of an eye")]
+    broken.data.training = lambda: held
+    assert "glaucoma/p/99" in failed(broken)["template"].what
 
 
 def test_2_a_projector_that_is_missing(checkpoint, curated):

@@ -30,6 +30,27 @@ def test_a_launcher_without_a_strategy_is_refused_and_with_one_it_is_not():
     assert "8 processes" in refused.what and "ddp.yaml" in refused.cure
     assert not failures(found(launched, strategy="ddp", devices=8))
     assert not failures(found({"WORLD_SIZE": "1"}))
+    for devices in ("auto", -1, [0], "0,", "1"):
+        assert len(failures(found(launched, devices=devices))) == 1, devices
+    assert not failures(found(launched, devices=[0, 1])) and not failures(found(launched, devices="0,1"))
+
+
+def test_the_deepspeed_launcher_without_its_strategy_is_refused():
+    pytest.importorskip("deepspeed")
+    launched = {"WORLD_SIZE": "8", "CROSS_SIZE": "1", "LOCAL_SIZE": "8"}
+    for name in ("auto", "ddp"):
+        (refused,) = failures(found(launched, strategy=name, devices=8))
+        assert "no engine of DeepSpeed" in refused.what and "deepspeed_zero2.yaml" in refused.cure
+    ours = {"class_path": "lmod_train.modules.sharding_deepspeed.DeepSpeed", "init_args": {"stage": 2}}
+    assert not failures(found(launched, strategy=ours, devices=8))
+
+
+@pytest.mark.parametrize("options", [{"stage": 0}, {"config": {}}, {"config": {"zero_optimization": {"stage": 0}}}])
+def test_a_deepspeed_that_spreads_nothing_is_refused(options):
+    pytest.importorskip("deepspeed")
+    named = {"class_path": "lmod_train.modules.sharding_deepspeed.DeepSpeed", "init_args": options}
+    (refused,) = failures(found(strategy=named))
+    assert "ZeRO stage 0" in refused.what
 
 
 @pytest.mark.parametrize("written", ["fsdp", {"class_path": "lightning.pytorch.strategies.FSDPStrategy"}])
@@ -45,7 +66,7 @@ def test_fsdp2_is_not():
 def test_an_optimiser_in_deepspeeds_own_file_is_refused():
     pytest.importorskip("deepspeed")
     named = {"class_path": "lmod_train.modules.sharding_deepspeed.DeepSpeed"}
-    own = {"config": {"optimizer": {}, "scheduler": {}, "zero_optimization": {}}}
+    own = {"config": {"optimizer": {}, "scheduler": {}, "zero_optimization": {"stage": 2}}}
     (refused,) = failures(found(strategy=named | {"init_args": own}))
     assert "names optimizer, scheduler" in refused.what
     assert not failures(found(strategy=named | {"init_args": {"stage": 2}}))
