@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -123,7 +124,8 @@ def encode(network: Any, images: Images | None) -> Encoded:
     tower = next(network.get_submodule(family.tower).parameters()).dtype
     joined["pixel_values"] = joined["pixel_values"].to(tower)
     mixed = any(p.dtype != tower for path in family.projector for p in network.get_submodule(path).parameters())
-    with torch.autocast(joined["pixel_values"].device.type, tower, enabled=mixed):  # one that learns is float32
+    # a projector that learns is float32 behind a tower of 16 bits; else the precision is that of the Trainer
+    with torch.autocast(joined["pixel_values"].device.type, tower) if mixed else nullcontext():
         made = network.get_image_features(**joined, return_dict=True)
     features = made.pooler_output
     if family.tiles:

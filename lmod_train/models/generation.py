@@ -12,7 +12,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -20,6 +19,7 @@ import torch
 from lmod_train.models.dialect import Dialect
 from lmod_train.models.encoding import Encoded, encode
 from lmod_train.models.family import family_of
+from lmod_train.models.sequences import common
 from lmod_train.types import Batch, Reply
 
 _LOG = logging.getLogger(__name__)
@@ -112,14 +112,6 @@ def _by_prefix(prompts: Sequence[Sequence[int]], image_token: int) -> list[list[
     return list(groups.values())
 
 
-def _common(prompts: Sequence[Sequence[int]]) -> int:
-    """Return how many leading tokens all prompts share, leaving every prompt at least one of its own."""
-    shared = min(len(p) for p in prompts) - 1
-    for first, second in pairwise(prompts):
-        shared = next((i for i in range(shared) if first[i] != second[i]), shared)
-    return shared
-
-
 def _generate(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
     """Answer rows of one prefix together, within the model's sliding window; the few beyond it, by equal length.
 
@@ -157,7 +149,7 @@ def _continue(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
     """Prefill the common prefix once per image, repeat its cache to the questions, continue greedily."""
     device = asked.model.device
     prompts = [asked.prompts[r] for r in rows]
-    shared = _common(prompts)
+    shared = min(common(prompts), min(map(len, prompts)) - 1)  # one token at least is asked, of a prompt alone too
     cache = _prefill(asked, prompts[0][:shared], [asked.image_of[r] for r in rows])
     longest = max(len(p) for p in prompts)
     ids = torch.full((len(rows), longest), asked.pad, device=device)

@@ -6,6 +6,7 @@ import torch
 from lmod_train.errors import BadArgument
 from lmod_train.models.adapters import Lora, trainable
 from lmod_train.models.checkpoint import load
+from lmod_train.models.encoding import Images, encode
 from lmod_train.models.family import family_of
 from tests.families import MODEL_TYPES, write_tiny
 
@@ -52,6 +53,17 @@ def test_the_tower_rests_unless_it_is_to_learn(tiny, tune_tower):
     model = trainable(load(tiny), Lora(2, 4, 0.0), tune_tower)
     tower = {n: p for n, p in model.named_parameters() if "vision_tower" in n and "original_module" not in n}
     assert {p.requires_grad for n, p in tower.items() if "post_layernorm" not in n} == {tune_tower}
+
+
+def test_a_tower_that_learns_is_of_one_type_though_its_last_layer_does_not(tiny):
+    base = load(tiny, torch.bfloat16)
+    base.config.vision_feature_layer = -2
+    model = trainable(base, None, tune_tower=True)
+    tower = base.get_submodule(family_of(base).tower)
+    assert {p.dtype for p in tower.parameters()} == {torch.float32}
+    side = base.config.vision_config.image_size
+    made = encode(model, Images([{"pixel_values": torch.rand(1, 3, side, side)}], None))
+    assert torch.isfinite(made.features[0]).all()
 
 
 def test_what_lies_behind_the_layer_that_is_read_never_learns(tiny):
