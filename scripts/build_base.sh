@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rebuild the small base that comes with the package: about three hours on 2 CPU cores.
+# Rebuild the small base that comes with the package: about three and a half hours on 2 CPU cores.
 #
 #   bash scripts/build_base.sh [DIR]       DIR is build/base/ unless named; what is there already is not made again
 #
@@ -39,4 +39,6 @@ speech language tower_faint --steps 1600
 round tower_numbers --steps 2500 --start "$target/tower_faint" --faint 4 --numbers 3
 round tower_tools --steps 2500 --start "$target/tower_numbers" --faint 4 --numbers 6
 speech language_numbers tower_tools --steps 1200 --start "$target/language"
-speech small_base tower_tools --steps 850 --start "$target/language_numbers" --boxed 0.75
+speech language_boxes tower_tools --steps 850 --start "$target/language_numbers" --boxed 0.75
+round tower_pairs --steps 2600 --start "$target/tower_tools" --faint 4 --numbers 6
+speech small_base tower_pairs --steps 900 --start "$target/language_boxes" --boxed 0.75

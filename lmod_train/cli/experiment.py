@@ -24,6 +24,7 @@ from lmod_train.callbacks.tripwires import Collapsed, Tripwires
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.plain import rescore
 from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.doctor.read_back import ReadBack
 from lmod_train.errors import BadArgument, RunConflict
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import Conversation
@@ -33,7 +34,7 @@ from lmod_train.report.tripwires import draw_probes
 
 VOLATILE = (
     "config", "run", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath", "checkpoint.save_top_k",
-    "checkpoint.enable_version_counter", "trainer.logger", "doctor",
+    "checkpoint.enable_version_counter", "trainer.logger", "doctor", "read_back",
 )  # fmt: skip
 """Keys that say where a run lies, what it keeps on the way or how it is continued, not what it is."""
 
@@ -52,6 +53,7 @@ class Experiment(LightningCLI):
         parser.add_lightning_class_args(Tripwires, "tripwires")
         parser.add_argument("--doctor.refuse", type=bool, default=True, help="Do not train where a check fails.")
         parser.add_argument("--doctor.images", type=NonNegativeInt, default=0, help="Images opened; 0 for all.")
+        parser.add_lightning_class_args(ReadBack, "read_back")
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
         parser.set_defaults({"checkpoint.save_last": True, "checkpoint.save_top_k": 0})  # last.ckpt and no second file
         parser.set_defaults({"checkpoint.every_n_train_steps": 20})

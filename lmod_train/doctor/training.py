@@ -66,7 +66,7 @@ def _astray(module: Conversation, astray: list[str], tower: bool, projector: boo
 def round_trip(subject: Subject) -> Iterator[Finding]:
     """Change what learns a little, save it to a file, load that into a fresh model: tensors and loss must be the same.
 
-    In one process, whatever strategy is configured.
+    In one process, whatever strategy is configured; under it, `read_back.ReadBack` looks at the first checkpoint.
     """
     module = subject.module
     if module is None or module.model is None or subject.build is None or not subject.data or not subject.records():

@@ -7,10 +7,12 @@ import socket
 
 import torch
 from lightning import Callback, seed_everything
+from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.strategies import DDPStrategy
 
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.doctor.read_back import ReadBack
 from lmod_train.models.adapters import Lora
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.optimisation import Optimisation
@@ -78,7 +80,7 @@ def data(curated, ranks):
     return RecordsDataModule(curated, [Glaucoma()], batch_size=4 // ranks, eval_batch_size=2, max_questions=2)
 
 
-def quick(place, name, watch, **options):
+def quick(place, name, watch, *more, **options):
     ranks = 1 if name == "one" else 2
     made = trainer(
         place,
@@ -86,7 +88,7 @@ def quick(place, name, watch, **options):
         devices=ranks,
         max_epochs=2,
         gradient_clip_val=0.5,
-        callbacks=[watch, GenerationEval()],
+        callbacks=[watch, GenerationEval(), *more],
         **options,
     )
     if name == "one":
@@ -96,11 +98,14 @@ def quick(place, name, watch, **options):
 
 def fit(place, curated, tiny, name, kind, told, stop_at=None, ckpt=None, **options):
     watch = Watch(stop_at)
-    made = quick(place, name, watch, limit_val_batches=1.0 if stop_at is None else 0, **told)
+    kept = ModelCheckpoint(place / "kept", save_last=True, save_top_k=0, every_n_train_steps=2)
+    back = ReadBack()
+    told = {"limit_val_batches": 1.0 if stop_at is None else 0, "enable_checkpointing": True, **told}
+    made = quick(place, name, watch, kept, back, **told)
     made.fit(module(tiny, kind, **options), datamodule=data(curated, made.world_size), ckpt_path=ckpt)
     if stop_at is None:
         made.save_checkpoint(place / "last.ckpt")
-    return {"losses": watch.losses, "replies": watch.replies}
+    return {"losses": watch.losses, "replies": watch.replies, "compared": back.compared}
 
 
 def validate(place, curated, tiny, name, kind, ckpt, told, **options):

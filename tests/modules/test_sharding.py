@@ -148,6 +148,7 @@ def test_every_strategy_learns_resumes_loads_and_merges_the_same(place, alone, n
     found = sharded.run(here / "out", jobs)
     assert mean(found["fit"]) == pytest.approx(one["losses"], rel=1e-4)
     assert merged_over_ranks(found["fit"]) == one["replies"]
+    assert min(f["compared"] for label in ("fit", "half", "rest") for f in found[label]) > 0, "read back as it is"
     for half, rest, whole in zip(found["half"], found["rest"], found["fit"], strict=True):
         assert half["losses"] + rest["losses"] == whole["losses"], "resumed in the middle of the second epoch"
     assert merged_over_ranks(found["validate"]) == one["replies"]

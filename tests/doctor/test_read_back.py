@@ -1,0 +1,67 @@
+"""The first checkpoint is read back and compared with what learns; tests/modules/test_sharding.py has strategies."""
+
+import pytest
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.doctor.read_back import ReadBack
+from lmod_train.errors import LmodError
+from lmod_train.modules.base import LmodModule
+from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.types import Batch
+from tests.tiny import record, trainer, write_curated
+
+RECORDS = [record(f"glaucoma/p/{i}", image=[f"{i}.png"], split="train") for i in range(6)]
+
+
+class Learner(LmodModule):
+    """Two tensors that learn, of which one may be lost on the way to disk."""
+
+    def __init__(self, lost=False):
+        super().__init__()
+        self.first, self.second = (torch.nn.Parameter(torch.zeros(2)) for _ in range(2))
+        self.lost = lost
+
+    def collate(self, records, root):
+        return Batch(records, [0] * len(records), {})
+
+    def respond(self, batch):
+        raise AssertionError("nothing is asked")
+
+    def training_step(self, batch, batch_idx):
+        return (self.first - 1).square().sum() + (self.second + 1).square().sum()
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+    def on_save_checkpoint(self, checkpoint):
+        super().on_save_checkpoint(checkpoint)
+        if self.lost:
+            checkpoint["state_dict"]["second"] = torch.zeros(2)
+
+
+def fit(place, module, back, ckpt=None, epochs=2):
+    data = RecordsDataModule(write_curated(place, RECORDS), [Glaucoma()], batch_size=1)
+    kept = ModelCheckpoint(place / "kept", save_last=True, save_top_k=0, every_n_train_steps=4)
+    options = {"max_epochs": epochs, "limit_val_batches": 0, "enable_checkpointing": True}
+    trainer(place, callbacks=[kept, back], **options).fit(module, data, ckpt_path=ckpt)
+
+
+def test_a_checkpoint_that_holds_what_learns_passes_and_so_does_one_that_is_gone_on_with(tmp_path):
+    back, again = ReadBack(), ReadBack()
+    fit(tmp_path, Learner(), back, epochs=1)
+    assert back.compared == 2
+    fit(tmp_path, Learner(), again, tmp_path / "kept" / "last.ckpt")
+    assert again.compared == 2
+
+
+def test_a_tensor_that_is_another_on_disk_stops_the_run(tmp_path):
+    with pytest.raises(LmodError, match=r"(?s)last.ckpt: 1 of 2 tensors .*e\.g\. second.*\nNext: "):
+        fit(tmp_path, Learner(lost=True), ReadBack())
+
+
+def test_nothing_is_read_where_more_learns_than_may_be_held(tmp_path):
+    back = ReadBack(at_most=0)
+    fit(tmp_path, Learner(lost=True), back)
+    assert back.compared == 0
