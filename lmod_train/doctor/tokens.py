@@ -9,12 +9,11 @@ from typing import Any
 from lmod_train.doctor.finding import Finding, Level
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
-from lmod_train.models.answer_loss import too_long
 from lmod_train.models.generation import end_tokens
 from lmod_train.types import Batch, Record
 
 MASKED = 0.001
-"""Share of records with nothing to learn above which it is told."""
+"""Share of records too long to be learnt from above which it is told."""
 TOO_MANY = 0.1
 """Share of them above which training is refused; up to it they are left out and listed as the run goes on."""
 ONE_TOKEN = 0.3
@@ -25,18 +24,16 @@ COMPARED = 4
 
 
 def labels(subject: Subject) -> Iterator[Finding]:
-    """Look at the supervised tokens of some records: there are some, they end with what stops a reply."""
+    """Look at the supervised tokens of some records, and at the length of all: they end with what stops a reply."""
     if (batch := subject.drawn) is None:
         yield Finding("labels", "skip", "no module or no records to make tokens of")
         return
     module: Any = subject.module
-    answers, limit = batch.tensors["answer_ids"], module.max_tokens
-    out = {*too_long(batch, limit), *(i for i, answer in enumerate(answers) if not answer)}
-    lost = [batch.records[i].id for i in sorted(out)]
-    if len(lost) > MASKED * len(batch):
-        what = f"{len(lost)} of {len(batch)} records have nothing to learn within {limit} tokens, e.g. {lost[0]}"
-        why = "a record without a supervised token teaches nothing, and a batch of them has no loss"
-        level: Level = "fail" if len(lost) > TOO_MANY * len(batch) else "warn"
+    answers, lost, count = batch.tensors["answer_ids"], too_long(subject, batch), len(subject.records())
+    if len(lost) > MASKED * count:
+        what = f"{len(lost)} of {count} records are longer than {module.max_tokens} tokens, e.g. {lost[0]}"
+        why = "they are left out and listed: nothing of them would be learnt"
+        level: Level = "fail" if len(lost) > TOO_MANY * count else "warn"
         yield Finding("labels", level, what, why, "raise model.init_args.max_tokens, or shorten prompts (data.tasks)")
     ends = _ends(module)
     open_ended = [r.id for r, a in zip(batch.records, answers, strict=True) if not a or a[-1] not in ends]
@@ -45,6 +42,34 @@ def labels(subject: Subject) -> Iterator[Finding]:
         why = "a model that is never taught to stop goes on to the token limit"
         yield Finding("labels", "fail", what, why, "use the tokenizer and chat template published with the weights")
     yield from _shown(module, batch, ends)
+
+
+def too_long(subject: Subject, batch: Batch) -> list[str]:
+    """Return the ids of all records that are too long to be trained on; each image is taken for the largest drawn.
+
+    A token stands for one byte at least, so that most records are known to be short enough without their tokens.
+    """
+    module: Any = subject.module
+    dialect, limit = module.dialect, module.max_tokens
+    image = _expansion(dialect, batch)
+    around = len(batch.tensors["rendered"][0].encode()) - sum(len(w.strip().encode()) for w in _words(batch.records[0]))
+    found = []
+    for record in subject.records():
+        words = sum(len(text.encode()) for text in (*_words(record), record.answer, dialect.end))
+        if words + around * len(record.messages) + image * len(record.image) <= limit:
+            continue
+        prompt, answer = dialect.encode(*dialect.render(record), dialect.processor.image_token)
+        if len(prompt) + len(answer) + image * len(record.image) > limit:
+            found.append(record.id)
+    return found
+
+
+def _expansion(dialect: Any, batch: Batch) -> int:
+    """Return how many tokens an image adds to its marker, at most, in the prompts of a batch."""
+    prompts = zip(batch.records, batch.tensors["rendered"], batch.tensors["prompt_ids"], strict=True)
+    marked = ((text, ids) for record, text, ids in prompts if record.image)
+    added = (len(ids) - len(dialect.encode(text, "", dialect.processor.image_token)[0]) for text, ids in marked)
+    return max(added, default=0)
 
 
 def _shown(module: Any, batch: Batch, ends: set[int]) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.examine import examine
 from lmod_train.doctor.finding import failures
 from lmod_train.doctor.subject import Subject
+from lmod_train.doctor.tokens import too_long
 from lmod_train.errors import LmodError, WeightsMismatch
 from lmod_train.models.adapters import Lora
 from lmod_train.models.checkpoint import SHIPPED
@@ -154,7 +155,7 @@ def test_3_an_end_token_that_is_not_learnt(checkpoint, curated):
 
 def test_4_labels_that_are_all_masked(checkpoint, curated):
     found = failed(subject(checkpoint, curated, max_tokens=40))
-    assert "6 of 6 records have nothing to learn within 40 tokens" in found["labels"].what
+    assert "6 of 6 records are longer than 40 tokens" in found["labels"].what
 
 
 def test_5_a_processor_that_counts_other_image_tokens(checkpoint, curated):
@@ -226,3 +227,16 @@ def test_scores_that_are_not_finite_are_told(checkpoint, curated):
     spoilt = "language_model.model.norm.weight"
     tensors(checkpoint, lambda t: t | {spoilt: t[spoilt] * float("nan")})
     assert "not finite" in failed(subject(checkpoint, curated))["sensitivity"].what
+
+
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
+def test_records_that_are_too_long_are_found_among_all_whatever_the_family(tmp_path, curated, model_type):
+    (tmp_path / "tiny").mkdir()
+    made = subject(write_tiny(tmp_path / "tiny", model_type), curated)
+    short, long = RECORDS[0], record("glaucoma/p/long", "Does this eye have glaucoma? " * 9, ["1.png"], WORDS[0])
+    made.data.training = lambda: [short] * 5 + [long]
+    batch = made.module.collate([short, long], curated)
+    lengths = [len(p) + len(a) for p, a in zip(batch.tensors["prompt_ids"], batch.tensors["answer_ids"], strict=True)]
+    for limit, found in ((lengths[1], []), (lengths[1] - 1, [long.id]), (lengths[0], [long.id])):
+        made.module.max_tokens = limit
+        assert too_long(made, batch) == found
