@@ -15,12 +15,14 @@ from typing import Any
 
 import pytest
 import yaml
+from jsonargparse import Namespace
 
 from lmod_train import artifacts
 from lmod_train.cli.listing import configs_folder
 from lmod_train.tasks.judging import judge
 from lmod_train.types import Reply
 from tests.report.make import curate, records
+from tests.test_configs import written_in
 
 CONFIGS = configs_folder()
 ROOT = CONFIGS.parent
@@ -41,6 +43,7 @@ TINY = {
     "tuning": [
         *LANGUAGE, "--model.init_args.dtype=float32", "--trainer.strategy=auto", "--trainer.precision=32-true",
         "--trainer.accumulate_grad_batches=1", "--data.workers=0",
+        "--data.tasks=[configs/task/anatomy.yaml, configs/task/glaucoma.yaml, configs/task/four_way.yaml]",
     ],
     "cnn": ["--trainer.check_val_every_n_epoch=1"],
     "retfound": [
@@ -76,8 +79,14 @@ def command_of(config: dict[str, Any], chosen: dict[str, Any]) -> list[str]:
 
 
 def value_at(tree: Any, key: str) -> Any:
-    """Return what lies at a dotted key."""
-    return reduce(lambda inner, name: inner[name], key.split("."), tree)
+    """Return what lies at a dotted key, a part of several values as a dictionary."""
+    found = reduce(lambda inner, name: inner[name], key.split("."), tree)
+    return found.as_dict() if isinstance(found, Namespace) else found
+
+
+def meant(chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return what the values of a grid say: a text in braces is a part of several values."""
+    return {k: yaml.safe_load(v) if str(v).startswith("{") else v for k, v in chosen.items()}
 
 
 def test_every_sweep_is_examined():
@@ -113,7 +122,7 @@ def test_a_command_is_that_of_the_front_door():
     assert command_of(config, grid(config)[0]) == [
         "/usr/bin/env", "python", "-m", "lmod_train", "fit", "--config", "configs/quickstart.yaml",
         "--trainer", "configs/trainer/wandb.yaml",
-        "--model.init_args.lora.rank=8", "--model.init_args.optimisation.lr=0.001",
+        "--model.init_args.lora={rank: 8, alpha: 16, dropout: 0.0}", "--model.init_args.optimisation.lr=0.001",
     ]  # fmt: skip
 
 
@@ -128,7 +137,7 @@ def test_each_command_is_its_experiment_with_the_chosen_values_and_wandb(name: s
     words = command_of(config, chosen)
     arguments = words[words.index("fit") :]
     parsed = Parsed(**options(), args=arguments).config["fit"]
-    assert {key: value_at(parsed, key) for key in chosen} == chosen
+    assert written_in({key: value_at(parsed, key) for key in chosen}, meant(chosen))
     logger = parsed.trainer.logger
     assert logger.class_path == "lightning.pytorch.loggers.WandbLogger"
     assert (logger.init_args.name, logger.init_args.project) == (None, config["project"])
@@ -141,8 +150,6 @@ def test_each_command_is_its_experiment_with_the_chosen_values_and_wandb(name: s
 
 
 def test_each_run_of_a_sweep_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch):
-    from jsonargparse import Namespace
-
     from lmod_train.cli.experiment import default_run
 
     config = Namespace(config=["configs/quickstart.yaml"])
@@ -191,7 +198,7 @@ def start(name: str, number: int, curated: Path, checkpoint: Path, folder: Path)
 def check(name: str, run: Path, number: int) -> None:
     config = sweep(name)
     written, chosen = yaml.safe_load((run / "config.yaml").read_text()), grid(config)[number]
-    assert {key: value_at(written, key) for key in chosen} == chosen
+    assert written_in({key: value_at(written, key) for key in chosen}, meant(chosen))
     assert len(artifacts.read_replies(run / "replies")) > 0
     _, task, metric = config["metric"]["name"].split("/")
     rows = [row for _, _, row in artifacts.read_scores(run / "scores.csv")]

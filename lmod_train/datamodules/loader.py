@@ -79,12 +79,13 @@ class RecordLoader:
             BadArgument: That was in mid-epoch, of steps of another size: batches done would be other questions here.
         """
         at_once = state.get("at_once", self._batches.at_once)  # older checkpoints do not say
-        if at_once != self._batches.at_once and 0 < state["done"] < state["of"]:
+        if at_once != self._batches.at_once and 0 < state["done"] < max(state["of"], len(self)):
             raise BadArgument(
                 "devices x data.batch_size",
                 self._batches.at_once,
                 f"{at_once} questions a step, as in the epoch that is to be gone on with",
-                "use as many devices and the batch size that it was stopped with; or begin a new run from its weights: "
-                "`python -m lmod_train merge --ckpt CKPT --out DIR`, then --model.init_args.checkpoint DIR",
+                "use as many devices and the batch size that it was stopped with; or begin anew, a model that writes "
+                "from its weights: `python -m lmod_train merge --ckpt CKPT --out DIR`, then "
+                "--model.init_args.checkpoint DIR",
             )
         self._batches.epoch, self._done, self._continues = state["epoch"], state["done"], True

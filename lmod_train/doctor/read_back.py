@@ -16,6 +16,10 @@ from lmod_train.modules.saved import read
 from lmod_train.modules.sharding import shape_of, whole_tensors
 
 FLOAT32 = 4
+CURE = (
+    "Next: train with another strategy (--trainer configs/trainer/ddp.yaml), and report this as a bug; "
+    "`--read_back.at_most 0` trains on regardless"
+)
 
 
 class ReadBack(Callback):
@@ -40,32 +44,43 @@ class ReadBack(Callback):
         """Look at the first checkpoint as soon as there is one.
 
         Raises:
-            LmodError: A tensor that learns is missing in it, or another.
+            LmodError: A tensor that learns is missing in it, or another, or it cannot be read.
         """
-        path = Path(getattr(trainer.checkpoint_callback, "last_model_path", ""))
-        if self._looked or path == Path() or not path.exists():
+        kept = [getattr(callback, "last_model_path", "") for callback in trainer.checkpoint_callbacks]
+        if self._looked or not any(kept):
             return
         self._looked = True
+        path = Path(next(filter(None, kept)))
         learning = [(name, p) for name, p in pl_module.named_parameters() if p.requires_grad]
         size = FLOAT32 * sum(prod(shape_of(p)) for _, p in learning) / 1e9
         if size > self._at_most:
             rank_zero_info(f"{path} was not read back: {size:.1f} GB learn, and read_back.at_most={self._at_most:g}")
             return
-        saved = read(path) if trainer.is_global_zero else {}
-        if trainer.strategy.broadcast(saved.get("global_step")) != trainer.global_step:
+        held, said = _held(path, trainer.global_step) if trainer.is_global_zero else ({}, "")
+        if said := trainer.strategy.broadcast(said):  # what the first rank sees goes for all, or they would wait
+            raise LmodError(f"{path}: cannot be read back: {said}.\n{CURE}")
+        if not trainer.strategy.broadcast(bool(held)):
             return  # of another moment of the run
-        held: dict[str, Tensor] = saved.get("state_dict", {})
         lost = [name for name, p in learning if not _holds(held, name, whole_tensors([(name, p)]))]
         if lost := trainer.strategy.broadcast(lost):
             raise LmodError(
                 f"{path}: {len(lost)} of {len(learning)} tensors that learn are missing in it or are others, e.g. "
-                f"{lost[0]}; what is learnt would be lost.\n"
-                "Next: train with another strategy (--trainer configs/trainer/ddp.yaml), and report this as a bug; "
-                "`--read_back.at_most 0` trains on regardless"
+                f"{lost[0]}; what is learnt would be lost.\n{CURE}"
             )
         self.compared = len(learning)
 
 
+def _held(path: Path, step: int) -> tuple[dict[str, Tensor], str]:
+    """Return the tensors of a checkpoint, none where it is of another step, and why it cannot be read."""
+    try:
+        saved = read(path)
+    except Exception as error:  # whatever a reader of shares says of them
+        return {}, str(error).partition("\n")[0] or type(error).__name__
+    # a callback that averages weights keeps those that learn beside their averages
+    tensors: dict[str, Tensor] = saved.get("current_model_state", saved["state_dict"])
+    return (tensors if saved.get("global_step") == step else {}), ""
+
+
 def _holds(saved: dict[str, Tensor], name: str, whole: dict[str, Tensor]) -> bool:
     """Return whether a tensor was saved as it is; a copy in float32 may stand for one of 16 bits."""
-    return name in saved and torch.equal(saved[name].to(whole[name].dtype), whole[name])
+    return name in saved and torch.allclose(saved[name].to(whole[name].dtype), whole[name], 0, 0, equal_nan=True)

@@ -29,11 +29,13 @@ def labels(subject: Subject) -> Iterator[Finding]:
         yield Finding("labels", "skip", "no module or no records to make tokens of")
         return
     module: Any = subject.module
-    answers, lost, count = batch.tensors["answer_ids"], too_long(subject, batch), len(subject.records())
+    answers, count, images = batch.tensors["answer_ids"], len(subject.records()), _added(module.dialect, batch)
+    lost, surely = too_long(subject, batch, max(images)), too_long(subject, batch, min(images))
     if len(lost) > MASKED * count:
-        what = f"{len(lost)} of {count} records are longer than {module.max_tokens} tokens, e.g. {lost[0]}"
+        number = str(len(lost)) if lost == surely else f"{len(surely)}, or {len(lost)} with large images,"
+        what = f"{number} of {count} records are longer than {module.max_tokens} tokens, e.g. {lost[0]}"
         why = "they are left out and listed: nothing of them would be learnt"
-        level: Level = "fail" if len(lost) > TOO_MANY * count else "warn"
+        level: Level = "fail" if len(surely) > TOO_MANY * count else "warn"
         yield Finding("labels", level, what, why, "raise model.init_args.max_tokens, or shorten prompts (data.tasks)")
     ends = _ends(module)
     open_ended = [r.id for r, a in zip(batch.records, answers, strict=True) if not a or a[-1] not in ends]
@@ -44,14 +46,13 @@ def labels(subject: Subject) -> Iterator[Finding]:
     yield from _shown(module, batch, ends)
 
 
-def too_long(subject: Subject, batch: Batch) -> list[str]:
-    """Return the ids of all records that are too long to be trained on; each image is taken for the largest drawn.
+def too_long(subject: Subject, batch: Batch, image: int) -> list[str]:
+    """Return the ids of all records that are too long to be trained on where an image adds so many tokens.
 
     A token stands for one byte at least, so that most records are known to be short enough without their tokens.
     """
     module: Any = subject.module
     dialect, limit = module.dialect, module.max_tokens
-    image = _expansion(dialect, batch)
     around = len(batch.tensors["rendered"][0].encode()) - sum(len(w.strip().encode()) for w in _words(batch.records[0]))
     found = []
     for record in subject.records():
@@ -64,12 +65,11 @@ def too_long(subject: Subject, batch: Batch) -> list[str]:
     return found
 
 
-def _expansion(dialect: Any, batch: Batch) -> int:
-    """Return how many tokens an image adds to its marker, at most, in the prompts of a batch."""
+def _added(dialect: Any, batch: Batch) -> set[int]:
+    """Return how many tokens the images of a batch add to their markers; {0} where it has none."""
     prompts = zip(batch.records, batch.tensors["rendered"], batch.tensors["prompt_ids"], strict=True)
     marked = ((text, ids) for record, text, ids in prompts if record.image)
-    added = (len(ids) - len(dialect.encode(text, "", dialect.processor.image_token)[0]) for text, ids in marked)
-    return max(added, default=0)
+    return {len(ids) - len(dialect.encode(text, "", dialect.processor.image_token)[0]) for text, ids in marked} or {0}
 
 
 def _shown(module: Any, batch: Batch, ends: set[int]) -> Iterator[Finding]:

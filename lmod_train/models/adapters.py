@@ -82,7 +82,8 @@ def trainable(base: Any, lora: Lora | None, tune_tower: bool = False, tune_langu
             parameter.requires_grad_(True)  # with adapters, peft has copied these and trains the copies
         if family.part(name) == "tower" and _is_unused(name, base.config):
             parameter.requires_grad_(False)
-        whole = tune_tower and lora is None and family.part(name) == "tower"  # what is unused is still computed
+        learns = tune_tower and (lora is None or ".modules_to_save." in name)
+        whole = learns and family.part(name) == "tower"  # what is behind the layer that is read is computed too
         if parameter.requires_grad or whole:
             parameter.data = parameter.data.float()
     model.train()  # transformers loads for inference, in which activations would not be recomputed

@@ -93,8 +93,9 @@ def refuse_to_continue(module: Any, path: Path | str | None) -> None:
         raise LmodError(
             f"ckpt_path={str(path)!r}: expected a checkpoint of the strategy that now trains; the optimiser's state "
             "was written by another one, or for another number of devices, and cannot be taken over.\n"
-            "Next: continue with the same trainer configuration and number of devices; or begin a new run from "
-            f"its weights: `python -m lmod_train merge --ckpt {path} --out DIR`, then --model.init_args.checkpoint DIR"
+            "Next: continue with the same trainer configuration and number of devices; or begin anew, a model that "
+            f"writes from its weights: `python -m lmod_train merge --ckpt {path} --out DIR`, then "
+            "--model.init_args.checkpoint DIR"
         )
 
 

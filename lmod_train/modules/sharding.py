@@ -92,7 +92,7 @@ class Sharded:
             shutil.rmtree(beside, ignore_errors=True)
             if last.exists():
                 _remove(before)
-            beside.mkdir(parents=True)
+            beside.mkdir(parents=True, exist_ok=True)
         self.barrier("the place is free")
         if not self.reduce_boolean_decision(_appears(beside), all=True):
             raise BadArgument(

@@ -87,8 +87,8 @@ class FullyShard(Sharded, ModelParallelStrategy):
 
         Raises:
             WeightsMismatch: The trained tensors are others.
-            LmodError: A training is to go on from a folder of DeepSpeed, or from a file that one device, DDP or
-                DeepSpeed wrote: their optimiser knows tensors by number, and not by name.
+            LmodError: A training is to go on from a folder of DeepSpeed, or from a file of one device or DDP, whose
+                optimiser knows tensors by number and not by name.
         """
         path, module = Path(self.broadcast(checkpoint_path)), self.lightning_module
         assert module is not None

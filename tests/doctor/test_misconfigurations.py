@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.examine import examine
 from lmod_train.doctor.finding import failures
 from lmod_train.doctor.subject import Subject
-from lmod_train.doctor.tokens import too_long
+from lmod_train.doctor.tokens import labels
 from lmod_train.errors import LmodError, WeightsMismatch
 from lmod_train.models.adapters import Lora
 from lmod_train.models.checkpoint import SHIPPED
@@ -234,9 +235,24 @@ def test_records_that_are_too_long_are_found_among_all_whatever_the_family(tmp_p
     (tmp_path / "tiny").mkdir()
     made = subject(write_tiny(tmp_path / "tiny", model_type), curated)
     short, long = RECORDS[0], record("glaucoma/p/long", "Does this eye have glaucoma? " * 9, ["1.png"], WORDS[0])
+    made.module.configure_model()
     made.data.training = lambda: [short] * 5 + [long]
     batch = made.module.collate([short, long], curated)
     lengths = [len(p) + len(a) for p, a in zip(batch.tensors["prompt_ids"], batch.tensors["answer_ids"], strict=True)]
-    for limit, found in ((lengths[1], []), (lengths[1] - 1, [long.id]), (lengths[0], [long.id])):
+    for limit, lost in ((lengths[1], 0), (lengths[1] - 1, 1), (lengths[0], 1)):
         made.module.max_tokens = limit
-        assert too_long(made, batch) == found
+        said = [f.what for f in labels(made) if f.level != "ok" and "longer than" in f.what]
+        assert said == [f"1 of 6 records are longer than {limit} tokens, e.g. {long.id}"] * lost
+
+
+def test_records_that_only_large_images_make_too_long_are_warned_of_and_not_refused(tmp_path, curated):
+    (tmp_path / "tiny").mkdir()
+    made = subject(write_tiny(tmp_path / "tiny", "qwen2_5_vl"), curated)
+    made.module.configure_model()
+    Image.new("RGB", (200, 200)).save(curated / "0.png")
+    batch = made.module.collate(RECORDS, curated)
+    lengths = [len(p) + len(a) for p, a in zip(batch.tensors["prompt_ids"], batch.tensors["answer_ids"], strict=True)]
+    assert lengths[0] > max(lengths[1:])
+    made.module.max_tokens = max(lengths[1:])
+    (found,) = (f for f in labels(made) if "longer than" in f.what)
+    assert found.level == "warn" and found.what.startswith("0, or 6 with large images, of 6 records")

@@ -55,14 +55,15 @@ def test_the_tower_rests_unless_it_is_to_learn(tiny, tune_tower):
     assert {p.requires_grad for n, p in tower.items() if "post_layernorm" not in n} == {tune_tower}
 
 
-def test_a_tower_that_learns_is_of_one_type_though_its_last_layer_does_not(tiny):
+@pytest.mark.parametrize("lora", [None, Lora(2, 4, 0.0)], ids=["whole", "lora"])
+def test_a_tower_that_learns_is_of_one_type_though_its_last_layer_does_not(tiny, lora):
     base = load(tiny, torch.bfloat16)
     base.config.vision_feature_layer = -2
-    model = trainable(base, None, tune_tower=True)
+    trainable(base, lora, tune_tower=True)
     tower = base.get_submodule(family_of(base).tower)
-    assert {p.dtype for p in tower.parameters()} == {torch.float32}
+    assert {p.dtype for n, p in tower.named_parameters() if "original_module" not in n} == {torch.float32}
     side = base.config.vision_config.image_size
-    made = encode(model, Images([{"pixel_values": torch.rand(1, 3, side, side)}], None))
+    made = encode(base, Images([{"pixel_values": torch.rand(1, 3, side, side)}], None))
     assert torch.isfinite(made.features[0]).all()
 
 

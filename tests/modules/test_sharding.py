@@ -4,16 +4,17 @@ import functools
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
-from lmod_train.errors import BadArgument, WeightsMismatch
+from lmod_train.errors import BadArgument, LmodError, WeightsMismatch
 from lmod_train.models.encoding import encode
 from lmod_train.modules import sharding, sharding_deepspeed
 from lmod_train.modules.merging import merge
-from lmod_train.modules.saved import read
+from lmod_train.modules.saved import by_number, read
 from lmod_train.modules.sharding import Sharded, load_whole, shape_of, whole_tensors
 from lmod_train.modules.sharding_fsdp import FullyShard
 from tests.modules import sharded
@@ -130,6 +131,27 @@ def test_fsdp2_gives_the_losses_and_replies_of_one_process(place, alone):
     found = sharded.run(place / "quick-out", jobs)["fit"]
     assert mean(found) == pytest.approx(alone("lora")["losses"], rel=1e-5)
     assert merged_over_ranks(found) == alone("lora")["replies"]
+    assert min(f["compared"] for f in found) > 0, "its first checkpoint was read back as it is"
+
+
+@pytest.mark.parametrize(("fn", "refused"), [("fit", True), ("test", False)])
+def test_fsdp2_goes_on_from_no_optimiser_that_knows_tensors_by_number(tmp_path, monkeypatch, fn, refused):
+    layer = nn.Linear(2, 2)
+    optimiser = torch.optim.AdamW(layer.parameters())
+    layer(torch.ones(1, 2)).sum().backward()
+    optimiser.step()
+    torch.save({"state_dict": layer.state_dict(), "optimizer_states": [optimiser.state_dict()]}, tmp_path / "ddp.ckpt")
+    strategy, asked = FullyShard(), SimpleNamespace(trainer=SimpleNamespace(state=SimpleNamespace(fn=fn)))
+    monkeypatch.setattr(FullyShard, "lightning_module", asked)
+    monkeypatch.setattr(FullyShard, "broadcast", lambda self, path: path)
+    monkeypatch.setattr(FullyShard.__mro__[2], "load_checkpoint", lambda *a, **k: "loaded")
+    if refused:
+        with pytest.raises(LmodError, match="written by another one"):
+            strategy.load_checkpoint(tmp_path / "ddp.ckpt")
+    else:
+        assert strategy.load_checkpoint(tmp_path / "ddp.ckpt") == "loaded"
+    by_name = {"optimizer_states": [{"state": {"weight": {}}, "param_groups": []}]}
+    assert by_number(torch.load(tmp_path / "ddp.ckpt")) and not by_number(by_name) and not by_number({})
 
 
 @pytest.mark.slow
