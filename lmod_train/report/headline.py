@@ -64,7 +64,7 @@ def headline_rows(figures: Sequence[Figures]) -> list[Row]:
             beside = [run.find(task, name) for name in ("chance", "majority", "share_unparsed")]
             chance, majority, unparsed = (b.value if b else None for b in beside)
             numbers = (score.n, score.value, score.low, score.high, chance, majority, unparsed)
-            rows.append(Row(task, run.run, run.model, metric, *numbers))
+            rows.append(Row(task, run.run, run.called, metric, *numbers))
     return rows
 
 

@@ -33,6 +33,11 @@ class Figures:
     model: str
     scores: tuple[Score, ...]
 
+    @property
+    def called(self) -> str:
+        """The model's name in tables; of a folder of one's own, its last part."""
+        return Path(self.model).name if Path(self.model).is_absolute() else self.model
+
     def tasks(self) -> list[str]:
         """Names of the tasks, in the order of the scores."""
         return list(dict.fromkeys(s.task for s in self.scores))
@@ -71,7 +76,7 @@ def labels(runs: Sequence[Figures]) -> list[str]:
         >>> labels([Figures(Path("a"), "zero", "base", ()), Figures(Path("b"), "tuned", "/models/merged", ())])
         ['base', 'merged (tuned)']
     """
-    models = [Path(r.model).name if Path(r.model).is_absolute() else r.model for r in runs]
+    models = [r.called for r in runs]
     alike, pairs = Counter(models), Counter((model, r.run) for model, r in zip(models, runs, strict=True))
     named = []
     for model, r in zip(models, runs, strict=True):

@@ -1,9 +1,11 @@
 import csv
+from pathlib import Path
 
 import pytest
 
 from lmod_train.errors import ArtifactError, BadArgument
-from lmod_train.report.headline import format_table, headline, headline_metric
+from lmod_train.report.headline import format_table, headline, headline_metric, headline_rows
+from lmod_train.report.runs import Figures
 from lmod_train.types import Score
 
 
@@ -43,3 +45,12 @@ def test_no_run_twice_named_and_missing_scores(tmp_path, three):
         headline([three[0][0], three[0][0]])
     with pytest.raises(ArtifactError, match="rescore"):
         headline([tmp_path])
+
+
+def test_a_model_that_is_a_folder_is_called_by_its_last_part():
+    scores = (Score("glaucoma", "all", "accuracy_strict", 2, 0.5),)
+    runs = [
+        Figures(Path("a"), "tuned", "/somewhere/long/merged", scores),
+        Figures(Path("b"), "zero", "small_base", scores),
+    ]
+    assert [(r.model, r.run) for r in headline_rows(runs)] == [("merged", "tuned"), ("small_base", "zero")]
