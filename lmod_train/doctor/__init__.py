@@ -1,1 +1,1 @@
-"""Checks before the first step: what would make a training worthless is said before it costs anything."""
+"""Checks before the first step, and of the first checkpoint: what would make a training worthless is said early."""
