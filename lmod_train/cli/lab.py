@@ -8,7 +8,7 @@ from lmod_train.errors import BadArgument
 
 
 def collapse_lab(
-    *, out: Path, seeds: int = 1, steps: int = 120, lr: float = 1e-3, max_new_tokens: int = 64, n: int = 160
+    *, out: Path, seeds: int = 1, steps: int = 120, lr: float = 2e-3, max_new_tokens: int = 64, n: int = 160
 ) -> None:
     """Fine-tune the same model from whole weights and from their delta, and show how each answers; minutes on a CPU.
 

@@ -62,7 +62,7 @@ class Recipe:
     """
 
     steps: int = 120
-    lr: float = 1e-3
+    lr: float = 2e-3
     max_new_tokens: int = 64
 
 

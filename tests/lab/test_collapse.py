@@ -72,3 +72,13 @@ def test_a_folder_begun_with_another_number_of_eyes_is_not_taken_for_this_one(tm
     (tmp_path / "raw" / "drawn").write_text("16")
     with pytest.raises(BadArgument, match="16, with which"):
         collapse_lab(tmp_path, 1, Recipe(), 32)
+
+
+@pytest.mark.slow
+def test_whole_weights_answer_and_their_delta_shows_both_published_symptoms(tmp_path):
+    """The command's own recipe: LMOD printed empty replies to diagnoses, and one token to the limit to regions."""
+    found = {(o.start, o.answers): o for o in collapse_lab(tmp_path, 1, Recipe(), 160)}
+    for answers in ANSWERS:
+        assert found["merged", answers].right >= 0.9 and found["delta", answers].right <= 0.05
+    assert found["delta", "short"].empty >= 0.9
+    assert min(found["delta", "long"].repetitive, found["delta", "long"].at_limit) >= 0.9
