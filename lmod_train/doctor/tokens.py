@@ -30,10 +30,12 @@ def labels(subject: Subject) -> Iterator[Finding]:
         return
     module: Any = subject.module
     answers, count, images = batch.tensors["answer_ids"], len(subject.records()), _added(module.dialect, batch)
-    lost, surely = too_long(subject, batch, max(images)), too_long(subject, batch, min(images))
+    largest, smallest, limit = max(images), min(images), module.max_tokens
+    long = list(_long(subject, batch, largest))
+    lost, surely = ([r.id for r, n in long if n + image * len(r.image) > limit] for image in (largest, smallest))
     if len(lost) > MASKED * count:
         number = str(len(lost)) if lost == surely else f"{len(surely)}, or {len(lost)} with large images,"
-        what = f"{number} of {count} records are longer than {module.max_tokens} tokens, e.g. {lost[0]}"
+        what = f"{number} of {count} records are longer than {limit} tokens, e.g. {lost[0]}"
         why = "they are left out and listed: nothing of them would be learnt"
         level: Level = "fail" if len(surely) > TOO_MANY * count else "warn"
         yield Finding("labels", level, what, why, "raise model.init_args.max_tokens, or shorten prompts (data.tasks)")
@@ -46,23 +48,18 @@ def labels(subject: Subject) -> Iterator[Finding]:
     yield from _shown(module, batch, ends)
 
 
-def too_long(subject: Subject, batch: Batch, image: int) -> list[str]:
-    """Return the ids of all records that are too long to be trained on where an image adds so many tokens.
+def _long(subject: Subject, batch: Batch, image: int) -> Iterator[tuple[Record, int]]:
+    """Yield the records that may be too long where an image adds `image` tokens, with their tokens but for those.
 
     A token stands for one byte at least, so that most records are known to be short enough without their tokens.
     """
     module: Any = subject.module
     dialect, limit = module.dialect, module.max_tokens
     around = len(batch.tensors["rendered"][0].encode()) - sum(len(w.strip().encode()) for w in _words(batch.records[0]))
-    found = []
     for record in subject.records():
         words = sum(len(text.encode()) for text in (*_words(record), record.answer, dialect.end))
-        if words + around * len(record.messages) + image * len(record.image) <= limit:
-            continue
-        prompt, answer = dialect.encode(*dialect.render(record), dialect.processor.image_token)
-        if len(prompt) + len(answer) + image * len(record.image) > limit:
-            found.append(record.id)
-    return found
+        if words + around * len(record.messages) + image * len(record.image) > limit:
+            yield record, sum(map(len, dialect.encode(*dialect.render(record), dialect.processor.image_token)))
 
 
 def _added(dialect: Any, batch: Batch) -> set[int]:

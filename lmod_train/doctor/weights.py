@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lmod_train.doctor.finding import Finding
 from lmod_train.doctor.subject import Subject
-from lmod_train.errors import LmodError, WeightsNotFound
+from lmod_train.errors import LmodError
 from lmod_train.models.checkpoint import find
 from lmod_train.models.delta import DeltaSigns, described, mean_gain, named_delta, next_token_entropy
 
@@ -21,14 +21,9 @@ def delta(subject: Subject) -> Iterator[Finding]:
     named = named_delta(subject.checkpoint)
     try:
         gain = mean_gain(find(subject.checkpoint))
-    except WeightsNotFound as error:
-        gain, absent = None, str(error).partition("\n")[0]
+    except LmodError as error:  # absent, or in a layout that cannot be read: `load_report` says more
         if not named:
-            yield Finding("delta", "skip", absent)
-            return
-    except LmodError:  # a layout that cannot be loaded: `load_report` says so
-        if not named:
-            yield Finding("delta", "skip", "the weights are in a layout that cannot be read here")
+            yield Finding("delta", "skip", str(error).partition("\n")[0])
             return
         gain = None
     yield _finding(subject, DeltaSigns(named, gain))

@@ -114,7 +114,7 @@ class Sharded:
 def _appears(folder: Path) -> bool:
     """Return whether a folder is there, or comes into sight; file systems of a network may take their time."""
     for _ in range(PATIENCE):
-        if folder.is_dir() or folder.name in {f.name for f in folder.parent.glob("*")}:
+        if folder in folder.parent.glob("*"):  # listed anew, where looking it up might be answered from a cache
             return True
         time.sleep(1)
     return False
