@@ -108,8 +108,8 @@ def balance(subject: Subject) -> Iterator[Finding]:
             lopsided[task] = f"{task}: {count / answers.total():.0%} {answer[:60]!r}"
     if lopsided:
         why = "a model may learn to say the commonest answer always (LMOD appendix B: always non-glaucoma, 50 %)"
-        cure = "leave some of these records out; their answers are no classes to balance"
-        cure = cure if asked else "add `--data.balance class`"
+        left_out = "leave some of these records out; their answers are no classes to balance"
+        cure = left_out if asked else "add `--data.balance class`"
         yield Finding("balance", "warn", "; ".join(lopsided.values()), why, cure)
     else:
         counted = sorted(by_task.items())

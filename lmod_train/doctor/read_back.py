@@ -46,11 +46,12 @@ class ReadBack(Callback):
         Raises:
             LmodError: A tensor that learns is missing in it, or another, or it cannot be read.
         """
-        kept = [getattr(callback, "last_model_path", "") for callback in trainer.checkpoint_callbacks]
-        if self._looked or not any(kept):
+        if self._looked:
             return
-        self._looked = True
-        path = Path(next(filter(None, kept)))
+        kept = (getattr(callback, "last_model_path", "") for callback in trainer.checkpoint_callbacks)
+        if not (last := next(filter(None, kept), "")):
+            return
+        self._looked, path = True, Path(last)
         learning = [(name, p) for name, p in pl_module.named_parameters() if p.requires_grad]
         size = FLOAT32 * sum(prod(shape_of(p)) for _, p in learning) / 1e9
         if size > self._at_most:

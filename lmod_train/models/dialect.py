@@ -126,10 +126,10 @@ class Dialect:
             )
         return prompt, lead, tail
 
-    def _apply(self, turns: list[dict[str, Any]], **options: Any) -> Any:
+    def _apply(self, turns: list[dict[str, Any]], *, tokenize: bool = False, **options: Any) -> Any:
         if "enable_thinking" in self.processor.chat_template:
             options["enable_thinking"] = False
-        return self.processor.apply_chat_template(turns, **{"tokenize": False, **options})
+        return self.processor.apply_chat_template(turns, tokenize=tokenize, **options)
 
     def _ending(self) -> tuple[str, int]:
         turns = [{"role": "user", "content": [{"type": "text", "text": "question"}]}]
