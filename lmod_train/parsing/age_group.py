@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from lmod_train.parsing.cues import EXPLANATION, settled
-from lmod_train.parsing.stance import clauses, stance
+from lmod_train.parsing.cues import settled, split_explanation
+from lmod_train.parsing.stance import clauses, stance, statements
 from lmod_train.types import Unparsed
-from lmod_train.vocabulary import phrases as said
+from lmod_train.vocabulary import numerals as said
 
 Span = tuple[float, float]
 """Youngest age and the first age beyond."""
@@ -60,15 +60,21 @@ _DECADE = re.compile(
     + r")(?![a-z])|(?P<han>[二三四五六七八九])十(?:多|来|几)岁",
     re.IGNORECASE,
 )
+_MEASURES = re.compile(
+    r"\s{0,3}-?(?:%|percent|(?:µ|μ|u|m|c|n)m(?![a-z])|microns?|micromet|millimet|pixels?|px(?![a-z])|mmhg|degrees?|°|"
+    r"diopters?|letters?|times|微米|毫米|像素|度|倍)",
+    re.IGNORECASE,
+)
+_NOTHING_MEASURED = re.compile(r"\s{0,3}(?:$|[,;:)\]]|years?(?![a-z])|岁)", re.IGNORECASE)
 _TEENS = re.compile(r"(?<![a-z])(?:teens|teenage[dr]?|teenager)(?![a-z])", re.IGNORECASE)
 _AGE = re.compile(
     rf"(?<![0-9A-Za-z.]){_N}{_YEARS}(?![a-z])(?:(?:\s|-)?(?:old|of age))?"
     r"(?!\s(?:of|ago|later|after|with|history|follow))|"
-    rf"(?<![a-z])age[ds]?\s(?:is\s|of\s|about\s|around\s|approximately\s|at\s)*{_M}(?!{_TO}[0-9]|\s?\+)",
+    rf"(?<![a-z])age[ds]?\s(?:is\s|of\s|about\s|around\s|approximately\s|at\s){{0,4}}{_M}(?!{_TO}[0-9]|\s?\+)",
     re.IGNORECASE,
 )
 _FIELD = re.compile(
-    r"(?:^|[\n{,;.。；(])[\s\-•(\[{\"']*(?:(?:the |my )?(?:patient'?s? |predicted |estimated |approximate )?"
+    r"(?:^|[\n{,;.。；(|])[\s\-•(\[{\"']{0,6}(?:(?:the |my )?(?:patient'?s? |predicted |estimated |approximate )?"
     r"(?:sex\s?/\s?)?(?P<label>age(?:[\s_]?(?:group|range))?|年龄(?:组|段|分组)?|组别))[\"']?\s{0,3}(?:[:=]|\s[-–—]\s|为|是)\s{0,3}"
     r"(?P<value>[^\n;；。]{1,200}?)(?=[\n;；。]|\.(?:\s|$)|,\s?\"|$)",
     re.IGNORECASE,
@@ -77,16 +83,20 @@ _SPAN = rf"(?:<\s?[0-9]{{1,3}}|[0-9]{{1,3}}{_TO}[0-9]{{1,3}}|[0-9]{{1,3}}\s?\+)"
 _LISTED = re.compile(
     r"(?:[;；。.,\n]\s{0,9}(?:[-•]\s)?"
     rf"(?:(?:(?:age\s)?group|第|组)\s?[0-9]\s?组?(?:\s?[:=：(][^\n;；。,]{{1,40}}?|\s{_SPAN})|{_SPAN}(?:{_YEARS})?)"
-    r"(?=\s{0,3}(?:[;；。,\n]|\.(?:\s|$)|$)))+",
+    r"(?=\s{0,3}(?:[;；。,\n]|\.(?:\s|$)|$))){1,20}",
     re.IGNORECASE,
 )
 """More groups behind a first one, each with its range, as the prompt lists them."""
 _FIRST_NUMBER = re.compile(
-    rf"\W*(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)"
+    rf"\W{{0,9}}(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)"
+)
+_TWO = re.compile(
+    r"\W{0,4}[0-9]{1,2}\s?(?:/|,|&|or|and|或者?|和)\s?(?:(?:age\s)?group\s?:?\s?)?[0-9]{1,2}(?![0-9+%])\W{0,4}$",
+    re.IGNORECASE,
 )
 _OLD = re.compile(r"(?<![a-z])(?:age[ds]?|old|y/?o)(?![a-z])|岁|年龄", re.IGNORECASE)
-_ALONE = re.compile(r"[\s\"'(\[.:]*(?P<n>[0-9]{1,3})[\s\"')\].,]*")
-_OF_SEX = re.compile(r"^\W*(?:male|female|man|woman|m|f|男性?|女性?)\s?[/,]\s?", re.IGNORECASE)
+_ALONE = re.compile(r"[\s\"'(\[.:]{0,9}(?P<n>[0-9]{1,3})[\s\"')\].,]{0,9}")
+_OF_SEX = re.compile(r"^\W{0,9}(?:male|female|man|woman|m|f|男性?|女性?)\s?[/,]\s?", re.IGNORECASE)
 
 
 def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str] | None = None) -> str | Unparsed:
@@ -121,8 +131,7 @@ def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str
     spoken = settled(text)
     if spoken is not None and (found := list(_stated(clauses(spoken)[:1], spans, bare=True))):
         return _decide(found, choices, spans, broader)
-    explained = EXPLANATION.search(text)
-    head = text[: explained.start()] if explained else text
+    head, explained = split_explanation(text)
     fields = [
         (m["label"].casefold(), _OF_SEX.sub("", m["value"] + _listed(head, m.end()))) for m in _FIELD.finditer(head)
     ]
@@ -132,7 +141,7 @@ def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str
     parts = clauses(head)
     short = parts[:1] if explained or (len(parts) == 1 and len(head.split()) <= 4) else []
     found = list(_stated(short, spans, bare=True))
-    return _decide(found or list(_stated(clauses(text), spans)), choices, spans, broader)
+    return _decide(found or list(_stated(statements(text), spans)), choices, spans, broader)
 
 
 def _spans_of(choices: Sequence[str]) -> list[Span]:
@@ -172,6 +181,9 @@ def _stated(parts: Sequence[str], spans: Sequence[Span], bare: bool = False) -> 
     """Yield the ages that clauses state and do not deny; with `bare`, a clause of one number is a statement."""
     for clause in parts:
         alone = _ALONE.fullmatch(clause)
+        if bare and _TWO.match(clause):
+            yield (0, _EVERY)
+            continue
         if bare and alone:
             yield _bare_number(int(alone["n"]), spans)
             continue
@@ -184,15 +196,16 @@ def _mentioned(clause: str, spans: Sequence[Span]) -> Iterator[tuple[re.Match[st
     """Yield what may be an age group, each stretch of text once, and whether it is said to be one.
 
     What could measure anything is an age where the clause speaks of age (10-12, over 40) or the words do (20 years),
-    or where it is printed as a group is (30-39, 80+).
+    or where it is printed as a group is (30-39, 80+, under 18).
     """
     rest, speaks = clause, _OLD.search(clause) is not None
     for pattern, span_of in _READERS:
         for m in pattern.finditer(rest):
             span = span_of(m, spans)
-            if span is None:
+            if span is None or _MEASURES.match(rest, m.end()):
                 continue
-            printed = span in spans and (pattern is _RANGE or "+" in m[0] or "<" in m[0])
+            marked = pattern is _RANGE or "+" in m[0] or "<" in m[0]
+            printed = span in spans and (marked or _NOTHING_MEASURED.match(rest, m.end()) is not None)
             said_so = _OLD.search(m[0]) is not None if pattern is _AGE else speaks
             yield m, span, printed or said_so or pattern not in (_RANGE, _OVER, _UNDER, _AGE)
         rest = pattern.sub(lambda m: "\x00" * len(m[0]), rest)
@@ -200,7 +213,7 @@ def _mentioned(clause: str, spans: Sequence[Span]) -> Iterator[tuple[re.Match[st
 
 def _of_group(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
     word = m["n"].casefold()
-    n = said.NUMERALS.get(word, -1) if not word.isdigit() else int(word)
+    n = said.NUMERALS.get(word, -1) if not (word.isascii() and word.isdigit()) else int(word)
     if m["other"]:
         return (0, _EVERY)
     if m["age"] and n > len(spans):
@@ -232,8 +245,8 @@ def _of_under(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
 
 
 def _of_decade(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
-    low = 10 * int(m["n"]) if m["n"] else _TENS[(m["word"] or m["han"]).casefold()]
-    return (low, low + 10)
+    low = 10 * int(m["n"]) if m["n"] else _TENS.get((m["word"] or m["han"]).casefold())
+    return None if low is None else (low, low + 10)
 
 
 def _of_age(m: re.Match[str], spans: Sequence[Span]) -> Span | None:

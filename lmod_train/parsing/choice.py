@@ -9,32 +9,33 @@ claims of every clause must agree.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 
-from lmod_train.parsing.cues import CONCLUSION, EXPLANATION, VERDICT, after, last, settled
+from lmod_train.parsing.alone import LABELLED, LONGEST_BARE, announces, concludes, says_only, stands_alone, valued
+from lmod_train.parsing.cues import CONCLUSION, VERDICT, after, last, settled, split_explanation
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
-from lmod_train.parsing.stance import clauses, of_the_whole, stance
+from lmod_train.parsing.normalise import normalise
+from lmod_train.parsing.slots import Part, Value, holds_number, slot_after, value_at
+from lmod_train.parsing.stance import LONGEST_CLAUSE, Stance, clause_spans, denies, hedges, of_the_whole, stance
 from lmod_train.types import Unparsed
-from lmod_train.vocabulary import phrases as said
+from lmod_train.vocabulary import answers as said
 
-_POLAR = rf"(?P<yes>{pattern_of(said.YES)})|(?P<no>{pattern_of(said.NO)})"
-_POLAR_FIRST = re.compile(rf"[\s\"'(\[{{:=-]*(?:{_POLAR})(?P<rest>.*)", re.DOTALL)
-_POLAR_LABEL = re.compile(rf"[\s\"'\])}}]*[:=\-–—(\[<]*\s*(?:{_POLAR})(?P<rest>.*)", re.DOTALL)
-_AFTER_NO = re.compile(r"\s*(?:$|[,:/)\]}\"'\-–—]|(?:the|there|it|this|i|we|or)(?![a-z]))", re.IGNORECASE)
-_ALTERNATIVE = re.compile(rf"\s*(?:/|or(?![a-z])|\||或)\s*(?:{_POLAR})", re.IGNORECASE)
-_POLAR_LAST = re.compile(rf"(?P<either>{pattern_of([*said.YES, *said.NO])}\s*(?:/|or(?![a-z])|或)\s*)?(?:{_POLAR})\W*$")
-_LABELLED = re.compile(
-    rf"(?:[^:=\n]{{1,60}}[:=]|(?:(?!(?i:not?|isn't)\s)[\w()\-]{{1,20}}\s){{1,3}})\W*(?:{_POLAR})\W*"
-)  # "AMD: FALSE", "AMD TRUE"; not "There is no AMD", and not "is not true"
-_DENYING_WORD = re.compile(r"(?<![a-z])not(?![a-z])|n't|不|非", re.IGNORECASE)
-_FILLER = re.compile(
-    r"(?<![a-z])(?:the|an?|is|it|its|it's|this|that|of|for|eye|eyes|fundus|image|photograph|patient|answer|diagnosis|disease|"
-    r"class|label|result|clearly|definitely|therefore|so|i|would|say|stage|retina|or|and|in|my|non|not|no)(?![a-z])"
-    r"|[^\w]|[0-9_]|眼底?|的|或|和|、|是|为|诊断|答案|结果|该|图像|未见|无|非|没有",
-    re.IGNORECASE,
+Claim = str | Unparsed
+"""A choice that is stated, or why the slot of one holds none."""
+
+Claims = tuple[bool | Unparsed, ...]
+"""Of one name: asserted, denied, or why its slot holds no answer; more than one where it holds several."""
+_POLAR_LAST = re.compile(
+    rf"(?P<either>{pattern_of([*said.YES, *said.NO])}\s{{0,3}}(?:/|or(?![a-z])|或)\s{{0,3}})?"
+    rf"(?:(?P<yes>{pattern_of(said.YES)})|(?P<no>{pattern_of(said.NO)}))\W{{0,9}}$"
 )
+_OPENERS = re.compile(r"[\s\"'(\[{:=<-]{0,9}")
+_ASKED = re.compile(r"\?[\s\"'*-]{0,6}$")  # an answer behind a question is that question's
+_ABSTAINS = re.compile(r"[.;]?\n\s{0,3}(?:I(?![a-z])|我)")
+_DENYING_WORD = re.compile(r"(?<![a-z])not(?![a-z])|n't|不|非", re.IGNORECASE)
 _NON = re.compile(r"(?<![a-z])non(?=[a-z]{5})", re.IGNORECASE)
 _DENYING = re.compile(
     r"(?:non|not|no)[\s\-_]+(?P<concept>.+)|(?P<concept2>.+?)[\s\-_]+(?:false|no|absent|negative)", re.IGNORECASE
@@ -49,7 +50,12 @@ class _Concept:
     asserted: str | None
     denied: str | None
     mention: re.Pattern[str] | None
+    kind: re.Pattern[str] | None
     adjective: bool
+
+    def is_kind(self, mention: re.Match[str]) -> bool:
+        """Return whether a mention names only one kind of it, so that denying it leaves room for the others."""
+        return self.kind is not None and self.kind.fullmatch(mention[0]) is not None
 
 
 def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
@@ -91,13 +97,17 @@ def _concepts(choices: tuple[str, ...]) -> tuple[_Concept, ...]:
         key = None if concept is None else plain((term_of(concept) or _Bare(concept)).name)
         claims.setdefault(key, {})[asserted] = choice
         spelled.setdefault(key, concept or "")
-    made = []
-    for key, by_stance in claims.items():
-        pattern = None
-        if key is not None:
-            pattern = re.compile(r"(?P<non>(?i:(?<![a-z])non)[\s\-_]{1,2})?" + pattern_of(forms_of(spelled[key])))
-        made.append(_Concept(by_stance.get(True), by_stance.get(False), pattern, key == "normal"))
-    return tuple(made)
+    return tuple(_concept(spelled[key] if key else None, by_stance) for key, by_stance in claims.items())
+
+
+def _concept(name: str | None, by_stance: Mapping[bool, str]) -> _Concept:
+    if name is None:
+        return _Concept(by_stance.get(True), by_stance.get(False), None, None, False)
+    term = term_of(name)
+    mention = re.compile(r"(?P<non>(?i:(?<![a-z])non)[\s\-_]{1,2}(?!(?i:proliferative)))?" + pattern_of(forms_of(name)))
+    kind = re.compile(pattern_of(term.kinds)) if term and term.kinds else None
+    adjective = plain(term.name if term else name) == "normal"
+    return _Concept(by_stance.get(True), by_stance.get(False), mention, kind, adjective)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +118,7 @@ class _Bare:
 
 
 def _claim_of(choice: str) -> tuple[str | None, bool]:
+    choice = normalise(choice)
     word = plain(choice)
     if word in said.YES or word in said.NO:
         return None, word in said.YES
@@ -120,98 +131,173 @@ def _claim_of(choice: str) -> tuple[str | None, bool]:
 
 def _verdict(text: str, concepts: Sequence[_Concept], final: bool = False) -> str | Unparsed:
     """Read the requested format, then a conclusion, then free text; `final` text states its first clause."""
-    explained = EXPLANATION.search(text)
-    head = text[: explained.start()] if explained else text
-    fields = [m["value"] for m in VERDICT.finditer(head) if re.search(r"\w", m["value"])]
+    head, explained = split_explanation(text)
+    fields = [m.span("value") for m in VERDICT.finditer(head) if re.search(r"\w|\?", m["value"])]
     if fields:
-        stated = [c for value in fields for c in _claims(value, concepts, bare=True)]
-        if stated or all(len(value.split()) <= 6 for value in fields):
-            return _decide(stated, "; ".join(fields))
-    parts = clauses(head)
-    if explained or final:
-        stated = [c for part in (parts if explained else parts[:1]) for c in _claims(part, concepts, bare=True)]
-    else:
-        stated = list(_claims(parts[0], concepts, bare=True)) if parts and _is_bare(parts[0], concepts) else []
+        stated = [c for start, end in fields for c in _claims(_Scope(head, start, end, concepts, requested=True))]
+        stated = stated or [c for start, _ in fields for c in _silence(head, start)]
+        if stated or all(len(head[start:end].split()) <= 6 for start, end in fields):
+            return _decide(stated, concepts, "; ".join(head[start:end] for start, end in fields[:4]))
+    parts = [_Scope(head, *span, concepts, requested=True) for span in clause_spans(head)]
+    opening = parts if explained else parts[:1] if final else takewhile(_Scope.is_choice, parts)
+    stated = [claim for scope in opening for claim in _claims(scope)]
     if stated:
-        return _decide(stated, head)
+        return _decide(stated, concepts, head)
     concluded = last(CONCLUSION, text)
     if concluded is not None:
         stated = list(_free_claims(after(text, concluded.end()), concepts))
-    return _decide(stated or list(_free_claims(text, concepts)), text)
+    return _decide(stated or list(_free_claims(text, concepts)), concepts, text)
 
 
-def _free_claims(text: str, concepts: Sequence[_Concept]) -> Iterator[str]:
-    for part in clauses(text):
-        yield from _claims(part, concepts, bare=_is_bare(part, concepts))
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """A clause in the text of a reply, and whether bare names in it can be statements."""
+
+    text: str
+    start: int
+    end: int
+    concepts: Sequence[_Concept]
+    requested: bool
+    """Whether the format asks for a choice here: then a name has to stand alone between commas only."""
+
+    @property
+    def mentions(self) -> list[re.Pattern[str] | None]:
+        return [concept.mention for concept in self.concepts]
+
+    @property
+    def asks(self) -> bool:
+        """Whether the clause is a question, which says nothing of what it mentions."""
+        return self.text[self.end : self.end + 4].lstrip(" \"')").startswith("?")
+
+    @property
+    def is_short(self) -> bool:
+        return self.end - self.start <= LONGEST_BARE
+
+    def is_choice(self) -> bool:
+        """Return whether the clause says choices and nothing else, or announces one with its reasons."""
+        options = (option for c in self.concepts for option in (c.asserted, c.denied) if option)
+        clause = self.text[self.start : min(self.end, self.start + 2 * LONGEST_BARE)]
+        return self.says_only() or any(announces(clause, option) for option in options)
+
+    def says_only(self) -> bool:
+        """Return whether the clause says choices and nothing else."""
+        return self.is_short and says_only(self.text[self.start : self.end], self.mentions)
 
 
-def _decide(stated: Sequence[str], where: str) -> str | Unparsed:
-    different = list(dict.fromkeys(stated))
-    if len(different) == 1:
+def _silence(text: str, at: int) -> Iterator[Unparsed]:
+    """Yield an abstention that fills a field."""
+    opening = _OPENERS.match(text, at)
+    value = value_at(text, opening.end() if opening else at)
+    if value is not None and set(value[0]) <= {"refused", "open"}:
+        yield Unparsed("refused" if "refused" in value[0] else "no_match", "no answer in its slot")
+
+
+def _free_claims(text: str, concepts: Sequence[_Concept]) -> Iterator[Claim]:
+    for start, end in clause_spans(text):
+        yield from _claims(_Scope(text, start, end, concepts, requested=False))
+
+
+def _decide(stated: Sequence[Claim], concepts: Sequence[_Concept], where: str) -> str | Unparsed:
+    """Return the one choice; an abstention beside it leaves the question open where there is one concept only."""
+    different = list(dict.fromkeys(c for c in stated if isinstance(c, str)))
+    silent = [c for c in stated if isinstance(c, Unparsed)]
+    if len(different) == 1 and not (silent and len(concepts) == 1):
         return different[0]
     if different:
         return Unparsed("ambiguous", "states " + " and ".join(different[:4]))
-    return Unparsed("no_match", where.strip()[:80])
+    return silent[0] if silent else Unparsed("no_match", where.strip()[:80])
 
 
-def _is_bare(clause: str, concepts: Sequence[_Concept]) -> bool:
-    """Return whether a clause says a choice and nothing else; of TRUE / FALSE also behind a label ("AMD: FALSE")."""
-    if len(clause) > 200:
-        return False
-    for concept in concepts:
-        if concept.mention is None and _LABELLED.fullmatch(clause):
-            return True
-        if concept.mention is not None:
-            clause = concept.mention.sub(" ", clause)
-    return _FILLER.sub("", re.sub(_POLAR, " ", clause)) == ""
+def _claims(scope: _Scope) -> Iterator[Claim]:
+    """Yield the choices that a clause states, and an `Unparsed` for a slot that holds no answer."""
+    concepts = scope.concepts
+    can_be_bare = scope.requested or scope.says_only()
+    for mention, concept in _mentions(scope):
+        for claim in _of_mention(scope, mention, concept, can_be_bare):
+            choice = claim if isinstance(claim, Unparsed) else concept.asserted if claim else concept.denied
+            if choice is not None:
+                yield choice
+    if len(concepts) == 1 and (yes := concepts[0].asserted) and (no := concepts[0].denied):
+        for claim in _of_polar(scope, concepts[0]):
+            yield claim if isinstance(claim, Unparsed) else yes if claim else no
 
 
-def _claims(clause: str, concepts: Sequence[_Concept], bare: bool) -> Iterator[str]:
-    """Yield the choices that a clause states; with `bare` a plain mention is a statement."""
-    mentions = [(m, c) for c in concepts if c.mention is not None for m in c.mention.finditer(clause)]
-    longest = 0
-    for mention, concept in sorted(mentions, key=lambda found: (found[0].start(), -found[0].end())):
-        if mention.end() <= longest:
-            continue  # "normal" inside "normal tension glaucoma"
-        longest = mention.end()
-        stated = _stances(clause, mention, concept, bare)
-        yield from filter(None, (concept.asserted if asserted else concept.denied for asserted in stated))
-    if len(concepts) == 1 and concepts[0].asserted and concepts[0].denied:
-        stated = _polar_stances(clause, concepts[0], bare)
-        yield from filter(None, (concepts[0].asserted if asserted else concepts[0].denied for asserted in stated))
+def _mentions(scope: _Scope) -> Iterator[tuple[re.Match[str], _Concept]]:
+    """Yield every mention of a concept that is not part of a longer one: no "normal" in "normal tension glaucoma"."""
+    span = scope.start, scope.end
+    found = [(m, c) for c in scope.concepts if c.mention is not None for m in c.mention.finditer(scope.text, *span)]
+    longest = scope.start
+    for mention, concept in sorted(found, key=lambda pair: (pair[0].start(), -pair[0].end())):
+        if mention.end() > longest:
+            longest = mention.end()
+            yield mention, concept
 
 
-def _stances(clause: str, mention: re.Match[str], concept: _Concept, bare: bool) -> tuple[bool, ...]:
+def _of_mention(scope: _Scope, mention: re.Match[str], concept: _Concept, can_be_bare: bool) -> Claims:
     """Return whether a mention is asserted (True) or denied (False); both for "yes / no", nothing for neither."""
-    start, end = mention.span()
-    if concept.adjective and not of_the_whole(clause, start, end):
+    first = max(scope.start, mention.start() - LONGEST_BARE)
+    around = scope.text[first : min(scope.end, mention.end() + LONGEST_BARE)]
+    at, beyond = mention.start() - first, mention.end() - first
+    if concept.adjective and not of_the_whole(around, at, beyond):
         return ()
-    labelled = _POLAR_LABEL.match(clause, end)
-    if labelled and _answers(labelled):
-        if _ALTERNATIVE.match(labelled["rest"]):
-            return (True, False)
-        if mention["non"]:
-            return (False,) if labelled["yes"] else ()  # a doubled negation is not untangled
-        return (bool(labelled["yes"]),)
-    said_of = stance(clause, start, end, bare or bool(mention["non"]))
-    if mention["non"]:
+    slot = slot_after(scope.text, mention.end())
+    claims = _of_slot(*slot, around[:at], bool(mention["non"])) if slot else None
+    if len(scope.concepts) > 1 and _ABSTAINS.match(scope.text, mention.end()):
+        claims = None  # the reply abstains, of all names alike
+    if slot is None and holds_number(scope.text, mention.end()):
+        return ()
+    if claims is None:
+        sentence = scope.end - scope.start <= LONGEST_CLAUSE
+        bare = can_be_bare and (
+            announces(around[at:], concept.asserted or "", scope.text[scope.end : scope.end + 9])
+            or stands_alone(around, at, beyond, scope.mentions)
+        )
+        bare = (
+            bare
+            or (bool(mention["non"]) and not valued(around[beyond:]))
+            or concludes(around, at, beyond, concept.adjective)
+        )
+        said_of = stance(around, at, beyond, bare) if sentence and not scope.asks else None
+        claims = _of_words(said_of, bool(mention["non"]))
+    if concept.is_kind(mention):  # "no proliferative retinopathy" leaves room for another kind
+        return tuple(claim for claim in claims if claim is not False)
+    return claims
+
+
+def _of_words(said_of: Stance | None, non: bool) -> Claims:
+    """Return what the words around a name say of it; where "non" is denied in turn, nothing."""
+    if non:
         return (False,) if said_of == "asserted" else ()
     return () if said_of is None else (said_of == "asserted",)
 
 
-def _polar_stances(clause: str, concept: _Concept, bare: bool) -> tuple[bool, ...]:
+def _of_slot(part: Part, value: Value, before: str, non: bool) -> Claims | None:
+    """Return what a slot says of a name, turned round where the name is denied; None where the words around decide."""
+    kinds, _ = value
+    denied = non or denies(before)
+    if part == "weak" and hedges(before):
+        return None
+    claims: list[bool | Unparsed] = []
+    for kind in kinds:
+        if kind in ("refused", "open"):
+            claims.append(Unparsed("refused" if kind == "refused" else "no_match", kind))
+        elif not denied or part == "question":
+            claims.append((kind == "yes") != denied)
+        elif kind == "yes":
+            claims.append(False)  # of "NON-GLAUCOMA: No" the doubled negation is not untangled
+    return tuple(claims)
+
+
+def _of_polar(scope: _Scope, concept: _Concept) -> Claims:
     """Return what a leading yes or no states; of a question without a concept also one that ends a short clause."""
-    first = _POLAR_FIRST.match(clause)
-    if first and _answers(first):
-        return (True, False) if _ALTERNATIVE.match(first["rest"]) else (bool(first["yes"]),)
-    if concept.mention is None and bare and len(clause) <= 120:
-        end = _POLAR_LAST.search(clause)
-        if end and not _DENYING_WORD.search(clause, 0, end.start()):
-            return (True, False) if end["either"] else (bool(end["yes"]),)
+    text, start, end = scope.text, scope.start, scope.end
+    lead = _OPENERS.match(text, start)
+    first = value_at(text, lead.end() if lead else start)
+    if first is not None and not _ASKED.search(text, max(0, start - 9), start):
+        abstains = {"refused", "open"} & set(first[0])
+        return () if abstains and not scope.requested else _of_slot("strong", first, "", non=False) or ()
+    if concept.mention is None and scope.is_short and (scope.requested or LABELLED.fullmatch(text, start, end)):
+        last_word = _POLAR_LAST.search(text[start:end])
+        if last_word and not _DENYING_WORD.search(text, start, start + last_word.start()):
+            return (True, False) if last_word["either"] else (bool(last_word["yes"]),)
     return ()
-
-
-def _answers(polar: re.Match[str]) -> bool:
-    """Return whether a yes or no stands as a word of its own: "No, ..." does, "No signs of ..." and 是否 do not."""
-    yes = polar["yes"]
-    return bool(yes and yes.isascii()) or _AFTER_NO.match(polar["rest"]) is not None

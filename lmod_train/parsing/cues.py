@@ -39,12 +39,14 @@ CONCLUSION = re.compile(f"{_LEAD}(?:{any_of(said.CONCLUSIONS_EN, said.CONCLUSION
 EXPLANATION = re.compile(rf"(?:{any_of(said.EXPLANATION_LABELS)})[\"']?\s{{0,3}}[:=]", re.IGNORECASE)
 VERDICT = re.compile(
     rf"{_LEAD}(?:(?:the|my)\s)?(?:{any_of(said.VERDICT_LABELS)})[\"']?\s{{0,3}}[:=]\s{{0,3}}"
-    r"(?P<value>[^\n;。]{0,400}?)(?=[\n;。]|\.(?:\s|$)|$)",
+    r"(?:[\"'(\[]{0,2}[A-H][.)]\s{1,2})?(?P<value>[^\n;。]{0,400}?)(?=[\n;。]|\.(?:\s|$)|$)",
     re.IGNORECASE,
 )
 
+_LEAD_IN = re.compile(r"\n[\s\"'(\[{*•-]{0,6}(?:[0-9]{1,2}[.)]\s?)?$")
 _LINK = re.compile(
-    r"[\s:=\-,]*(?:(?:is|should be|would be|that|it is|it's)(?![a-z])[\s:=\-,]*)?[是为]?[\s:]*", re.IGNORECASE
+    r"[\s:=\-,]{0,9}(?:(?:is|should be|would be|that|it is|it's)(?![a-z])[\s:=\-,]{0,9})?[是为]?[\s:]{0,9}",
+    re.IGNORECASE,
 )
 
 
@@ -57,6 +59,17 @@ def settled(text: str) -> str | None:
     """
     cues = [cue for cue in (last(FINAL, text), last(CORRECTION, text)) if cue is not None]
     return after(text, max(cue.end() for cue in cues)) if cues else None
+
+
+def split_explanation(text: str) -> tuple[str, bool]:
+    r"""Return what is said before the explanation, and whether there is one; a bullet that leads it in goes with it.
+
+    Example:
+        >>> split_explanation("GLAUCOMA\n- Explanation: no haemorrhage"), split_explanation("GLAUCOMA")
+        (('GLAUCOMA', True), ('GLAUCOMA', False))
+    """
+    explained = EXPLANATION.search(text)
+    return (text, False) if explained is None else (_LEAD_IN.sub("", text[: explained.start()]), True)
 
 
 def after(text: str, at: int) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from lmod_train.parsing.normalise import normalise
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.sexes import SEXES
 from lmod_train.vocabulary.structures import STRUCTURES
@@ -21,7 +22,12 @@ def plain(word: str) -> str:
         >>> plain(" Diabetic_Retinopathy "), plain("cup-to-disc")
         ('diabetic retinopathy', 'cup to disc')
     """
-    return " ".join(word.casefold().replace("_", " ").replace("-", " ").split())
+    return " ".join(normalise(word).casefold().replace("_", " ").replace("-", " ").split())
+
+
+def spellings(term: Term) -> tuple[str, ...]:
+    """Return every way of writing a row of the vocabulary, its name first, names of its kinds last."""
+    return (term.name, *term.english, *term.chinese, *term.kinds)
 
 
 @lru_cache(maxsize=4096)
@@ -34,7 +40,7 @@ def term_of(word: str) -> Term | None:
     """
     wanted = plain(word)
     for term in (*STRUCTURES, *CONDITIONS, *SEXES):
-        if wanted in (plain(form) for form in (term.name, *term.english, *term.chinese)):
+        if wanted in (plain(form) for form in spellings(term)):
             return term
     return None
 
@@ -47,7 +53,7 @@ def forms_of(word: str) -> tuple[str, ...]:
         ('Fovea', 'fovea', 'fovea centralis', 'foveal center', 'foveal centre', '黄斑中心凹', '中心凹')
     """
     term = term_of(word)
-    return tuple(dict.fromkeys((word, term.name, *term.english, *term.chinese) if term else (word,)))
+    return tuple(dict.fromkeys((word, *spellings(term)) if term else (word,)))
 
 
 def pattern_of(forms: Iterable[str]) -> str:
@@ -65,6 +71,7 @@ def pattern_of(forms: Iterable[str]) -> str:
 
 
 def _form_pattern(form: str) -> str:
+    form = normalise(form)
     if not form.isascii():
         return re.escape(form)
     words = [re.escape(w) for w in re.split(r"[\s\-_]+", form) if w]

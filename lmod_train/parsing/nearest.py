@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
+_FAR = 3
+"""Slips from which on a spelling can neither be meant nor stand near one that is."""
 LONGEST = 40
 """Characters beyond which text is a sentence and not a misspelt word."""
 
@@ -30,6 +33,14 @@ def slips(one: str, other: str) -> int:
     return last[-1]
 
 
+def _unlike(one: str, other: str) -> int:
+    """Return a lower bound of `slips`, soon counted: letters that one word has more of than the other."""
+    letters = Counter(one)
+    letters.subtract(other)
+    more = sum(n for n in letters.values() if n > 0)
+    return max(more, more + len(other) - len(one))
+
+
 def nearest(word: str, meant: Mapping[str, str]) -> str | None:
     """Return the choice whose spelling `word` slips from, None where none is clearly nearest.
 
@@ -49,7 +60,7 @@ def nearest(word: str, meant: Mapping[str, str]) -> str | None:
         return None
     best: dict[str, int] = {}
     for spelling, choice in meant.items():
-        if len(spelling) >= 4 and abs(len(spelling) - len(word)) <= 4:
+        if len(spelling) >= 4 and abs(len(spelling) - len(word)) <= 4 and _unlike(word, spelling) <= _FAR:
             distance = slips(word, spelling)
             best[choice] = min(distance, best.get(choice, distance))
     ranked = sorted(best.items(), key=lambda item: item[1])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from lmod_train.parsing.clean import clean
 from lmod_train.parsing.refusal import is_refusal
 from lmod_train.parsing.repetition import split_repetition
+from lmod_train.parsing.stance import clauses
 from lmod_train.parsing.thinking import strip_thinking
 from lmod_train.types import Answer, Parser, Reply, Unparsed
 
@@ -18,7 +19,8 @@ def read(reply: Reply, parser: Parser, choices: Sequence[str]) -> Answer | Unpar
     ended and whatever else it says: "I cannot diagnose, but this is most likely glaucoma" is an answer, and so is one
     that was cut off in its explanation. Without one, the first of these holds: ``failed`` (no reply at all),
     ``truncated`` or ``empty`` (nothing was said), ``out_of_range``, ``repetition``, ``refused`` (an abstention, also
-    "consult an ophthalmologist"), ``truncated`` (cut off, or a thought never closed), and the parser's own reason.
+    "consult an ophthalmologist", but not where two answers are given first and the doubt comes after: that is
+    ``ambiguous``), ``truncated`` (cut off, or a thought never closed), and the parser's own reason.
 
     Args:
         reply: The whole reply, its finish reason included.
@@ -46,6 +48,6 @@ def read(reply: Reply, parser: Parser, choices: Sequence[str]) -> Answer | Unpar
         return answer
     if looped:
         return Unparsed("repetition", text[len(sound) : len(sound) + 80])
-    if is_refusal(text):
+    if is_refusal(text) and (answer.reason != "ambiguous" or any(map(is_refusal, clauses(text)[:1]))):
         return Unparsed("refused", text[:80])
     return Unparsed("truncated", text[:80]) if cut else answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lmod_train.parsing.cues import any_of
-from lmod_train.vocabulary.phrases import REFUSALS_EN, REFUSALS_ZH
+from lmod_train.vocabulary.refusals import REFUSALS_EN, REFUSALS_ZH
 
 _REFUSAL = re.compile(any_of(REFUSALS_EN, REFUSALS_ZH), re.IGNORECASE)
 

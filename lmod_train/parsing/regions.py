@@ -9,24 +9,34 @@ from functools import lru_cache
 from lmod_train.parsing.cues import CORRECTION, FINAL, last
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.nearest import nearest
+from lmod_train.parsing.numbering import numbered
 from lmod_train.types import Unparsed
+from lmod_train.vocabulary.structures import TYPE_SLOT
 
-_ID = r"(?P<ids>[0-9]{1,9}(?:\s?(?:,|&|and|和|、)\s?[0-9]{1,9}(?![.:)\]]?\s?[a-z0-9]{2}))*)"
+_ID = r"(?P<ids>[0-9]{1,9}(?:\s?(?:,|&|and|和|、)\s?[0-9]{1,9}(?![.:)\]]?\s?[a-z0-9]{2})){0,30})"
 _TYPE = r"(?:type|label|structure|class|类型|结构|类别)"
-_REGION = r"(?:region|bounding box|box|area|label|区域|框)"
+_REGION = r"(?:region|bounding box|box|area|label|区域|框|编号|序号)"
 _REQUESTED = re.compile(
     rf"(?:{_REGION}[\s_]?(?:ids?|编号|no\.?|number)?|编号|(?<![a-z])id)[\"']?\s?[:=#]?\s?[\"'\[(<]?\s?{_ID}[\"'\])>]?\s?"
-    rf"[;,.|:\-–—]{{0,2}}\s{{0,3}}[\"'{{(<]*(?:region[\s_])?{_TYPE}[\"']?\s?(?:[:=|\-–—]|is)\s?",
+    rf"[;,.|:-]{{0,2}}\s{{0,3}}[\"'{{(<]{{0,4}}(?:region[\s_])?{_TYPE}[\"']?\s?(?:[:=|-]|is)\s?",
     re.IGNORECASE,
 )
 _NAMED = re.compile(
-    rf"{_REGION}s?[\s_]?(?:ids?|编号|no\.?|number)?[\"']?\s?[:=#]?\s?[\"'\[(<]?\s?{_ID}[\"'\])>]?\s?"
-    r"(?:[:=|\-–—>;,]{1,2}|is|are|shows?|contains?|represents?|corresponds to|appears to be|为|是)\s?",
+    rf"{_REGION}s?(?:\swith(?:\sthe)?)?[\s_]?(?:ids?|编号|no\.?|number|(?:labell?ed|numbered|marked)(?:\s(?:as|with|by))?)?[\"']?\s?[:=#]?\s?[\"'\[(<]?\s?{_ID}[\"'\])>]?\s?"
+    r"(?:[:=|>;,-]{1,2}|is|are|shows?|contains?|represents?|marks?|depicts?|denotes?|encloses?|outlines?|highlights?|surrounds?|"
+    r"corresponds to|appears to be|为|是|(?=the\s))\s?",
     re.IGNORECASE,
 )
 _LISTED = re.compile(
-    r"(?:^|[\n,;{|])[\s\-•(\[{\"'#]*(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]]*\s?(?:[:=|\-–—.>)、]{1,2})\s?(?=[\"'(\[]?[^\W\d])"
+    r"(?:^|[\n,;{|])[\s\-•(\[{\"'#]{0,8}(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]]{0,4}\s?(?:[:=|.>)、\]-]{1,2})\s?(?=[\"'(\[]?[^\W\d])"
 )
+_TIGHT = re.compile(r"(?:^|[\n\s,;.、{|])(?P<ids>[0-9]{1,9})(?:\s?[:.)、]|为|是)?\s?(?=[\u4e00-\u9fff])")
+"""A number in front of a Chinese word: a region only where the word is a choice."""
+_NUMBER_BEHIND = re.compile(
+    rf"\s?\((?:{_REGION}\s?)?(?P<n>[0-9]{{1,9}})\)"
+    rf"|\s?(?:is|are|=|:|是|为|在|对应)\s?(?:in\s|the\s)?{_REGION}\s?(?P<m>[0-9]{{1,9}})(?![0-9]|[.][0-9])",
+    re.IGNORECASE,
+)  # "optic disc (1)", "the optic disc is region 1"
 _REVERSED = re.compile(
     rf"(?<![a-z]){_TYPE}[\"']?\s?[:=]\s?(?P<type>[^\n;{{}}|]{{1,60}}?)[\"']?\s?[;,]\s?[\"']?(?:region[\s_]?)?id[\"']?\s?[:=]\s?"
     r"[\"']?(?P<ids>[0-9]{1,9})",
@@ -34,14 +44,18 @@ _REVERSED = re.compile(
 )
 _END = re.compile(r"[\n;(\[{}\]|]|\.(?:\s|$)|\s[\-–—]\s|。|；|\bexplanation|\bjustification", re.IGNORECASE)
 _LIGHT = re.compile(
-    r"^(?:(?:the|an?|it|is|this|likely|probably|clearly|type|region|of|be|to|appears|most|my answer)\s+)+",
+    r"^(?:(?:the|an?|it|is|this|likely|probably|clearly|type|structure|region|of|be|to|appears|most|my answer)"
+    r"\s{1,3}){1,9}",
     re.IGNORECASE,
 )
+_NEXT = re.compile(r",?\s(?:and|while|whereas)(?:\sthe)?$", re.IGNORECASE)  # "Box 1 is the iris and box 2 ..."
+_AND = re.compile(r",\s?(?:and\s)?|;\s?|\sand\s|[、和]", re.IGNORECASE)
 _MAY_FOLLOW = re.compile(
-    r"\s*(?:$|[,.:;/]?\s?(?:region|area|structure|layer|boundary|in|of|which|with|that|at|on|located|is|are|was|as|seen|shown|"
-    r"because|and is|区域?|区)(?![a-z])|,\s|\.$)",
+    r"\s{0,3}(?:$|[,.:;/]?\s?(?:region|area|structure|layer|boundary|in|of|which|with|that|at|on|located|is|are|was|as|seen|shown|"
+    r"because|and is|区域?|区)(?![a-z])|,(?=[\s\u4e00-\u9fff])|\.$)",
     re.IGNORECASE,
 )
+_OPENING = re.compile(r"[\s\"'(\[:=\-,]{0,9}")
 _LONGEST_TYPE = 80
 _WORDS_OF_A_TYPE = 6
 
@@ -70,7 +84,7 @@ def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparse
     """
     if not text.strip():
         return Unparsed("empty")
-    choices = tuple(choices)
+    text, choices = numbered(text), tuple(choices)
     final = last(FINAL, text)
     if final is not None:
         settled = _settle(_stated(text[final.end() :], choices), choices)
@@ -87,10 +101,9 @@ def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparse
 
 def _settle(stated: Sequence[tuple[int, str]], choices: Sequence[str]) -> dict[int, str] | Unparsed:
     """Give each id one type; an id with two types keeps both words, which is no choice."""
-    types: dict[int, list[str]] = {}
+    types: dict[int, dict[str, None]] = {}
     for number, structure in stated:
-        if structure not in types.setdefault(number, []):
-            types[number].append(structure)
+        types.setdefault(number, {})[structure] = None
     if not types:
         return Unparsed("no_match")
     regions = {number: " / ".join(words)[:_LONGEST_TYPE] for number, words in types.items()}
@@ -107,42 +120,68 @@ def _stated(text: str, choices: tuple[str, ...]) -> list[tuple[int, str]]:
     if first_type and (first_id is None or first_type.start() < first_id.start()):
         pairs = [(int(m["ids"]), _structure(m["type"], choices)) for m in _REVERSED.finditer(text)]
         return [(number, structure) for number, structure in pairs if structure]
-    for pattern in (_REQUESTED, _NAMED, _LISTED):
+    behind = [] if first_id else _numbered_behind(text, choices)
+    for pattern in (_REQUESTED, _NAMED, _LISTED, _TIGHT):
+        first = pattern.search(text) if behind else None
+        if first and behind[0][0] < first.start():
+            break
         pairs = list(_pairs(pattern, text, choices))
         if pairs:
             return pairs
-    return []
+    return [(number, choice) for _, number, choice in behind]
+
+
+def _numbered_behind(text: str, choices: tuple[str, ...]) -> list[tuple[int, int, str]]:
+    """Return where a choice stands that has a number behind it, the number and the choice, in order."""
+    patterns, _ = _spellings(choices)
+    named = sorted((m.start(), m.end(), choice) for pattern, choice in patterns for m in pattern.finditer(text))
+    return [
+        (start, int(m["n"] or m["m"]), choice) for start, end, choice in named if (m := _NUMBER_BEHIND.match(text, end))
+    ]
 
 
 def _pairs(pattern: re.Pattern[str], text: str, choices: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     found = list(pattern.finditer(text))
     for i, m in enumerate(found):
         end = found[i + 1].start() if i + 1 < len(found) else len(text)
-        structure = _structure(text[m.end() : min(end, m.end() + 200)], choices)
-        if not structure:
-            continue
-        if pattern is _LISTED and structure not in choices and len(structure.split()) > _WORDS_OF_A_TYPE:
-            continue  # a numbered sentence, not a region
-        for number in re.findall(r"[0-9]+", m["ids"]):
-            yield int(number), structure
+        words = text[m.end() : min(end, m.end() + 200)]
+        numbers = [int(number) for number in re.findall("[0-9]{1,9}", m["ids"])]
+        for number, said_of in zip(numbers, _one_each(words, len(numbers)), strict=True):
+            structure = _structure(said_of, choices)
+            longest = {_LISTED: _WORDS_OF_A_TYPE, _TIGHT: 0}.get(pattern, _LONGEST_TYPE)
+            if structure and (structure in choices or len(structure.split()) <= longest):
+                yield number, structure
+
+
+def _one_each(words: str, count: int) -> Sequence[str]:
+    """Return a type for each id: the words between commas where there are as many ("1, 2; Type: iris, pupil")."""
+    line = _END.split(words.strip(), maxsplit=1)[0]
+    parts = [part for part in _AND.split(line) if part.strip()]
+    return parts if count > 1 and len(parts) == count else [words] * count
+
+
+def _forms_of_type(choice: str) -> tuple[str, ...]:
+    """Return the forms of a choice in a Type slot, where some abbreviations mean another thing than elsewhere."""
+    term = term_of(choice)
+    return (*forms_of(choice), *TYPE_SLOT.get(term.name, ())) if term else forms_of(choice)
 
 
 @lru_cache(maxsize=64)
 def _spellings(choices: tuple[str, ...]) -> tuple[tuple[tuple[re.Pattern[str], str], ...], dict[str, str]]:
     """Return a pattern per choice, and every lower-case spelling -> choice."""
     own = {plain(c) for c in choices}
-    forms = {c: [f for f in forms_of(c) if f == c or plain(f) not in own] for c in choices}
+    forms = {c: [f for f in _forms_of_type(c) if f == c or plain(f) not in own] for c in choices}
     patterns = tuple((re.compile(pattern_of(f)), c) for c, f in forms.items())
     return patterns, {plain(form): c for c, fs in forms.items() for form in fs}
 
 
 def _structure(words: str, choices: tuple[str, ...]) -> str:
     """Return the choice that the words begin with, else the words themselves; empty where there are none."""
-    opening = re.match(r"[\s\"'(\[:=\-–—,]*", words)
+    opening = _OPENING.match(words)
     words = words[opening.end() if opening else 0 :]
     stop = _END.search(words)
     words = words[: stop.start() if stop else len(words)].strip(" \"'.,:*-")
-    words = _LIGHT.sub("", words)
+    words = _NEXT.sub("", _LIGHT.sub("", words))
     patterns, spelled = _spellings(choices)
     if plain(words) in spelled:
         return spelled[plain(words)]
@@ -151,7 +190,7 @@ def _structure(words: str, choices: tuple[str, ...]) -> str:
         end, choice = max(starts)
         if _MAY_FOLLOW.match(words, end):
             return choice
-    elif not term_of(words) and (slip := nearest(plain(words), spelled)):
+    if not term_of(words) and (slip := nearest(plain(words), spelled)):
         return slip
     known = term_of(words)
     return known.name if known and known.name not in choices else " ".join(words.casefold().split())[:_LONGEST_TYPE]

@@ -12,7 +12,7 @@ import re
 REPEATS = 8
 LONGEST_UNIT = 8
 
-_WORD = re.compile(r"[^\W\d_]{1,24}|[0-9]+")
+_WORD = re.compile(r"[^\W\d_]{1,24}|[0-9]{1,24}")
 _SPACELESS = re.compile(r"([^\W\d_]{1,12}?)\1{7,}")  # bounded unit and bounded work before a mismatch: linear
 
 

@@ -9,13 +9,13 @@ from lmod_train.parsing.choice import parse_choice
 from lmod_train.types import Unparsed
 
 _FIELD = re.compile(
-    r"(?P<lead>^|[\n{,;.。；(])[\s\-•(\[{\"']*"
+    r"(?P<lead>^|[\n{,;.。；(|]|(?<=\s)or\s)[\s\-•(\[{\"']{0,6}"
     r"(?:(?:the |my )?(?:patient'?s? |predicted |biological )?(?:sex|gender)|性别)"
-    r"(?:\s?/\s?age(?:\s?group)?)?[\"']?(?:\s{0,3}[:=]|\s[-–—](?=\s)|为|是)\s{0,3}[\"'(\[<]*",
+    r"(?:\s?/\s?age(?:\s?group)?)?[\"']?(?:\s{0,3}[:=]|\s[-–—](?=\s)|为|是)\s{0,3}[\"'(\[<]{0,4}",
     re.IGNORECASE,
 )
 _LETTER = re.compile(
-    r"(?P<label>^\W*|answer: )(?:(?P<male>m)|f)(?:\s?/\s?(?:(?P<other_male>m)|f))?(?![\w'&])", re.IGNORECASE
+    r"(?P<label>^\W{0,9}|answer: )(?:(?P<male>m)|f)(?:\s?/\s?(?:(?P<other_male>m)|f))?(?![\w'&])", re.IGNORECASE
 )
 _OPEN = re.compile("男性?(?:还是|或者?)女性?|女性?(?:还是|或者?)男性?")  # a question, no statement
 

@@ -5,28 +5,57 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lmod_train.parsing.cues import EXPLANATION, settled
-from lmod_train.parsing.stance import clauses, stance
+from lmod_train.parsing.cues import settled, split_explanation
+from lmod_train.parsing.slots import value_at
+from lmod_train.parsing.stance import clauses, stance, statements
 from lmod_train.types import Unparsed
-from lmod_train.vocabulary import phrases as said
+from lmod_train.vocabulary import numerals as said
 
 _WORDS = "|".join(sorted((re.escape(w) for w in said.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
 _HAN = "".join(w for w in said.NUMERALS if not w.isascii())
-_LATIN_LABEL = "|".join(w for w in said.STAGE_LABELS if w.isascii())
+_LATIN_LABEL = "|".join([*(w for w in said.STAGE_LABELS if w.isascii()), *said.SCALE_LABELS])
 _HAN_LABEL = "|".join(w for w in said.STAGE_LABELS if not w.isascii())
-_NUMBER = rf"(?P<number>[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))(?![.][0-9])"
-_OTHER = rf"(?:-|–|/|~|to|or|或|至)\s{{0,3}}(?P<other>[0-9]{{1,3}}|(?:{_WORDS})(?![a-z]))"
+_NUMERAL = rf"(?:[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))"
+_NUMBER = rf"(?P<r>r)?(?P<number>{_NUMERAL})(?![.][0-9])(?:(?:st|nd|rd|th)(?![a-z]))?(?:m[0-9])?"
+_STOP = r"(?=\s{0,3}(?:$|[,;:/)\]}\"'.!?|\n~-]))"
+_RELABELLED = rf"(?:(?:{_LATIN_LABEL})\s{{0,2}}(?:[:=]\s{{0,2}})?)?"
+_JOIN = rf"(?:-|/|~|,|&|(?:to|or|and|through)(?![a-z])|[或至到和、])\s{{0,3}}{_RELABELLED}"
+_OTHER = (
+    rf"{_JOIN}(?P<other>r?[0-9]{{1,3}}(?![0-9]|[.][0-9]){_STOP}|(?:{_WORDS})(?![a-z]){_STOP}|[{_HAN}](?=\s?[期级]))"
+)
 _TAIL = rf"(?P<letter>[abc](?![a-z]))?(?:\s{{0,3}}{_OTHER})?"
 _UNIT = rf"(?P<unit>\s{{0,3}}(?:{said.UNITS}))?"
+_THIS = r"(?:\s(?:this|it|the hole|the eye|the image)\s(?:as|at|to be))?"  # "I would stage this as 3"
+_SEPARATOR = _THIS + r"[\"')\]}]{0,3}\s{0,3}(?:[:=|-]|(?:is|of|are)(?![a-z])|为|是)?\s{0,3}[\"'(\[{<]{0,3}\s?"
 _STATED = re.compile(
-    rf"(?<![a-z])(?:{_LATIN_LABEL}|{_HAN_LABEL})(?![a-z])[\"')\]}}]*\s{{0,3}}(?:[:=\-–—]|is|of|为|是)?\s{{0,3}}"
-    rf"[\"'(\[{{<]*\s?{_NUMBER}{_TAIL}{_UNIT}",
+    rf"(?<![a-z])(?:{_LATIN_LABEL}|{_HAN_LABEL})(?![a-z]){_SEPARATOR}{_NUMBER}{_TAIL}{_UNIT}", re.IGNORECASE
+)
+_STATED_HAN = re.compile(rf"第?\s?(?P<number>[0-9]{{1,9}}|[{_HAN}]|[ivxIVX]{{1,4}})\s?(?:期|级|阶段)")
+_BETWEEN = re.compile(
+    rf"(?<![a-z])between\s(?:(?:{_LATIN_LABEL})s?\s){_NUMERAL}\sand\s(?:(?:{_LATIN_LABEL})\s)?{_NUMERAL}(?!\s?(?:{said.UNITS}))",
     re.IGNORECASE,
 )
-_STATED_HAN = re.compile(rf"第?\s?(?P<number>[0-9]{{1,9}}|[{_HAN}]|[ivIV]{{1,3}})\s?(?:期|级|阶段)")
-_ORDINAL = re.compile(r"(?<![a-z])(?P<number>first|second|third|fourth)(?=\s(?:stage|grade))", re.IGNORECASE)
-_ALONE = re.compile(rf"\W*{_NUMBER}{_TAIL}{_UNIT}\W*", re.IGNORECASE)
-_FIELD = re.compile(r"(?:^|[\n{,;])\s*[\"'\-•(]*(?:stage|grade|分期|分级|阶段)[\"']?\s{0,3}[:=]", re.IGNORECASE)
+_FIELD_BETWEEN = re.compile(rf"^\W{{0,4}}(?:somewhere\s)?between\s(?={_NUMERAL}\sand\s)", re.IGNORECASE)
+_BOUND = re.compile(r"(?:at least|at most|no (?:more|less) than|至少|至多)\s{0,3}(?:an?\s)?$", re.IGNORECASE)
+_ORDINAL = re.compile(
+    r"(?<![a-z0-9])(?P<number>first|second|third|fourth|[0-9]{1,2}(?=st|nd|rd|th))(?:st|nd|rd|th)?(?=[\s-](?:stage|grade))",
+    re.IGNORECASE,
+)
+_R_LEVEL = re.compile(r"(?<![A-Za-z0-9])R(?P<number>[0-9])(?![0-9.])")  # of the Scottish scale
+_ALONE = re.compile(rf"\W{{0,9}}(?<![+-]){_NUMBER}{_TAIL}{_UNIT}\W{{0,9}}", re.IGNORECASE)
+_FIELD = re.compile(
+    r"(?:^|[\n{,;|.])\s{0,5}[\"'\-•(\[]{0,4}(?:(?:the|my|this|its|final|predicted|overall)\s){0,3}(?:[a-z]{1,20}\s){0,4}?"
+    rf"(?:(?:{_LATIN_LABEL}|answer)(?![a-z])|分期|分级|阶段|答案)(?:\s(?:of|for)(?:\s[\w()-]{{1,20}}){{1,6}}?)?[\"')\]]{{0,3}}\s{{0,3}}"
+    r"(?:[:=|]|(?:is|are)(?![a-z])|为|是)\s{0,3}",
+    re.IGNORECASE,
+)
+_FIELD_END = re.compile(r"[\n;}|。]|[.](?=\s|$)|$")
+_FIRST = re.compile(rf"[\s\"'(\[{{<:]{{0,6}}{_NUMBER}{_TAIL}{_UNIT}", re.IGNORECASE)
+_LEADING = re.compile(rf"[\s\"'(\[{{<]{{0,4}}{_NUMBER}{_TAIL}(?=\s{{0,3}}(?:$|[(;\n]|-\s))", re.IGNORECASE)
+_ENUMERATOR = re.compile(r"(?:^|(?<=\n))\s{0,3}[0-9]{1,2}[.)]\s{1,3}(?=[^\W\d])")
+_LIST = re.compile(r"\s{0,3}1[.)]\s{1,3}[^\W\d]")  # "1. The hole ...": numbers of the lines, no stages
+_LONGEST_FIELD = 400
+_OPENING = re.compile(r"[\s\"'(\[{<:]{0,6}(?:is\s|at\s)?")
 
 
 def parse_stage(text: str, choices: Sequence[str]) -> str | Unparsed:
@@ -51,26 +80,50 @@ def parse_stage(text: str, choices: Sequence[str]) -> str | Unparsed:
     """
     if not text.strip():
         return Unparsed("empty")
+    lettered = "0" in choices
     spoken = settled(text)
-    if spoken is not None and (found := _numbers(clauses(spoken)[:1])):
+    if spoken is not None and (found := _numbers(clauses(spoken)[:1], lettered)):
         return _decide(found, choices)
-    requested = _requested(text)
-    if requested is not None:
-        found = _numbers(clauses(requested))
-        return _decide(found, choices) if found else Unparsed("no_match", requested.strip()[:80])
-    found = _numbers(clauses(text))
+    if _LIST.match(text):
+        text = _ENUMERATOR.sub("", text)
+    head, explained = split_explanation(text)
+    fields = [(m.end(), _end_of_field(head, m.end())) for m in _FIELD.finditer(head)]
+    if fields:
+        return _of_fields(head, fields, choices, lettered)
+    leading = _LEADING.match(head)
+    if leading and (lettered or not leading["r"]):
+        return _of_fields(head, [(0, _end_of_field(head, 0))], choices, lettered)
+    found = _numbers(statements(head if explained and re.search(r"\w", head) else text), lettered)
     return _decide(found, choices) if found else Unparsed("no_match", text.strip()[:80])
 
 
-def _requested(text: str) -> str | None:
-    """Return the text in the requested format, up to the explanation; None where the format is not used."""
-    explained = EXPLANATION.search(text)
-    head = text[: explained.start()] if explained else text
-    field = _FIELD.search(head)
-    if field:
-        end = re.compile(r"[\n;]|[.](?=\s)|$").search(head, field.end())
-        return head[field.start() : end.start() if end else len(head)]
-    return head if explained and re.search(r"\w", head) else None
+def _end_of_field(text: str, at: int) -> int:
+    end = _FIELD_END.search(text, at, at + _LONGEST_FIELD)
+    return end.start() if end else min(len(text), at + _LONGEST_FIELD)
+
+
+def _of_fields(text: str, fields: Sequence[tuple[int, int]], choices: Sequence[str], lettered: bool) -> str | Unparsed:
+    """Return the one stage that the fields in the requested format hold; an empty field holds none."""
+    values = [text[start:end] for start, end in fields]
+    found = list(dict.fromkeys(n for value in values for n in _in_field(value, lettered)))
+    if found:
+        return _decide(found, choices)
+    held = [value_at(text, start + _opening(text, start)) for start, _ in fields]
+    refused = any(value is not None and "refused" in value[0] for value in held)
+    return Unparsed("refused" if refused else "no_match", "; ".join(value.strip() for value in values)[:80])
+
+
+def _opening(text: str, at: int) -> int:
+    opening = _OPENING.match(text, at)
+    return opening.end() - at if opening else 0
+
+
+def _in_field(value: str, lettered: bool) -> list[int | None]:
+    """Return the stages that a field begins with, else those that its words state."""
+    first = _FIRST.match(value)
+    if first and (lettered or not first["r"]) and (n := _value(first["number"])) is not None:
+        return [] if first["unit"] else [None if first["other"] else n]
+    return _numbers(clauses(_FIELD_BETWEEN.sub("between stage ", value)), lettered)
 
 
 def _decide(found: Sequence[int | None], choices: Sequence[str]) -> str | Unparsed:
@@ -82,27 +135,34 @@ def _decide(found: Sequence[int | None], choices: Sequence[str]) -> str | Unpars
     return by_number[found[0]]
 
 
-def _numbers(parts: Sequence[str]) -> list[int | None]:
-    """Return the different stages that the clauses state and do not deny; None stands for a range."""
+def _numbers(parts: Sequence[str], lettered: bool) -> list[int | None]:
+    """Return the different stages that the clauses state and do not deny; None stands for a range.
+
+    Where nothing is stated, two stages that are left open ("could be stage 2 or 3") are a range too.
+    """
     found: dict[int | None, None] = {}
+    left_open = any(_BETWEEN.search(clause) for clause in parts)
+    patterns = (_STATED, _STATED_HAN, _ORDINAL, _R_LEVEL) if lettered else (_STATED, _STATED_HAN, _ORDINAL)
     for clause in parts:
         alone = _ALONE.fullmatch(clause)
-        if alone:
-            if not alone["unit"]:
-                found[None if alone["other"] else _value(alone["number"])] = None
-            continue
-        for m in (m for pattern in (_STATED, _STATED_HAN, _ORDINAL) for m in pattern.finditer(clause)):
+        matches = [alone] if alone else [m for pattern in patterns for m in pattern.finditer(clause)]
+        for m in matches:
             groups = m.groupdict()
-            number = None if groups.get("other") else _value(m["number"])
-            if (
-                number not in found
-                and not groups.get("unit")
-                and stance(clause, m.start(), m.end(), bare=True) == "asserted"
-            ):
-                found[number] = None
-    return list(found)
+            number = _value(m["number"])
+            if number is None or groups.get("unit") or (groups.get("r") and not lettered):
+                continue
+            if _BOUND.search(clause, max(0, m.start() - 20), m.start()):  # every stage from there on
+                left_open = True
+                continue
+            key = None if groups.get("other") else number
+            said_of = "asserted" if alone else stance(clause, m.start(), m.end(), bare=True)
+            left_open = left_open or (key is None and said_of is None)
+            if said_of == "asserted":
+                found[key] = None
+    return list(found) or [None] * left_open
 
 
-def _value(numeral: str) -> int:
+def _value(numeral: str) -> int | None:
+    """Return the number that a numeral stands for, None where it stands for none (VV)."""
     word = numeral.casefold()
-    return said.NUMERALS[word] if word in said.NUMERALS else int(word)
+    return said.NUMERALS.get(word, int(word) if word.isascii() and word.isdigit() else None)

@@ -10,27 +10,44 @@ import re
 from typing import Literal
 
 from lmod_train.parsing.cues import any_of, last
+from lmod_train.parsing.teaching import teaches
 from lmod_train.vocabulary import phrases as said
 
 Stance = Literal["asserted", "denied"]
 
+LONGEST_CLAUSE = 2000
+"""Characters without a stop beyond which text is a loop or a list and no sentence: its words say nothing of a name."""
 WINDOW = 160
 """Characters looked at on each side of a mention; keeps the work linear in the reply's length."""
 
 
 _BREAK = re.compile(r"[!?;。！？；\n]|\.(?![0-9])|" + any_of(said.CONTRASTS_EN, said.CONTRASTS_ZH), re.IGNORECASE)
 _DENIAL = re.compile(any_of(said.DENIALS_EN, said.DENIALS_ZH), re.IGNORECASE)
+_DOUBLED = re.compile(any_of(said.DOUBLED_EN, said.DOUBLED_ZH), re.IGNORECASE)
+_THAT = re.compile(r"(?<![a-z])that(?![a-z])[^,]{0,80}$", re.IGNORECASE)
 _HEDGE = re.compile(any_of(said.HEDGES_EN, said.HEDGES_ZH), re.IGNORECASE)
+_CONDITIONAL = re.compile(any_of(said.CONDITIONALS_EN, said.CONDITIONALS_ZH), re.IGNORECASE)
 _ASSERTION = re.compile(any_of(said.ASSERTIONS_EN, said.ASSERTIONS_ZH), re.IGNORECASE)
-_SCOPE_END = re.compile(any_of(said.SCOPE_ENDS_EN), re.IGNORECASE)
+_DENIED_SUSPICION = re.compile(
+    rf"(?:{any_of(said.DENIALS_EN, said.DENIALS_ZH)})\s{{0,3}}(?:\w{{1,20}}\s){{0,2}}"
+    rf"(?:{any_of(said.SUSPICIONS_EN, said.SUSPICIONS_ZH)})\s{{0,3}}(?:\w{{1,20}}\s){{0,3}}$",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(r"[,:;|({\[]")
+_SCOPE_END = re.compile(any_of(said.SCOPE_ENDS_EN) + r"|(?<!following)(?<!\sof):", re.IGNORECASE)
 _LIST = re.compile(said.LIST_WORDS, re.IGNORECASE)
 _LINK = (
-    r"[\s\"'\])}]*(?:\([^()]{0,40}\)\s*)?(?:[:=\-–—>]{1,3}\s*)?"
+    r"(?:,[^,.:\n]{1,60},\s{1,3}(?=(?:is|are|was|were)\s)"  # "drusen, both hard and soft, are noted"
+    r"|,\s{0,3}(?=(?:no|not|none|absent|negative|false|"
+    r"(?:very |highly |quite )?unlikely|improbable|doubtful|ruled out|excluded|(?:已)?排除|不存在|阴性|"
+    r"未见|未发现|无|没有|否)(?:\s{0,3}(?:$|[.;])|"  # "drusen, none."
+    r"\s(?:evidence|signs?|features?|indications?|present|seen|detected|visible|found|observed)(?![a-z]))))?"
+    r"[\s\"'\])}]{0,6}(?:\([^()]{0,40}\)\s{0,3})?(?:[:=->]{1,3}\s{0,3})?"
     r"(?:(?:is|are|was|were|has|have|been|be|can|could|appears?|seems?|looks?|to|also|clearly|"
-    r"definitely|considered|deemed|most|very|highly|quite|a|an)\s+){0,4}"
+    r"definitely|considered|deemed|most|very|highly|quite|a|an)\s{1,3}){0,4}"
 )
 _HEDGED_AFTER = re.compile(
-    r"[\s\"'\]):]*(?:" + any_of(said.HEDGED_AFTER_EN, said.HEDGED_AFTER_ZH).replace(r" )(?![a-z])", r" )") + ")",
+    r"[\s\"'\]):]{0,6}(?:" + any_of(said.HEDGED_AFTER_EN, said.HEDGED_AFTER_ZH).replace(r" )(?![a-z])", r" )") + ")",
     re.IGNORECASE,
 )
 _DENIED_AFTER = re.compile(_LINK + "(?:" + any_of(said.DENIED_AFTER_EN, said.DENIED_AFTER_ZH) + ")", re.IGNORECASE)
@@ -38,8 +55,29 @@ _ASSERTED_AFTER = re.compile(
     _LINK + "(?:" + any_of(said.ASSERTED_AFTER_EN, said.ASSERTED_AFTER_ZH) + ")", re.IGNORECASE
 )
 _PART = re.compile(rf"(?<![a-z])(?:{said.PARTS})(?![a-z])", re.IGNORECASE)
-_NOT_WHOLE = re.compile(rf"\s+(?!(?:{said.WHOLES})(?![a-z]))[a-z]|-[a-z]", re.IGNORECASE)
-_OF_PART = re.compile(r"\s+(?:in|of|on|within|at|for)\s+(?:\w+\s+){0,4}?" + f"(?:{said.PARTS})(?![a-z])", re.IGNORECASE)
+_NOT_WHOLE = re.compile(rf"\s{{1,3}}(?!(?:{said.WHOLES})(?![a-z]))[a-z]|-[a-z]", re.IGNORECASE)
+_OF_PART = re.compile(
+    r"\s{1,3}(?:in|of|on|within|at|for)\s{1,3}(?:\w{1,30}\s{1,3}){0,4}?" + f"(?:{said.PARTS})(?![a-z])", re.IGNORECASE
+)
+
+
+def clause_spans(text: str) -> list[tuple[int, int]]:
+    """Return the places of the `clauses` in the text.
+
+    Example:
+        >>> clause_spans("No. But yes")
+        [(0, 2), (8, 11)]
+    """
+    edges = [0, *(edge for m in _BREAK.finditer(text) for edge in m.span()), len(text)]
+    return [span for span in (_stripped(text, *pair) for pair in zip(edges[::2], edges[1::2], strict=True)) if span]
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the span without the blanks around it, None where no word is in it."""
+    part = text[start:end]
+    if not any(c.isalnum() for c in part):
+        return None
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
 
 
 def clauses(text: str) -> list[str]:
@@ -49,8 +87,18 @@ def clauses(text: str) -> list[str]:
         >>> clauses("No cataract, ratio 0.7. But glaucoma; yes")
         ['No cataract, ratio 0.7', 'glaucoma', 'yes']
     """
-    parts = (part.strip() for part in _BREAK.split(text))
-    return [part for part in parts if re.search(r"\w", part)]
+    return [text[start:end] for start, end in clause_spans(text)]
+
+
+def statements(text: str) -> list[str]:
+    """Return the `clauses` that are no question.
+
+    Example:
+        >>> statements("Is it glaucoma? It is normal.")
+        ['It is normal']
+    """
+    spans = clause_spans(text)
+    return [text[start:end] for start, end in spans if not text[end : end + 4].lstrip(" \"')").startswith("?")]
 
 
 def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | None:
@@ -72,11 +120,15 @@ def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | No
         >>> of("I cannot tell whether it is glaucoma"), of("glaucoma cannot be excluded")
         (None, None)
     """
-    before, after = clause[max(0, start - WINDOW) : start], clause[end : end + WINDOW]
-    if _HEDGED_AFTER.match(after) or _hedged(before):
+    if len(clause) > LONGEST_CLAUSE:
         return None
+    before, after = clause[max(0, start - WINDOW) : start], clause[end : end + WINDOW]
+    if _HEDGED_AFTER.match(after) or teaches(before, after):
+        return None
+    if hedges(before):
+        return "denied" if _DENIED_SUSPICION.search(before) and not _DENIED_AFTER.match(after) else None
     if _DENIED_AFTER.match(after):
-        return "denied"
+        return None if _THAT.search(before) and denies(before) else "denied"
     reach = _reach(before, after)
     if reach != "none":
         return "denied" if reach == "reaches" else None
@@ -98,13 +150,34 @@ def of_the_whole(clause: str, start: int, end: int) -> bool:
     return not (_PART.search(before) or _NOT_WHOLE.match(after) or _OF_PART.match(after))
 
 
-def _hedged(before: str) -> bool:
-    """Return whether what precedes only speaks of the mention; a hedge does not reach behind a later assertion."""
+def hedges(before: str) -> bool:
+    """Return whether what precedes only speaks of the mention; a hedge does not reach behind a later assertion.
+
+    Example:
+        >>> hedges("suspicious for "), hedges("to rule out cataract, it shows ")
+        (True, False)
+    """
     hedge = last(_HEDGE, before)
-    if hedge is None:
-        return False
+    if hedge is None or _CONDITIONAL.search(before):
+        return hedge is not None
     between = before[hedge.end() :]
     return not ("," in between and _ASSERTION.search(between[between.rindex(",") :]))
+
+
+def denies(before: str) -> bool:
+    """Return whether what precedes a name in its own field denies it.
+
+    Example:
+        >>> denies("no signs of "), denies("no cataract, ")
+        (True, False)
+    """
+    own = _FIELD.split(before)[-1]
+    return _reach(own, "") == "reaches"
+
+
+def denies_ahead(text: str) -> bool:
+    """Return whether a negation stands anywhere in the text."""
+    return _DENIAL.search(text) is not None
 
 
 def _reach(before: str, after: str) -> Literal["reaches", "none", "unclear"]:
@@ -119,6 +192,8 @@ def _reach(before: str, after: str) -> Literal["reaches", "none", "unclear"]:
     between = before[denial.end() :]
     if _SCOPE_END.search(between):
         return "none"
+    if any("," not in before[m.end() :] for m in _DOUBLED.finditer(before)):
+        return "unclear"
     if "," not in between:
         return "reaches"
     if _ASSERTION.search(between[between.index(",") :]):

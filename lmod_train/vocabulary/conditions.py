@@ -16,21 +16,46 @@ CONDITIONS: tuple[Term, ...] = (
     ),
     Term(
         "diabetic retinopathy",
-        ("DR", "NPDR", "PDR", "diabetic retinopathic", "diabetic retinal disease"),
+        (
+            "DR",
+            "diabetic retinopathic",
+            "diabetic retinal disease",
+            "non-proliferative or proliferative diabetic retinopathy",
+            "proliferative or non-proliferative diabetic retinopathy",
+        ),
         ("糖尿病视网膜病变", "糖尿病性视网膜病变", "糖网"),
         "H36.0; BRSET diabetic_retinopathy, eye-diseases folders, LMOD+ binary and multi-class",
+        (
+            "NPDR",
+            "PDR",
+            "proliferative diabetic retinopathy",
+            "non-proliferative diabetic retinopathy",
+            "nonproliferative diabetic retinopathy",
+            *(
+                f"{stage}{disease}"
+                for stage in ("增殖期", "增殖性", "增殖型", "增生性", "非增殖期", "非增殖性", "非增殖型", "非增生性")
+                for disease in ("糖尿病视网膜病变", "糖尿病性视网膜病变", "糖网")
+            ),
+        ),
     ),
     Term(
         "glaucoma",
-        (
-            "glaucomatous",
-            "normal tension glaucoma",
-            "normal pressure glaucoma",
-            "POAG",
-            "PACG",
-        ),
+        ("glaucomatous",),
         ("青光眼",),
         "H40; REFUGE, ORIGA, G1020, eye-diseases folders, LMOD and LMOD+ multi-class",
+        (
+            "normal tension glaucoma",
+            "normal pressure glaucoma",
+            "primary open angle glaucoma",
+            "open angle glaucoma",
+            "angle closure glaucoma",
+            "POAG",
+            "PACG",
+            "NTG",
+            "正常眼压性青光眼",
+            "开角型青光眼",
+            "闭角型青光眼",
+        ),
     ),
     Term(
         "normal",
@@ -70,6 +95,7 @@ CONDITIONS: tuple[Term, ...] = (
         ("AMD", "ARMD", "age related macular degeneration", "macular degeneration"),
         ("年龄相关性黄斑变性", "老年性黄斑变性", "黄斑变性"),
         "H35.3; BRSET amd, LMOD+ binary",
+        ("dry AMD", "wet AMD", "neovascular AMD", "exudative AMD", "advanced AMD", "late AMD"),
     ),
     Term("drusen", ("drusens",), ("玻璃膜疣",), "H35.36 (ICD-10-CM); BRSET drusens, LMOD+ binary"),
     Term(
@@ -80,9 +106,32 @@ CONDITIONS: tuple[Term, ...] = (
     ),
     Term(
         "vascular occlusion",
-        ("retinal vascular occlusion", "retinal vein occlusion", "retinal artery occlusion", "RVO", "RAO"),
+        (
+            "retinal vascular occlusion",
+            "retinal vein occlusion",
+            "retinal artery occlusion",
+            "retinal vein or artery occlusion",
+            "retinal artery or vein occlusion",
+            "vein occlusion",
+            "artery occlusion",
+            "arterial occlusion",
+            "venous occlusion",
+            "vessel occlusion",
+            "RVO",
+            "RAO",
+        ),
         ("视网膜血管阻塞", "视网膜静脉阻塞", "视网膜动脉阻塞", "血管阻塞"),
         "H34; BRSET vascular_occlusion, LMOD+ binary",
+        (
+            "branch retinal vein occlusion",
+            "central retinal vein occlusion",
+            "branch retinal artery occlusion",
+            "central retinal artery occlusion",
+            "BRVO",
+            "CRVO",
+            "BRAO",
+            "CRAO",
+        ),
     ),
     Term(
         "myopic fundus",

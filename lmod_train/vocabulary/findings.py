@@ -54,5 +54,15 @@ FINDINGS: tuple[Finding, ...] = (
     Finding("abnormal vessels", "Abnormal Vessels", "ABNORMAL VESSELS", "abnormal|异常", _VESSELS),
 )
 
-NORMAL = "normal|healthy|unremarkable|intact|not (?:increased|enlarged|elevated|abnormal)|正常|无异常|未见异常"
+NORMAL = (
+    "normal|healthy|unremarkable|intact|within (?:the )?normal (?:limits|range)"
+    "|not (?:increased|enlarged|elevated|abnormal)"
+    "|正常|(?:在|处于)正常范围|(?:并?无|没有|未见)(?:明显|显著)?异常|(?:未见?|并?无|并?不|没有)(?:明显|显著)?(?:增大|扩大)"
+)
 """What denies such a property when it is said of the structure."""
+
+SIGNS = frozenset(
+    ("drusen", "increased cup-to-disc ratio", "hemorrhage", "scar", "abnormal macula", "abnormal vessels",
+     "abnormal optic disc", "macular edema")
+)  # fmt: skip
+"""Rows of `CONDITIONS` that are signs: a yes to a disease may rest on one ("TRUE, the patient has drusen")."""

@@ -9,8 +9,11 @@ MedEvalKit and VLMEvalKit that read "cannot" as an answer.
 
 from __future__ import annotations
 
-YES = ("yes", "true", "positive", "present", "是的", "是", "对", "正确", "有", "真", "存在", "阳性")
-NO = ("no", "false", "negative", "absent", "不是", "否", "不对", "错误", "错", "没有", "无", "假", "不存在", "阴性")
+_WRONG = (
+    "(?:wrong|incorrect|mistaken|inaccurate|erroneous|misleading|unjustified|unreasonable|far-fetched"
+    "|a mistake|an error|an overstatement|an exaggeration|a stretch)"
+)
+_CALL = "(?:call|describe|consider|deem|label|classify|regard|judge|diagnose|term|rate)"
 
 DENIALS_EN = (
     r"no(?! doubt| question| longer| matter| wonder| other than)",
@@ -36,8 +39,23 @@ DENIALS_EN = (
     "ruling out",
     "rather than",
     "instead of",
-    "unlikely to (?:be|have|indicate|represent)",
+    "unlikely(?: to (?:be|have|indicate|represent))?",
+    "improbable",
     "as opposed to",
+    "(?:fails?|failed|failing) to (?:show|demonstrate|reveal|exhibit|display|suggest|indicate|meet)",
+    "(?:unable|not able) to (?:see|find|detect|observe|spot)",
+    "(?:little|minimal|scant|hardly any|scarcely any|very little) (?:evidence|sign|signs|indication|support)",
+    "little to (?:suggest|indicate|support)",
+    "nothing",
+    "(?:low|small|minimal|negligible|remote) (?:probability|likelihood|chance|suspicion|index of suspicion)",
+    r"(?<!no\s)(?<!any\s)(?<!out\s)(?<!beyond\s)doubt(?:s|ful)?",
+    "(?:argues?|speaks?|points?|lean(?:ing)?|decide|evidence) against",
+    "inconsistent with",
+    "incompatible with",
+    "(?:i|we|i would|we can|can|i can) (?:exclude|rule out|dismiss|reject)",
+    "no longer",
+    r"(?<![0-9.])(?:0|zero) (?:\w{1,12} )?$",
+    f"{_WRONG} to (?:{_CALL}|say|speak of|think|claim|conclude|suggest|assume|state|see)",
 )
 DENIALS_ZH = (
     "未见",
@@ -48,6 +66,13 @@ DENIALS_ZH = (
     "未患",
     "并未",
     "没(?:有|发现|见)",
+    "缺乏",
+    "缺少",
+    "尚无",
+    "尚未",
+    "几乎没",
+    "不(?:太|大)可能",
+    "不能诊断",
     "不是",
     "并非",
     "不存在",
@@ -61,8 +86,22 @@ DENIALS_ZH = (
     "排除",
     "除外",
     "(?<!毫)无(?!法|疑|论)",
-    "(?<!除)非(?!常)",
+    "(?<!除)非(?!常|增殖|增生)",
 )
+_SAID = (
+    f"(?:{_CALL}|say|think|believe|claim|conclude|agree|suggest|mean|assume|true|correct|certain|the case|proof"
+    "|evidence)"
+)
+_NOT = "(?:no|not|never|hardly|cannot|can't|don't|doesn't|isn't|wouldn't|didn't)"
+DOUBLED_EN = (
+    f"{_NOT} (?:\\w{{1,12}} ){{0,2}}?(?:without|free of|free from|negative for|lack(?:s|ing)?|absent|absence of"
+    "|excluded?s?|excluding|rul(?:e|es|ed|ing) out|inconsistent with|incompatible with"
+    "|doubt|doubtful|wrong|incorrect|a mistake)",
+    f"(?:{_NOT} (?:\\w{{1,12}} ){{0,2}}?{_SAID}|{_WRONG} to \\w{{1,12}})(?: \\w{{1,12}}){{0,6}}?"
+    " (?:no|not|without|free of|absent|absence|lacks?|negative for|isn't)",
+)
+DOUBLED_ZH = ("(?:并非|不是|不能说|不能认为)(?:没有|无|未见|不存在|不是|非)",)
+"""A negation of a negation, which is not untangled."""
 DENIED_AFTER_EN = (
     "absent",
     "not",
@@ -72,23 +111,42 @@ DENIED_AFTER_EN = (
     "negative",
     "excluded",
     "ruled out",
-    "unlikely",
-    "(?:very|highly|quite) unlikely",
+    "(?:very |highly |quite |rather )?(?:unlikely|improbable|doubtful)",
+    "(?:very |quite |rather |extremely )?(?:low|remote|minimal|negligible)(?! tension| pressure| grade)",
     "isn't",
     "wasn't",
+    "aren't",
+    "lacking",
+    "out of the question",
+    "(?:does|do|did)(?: not|n't) (?:appear|seem|look)",
+    "undetected",
 )
 DENIED_AFTER_ZH = (
+    r"(?:否|无|没有)(?=\s{0,3}(?:$|[.;,。]))",
     "阴性",
     "不存在",
-    "可能性(?:很|较|极)?(?:小|低)",
+    "的?可能性(?:很|较|极)?(?:小|低)",
     "(?:可|可以|被|已)?排除",
     "依据不足",
     "证据不足",
     "的?可能性不大",
+    "(?:均|皆|都|也)?(?:未见|未发现|未检出|不存在)",
+    "(?:[、和及与或][^、和及与或,;.\\s]{1,14}){1,5}(?:均|皆|都|也)?(?:未见|未发现|未检出|不存在|阴性|排除)",
 )
 
+_OBLIGED = (
+    r"(?:i (?:have|had|must|were|am|was)(?: \w{1,10}){0,2} to|i must|"
+    r"(?:forced|pressed|pushed|required|asked|obliged) to)"
+)
+"""An answer under protest is an answer: "if I had to choose, I would say male"."""
+_OF_CHOICES = r"(?:\w{1,12} ){0,3}(?:options?|choices|candidates|possibilities|categories|alternatives)"
+"""What the choice is made among: "the most likely among the given options is"."""
+CONDITIONALS_EN = (rf"if(?! {_OBLIGED})", "unless", "provided that", "in case", "assuming")
+CONDITIONALS_ZH = ("如果", "若", "假如", "假设")
+"""What makes all that follows in its clause a supposition."""
+
 HEDGES_EN = (
-    "if",
+    rf"if(?! {_OBLIGED})",
     "whether",
     "may",
     "might",
@@ -100,11 +158,35 @@ HEDGES_EN = (
     "perhaps",
     "maybe",
     "cannot be sure",
+    "neither non[- ]\\w{1,20} nor",
+    "neither (?:confirm|diagnose|establish|include) nor (?:exclude|rule out|deny|refute)",
+    "(?:look|looking|search|searching|check|watch) for",
+    "(?:cannot|can't|can not|could not) be (?:said|concluded|stated|established)",
+    "not (?:unlikely|improbable|impossible)",
+    "suspicious (?:for|of)",
+    "suspicions? (?:for|of)",
+    "suspected",
+    "suspects?",
+    "concern(?:ing|s|ed)? (?:for|of|about)",
+    "worrisome for",
+    "question of",
+    "questionable",
+    "equivocal",
+    "borderline",
+    "unless",
+    "provided that",
+    "in case",
+    "assuming",
+    "rule out",
+    "insufficient (?:evidence|information|data)(?: (?:of|for|to))?",
+    "too (?:\\w{1,15} ){1,3}(?:to|for)",
+    "(?:assessment|evaluation) (?:of|for)",
     "(?:can't|cannot|can not|could not|couldn't|unable to|not able to|not possible to|impossible to|"
     "difficult to|hard to|"
-    "not (?:enough|sufficient) (?:information|evidence) to) (?:\\w+ ){0,2}?(?:diagnose|determine|tell|"
-    "confirm|say|provide|"
+    "not (?:enough|sufficient) (?:information|evidence) to) (?:\\w{1,30} ){0,2}?(?:diagnose|determine|tell|"
+    "confirm|say|provide|grade|stage|classify|"
     "assess|make|give|evaluate|conclude|offer|answer|interpret|identify|exclude|rule out|distinguish|be excluded|"
+    "comment|opine|speculate|speak|advise|help|assist|"
     "be ruled out|judge|detect if|establish)",
     "risks? (?:of|for|factors? for)",
     "history of",
@@ -115,25 +197,36 @@ HEDGES_EN = (
     "checked|examined)"
     " for",
     "(?:diseases|conditions|disorders|pathologies) (?:such as|like|including|are)",
-    "patients? with",
+    r"(?<!is\sa\s)(?<!from\sa\s)(?<!of\sa\s)(?<!to\sa\s)(?<!this\s)patients? with",
     "people with",
-    "eyes? with",
-    "seen in(?: \\w+){0,2}",
+    r"(?<!is\san\s)(?<!shows\san\s)(?<!depicts\san\s)(?<!this\s)(?<!of\san\s)eyes? with",
+    "(?:eyes|patients|people|those|subjects|individuals) without",
+    "seen in(?: \\w{1,30}){0,2}",
     "compared (?:to|with)",
     "unlike",
+    "(?:sometimes|occasionally|at times)",
+    "for (?:example|instance)",
     "between",
-    "among",
+    rf"among(?! {_OF_CHOICES})",
     "differential(?: diagnos[ie]s)?",
-    "options?(?: are| include|:)",
+    "options?(?: are| include)",
+    "options:",
 )
 HEDGES_ZH = (
     "是否",
     "(?<!很)(?<!极)(?<!最)(?<!不)可能(?!性)",
+    "不能(?:说|称|认为)",
+    "(?:不好|很难|难)说",
     "(?:不能|无法|难以|不可|尚不能)(?:完全|明确)?(?:排除|除外|判断|确定|诊断|确认|区分|给出|提供|识别)",
     "不(?:排除|除外)",
     "疑似",
+    "可疑",
+    "怀疑",
     "待排",
     "如果",
+    "若",
+    "假如",
+    "假设",
     "风险",
     "筛查",
     "用于",
@@ -142,7 +235,23 @@ HEDGES_ZH = (
     "比如",
     "鉴别",
 )
+SUSPICIONS_EN = (
+    "suspicious (?:for|of)",
+    "suspicions? (?:for|of)",
+    "suspected",
+    "concern(?:ing|s)? (?:for|of|about)",
+    "risk (?:of|for)",
+)
+SUSPICIONS_ZH = ("怀疑", "可疑")
+"""Hedges that a negation before them makes denials: "not suspicious for glaucoma", "no concern for glaucoma"."""
+
 HEDGED_AFTER_EN = (
+    "nor non",
+    "(?:only )?(?:if|unless|provided|when)",
+    "(?:is|are|was|were|has|have|could|can)? ?(?:not|n't) (?:be |been )?(?:excluded|ruled out|confirmed|certain|clear)",
+    "(?:(?:is|are|was|were|seems|appears) )?not (?:unlikely|improbable|impossible|absent)",
+    "(?:remains|is|are) (?:a )?(?:possib\\w{1,6}|questionable|equivocal|uncertain|unclear|unknown|borderline)",
+    "(?:was|were|would be|would have been|seemed|had been) my (?:first|initial)",
     "(?:cannot|can't|can not|could not|couldn't) be (?:excluded|ruled out|confirmed|determined|diagnosed|assessed)",
     "(?:may|might|could) be(?: present| possible| suspected)?",
     "(?:is|are) an? ",
@@ -164,6 +273,7 @@ HEDGED_AFTER_EN = (
     "suspects?",
     "risk",
     "specialist",
+    "(?:grade|stage|level|score) (?:0|zero)",
 )
 HEDGED_AFTER_ZH = (
     "是一种",
@@ -173,6 +283,8 @@ HEDGED_AFTER_ZH = (
     "筛查",
     "(?:不能|无法|不)(?:排除|除外|确定)",
     "待排",
+    "待查",
+    "可能(?!性)",
     "风险",
 )
 
@@ -235,6 +347,20 @@ ASSERTIONS_EN = (
     "supports?",
     "supporting",
     "meets? the criteria for",
+    "belongs? to",
+    "positive for",
+    "(?:speaks?|argues?|points?) (?:strongly |clearly )?for",
+    "lean(?:ing)? towards?",
+    "guess",
+    "estimate",
+    "predict",
+    "favou?rs?",
+    "go with",
+    "call (?:this|it)",
+    "opt for",
+    "label(?:led)? as",
+    "i\\.?e\\.?,?",
+    "(?:high|strong) (?:probability|likelihood|chance)",
 )
 ASSERTIONS_ZH = (
     "是",
@@ -267,12 +393,15 @@ ASSERTED_AFTER_EN = (
     "diagnosed",
     "noted",
     "identified",
-    "suspected",
     "apparent",
+    "lies?",
+    "(?:located|situated)",
+    "(?:very |quite )?high(?! tension| pressure)",
+    "probable",
     "the (?:most likely |likely |correct |probable |primary )?(?:diagnosis|disease|condition|answer)",
 )
 ASSERTED_AFTER_ZH = (
-    "可能性(?:很|较|极)?(?:大|高)",
+    "的?可能性(?:很|较|极)?(?:大|高)",
     "阳性",
     "明确",
     "存在",
@@ -292,26 +421,78 @@ SCOPE_ENDS_EN = (
     "except",
     "(?:and|which) (?:is|are|has|have|shows?|indicates?|suggests?|confirms?|it|the|there)",
 )
+ASIDES_EN = (
+    "however", "though", "too", "also", "in turn", "(?:in|by) (?:contrast|comparison)",
+    "on the (?:other hand|contrary)", "for its part", "overall", "therefore", "thus", "on balance",
+    "in this (?:image|eye|case|patient)", "as such",
+)  # fmt: skip
+"""What may stand between commas behind a subject."""
+REVERSALS_EN = ("not", "never", "hardly", "far from", "anything but", "no longer", "by no means", "not at all")
+REVERSALS_ZH = ("并不", "并非", "不是", "不", "非")
+"""What turns a predicate round: "is far from normal"."""
+CALLS_EN = (_CALL,)
+WRONGS_EN = (f"{_WRONG} to",)
+"""What calls a statement wrong before it is made: "it would be a mistake to call this X"."""
+BEARERS_EN = (
+    "eye", "patient", "subject", "individual", "person", "case", "(?:optic )?dis[ck]", "(?:optic )?nerve(?: head)?",
+    "fundus", "retina", "image", "photograph", "scan", "macula",
+)  # fmt: skip
+"""What can have a disease."""
+QUANTIFIERS_EN = (
+    "most", "many", "some", "all", "early", "late", "advanced", "mild", "moderate", "severe", "chronic", "typical",
+    "true", "established", "healthy", "normal", "human", "classic", "such", "(?:the )?cases? of", "people with(?:out)?",
+    "those with(?:out)?", "someone with(?:out)?",
+)  # fmt: skip
+HABITS_EN = ("typically", "usually", "often", "generally", "commonly", "normally", "tends? to", "frequently", "always")
+GENERAL_VERBS_EN = (
+    *HABITS_EN, "shows?", "has", "have", "would", "will", "can", "exhibits?", "displays?", "looks?", "appears?", "is",
+    "are", "keeps?", "lacks?",
+)  # fmt: skip
+GENERAL_AFTER_ZH = (
+    "(?:患者|者|病人)(?:的|通常|常|往往|一般|多|中|眼)",
+    "的(?:人眼?|眼睛?|患者)(?!底)",
+    "眼(?:的|通常|常|往往|一般|中)",
+    "(?:中|时|患者中)[,的]",
+    "的(?:典型|常见|主要|早期|晚期)?(?:表现|特征|特点|症状|体征|病因|定义|危险因素|诊断)(?:是|为|有|包括)",
+    "(?:的)?(?:通常|往往|一般|常(?:见于|表现|有|伴|会|导致|引起)|多(?:见于|表现为))",
+)
+"""What is said of a disease in general, of those who have it, and of no one eye."""
 LIST_WORDS = r"\b(?:or|nor|and)\b|/|及|或|和|、|以及"
 CONTRASTS_EN = ("but", "however", "though", "although", "whereas", "while", "yet", "instead(?! of)", "rather(?! than)")
 CONTRASTS_ZH = ("但是", "然而", "不过", "但", "而是")
 
 FINAL_EN = (
     "(?:my |the )?final (?:answer|diagnosis|decision|verdict)",
-    "(?:my |the )?correct(?:ed)? (?:answer|diagnosis)",
-    "the answer",
+    "(?:my |the )?correct (?:answer|diagnosis)",
+    "(?:my |the )?(?:corrected|revised|amended|updated) (?:answer|diagnosis|stage|grade|level|group|age group|sex"
+    "|reading|response|result|label|assessment|classification|verdict|conclusion|output)",
+    "the answer (?:is|=)(?! only)",
 )
-FINAL_ZH = ("最终(?:答案|诊断|结论|判断)", "答案(?:是|为)")
+FINAL_ZH = (
+    "最终(?:答案|诊断|结论|判断)",
+    "(?<!问题的)答案(?:应该?)?(?:是|为)",
+    "(?:更正|纠正|修正|修改|改正|订正)(?:之)?后的?(?:答案|诊断|结论|结果|判断|分期|分级|年龄组|性别)?",
+)
 CORRECTIONS_EN = (
     "correction",
     "i meant?",
     "on second thought",
     "actually",
-    "wait",
-    "let me correct(?: that| myself)?",
-    "i correct myself",
+    "(?:no,? )?wait",
+    "(?:let me |i (?:need|have|want) to |i must |i should |i will |i'll |to )?(?:correct|revise|amend)"
+    "(?: that| this| it| myself| my (?:answer|reply|response|diagnosis|reading|assessment))",
+    "edit(?=\\s?:)",
+    "erratum",
+    "scratch that",
+    "i take (?:that|it) back",
 )
-CORRECTIONS_ZH = ("更正", "纠正", "修正", "应为", "应该是")
+CORRECTIONS_ZH = (
+    "(?:我)?(?:要|需要|必须|来)?(?:更正|纠正|修正|订正)(?:一下)?",
+    "应为",
+    "应该是",
+    "(?:不对|错了|等等|等一下|说错了),?\\s?(?:应该?)?(?:是|为)?",
+    "(?:我)?(?:改为|修改为|更改为|改成)",
+)
 CONCLUSIONS_EN = ("in conclusion", "to conclude", "conclusion", "overall", "in summary", "to sum up")
 CONCLUSIONS_ZH = ("综上所述", "综上", "总之", "结论")
 
@@ -321,6 +502,10 @@ VERDICT_LABELS = (
     "(?:final )?answer",
     "classification",
     "prediction",
+    "category",
+    "impression",
+    "output",
+    "印象",
     "verdict",
     "result",
     "疾病(?:名称)?",
@@ -352,86 +537,9 @@ PARTS = (
     r"视盘|视杯|杯盘比|黄斑|血管|晶状体|角膜|神经|边界|颜色|眼压"
 )
 WHOLES = (
-    r"(?:(?:retinal|human|ocular|colou?r|looking|appearing) )*(?:fundus|retina|eyes?|images?|photos?|photographs?|scan|"
+    r"(?:(?:retinal|human|ocular|colou?r|looking|appearing) ){0,4}(?:fundus|retina|eyes?|images?|photos?|photographs?|"
+    r"scan|"
     r"appearance|appearing|findings?|results?|case|subject|condition|patient|person|limits|眼|图像)|"
+    r"(?:is|are|was|were) (?:visible|seen|detected|present|found|noted|evident|observed)|"
     r"with|without|and|or|in|for|at|on|of|as|overall|based|because|since|given|no|there|which|that|it|to"
-)
-
-REFUSALS_EN = (
-    "(?:(?:i'm|i am|we're|we are) )?sorry",
-    "i apologi[sz]e",
-    "(?:can't|cannot|can not|could not|couldn't|unable to|not able to|not qualified to|not possible to|impossible to|"
-    "difficult to|won't|will not|not comfortable|not in a position to|not equipped to|refuse to|decline to|"
-    "do not feel able to) (?:\\w+ ){0,3}?(?:diagnos\\w+|determin\\w+|tell|confirm|say|provid\\w+|"
-    "assess\\w*|mak\\w+|giv\\w+|"
-    "evaluat\\w+|conclud\\w+|offer|answer|interpret\\w*|identif\\w+|assist|help|comply|analy[sz]\\w+|"
-    "view|see|process|judge|"
-    "decide|be determined|be made|be assessed|be diagnosed|read)",
-    "(?:don't|do not|doesn't|does not|didn't) (?:\\w+ )?(?:have|provide|contain|offer|show|"
-    "give) (?:\\w+ )?(?:enough|sufficient|"
-    "adequate) (?:\\w+ ){0,2}?(?:information|detail|details|evidence|data|quality|resolution)",
-    "not (?:enough|sufficient) (?:information|detail|evidence|data)",
-    "insufficient (?:\\w+ )?(?:information|evidence|data|quality|detail)",
-    "image (?:is )?(?:not clear enough|too (?:blurry|blurred|dark|unclear))",
-    "(?:consult|see|visit|contact|seek advice from|refer\\w* to|seek)(?: with)? (?:an? |the |your |his |"
-    "her |their |medical )?"
-    "(?:\\w+ ){0,4}?(?:ophthalmologists?|optometrists?|doctors?|physicians?|professionals?|specialists?|"
-    "provider|care provider|"
-    "attention|advice|experts?)",
-    "(?:needs?|requires?|need for) (?:an? )?(?:\\w+ )?(?:comprehensive|further|additional|full|clinical|"
-    "complete) (?:\\w+ )?"
-    "(?:examination|evaluation|testing|tests|assessment|information)",
-    "as an ai(?: language| assistant)?(?: model)?",
-    "i(?:'m| am) (?:just |only )?an ai",
-    "i(?:'m| am) not (?:a |an )?(?:doctor|medical|ophthalmologist|physician)",
-    "not (?:an? )?(?:eye|fundus|retinal|ophthalmic|ophthalmology|medical)(?: \\w+)? (?:image|photograph|photo|scan)",
-    "(?:don't|do not) know",
-    "not sure",
-    "unsure",
-    "uncertain",
-    "undetermined",
-    "unknown",
-    "indeterminate",
-    "inconclusive",
-    "cannot be determined",
-    "no image (?:was |is |has been )?(?:provided|attached|visible|uploaded)",
-    "n/a",
-)
-REFUSALS_ZH = (
-    "抱歉",
-    "对不起",
-    "(?:无法|不能|不可以|难以|没有办法)(?:根据|从|通过|仅凭|对|为|直接|准确|明确)?.{0,12}?(?:判断|确定|诊断|提供|识别|回答|给出|评估|"
-    "分析|确认|辨认|做出|作出|下结论|看到)",
-    "(?:建议|请|应|需)(?:您|患者|尽快|及时)?(?:咨询|就诊|就医|寻求|前往|到).{0,10}?(?:医生|医师|医院|眼科|专业|专家|就诊)?",
-    "信息不足",
-    "不清晰.{0,6}(?:无法|不能)",
-    "我不是(?:医生|眼科医生)",
-    "作为(?:一个)?(?:人工智能|AI|ai|语言模型)",
-    "不(?:知道|确定|清楚)",
-)
-
-NUMERALS = {
-    **dict(
-        zip(
-            ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-            range(11),
-            strict=True,
-        )
-    ),
-    **dict(zip(("i", "ii", "iii", "iv", "v", "vi"), range(1, 7), strict=True)),
-    **dict(zip("〇一二三四五六七八九十", range(11), strict=True)),
-    "零": 0,
-    "两": 2,
-    "first": 1,
-    "second": 2,
-    "third": 3,
-    "fourth": 4,
-}
-"""Words for small whole numbers; Roman ones stand for a number only after a label such as "Stage"."""
-
-STAGE_LABELS = ("stage", "grade", "stadium", "level", "分期", "分级", "阶段", "期", "级")
-UNITS = (
-    r"%|percent|(?:µ|μ|u|m|c|n)m\b|microns?|micromet(?:er|re)s?|millimet(?:er|re)s?|mmhg|degrees?|°|"
-    r"years?|months?|weeks?|"
-    r"diopters?|d\b|微米|毫米|年|岁|度|倍"
 )

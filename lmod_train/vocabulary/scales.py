@@ -15,6 +15,8 @@ class Scale:
         levels: From the least to the most severe.
         meanings: What each level means, in the order of `levels`.
         reference: Where the scale is defined, and the dataset that brings it here.
+        words: What names each level in a reply, in the order of `levels`, as regular-expression fragments in lower
+            case (see `lmod_train.vocabulary.phrases`); of level 0 the disease, which it denies. Empty: numbers only.
     """
 
     name: str
@@ -22,6 +24,37 @@ class Scale:
     levels: tuple[str, ...]
     meanings: tuple[str, ...]
     reference: str
+    words: tuple[tuple[str, ...], ...] = ()
+
+
+_RETINOPATHY = "(?:diabetic )?retinopathy|d\\.?r\\.?|diabetic retinal disease"
+_NON = r"non-?\s?(?:proliferative|pdr)|npdr|background"
+_KIND = rf"(?:(?:{_NON})(?: (?:{_RETINOPATHY})(?: \(npdr\))?)?|{_RETINOPATHY})"
+_HAN = "(?:糖尿病性?视网膜病变|糖网|dr(?![a-z]))"
+_NON_HAN = f"(?:(?:非增殖|非增生)[期性型]?(?:的)?{_HAN}?|npdr(?![a-z])|{_HAN})"
+_APART = r"(?<!mild\sto\s)(?<!moderate\sto\s)(?<!mild\sor\s)(?<!moderate\sor\s)"
+
+
+def _severity(english: str, chinese: str) -> tuple[str, ...]:
+    """Return how a degree of retinopathy without new vessels is named: "moderate NPDR", "NPDR, moderate", 中度NPDR."""
+    return (
+        rf"{_APART}{english}[ -](?:{_KIND})",
+        rf"(?:{_NON})(?: (?:{_RETINOPATHY}))?(?:, | \(|: | - ){english}",
+        f"{chinese}(?:的)?{_NON_HAN}",
+    )
+
+
+_ICDR_WORDS = (
+    (_RETINOPATHY, _HAN),
+    _severity("mild", "轻度"),
+    _severity("moderate", "中度"),
+    _severity("(?:very )?severe", "(?:重度|严重)"),
+    (
+        rf"(?<!non-)(?<!non\s)proliferative (?:{_RETINOPATHY})",
+        r"(?<!non-)(?<!non\s)pdr",
+        f"(?<!非)(?:增殖|增生)[期性型]?的?{_HAN}",
+    ),
+)
 
 
 SCALES: tuple[Scale, ...] = (
@@ -43,6 +76,7 @@ SCALES: tuple[Scale, ...] = (
         ("0", "1", "2", "3", "4"),
         ("no apparent retinopathy", "mild NPDR", "moderate NPDR", "severe NPDR", "PDR"),
         "International Clinical Diabetic Retinopathy scale, Wilkinson et al. 2003; BRSET DR_ICDR, IDRiD grading",
+        _ICDR_WORDS,
     ),
     Scale(
         "sdrg",

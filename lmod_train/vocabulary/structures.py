@@ -76,3 +76,11 @@ STRUCTURES: tuple[Term, ...] = (
     ),
     Term("lens injector", (), ("人工晶状体推注器", "推注器"), "SS: Cataract-1K (Lens Injector)"),
 )
+
+COLOURS = (
+    *("red", "green", "blue", "yellow", "orange", "purple", "cyan", "magenta", "pink", "white", "black", "brown"),
+    *("红", "绿", "蓝", "黄", "橙", "紫", "青", "粉", "白", "黑", "棕"),
+)
+"""What a reply may say of a box besides its number."""
+TYPE_SLOT = {"optic disc": ("OD",), "optic cup": ("OC",)}
+"""Structure -> forms that name it only where a structure is asked for; elsewhere OD is the right eye."""

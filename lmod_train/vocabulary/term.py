@@ -14,6 +14,8 @@ class Term:
         english: Other spellings. One in capitals is an abbreviation and never read from a capitalised word
             (DR and dr, not "Dr. Smith").
         chinese: Chinese words.
+        kinds: Names of one kind of it, in any language: to assert one asserts the concept, to deny one does not deny it
+            ("no proliferative retinopathy").
         reference: Where the concept is defined, and the dataset or paper that brings it here.
     """
 
@@ -21,3 +23,4 @@ class Term:
     english: tuple[str, ...]
     chinese: tuple[str, ...]
     reference: str
+    kinds: tuple[str, ...] = ()

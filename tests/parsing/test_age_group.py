@@ -167,3 +167,10 @@ def test_long_replies_are_read_in_time(piece: str) -> None:
     start = time.perf_counter()
     parse_age_group(piece * (40_000 // len(piece)), GROUPS)
     assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("unit", ["microns", "um", "µm", "mm", "%", "pixels", "mmHg", "degrees", "微米", "毫米"])
+@pytest.mark.parametrize("bound", ["under 18", "below 18", "less than 18", "over 80", "30-39", "<18"])
+def test_a_measurement_is_no_age(bound: str, unit: str) -> None:
+    for text in (f"{bound} {unit}", f"The hole is {bound} {unit} wide."):
+        assert isinstance(parse_age_group(text, GROUPS), Unparsed), text

@@ -335,7 +335,7 @@ def test_true_or_false(text: str, wanted: str) -> None:
         ("No, the optic disc looks normal", "no"),
         ("yes", "yes"),
         ("no", "no"),
-        ("Nope, nothing", "?no_match"),
+        ("Nope, nothing", "no"),
         ("Binocular notch, no melanoma", "?no_match"),
         ("Yes or no", "?ambiguous"),
         ("No signs of retinopathy are present", "?no_match"),  # the question is not known: is it asked for health?

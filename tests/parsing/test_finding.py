@@ -7,7 +7,9 @@ import pytest
 from lmod_train.parsing.finding import parse_finding
 from lmod_train.parsing.reading import read
 from lmod_train.types import Reply, Unparsed
-from lmod_train.vocabulary.findings import FINDINGS
+from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.findings import FINDINGS, SIGNS, Finding
+from tests.parsing.asked import parse
 
 BY_SHORT = {finding.short: finding for finding in FINDINGS}
 
@@ -146,3 +148,34 @@ def test_replies(short: str, text: str, wanted: str) -> None:
 
 def test_every_finding_has_labelled_replies() -> None:
     assert set(LABELLED) == set(BY_SHORT)
+
+
+DISEASES = [f for f in FINDINGS if f.condition not in SIGNS and "hyper" not in f.condition]
+
+
+@pytest.mark.parametrize("layout", ["The patient has {}. TRUE", "Yes, the patient has {}.", "TRUE. The eye has {}."])
+@pytest.mark.parametrize("asked", FINDINGS, ids=lambda f: f.condition)
+def test_a_yes_to_another_disease_is_no_yes(asked: Finding, layout: str) -> None:
+    for other in DISEASES:
+        read = parse_finding(layout.format(other.condition), ("TRUE", "FALSE"), asked)
+        assert (read == "TRUE") == (other == asked), other.condition
+
+
+@pytest.mark.parametrize("asked", [f for f in FINDINGS if not f.structure], ids=lambda f: f.condition)
+@pytest.mark.parametrize("layout", ["{}, no.", "{}, none.", "{}, not seen.", "{}, absent", "{}, no evidence of it."])
+def test_a_no_behind_a_comma_denies(asked: Finding, layout: str) -> None:
+    assert parse_finding(layout.format(asked.condition), ("TRUE", "FALSE"), asked) == "FALSE"
+
+
+@pytest.mark.parametrize("asked", [f for f in FINDINGS if not f.structure], ids=lambda f: f.condition)
+@pytest.mark.parametrize("layout", ["{}，否", "{}，无。", "{}，没有", "{}，未见"])
+def test_a_chinese_no_behind_a_comma_denies(asked: Finding, layout: str) -> None:
+    name = next(term.chinese[0] for term in CONDITIONS if term.name == asked.condition)
+    assert parse("conditions " + asked.condition, layout.format(name)) == "FALSE"
+
+
+@pytest.mark.parametrize("asked", [f for f in FINDINGS if not f.structure], ids=lambda f: f.condition)
+def test_an_apposition_between_name_and_verb(asked: Finding) -> None:
+    for said, wanted in (("noted", "TRUE"), ("absent", "FALSE"), ("not seen", "FALSE")):
+        text = f"{asked.condition}, both old and new, is {said} here."
+        assert parse_finding(text, ("TRUE", "FALSE"), asked) == wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lmod_train.parsing.refusal import is_refusal
+from tests.parsing.asked import ASKS, parse
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,27 @@ from lmod_train.parsing.refusal import is_refusal
 )
 def test_refusals(text: str):
     assert is_refusal(text)
+
+
+CANNOT = ("I cannot", "I can't", "I am unable to", "I'm not able to", "It is not possible to", "I would rather not")
+DO = ("comment on this image", "give an opinion on it", "judge this picture", "assess it", "make a diagnosis")
+MISSING = (
+    "No image was attached.", "There is no image attached to your message.", "No photograph has been provided.",
+    "I don't see any image here.", "I can't open the picture.", "The image did not come through.",
+    "The photo failed to load.", "Could you upload the image again?", "Would you please send the photograph?",
+    "Please attach the image.", "I don't have the ability to view images.", "I do not have access to the picture.",
+    "I lack the ability to see images.", "I am a text-only model.", "This is beyond my capabilities.",
+    "图片未上传成功。", "您没有上传图像。", "未收到图片。", "我没有看到您的图片，请重新上传。", "我看不到图片。",
+     "我不具备查看图像的能力。",
+    "请提供眼底图像。", "这超出了我的能力范围。", "恕我不便评论。", "我无法评论该图像。",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_what_declines_or_misses_the_image_is_refused_by_every_task(ask: str) -> None:
+    texts = [*(f"{cannot} {do}." for cannot in CANNOT for do in DO), *MISSING]
+    read = {text: parse(ask, text) for text in texts}
+    assert {text: answer for text, answer in read.items() if getattr(answer, "reason", "") != "refused"} == {}
 
 
 @pytest.mark.parametrize("text", ["GLAUCOMA", "DISEASE: normal", "The optic disc looks abnormal.", "青光眼", ""])

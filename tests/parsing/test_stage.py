@@ -82,7 +82,7 @@ def test_response_examples_of_the_paper(text: str, wanted: str) -> None:
         ("Stage: -1", "?no_match"),
         ("Stage - 3", "3"),
         ("Stage is 3", "3"),
-        ("The stage of the macular hole: 3", "?no_match"),
+        ("The stage of the macular hole: 3", "3"),
         ("{Stage: 3; Justification: large hole}", "3"),
         ('{"Stage": 3, "Justification": "large hole"}', "3"),
         ('{"Stage": "3"}', "3"),
@@ -139,3 +139,23 @@ def test_stage_replies(text: str, wanted: str) -> None:
 
 def test_zero_is_a_grade_where_the_scale_has_it() -> None:
     assert parse_stage("Grade: 0", ("0", "1", "2", "3", "4")) == "0"
+
+
+@pytest.mark.parametrize("low", HOLE)
+@pytest.mark.parametrize("high", HOLE)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "It is between stage {} and stage {}.", "It lies between stages {} and {}.", "Stage: between {} and {}",
+        "It could be stage {} or stage {}.", "介于{}期和{}期之间。",
+    ],
+)  # fmt: skip
+def test_between_two_stages_is_ambiguous(layout: str, low: str, high: str) -> None:
+    if low < high:
+        assert outcome(layout.format(low, high)) == "?ambiguous"
+
+
+@pytest.mark.parametrize("bound", ["at least", "at most", "no less than"])
+def test_a_bound_is_no_stage(bound: str) -> None:
+    assert outcome(f"It is {bound} stage 2.") == "?ambiguous"
+    assert outcome(f"It is {bound} stage 2. The vitreous is detached: this is stage 4.") == "4"

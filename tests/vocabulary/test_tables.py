@@ -7,7 +7,8 @@ from collections import defaultdict
 
 import pytest
 
-from lmod_train.vocabulary import phrases
+from lmod_train.parsing.normalise import normalise
+from lmod_train.vocabulary import answers, characters, modifiers, numerals, phrases, refusals
 from lmod_train.vocabulary.age_groups import AGE_GROUPS, MERGED
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.findings import FINDINGS
@@ -49,15 +50,23 @@ def test_rows_are_complete(term: Term) -> None:
     assert all(not form.isascii() for form in term.chinese)
 
 
-@pytest.mark.parametrize("name", [n for n in dir(phrases) if n.isupper() and isinstance(getattr(phrases, n), tuple)])
+PHRASES = {
+    f"{table.__name__.rpartition('.')[2]}.{name}": value
+    for table in (answers, modifiers, numerals, phrases, refusals)
+    for name, value in vars(table).items()
+    if name.isupper() and isinstance(value, tuple) and name != "OPPOSITES"
+}
+
+
+@pytest.mark.parametrize("name", PHRASES)
 def test_phrases_are_sound_patterns_that_match_something_and_not_nothing(name: str) -> None:
-    for phrase in getattr(phrases, name):
+    for phrase in PHRASES[name]:
         assert re.compile(phrase).groups == 0, phrase
         assert re.compile(phrase).fullmatch("") is None, phrase
 
 
 def test_numerals() -> None:
-    assert [phrases.NUMERALS[w] for w in ("zero", "iv", "four", "四", "十")] == [0, 4, 4, 4, 10]
+    assert [numerals.NUMERALS[w] for w in ("zero", "iv", "four", "四", "十")] == [0, 4, 4, 4, 10]
 
 
 def test_scales_are_named_once_and_every_level_has_its_meaning() -> None:
@@ -87,3 +96,60 @@ def test_age_groups_leave_no_age_out_and_none_twice() -> None:
     assert AGE_GROUPS[-1].below is None
     assert list(dict.fromkeys(group.merged for group in AGE_GROUPS[1:])) == list(MERGED[:3])
     assert AGE_GROUPS[0].merged == MERGED[3]
+
+
+def test_every_answer_word_has_an_opposite_that_is_none_of_its_kind() -> None:
+    assert len(answers.YES) >= 4 and len(answers.NO) >= 4
+    assert not set(answers.YES) & set(answers.NO)
+    assert {word for pair in answers.OPPOSITES for word in pair} == {*answers.YES, *answers.NO}
+
+
+def test_no_character_is_both_plain_and_another_form_of_one() -> None:
+    signs = [
+        *characters.QUOTES.items(),
+        *characters.BRACKETS.items(),
+        *characters.OTHERS.items(),
+        ("-", characters.DASHES),
+    ]
+    written = [(forms[0], forms[1:]) for forms in characters.TRADITIONAL.split()]
+    plain = {form for form, _ in (*signs, *written)}
+    others = [c for _, forms in (*signs, *written) for c in forms]
+    assert len(others) == len(set(others))
+    assert not plain & set(others)
+    assert all(len(forms) > 0 for _, forms in written)
+
+
+TRADITIONAL = (
+    ("糖尿病視網膜病變", "糖尿病视网膜病变"),
+    ("青光眼", "青光眼"),
+    ("白內障", "白内障"),
+    ("黃斑裂孔", "黄斑裂孔"),
+    ("無異常", "无异常"),
+    ("診斷結果", "诊断结果"),
+    ("陽性", "阳性"),
+    ("陰性", "阴性"),
+    ("視盤", "视盘"),
+    ("脈絡膜", "脉络膜"),
+    ("無法確定", "无法确定"),
+    ("年齡組", "年龄组"),
+    ("區域編號：類型", "区域编号:类型"),
+    ("女性／男性", "女性/男性"),
+    ("出血", "出血"),
+    ("杯盤比增大", "杯盘比增大"),
+    ("高血壓視網膜病變", "高血压视网膜病变"),
+    ("血管異常", "血管异常"),
+    ("未見", "未见"),
+    ("懷疑", "怀疑"),
+    ("不詳", "不详"),
+)
+
+
+@pytest.mark.parametrize(("traditional", "simplified"), TRADITIONAL)
+def test_traditional_characters_of_the_vocabulary_are_read(traditional: str, simplified: str) -> None:
+    assert normalise(traditional) == simplified
+
+
+def test_the_vocabulary_itself_is_written_plainly() -> None:
+    words = [form for term in (*STRUCTURES, *CONDITIONS, *SEXES) for form in (*term.chinese, *term.kinds)]
+    words += [phrase for name, phrases_ in PHRASES.items() if name.endswith("_ZH") for phrase in phrases_]
+    assert [word for word in words if normalise(word) != word] == []

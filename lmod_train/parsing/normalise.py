@@ -1,0 +1,34 @@
+"""Make one character of the several that look or mean alike."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from lmod_train.vocabulary import characters as sign
+
+
+def _table() -> dict[int, str]:
+    table = dict.fromkeys(map(ord, sign.DASHES), "-") | dict.fromkeys(map(ord, sign.ARROWS), ":")
+    for plain, others in (sign.QUOTES | sign.BRACKETS | sign.OTHERS).items():
+        table |= dict.fromkeys(map(ord, others), plain)
+    for forms in sign.TRADITIONAL.split():
+        table |= dict.fromkeys(map(ord, forms[1:]), forms[0])
+    return table
+
+
+_TABLE = _table()
+_ARROW = re.compile(r"[-=]{1,2}>")
+
+
+def normalise(text: str) -> str:
+    """Return the text with one kind of dash, quote, bracket, blank, arrow, width and Chinese character.
+
+    Compatibility forms are made plain (NFKC: full width, Roman numeral signs, ligatures), traditional characters of
+    the vocabulary simplified, arrows a colon. It is idempotent, and choices and replies both pass through it.
+
+    Example:
+        >>> normalise("ＮＯＮ‑GLAUCOMA → “Ⅳ級”"), normalise("60–69")
+        ('NON-GLAUCOMA : "IV级"', '60-69')
+    """
+    return _ARROW.sub(":", unicodedata.normalize("NFKC", text.translate(_TABLE)).translate(_TABLE))

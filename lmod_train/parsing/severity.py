@@ -1,0 +1,80 @@
+"""Read a level of a scale from the words that name it: "moderate NPDR" is level 2 of the ICDR scale."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from lmod_train.parsing.cues import any_of, settled, split_explanation
+from lmod_train.parsing.refusal import is_refusal
+from lmod_train.parsing.stage import parse_stage
+from lmod_train.parsing.stance import stance, statements
+from lmod_train.types import Unparsed
+
+Words = tuple[tuple[str, ...], ...]
+"""Of each level, the names of it as regular-expression fragments."""
+
+
+def parse_level(text: str, choices: Sequence[str], words: Words) -> str | Unparsed:
+    """Return the level that the text states, as a number or, where no number is stated, by its name.
+
+    Args:
+        text: A reply without thinking and markup (see `read`).
+        choices: As for `parse_stage`, in order.
+        words: Names of each choice, in the same order; of the first, the disease itself, for "no disease" is it.
+
+    Returns:
+        The choice; or `Unparsed` as of `parse_stage`, ``ambiguous`` also where two levels are named.
+
+    Example:
+        >>> words = (("DR",), ("mild NPDR",), ("moderate NPDR",))
+        >>> [parse_level(said, ("0", "1", "2"), words) for said in ("Stage: 2", "Mild NPDR.", "There is no DR.")]
+        ['2', '1', '0']
+        >>> parse_level("No mild NPDR.", ("0", "1", "2"), words).reason
+        'no_match'
+    """
+    numbered = parse_stage(text, choices)
+    if isinstance(numbered, str) or numbered.reason != "no_match" or not words:
+        return numbered
+    named = list(dict.fromkeys(_named(text, _pattern(words))))
+    if len(named) > 1:
+        return Unparsed("ambiguous", "names " + " and ".join(choices[level] for level in named[:4]))
+    return choices[named[0]] if named else numbered
+
+
+def _named(text: str, pattern: re.Pattern[str]) -> Iterator[int]:
+    """Yield the levels that are named: in the final answer, else before the explanation, else anywhere."""
+    spoken = settled(text)
+    head, explained = split_explanation(text)
+    for part in (statements(spoken)[:1] if spoken else [], statements(head), statements(text) if explained else []):
+        found = [level for i, clause in enumerate(part) for level in _of_clause(clause, pattern, bare=i == 0)]
+        if found:
+            yield from found
+            return
+
+
+def _of_clause(clause: str, pattern: re.Pattern[str], bare: bool) -> Iterator[int]:
+    """Yield the levels that a clause asserts; of the disease itself, the lowest where it is denied."""
+    if is_refusal(clause):  # "not able to grade diabetic retinopathy"
+        return
+    for mention in pattern.finditer(clause):
+        level = int((mention.lastgroup or "l0")[1:])
+        alone = bare or len(mention[0]) + 2 >= len(clause)
+        said_of = stance(clause, mention.start(), mention.end(), bare=alone and level > 0)
+        if said_of == ("asserted" if level else "denied"):
+            yield level
+
+
+@lru_cache(maxsize=64)
+def _pattern(words: Words) -> re.Pattern[str]:
+    """Return a pattern of all names, the highest level first: "moderate NPDR" holds "NPDR"."""
+    levels = range(len(words) - 1, -1, -1)
+    return re.compile("|".join(f"(?P<l{level}>{_any(words[level])})" for level in levels), re.IGNORECASE)
+
+
+def _any(names: Sequence[str]) -> str:
+    """Return a regular expression for any of the names, Chinese ones known by having no Latin letter."""
+    chinese = [name for name in names if re.search("[\u4e00-\u9fff]", name)]
+    english = [name for name in names if name not in chinese]
+    return any_of(english, chinese) if english else "|".join(chinese)

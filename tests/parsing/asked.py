@@ -1,0 +1,51 @@
+"""Ask a task by a short name to read a reply, as an evaluation does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from lmod_train.tasks.age_group import AgeGroup
+from lmod_train.tasks.anatomy import OPTIONS, Anatomy
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.conditions import Conditions
+from lmod_train.tasks.four_way import FourWay
+from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.sex import Sex
+from lmod_train.tasks.staging import Staging
+from lmod_train.types import Answer, Record, Reply, Unparsed
+from lmod_train.vocabulary.findings import FINDINGS
+
+TASKS: dict[str, Task] = {
+    "glaucoma": Glaucoma(),
+    "four_way": FourWay(),
+    "sex": Sex(),
+    "age_group": AgeGroup(),
+    "macular_hole_stage": Staging(),
+    "icdr": Staging(scale="icdr"),
+    "sdrg": Staging(scale="sdrg"),
+}
+SHORT = {finding.condition: finding.short for finding in FINDINGS}
+ASKS = (
+    *TASKS,
+    *(f"conditions {name}" for name in SHORT),
+    *(f"anatomy {modality}" for modality in ("OCT", "CFP", "LP", "SS")),
+)
+"""Every question that the labelled replies are replies to."""
+
+
+def parse(ask: str, reply: str, finish: Literal["stop", "length"] = "stop") -> Answer | Unparsed:
+    """Return what the task reads; `ask` names it, with the condition or the modality behind it."""
+    kind, _, of = ask.partition(" ")
+    if kind == "conditions":
+        return Conditions().parse(Reply("a", reply, finish), _record(kind, Conditions.choices, f"{SHORT[of]} TRUE"))
+    if kind == "anatomy":
+        return Anatomy().parse(Reply("a", reply, finish), _record(kind, OPTIONS[of], ""))
+    return TASKS[kind].parse(Reply("a", reply, finish), _record(kind, TASKS[kind].choices, ""))
+
+
+def _record(task: str, choices: Sequence[str], answer: str) -> Record:
+    return Record(
+        id="a", task=task, task_class="", task_version=1, source="s", key="k", modality="CFP", image=(), image_plain=(),
+        image_sha256=(), split="test", group="", language="en", messages=(), choices=tuple(choices), answer=answer,
+    )  # fmt: skip

@@ -1,0 +1,53 @@
+"""Signs that look or mean alike become one, and nothing else changes."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmod_train.parsing.normalise import normalise
+
+
+@pytest.mark.parametrize("code", [*range(0x2010, 0x2016), 0x2212, 0xFF0D, 0xFE63, 0x2043])
+def test_every_dash_is_a_hyphen(code: int) -> None:
+    assert normalise(f"NON{chr(code)}GLAUCOMA") == "NON-GLAUCOMA"
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("“GLAUCOMA”", '"GLAUCOMA"'),
+        ("‘no’", "'no'"),
+        ("「是」", '"是"'),
+        ("X → no", "X : no"),
+        ("X ⇒ no", "X : no"),
+        ("X -> no", "X : no"),
+        ("X => no", "X : no"),
+        ("ＦＡＬＳＥ；０", "FALSE;0"),
+        ("（－）", "(-)"),
+        ("Ⅳ", "IV"),
+        ("ⅳ", "iv"),
+        ("60～69", "60~69"),
+        ("½", "1/2"),
+        ("a\u00a0b", "a b"),
+        ("ﬁnding", "finding"),
+        ("｛｝［］｜＜＞", "{}[]|<>"),
+        ("", ""),
+    ],
+)
+def test_signs(written: str, plain: str) -> None:
+    assert normalise(written) == plain
+
+
+@given(st.text())
+def test_twice_is_once(text: str) -> None:
+    assert normalise(normalise(text)) == normalise(text)
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126)))
+def test_plain_text_without_arrows_stays(text: str) -> None:
+    text = text.replace(">", "").replace("`", "")
+    assert normalise(text) == text == unicodedata.normalize("NFKC", text)

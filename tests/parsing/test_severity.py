@@ -1,0 +1,89 @@
+"""Levels of the ICDR scale that are said in words only: every degree with every name, asserted, denied, left open."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmod_train.types import Unparsed
+from tests.parsing.asked import parse
+
+DEGREES = (("mild", "轻度", "1"), ("moderate", "中度", "2"), ("severe", "重度", "3"))
+NAMES = (
+    "NPDR", "non-proliferative diabetic retinopathy", "nonproliferative DR", "non-proliferative retinopathy", "DR",
+    "diabetic retinopathy",
+)  # fmt: skip
+NAMES_ZH = ("NPDR", "非增殖期糖尿病视网膜病变", "非增殖性糖尿病视网膜病变", "糖尿病视网膜病变")
+HIGHEST = ("PDR", "proliferative DR", "proliferative diabetic retinopathy", "增殖期糖尿病视网膜病变")
+ASSERTING = ("{}", "{}.", "Stage: {}", "The image shows {}.", "The patient has {} with exudates.", "{}; Explanation: x")
+OPEN = ("Possibly {}.", "It may be {}.", "I cannot rule out {}.", "I can't grade {} from images.", "Is it {}?")
+
+
+def reason(text: str, ask: str = "icdr") -> str:
+    read = parse(ask, text)
+    assert isinstance(read, Unparsed), (text, read)
+    return read.reason
+
+
+@pytest.mark.parametrize("layout", ASSERTING)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("degree", "_", "level"), DEGREES)
+def test_a_degree_is_a_level(degree: str, _: str, level: str, name: str, layout: str) -> None:
+    assert parse("icdr", layout.format(f"{degree} {name}")) == level
+    assert parse("icdr", layout.format(f"{degree.capitalize()} {name}")) == level
+
+
+@pytest.mark.parametrize("name", NAMES_ZH)
+@pytest.mark.parametrize(("_", "degree", "level"), DEGREES)
+@pytest.mark.parametrize("layout", ["{}", "{}。", "分期：{}", "图像显示{}。"])
+def test_a_chinese_degree_is_a_level(_: str, degree: str, level: str, name: str, layout: str) -> None:
+    assert parse("icdr", layout.format(degree + name)) == level
+
+
+@pytest.mark.parametrize("name", HIGHEST)
+def test_new_vessels_are_the_highest(name: str) -> None:
+    assert parse("icdr", f"{name}.") == "4"
+    assert parse("icdr", f"Stage: {name}") == "4"
+    assert reason(f"no {name}" if name.isascii() else f"未见{name}") == "no_match"
+
+
+@pytest.mark.parametrize("name", ["DR", "diabetic retinopathy", "retinopathy"])
+@pytest.mark.parametrize("layout", ["No {}.", "No signs of {} are seen.", "There is no apparent {}.", "{} is absent."])
+def test_the_disease_denied_is_level_0(layout: str, name: str) -> None:
+    assert parse("icdr", layout.format(name)) == "0"
+
+
+@pytest.mark.parametrize("layout", OPEN)
+@pytest.mark.parametrize("name", ["mild NPDR", "severe NPDR", "PDR"])
+def test_what_is_left_open_is_no_level(layout: str, name: str) -> None:
+    assert reason(layout.format(name)) in ("no_match", "refused")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The image shows diabetic retinopathy.", "non-proliferative diabetic retinopathy", "mild to moderate NPDR",
+        "I'm not able to grade diabetic retinopathy.", "There is no moderate NPDR.", "Stage: 2.5",
+    ],
+)  # fmt: skip
+def test_nothing_is_guessed(text: str) -> None:
+    assert not isinstance(parse("icdr", text), str)
+
+
+def test_numbers_come_first_and_two_names_are_ambiguous() -> None:
+    assert parse("icdr", "Stage: 3; Explanation: more than moderate NPDR") == "3"
+    assert parse("icdr", "This is not severe NPDR but moderate NPDR.") == "2"
+    assert reason("It shows mild NPDR. It shows PDR.") == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [("macular_hole_stage", "Is it stage {}?"), ("sdrg", "Could this be R{}?"), ("age_group", "Is he {}5 years old?")],
+)
+@pytest.mark.parametrize("number", [2, 3, 4])
+def test_a_question_states_nothing(ask: str, text: str, number: int) -> None:
+    assert not isinstance(parse(ask, text.format(number)), str)
+
+
+def test_a_scale_without_words_reads_numbers_alone() -> None:
+    assert reason("moderate NPDR", "sdrg") == "no_match"
+    assert reason("There is no macular hole.", "macular_hole_stage") == "no_match"

@@ -1,0 +1,212 @@
+"""Polarity is symmetric: in every layout every answer word is read, and its opposite as the opposite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from lmod_train.parsing.choice import parse_choice
+from lmod_train.parsing.finding import parse_finding
+from lmod_train.parsing.reading import read
+from lmod_train.parsing.slots import slot_after, value_at
+from lmod_train.types import Reply, Unparsed
+from lmod_train.vocabulary.findings import Finding
+from tests.parsing import grids
+
+LAYOUTS = (*grids.SIGNED, *grids.LOOSE)
+NAMES: list[tuple[Finding | None, str]] = [*grids.NAMES, (None, "Glaucoma"), (None, "GLAUCOMA")]
+NAMES_ZH: list[tuple[Finding | None, str]] = [*grids.NAMES_ZH, (None, "青光眼")]
+
+
+def outcome(finding: Finding | None, text: str) -> str:
+    """Return yes, no, or the reason of an `Unparsed`; without a finding the question is for glaucoma."""
+    if finding is None:
+        answer = read(Reply("a", text), parse_choice, ("GLAUCOMA", "NON-GLAUCOMA"))
+    else:
+        answer = read(Reply("a", text), lambda said, choices: parse_finding(said, choices, finding), ("TRUE", "FALSE"))
+    if isinstance(answer, Unparsed):
+        return answer.reason
+    return "yes" if answer in ("GLAUCOMA", "TRUE") else "no"
+
+
+def wrong(
+    names: list[tuple[Finding | None, str]], layout: str, words: list[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    for finding, name in names:
+        for word, wanted in words:
+            text = layout.format(x=name, v=word)
+            if (read_as := outcome(finding, text)) != wanted:
+                yield text, read_as
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_answer_words_and_their_opposites(layout: str) -> None:
+    pairs = (*grids.PAIRS, *(grids.NUMBERS if layout in grids.SIGNED else ()))
+    words = [
+        (grids.cases(w)[i % len(grids.cases(w))], said)
+        for i, p in enumerate(pairs)
+        for w, said in zip(p, ("yes", "no"), strict=True)
+    ]
+    assert list(wrong(NAMES, layout, words)) == []
+
+
+@pytest.mark.parametrize("layout", (*grids.REQUESTED, "{x} ({v})", "{x} ({v}); Explanations: as seen", "{x} {v}."))
+def test_numbers_and_letters_stand_for_true_and_false(layout: str) -> None:
+    words = [(word, said) for pair in grids.NUMBERS for word, said in zip(pair, ("yes", "no"), strict=True)]
+    assert list(wrong([*NAMES, *NAMES_ZH], layout, words)) == []
+
+
+@pytest.mark.parametrize("layout", (*grids.REQUESTED, *grids.SIGNED))
+def test_what_is_left_in_a_slot_is_no_answer(layout: str) -> None:
+    for finding, name in NAMES:
+        for junk in grids.JUNK:
+            text = layout.format(x=name, v=junk)
+            assert outcome(finding, text) not in ("yes", "no"), text
+
+
+@pytest.mark.parametrize("layout", grids.CHINESE)
+def test_chinese_answer_words_and_their_opposites(layout: str) -> None:
+    words = [(w, said) for pair in grids.PAIRS_ZH for w, said in zip(pair, ("yes", "no"), strict=True)]
+    assert list(wrong(NAMES_ZH, layout, words)) == []
+
+
+@pytest.mark.parametrize("layout", (*LAYOUTS, *grids.REQUESTED))
+def test_what_is_no_answer_is_none(layout: str) -> None:
+    left_open = [w for w in grids.OPEN if (layout, w) != ("{x} ({v})", "-")]  # "(-)" is clinical notation for absent
+    left_open = left_open[:4] if layout in grids.REQUESTED else left_open
+    words = [*((w, "refused") for w in grids.REFUSED), *((w, "no_match") for w in left_open)]
+    assert list(wrong(NAMES, layout, words)) == []
+
+
+@pytest.mark.parametrize("layout", grids.CHINESE)
+def test_what_is_no_answer_in_chinese_is_none(layout: str) -> None:
+    words = [*((w, "refused") for w in grids.REFUSED_ZH), *((w, "no_match") for w in grids.OPEN_ZH)]
+    assert list(wrong(NAMES_ZH, layout, words)) == []
+
+
+@pytest.mark.parametrize(("sign", "wanted"), [("(+)", "yes"), ("(-)", "no"), ("+", "no_match"), ("-", "no_match")])
+def test_clinical_notation_needs_its_brackets(sign: str, wanted: str) -> None:
+    assert list(wrong(NAMES, "{x} {v}", [(sign, wanted)])) == []
+
+
+@pytest.mark.parametrize(
+    "layout", ["{v}", "{v}.", "Answer: {v}", "Final answer: {v}", '{{"answer": "{v}"}}', "Diagnosis: {v}"]
+)
+@pytest.mark.parametrize(("option", "wanted"), [("GLAUCOMA", "yes"), ("NON-GLAUCOMA", "no")])
+@pytest.mark.parametrize("prefix", ["", "A. ", "(B) ", "C) "])
+def test_options_of_the_prompt(layout: str, option: str, wanted: str, prefix: str) -> None:
+    assert outcome(None, layout.format(v=prefix + option)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("There is no evidence of ", ""),
+        ("I see no ", ""),
+        ("", " is absent"),
+        ("", " is unlikely"),
+        ("It is unlikely that this is ", ""),
+        ("The image fails to show ", ""),
+        ("There is little evidence of ", ""),
+        ("There is nothing to suggest ", ""),
+        ("There is a low probability of ", ""),
+        ("I doubt there is ", ""),
+        ("", " can be ruled out"),
+        ("", " was not detected"),
+        ("The eye is free of ", ""),
+        ("The findings argue against ", ""),
+        ("The image is not suspicious for ", ""),
+        ("The likelihood of ", " is low"),
+        ("Negative for ", ""),
+        ("The findings are not consistent with ", ""),
+        ("It would be wrong to call this ", ""),
+        ("It would be a mistake to speak of ", " here"),
+        ("I would not call this ", ""),
+        ("", ", unlikely"),
+        ("", ", absent"),
+        ("", ": very unlikely"),
+        ("It is not the case that there is ", ""),
+    ],
+)
+def test_denials_in_free_text(before: str, after: str) -> None:
+    names = [(finding, name) for finding, name in NAMES if name.islower()]
+    for finding, name in [*names, (None, "glaucoma")]:
+        assert outcome(finding, f"{before}{name}{after}.") == "no", name
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("There is evidence of ", ""),
+        ("The image shows ", ""),
+        ("", " is present"),
+        ("", " is likely"),
+        ("It is likely that this is ", ""),
+        ("This is probably ", ""),
+        ("The findings are consistent with ", ""),
+        ("There is a high probability of ", ""),
+        ("", " was detected"),
+        ("The likelihood of ", " is high"),
+        ("There is no doubt that this is ", ""),
+        ("", ", likely"),
+        ("", ", present"),
+        ("", ": very likely"),
+    ],
+)
+def test_assertions_in_free_text(before: str, after: str) -> None:
+    for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
+        assert outcome(finding, f"{before}{name}{after}.") == "yes", name
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("The eye is not without ", ""),
+        ("The eye is not free of ", ""),
+        ("It would be wrong to say there is no ", ""),
+        ("I would not say that there is no ", ""),
+        ("It is not true that there is no ", ""),
+        ("There is no evidence that ", " is absent"),
+        ("I cannot rule out the absence of ", ""),
+        ("I cannot comment on the presence of ", ""),
+        ("不能说有", ""),
+    ],
+)
+def test_what_is_denied_twice_is_neither(before: str, after: str) -> None:
+    for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
+        assert outcome(finding, f"{before}{name}{after}.") not in ("yes", "no"), name
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", " is possible"),
+        ("Possible ", ""),
+        ("", " cannot be excluded"),
+        ("The image is suspicious for ", ""),
+        ("Rule out ", ""),
+        ("This may be ", ""),
+        ("", " cannot be ruled out"),
+        ("I would say it is ", " only if there were more to see"),
+        ("The answer would be ", " only if there were more to see"),
+        ("Patients with ", " should be screened"),
+    ],
+)
+def test_what_is_left_open_stays_open(before: str, after: str) -> None:
+    for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
+        assert outcome(finding, f"{before}{name}{after}.") not in ("yes", "no"), name
+
+
+def test_to_deny_one_kind_is_not_to_deny_the_disease() -> None:
+    (retinopathy,) = {f for f, name in grids.NAMES if name == "DR"}
+    assert outcome(retinopathy, "NPDR. No PDR.") == "yes"
+    assert outcome(retinopathy, "There is no proliferative diabetic retinopathy.") == "no_match"
+    assert outcome(retinopathy, "非增殖期糖尿病视网膜病变") == "yes"
+
+
+def test_values_end_where_they_end() -> None:
+    assert value_at("no signs of bleeding", 0) is None
+    assert value_at("now", 0) is None
+    assert slot_after("X: 0.3", 1) is None
+    assert value_at("TRUE/FALSE", 0) == (("yes", "no"), 10)

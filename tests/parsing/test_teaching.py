@@ -1,0 +1,93 @@
+"""Sentences of disease in general are no answer; the same words said of this eye are."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmod_train.parsing.teaching import teaches
+from lmod_train.types import Unparsed
+from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.findings import FINDINGS, SIGNS
+from tests.parsing.asked import parse
+
+GENERAL = (
+    "In {x}, the tissue changes.", "In early {x} the tissue changes, whereas in eyes without {x} it keeps its shape.",
+    "{X} typically presents with loss of sight.", "{X} usually develops slowly.", "Eyes without {x} look alike.",
+    "In patients with {x}, the tissue changes.", "To tell {x} from its mimics, one looks at the rim.",
+    "An eye with {x} usually shows it at the margin.", "The rim is thinner than in {x}.",
+)  # fmt: skip
+GENERAL_ZH = (
+    "在{x}中，组织会改变。", "{x}患者的组织通常会改变。", "{x}通常发展缓慢。", "{x}的典型表现是组织改变。",
+    "{x}常见于老年人。", "没有{x}的人眼通常正常。",
+)  # fmt: skip
+OF_THIS = ("In this eye, {x} is present.", "In my opinion, there is {x}.", "This is a clear case of {x}.")
+NAMES = [f.condition for f in FINDINGS if f.condition not in SIGNS]
+
+
+@pytest.mark.parametrize("layout", GENERAL)
+def test_a_disease_in_general_is_no_answer(layout: str) -> None:
+    for name in NAMES:
+        text = layout.format(x=name, X=name.capitalize())
+        assert isinstance(parse("conditions " + name, text), Unparsed), text
+    assert isinstance(parse("glaucoma", layout.format(x="glaucoma", X="Glaucoma")), Unparsed)
+
+
+@pytest.mark.parametrize("layout", GENERAL_ZH)
+def test_a_disease_in_general_is_no_answer_in_chinese(layout: str) -> None:
+    for term in CONDITIONS:
+        if term.name in NAMES:
+            assert isinstance(parse("conditions " + term.name, layout.format(x=term.chinese[0])), Unparsed), term.name
+    assert isinstance(parse("glaucoma", layout.format(x="青光眼")), Unparsed)
+
+
+@pytest.mark.parametrize("bearer", ["eye", "disc", "patient"])
+@pytest.mark.parametrize("name", ["glaucomatous", "non-glaucomatous", "glaucoma", "non-glaucoma"])
+def test_those_who_have_it_in_general(name: str, bearer: str) -> None:
+    for layout in (
+        "In {0} {1}s the rim is of a certain kind.",
+        "{2} {1}s show a certain rim.",
+        "A {0} {1} shows a rim.",
+    ):
+        text = layout.format(name, bearer, name.capitalize())
+        assert isinstance(parse("glaucoma", text), Unparsed), text
+
+
+@pytest.mark.parametrize("layout", OF_THIS)
+def test_the_same_said_of_this_eye_is_an_answer(layout: str) -> None:
+    for name in NAMES:
+        assert parse("conditions " + name, layout.format(x=name)) == "TRUE"
+    assert parse("glaucoma", layout.format(x="glaucoma")) == "GLAUCOMA"
+
+
+@pytest.mark.parametrize(
+    "lesson", ["In glaucoma, the cup enlarges. ", "A glaucomatous disc shows a thin rim. ", "在青光眼中，视杯扩大。"]
+)
+@pytest.mark.parametrize("answer", ["GLAUCOMA", "NON-GLAUCOMA"])
+def test_an_answer_behind_a_lesson_is_read(lesson: str, answer: str) -> None:
+    assert parse("glaucoma", f"{lesson}Final answer: {answer}") == answer
+    assert parse("glaucoma", f"{lesson}{answer}.") == answer
+
+
+def test_where_a_name_stands_decides() -> None:
+    assert teaches("in ", " the cup enlarges")
+    assert not teaches("The patient's age is 在", "80")
+    assert not teaches("the image shows ", " eyes")
+
+
+@pytest.mark.parametrize("asked", ["abnormal macula", "abnormal vessels", "increased cup-to-disc ratio"])
+@pytest.mark.parametrize(
+    "layout",
+    ["A normal {x} has a certain look.", "The normal {x} is of a certain kind.", "In glaucoma the {x} is normal.",
+     "In AMD, the {x} is normal.", "I can neither call the {x} normal nor abnormal.", "Is the {x} normal or abnormal?"],
+)  # fmt: skip
+def test_a_structure_in_general(asked: str, layout: str) -> None:
+    name = {"abnormal macula": "macula", "abnormal vessels": "vasculature"}.get(asked, "cup-to-disc ratio")
+    assert isinstance(parse("conditions " + asked, layout.format(x=name)), Unparsed)
+
+
+@pytest.mark.parametrize("first", ["glaucoma", "non-glaucoma"])
+@pytest.mark.parametrize("layout", ["Neither {0} nor {1} can be chosen.", "I can say neither {0} nor {1}."])
+def test_neither_choice_is_no_choice(layout: str, first: str) -> None:
+    other = "glaucoma" if first != "glaucoma" else "non-glaucoma"
+    assert isinstance(parse("glaucoma", layout.format(first, other)), Unparsed)
+    assert isinstance(parse("glaucoma", layout.format(first.upper(), other.upper())), Unparsed)
