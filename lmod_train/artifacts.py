@@ -1,17 +1,14 @@
 """Read and write what lies on disk between the stages: records, replies, predictions, scores, manifest.
 
-The two frontiers are the record file and the reply file. Whole files appear at once (written beside, then renamed);
-the reply file grows by one line a reply and survives a kill: a torn last line is dropped on reading.
+The two frontiers are the record file and the reply file (`lmod_train.replies`). Whole files appear at once: written
+beside, then renamed.
 """
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from itertools import islice
 from pathlib import Path
@@ -20,8 +17,15 @@ from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import yaml
 
-from lmod_train.errors import ArtifactError
+from lmod_train.errors import ArtifactError, ConfigDamaged, CuratedDamaged, NotAsked, NotCurated, NotScored
+from lmod_train.escaping import for_csv, from_csv
+from lmod_train.files import sha256_of as sha256_of
+from lmod_train.files import whole as whole
+from lmod_train.replies import ReplyFile as ReplyFile
+from lmod_train.replies import read_replies as read_replies
+from lmod_train.replies import reply_line as reply_line
 from lmod_train.types import (
     Answer,
     Box,
@@ -37,7 +41,7 @@ from lmod_train.types import (
     Unparsed,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 ROWS_A_GROUP = 1024
 
 _VERSION = b"lmod_train.schema"
@@ -79,13 +83,20 @@ RECORD_SCHEMA = pa.schema(
         ("regions", pa.list_(_region)),
         ("scale", pa.float64()),
         ("chain", _text),
-        ("step", _text),
+        ("chain_step", _text),
+        ("needs", _texts),
+        ("variant", _text),
+        ("tags", pa.list_(pa.struct([("key", _text), ("value", _text)]))),  # `datasets` cannot read a map
+        ("phantom", pa.bool_()),
         ("patient", _patient),
         ("licence", _text),
     ],
     metadata={_VERSION: str(SCHEMA_VERSION)},
 )
 """One explicit schema for all tasks: inferred ones fail when two task files load together."""
+
+RUN_SCHEMA = RECORD_SCHEMA.append(pa.field("asked", _text))
+"""Of ``RUN/records.parquet``: the records that a run asks, each with the hash of what is asked of whom today."""
 
 SCORE_COLUMNS = ("run", "model", "task", "subset", "metric", "n", "value", "low", "high")
 
@@ -100,18 +111,6 @@ def record_id(task: str, source: str, key: str, *rest: str) -> str:
     return "/".join([quote(task, safe=""), quote(source, safe=""), quote(key), *(quote(r, safe="") for r in rest if r)])
 
 
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Yield a name beside `path` to write to; only when the block succeeds does the file appear under `path`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield beside
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
 # ------------------------------------------------------------------------------------------------------------- records
 
 
@@ -120,6 +119,7 @@ def record_row(record: Record) -> dict[str, Any]:
     row = {f.name: getattr(record, f.name) for f in fields(Record)}
     row["messages"] = [{"role": m.role, "parts": [asdict(p) for p in m.parts]} for m in record.messages]
     row["regions"] = [{"id": r.id, "structure": r.structure, **asdict(r.box)} for r in record.regions]
+    row["tags"] = [{"key": k, "value": v} for k, v in sorted(record.tags.items())]
     row["patient"] = asdict(record.patient)
     return row
 
@@ -127,7 +127,7 @@ def record_row(record: Record) -> dict[str, Any]:
 def record_of(row: Mapping[str, Any]) -> Record:
     """Return the record that `record_row` made the row of."""
     values = {f.name: row[f.name] for f in fields(Record)}
-    for name in ("image", "image_plain", "image_sha256", "choices"):
+    for name in ("image", "image_plain", "image_sha256", "choices", "needs"):
         values[name] = tuple(values[name])
     values["messages"] = tuple(
         Message(m["role"], tuple(Part(p["type"], p["text"]) for p in m["parts"])) for m in row["messages"]
@@ -135,6 +135,7 @@ def record_of(row: Mapping[str, Any]) -> Record:
     values["regions"] = tuple(
         Region(r["structure"], Box(r["x0"], r["y0"], r["x1"], r["y1"]), r["id"]) for r in row["regions"]
     )
+    values["tags"] = {tag["key"]: tag["value"] for tag in row["tags"]}
     values["patient"] = Patient(**row["patient"])
     return Record(**values)
 
@@ -144,10 +145,19 @@ def write_records(path: Path, records: Iterable[Record]) -> int:
 
     Rows are written in groups as the records come, so that memory does not grow with their number.
     """
-    waiting, count = iter(records), 0
-    with whole(path) as beside, pq.ParquetWriter(beside, RECORD_SCHEMA, compression="zstd") as writer:
-        while group := [record_row(r) for r in islice(waiting, ROWS_A_GROUP)]:
-            writer.write_table(pa.Table.from_pylist(group, schema=RECORD_SCHEMA))
+    return _write_rows(path, RECORD_SCHEMA, map(record_row, records))
+
+
+def write_run_records(path: Path, records: Iterable[Record], asked: Mapping[str, str]) -> int:
+    """Write the records that a run asks, as `write_records` does, each with its `asked` by record id."""
+    return _write_rows(path, RUN_SCHEMA, (record_row(r) | {"asked": asked[r.id]} for r in records))
+
+
+def _write_rows(path: Path, schema: pa.Schema, rows: Iterable[dict[str, Any]]) -> int:
+    waiting, count = iter(rows), 0
+    with whole(path) as beside, pq.ParquetWriter(beside, schema, compression="zstd") as writer:
+        while group := list(islice(waiting, ROWS_A_GROUP)):
+            writer.write_table(pa.Table.from_pylist(group, schema=schema))
             count += len(group)
     return count
 
@@ -159,101 +169,125 @@ def read_records(path: Path) -> list[Record]:
         ArtifactError: The file is missing, unreadable, or of another schema version.
     """
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    cure = "make the records again: `python -m lmod_train curate --raw RAW --out CURATED`"
     if not files or not files[0].exists():
-        raise ArtifactError(path, "no record file here", cure)
-    records: list[Record] = []
-    for file in files:
-        records += [record_of(row) for row in _rows(file, RECORD_SCHEMA, cure)]
-    return records
+        raise CuratedDamaged(path, "no record file here")
+    return [record_of(row) for file in files for row in _rows(file, RECORD_SCHEMA, CuratedDamaged)]
 
 
-def _rows(file: Path, schema: pa.Schema, cure: str) -> list[dict[str, Any]]:
-    """Return the rows of a Parquet file that has exactly this schema, of this version."""
+def read_run_records(path: Path) -> list[Record]:
+    """Read ``records.parquet`` of a run folder, of this schema version or of version 1, whose new columns are empty.
+
+    Raises:
+        ArtifactError: The file is missing, unreadable, or of another schema version.
+    """
+    if not path.exists():
+        raise NotAsked(path, "no record file here")
+    return [record_of(row) for row in _run_rows(path, RUN_SCHEMA, NotAsked)]
+
+
+def read_run_column(path: Path, name: str) -> dict[str, Any]:
+    """Read record id -> value of a column of ``records.parquet`` of a run folder; empty texts where it has none such.
+
+    Raises:
+        ArtifactError: The file is missing or unreadable.
+    """
+    if not path.exists():
+        raise NotAsked(path, "no record file here")
+    table = _table(path, NotAsked)
+    values = table[name].to_pylist() if name in table.column_names else [""] * len(table)
+    return dict(zip(table["id"].to_pylist(), values, strict=True))
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether a folder holds a run: what it was started with, what it asks, or what was replied."""
+    return any(
+        (folder / name).exists() for name in ("config.yaml", "records.parquet", "replies", "predictions.parquet")
+    )
+
+
+def read_config(run: Path) -> dict[str, Any]:
+    """Return what the ``config.yaml`` of a run holds; empty where it has none.
+
+    Raises:
+        ConfigDamaged: It is no text, no YAML, or no mapping.
+    """
+    path = run / "config.yaml"
     try:
-        table = pq.read_table(file)
+        config = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.exists() else {}
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        raise ConfigDamaged(path, f"is no YAML that can be read ({' '.join(str(error).split())[:200]})") from error
+    if not isinstance(config, dict):
+        raise ConfigDamaged(path, f"holds a {type(config).__name__}, expected keys and values")
+    return config
+
+
+def run_name(run: Path) -> str:
+    """Return what a run is called in tables: its place below a folder ``runs``, otherwise its own name.
+
+    Example:
+        >>> run_name(Path("here/runs/quickstart/fit")), run_name(Path("here/TUNED"))
+        ('quickstart/fit', 'TUNED')
+    """
+    parts = run.resolve().parts
+    start = max(i for i, part in enumerate(("runs", *parts)) if part == "runs")
+    return "/".join(parts[start:]) if start and start < len(parts) else parts[-1]
+
+
+Refusal = Callable[[Path, str], ArtifactError]
+"""From a file and what is wrong with it to the error that knows the cure."""
+
+
+def _rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[str, Any]]:
+    """Return the rows of a Parquet file that has exactly this schema, of this version."""
+    return _checked(file, _table(file, refusal), schema, refusal)
+
+
+def _run_rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[str, Any]]:
+    """Return the rows of a file of a run folder, one of schema version 1 brought to this one.
+
+    Records that were written without `asked` have it empty: whether a reply is to them cannot be told.
+    """
+    table = _table(file, refusal)
+    without = set(schema.names) - set(table.column_names) == {"asked"} and _version_of(table) == str(SCHEMA_VERSION)
+    brought = _from_version_1(table, schema) if without or _version_of(table) == "1" else table
+    return _checked(file, brought, schema, refusal)
+
+
+def _table(file: Path, refusal: Refusal) -> pa.Table:
+    try:
+        return pq.read_table(file)
     except (pa.ArrowInvalid, OSError) as error:
-        raise ArtifactError(file, f"cannot be read as Parquet ({error})", cure) from error
-    version = (table.schema.metadata or {}).get(_VERSION, b"none").decode()
-    if version != str(SCHEMA_VERSION):
-        raise ArtifactError(file, f"is of schema version {version}, expected {SCHEMA_VERSION}", cure)
+        raise refusal(file, f"cannot be read as Parquet ({error})") from error
+
+
+def _version_of(table: pa.Table) -> str:
+    version: bytes = (table.schema.metadata or {}).get(_VERSION, b"none")
+    return version.decode()
+
+
+def _checked(file: Path, table: pa.Table, schema: pa.Schema, refusal: Refusal) -> list[dict[str, Any]]:
+    if _version_of(table) != str(SCHEMA_VERSION):
+        raise refusal(file, f"is of schema version {_version_of(table)}, expected {SCHEMA_VERSION}")
     if not table.schema.equals(schema):
-        raise ArtifactError(file, f"has other columns than schema version {SCHEMA_VERSION}", cure)
+        raise refusal(file, f"has other columns than schema version {SCHEMA_VERSION}")
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
 
-# ------------------------------------------------------------------------------------------------------------- replies
+_NEW: dict[str, Any] = {"needs": [], "variant": "", "tags": [], "phantom": False, "asked": ""}
+"""Columns that schema version 1 lacks, and what stands for nothing in them."""
 
 
-def reply_line(reply: Reply) -> str:
-    """Return the reply as one line of JSON, newline included."""
-    return json.dumps(asdict(reply), ensure_ascii=False, sort_keys=True) + "\n"
-
-
-def read_replies(folder: Path) -> dict[tuple[str, int], Reply]:
-    """Read every ``rank-*.jsonl`` of a ``replies`` folder; the last line of a key (id, step) wins.
-
-    A torn last line, left by a kill, is passed over; a damaged line elsewhere is an error, as it is not ours. No folder
-    and no file is no reply.
-
-    Raises:
-        ArtifactError: A complete line is not a reply.
-    """
-    replies: dict[tuple[str, int], Reply] = {}
-    for file in sorted(folder.glob("rank-*.jsonl")):
-        *lines, last = file.read_bytes().split(b"\n")
-        for number, line in enumerate([*lines, last] if _is_whole(last) else lines, 1):
-            if not line.strip():
-                continue
-            try:
-                reply = _reply_of(line)
-            except (ValueError, TypeError, AttributeError) as error:
-                raise ArtifactError(file, f"line {number} is not a reply ({error})", f"delete line {number}") from error
-            replies[reply.id, reply.step] = reply
-    return replies
-
-
-def _reply_of(line: bytes) -> Reply:
-    known = {f.name for f in fields(Reply)}
-    reply = Reply(**{k: v for k, v in json.loads(line).items() if k in known})
-    if not (isinstance(reply.id, str) and isinstance(reply.reply, str) and isinstance(reply.step, int)):
-        raise TypeError("id and reply must be text, step a whole number")
-    return reply
-
-
-def _is_whole(last: bytes) -> bool:
-    """Tell whether what stands behind the last newline lacks nothing but its own; no part of an object is JSON."""
-    try:
-        json.loads(last)
-    except ValueError:
-        return False
-    return True
-
-
-class ReplyFile:
-    """An append-only file of replies that survives a kill: a batch is on the disk before the next is asked."""
-
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        data = path.read_bytes() if path.exists() else b""
-        end = data.rfind(b"\n") + 1
-        whole_last = _is_whole(data[end:])
-        if not whole_last and end < len(data):  # or the next reply would continue it and both would be lost
-            os.truncate(path, end)  # not written anew: a kill in between would cost every reply
-        self._file = path.open("a", encoding="utf-8")
-        if whole_last:
-            self._file.write("\n")
-
-    def append(self, replies: Iterable[Reply]) -> None:
-        """Write the replies, one line each, and wait until they are on the disk."""
-        self._file.write("".join(reply_line(r) for r in replies))
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+def _from_version_1(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the table with the columns of this version; columns that neither version knows are left to the check."""
+    table = table.rename_columns(["chain_step" if name == "step" else name for name in table.column_names])
+    for name in schema.names:
+        if name in _NEW and name not in table.column_names:
+            empty = pa.array([_NEW[name]] * len(table), schema.field(name).type)
+            table = table.append_column(schema.field(name), empty)
+    known = [*schema.names, *(n for n in table.column_names if n not in schema.names)]
+    present = [name for name in known if name in table.column_names]
+    return table.select(present).replace_schema_metadata(schema.metadata)
 
 
 # ------------------------------------------------------------------------------------------------ predictions, scores
@@ -298,6 +332,7 @@ _reply_columns = [
     ("model", _text),
     ("settings", _text),
     ("likelihoods", _text),
+    ("asked", _text),
 ]
 PREDICTION_SCHEMA = pa.schema(
     [*RECORD_SCHEMA, *_reply_columns, ("status", _text), ("reason", _text), ("parsed", _text)],
@@ -326,11 +361,10 @@ def read_predictions(path: Path) -> list[Prediction]:
     Raises:
         ArtifactError: It is missing, unreadable, or of another schema version.
     """
-    cure = f"derive it again from the replies: `python -m lmod_train rescore {path.parent}`"
     if not path.exists():
-        raise ArtifactError(path, "no predictions here", cure)
+        raise NotScored(path, "no predictions here")
     predictions = []
-    for row in _rows(path, PREDICTION_SCHEMA, cure):
+    for row in _run_rows(path, PREDICTION_SCHEMA, NotScored):
         names = [n for n, _ in _reply_columns if n not in ("reply_step", "likelihoods")]
         reply = Reply(
             id=row["id"],
@@ -349,22 +383,26 @@ def write_scores(path: Path, run: str, model: str, scores: Sequence[Score]) -> N
         writer.writerow(SCORE_COLUMNS)
         for s in scores:
             numbers = ["" if v is None else repr(round(float(v), 6)) for v in (s.value, s.low, s.high)]
-            writer.writerow([run, model, s.task, s.subset, s.metric, s.n, *numbers])
+            writer.writerow([*map(for_csv, (run, model, s.task, s.subset, s.metric, s.n)), *numbers])
 
 
 def read_scores(path: Path) -> list[tuple[str, str, Score]]:
     """Read ``scores.csv`` as (run, model, score).
 
     Raises:
-        ArtifactError: It is missing or has other columns.
+        ArtifactError: It is missing, damaged, or has other columns.
     """
     if not path.exists():
-        raise ArtifactError(path, "no scores here", f"`python -m lmod_train rescore {path.parent}`")
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != SCORE_COLUMNS:
-            raise ArtifactError(path, "has other columns", f"`python -m lmod_train rescore {path.parent}`")
-        return [(r["run"], r["model"], _score_of(r)) for r in reader]
+        raise NotScored(path, "no scores here")
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *rows = [*csv.reader(file)] or [[]]
+        if tuple(header) != SCORE_COLUMNS:
+            raise NotScored(path, "has other columns")
+        named = [dict(zip(SCORE_COLUMNS, map(from_csv, row), strict=True)) for row in rows if row]
+        return [(r["run"], r["model"], _score_of(r)) for r in named]
+    except (ValueError, csv.Error) as error:
+        raise NotScored(path, f"cannot be read ({error})") from error
 
 
 def _score_of(row: Mapping[str, str]) -> Score:
@@ -378,7 +416,8 @@ def _score_of(row: Mapping[str, str]) -> Score:
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write readable JSON with sorted keys, whole or not at all."""
     with whole(path) as beside:
-        beside.write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        beside.write_text(text, encoding="utf-8", errors="backslashreplace")  # of half a letter JSON's own escape
 
 
 def read_manifest(curated: Path) -> dict[str, Any]:
@@ -388,19 +427,14 @@ def read_manifest(curated: Path) -> dict[str, Any]:
         ArtifactError: The folder holds none, a damaged one, or one of another schema version.
     """
     path = curated / "manifest.json"
-    cure = f"`python -m lmod_train curate --raw RAW --out {curated}`"
     if not path.exists():
-        raise ArtifactError(path, "missing: this folder is not curated, or its curation did not finish", cure)
+        raise NotCurated(curated)
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ArtifactError(path, f"is not JSON ({error})", f"delete it, then {cure}") from error
+    except (ValueError, RecursionError) as error:
+        raise CuratedDamaged(path, f"is not JSON ({error})") from error
+    if not isinstance(manifest, dict):
+        raise CuratedDamaged(path, f"holds a {type(manifest).__name__}, expected an object")
     if manifest.get("schema_version") != SCHEMA_VERSION:
-        raise ArtifactError(path, f"schema version {manifest.get('schema_version')}, expected {SCHEMA_VERSION}", cure)
+        raise CuratedDamaged(path, f"is of schema version {manifest.get('schema_version')}, expected {SCHEMA_VERSION}")
     return manifest
-
-
-def sha256_of(path: Path) -> str:
-    """Return the hexadecimal SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

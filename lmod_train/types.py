@@ -16,7 +16,10 @@ Answer = str | float | Mapping[int, str]
 
 Split = Literal["train", "val", "test"]
 Status = Literal["answered", "unparsed", "refused", "truncated", "failed"]
-Reason = Literal["empty", "no_match", "ambiguous", "out_of_range", "repetition", "refused", "truncated", "failed"]
+Reason = Literal[
+    "empty", "no_match", "ambiguous", "out_of_range", "repetition", "parser_error", "refused", "truncated", "failed"
+]
+Extent = Literal["gone", "part"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,7 @@ class Sample:
         patient: Demographics and exposure.
         size: Width and height of the raw image in pixels, (0, 0) until curation has opened it.
         sha256: Of the raw image file, empty until curation has read it.
+        phantom: Whether the image was drawn by this project and is no eye.
     """
 
     source: str
@@ -155,11 +159,16 @@ class Sample:
     patient: Patient = Patient()
     size: tuple[int, int] = (0, 0)
     sha256: str = ""
+    phantom: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A sample or file that curation leaves out: counted by `reason`, listed with `detail`."""
+    """A sample or file that curation leaves out: counted by `reason`, listed with `detail`.
+
+    `extent` is ``gone`` where the whole sample or file is left out, ``part`` where only some of its regions or labels
+    are and the rest of it is used.
+    """
 
     source: str
     key: str
@@ -167,6 +176,7 @@ class Dropped:
     step: str
     reason: str
     detail: str = ""
+    extent: Extent = "gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +230,9 @@ class Record:
     """A question with its place: one row of ``records/<task>.parquet``.
 
     Paths are relative to the curated folder, with forward slashes. `regions` are in pixels of the original image;
-    `scale` is curated pixels per original pixel.
+    `scale` is curated pixels per original pixel. `chain_step` is the stage of a chain, `needs` the ids of the records
+    whose answers its words hold. `variant` names one of several questions of a task about one sample. Each key of
+    `tags` is a subset of the scores. `phantom` marks a drawing of the project itself, which is no eye.
     """
 
     id: str
@@ -242,7 +254,11 @@ class Record:
     regions: tuple[Region, ...] = ()
     scale: float = 1.0
     chain: str = ""
-    step: str = ""
+    chain_step: str = ""
+    needs: tuple[str, ...] = ()
+    variant: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    phantom: bool = False
     patient: Patient = Patient()
     licence: str = ""
 
@@ -279,6 +295,8 @@ class Reply:
         model: Which model answered.
         settings: Generation settings as sorted JSON.
         likelihoods: Choice -> log-likelihood, where asked.
+        asked: Hash over everything that decides what is asked of whom (weights, template, words, images, choices,
+            decoding); empty in replies of schema version 1.
     """
 
     id: str
@@ -293,6 +311,7 @@ class Reply:
     model: str = ""
     settings: str = ""
     likelihoods: Mapping[str, float] = field(default_factory=dict)
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +392,22 @@ class Batch:
         """Return the same records with every tensor on `device`."""
         moved = {k: v.to(device, *args, **kwargs) if hasattr(v, "to") else v for k, v in self.tensors.items()}
         return Batch(self.records, self.image_of, moved)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What of a responder decides its replies: replies of two that are equal in it may stand for one another.
+
+    Attributes:
+        weights: Files and folders that hold the weights, known by their content; or texts that name what lies
+            elsewhere, e.g. the URL of an endpoint and the name of its model. Empty for what is drawn at random.
+        template: What turns messages into input (chat template, tokenizer, processor), as a text or its hash.
+        settings: How replies are decoded, and all else in its configuration that decides them; what JSON can hold.
+    """
+
+    weights: tuple[Path | str, ...] = ()
+    template: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Responder(Protocol):

@@ -15,7 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-GROUND = {"types", "vocabulary", "errors", "arrays"}
+GROUND = {"types", "vocabulary", "errors", "arrays", "raw", "pixels", "escaping", "unpickling"}
+GROUND |= {"files", "lock", "replies", "shortcut"}
 ARROWS: dict[str, set[str]] = {
     **dict.fromkeys((*GROUND, "artifacts", "sources", "phantom", "parsing", "scoring", "models"), GROUND),
     "tasks": {"parsing", "scoring", *GROUND},

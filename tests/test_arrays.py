@@ -1,13 +1,14 @@
 import io
 import os
 import pickle
+import tracemalloc
 import zipfile
 
 import numpy as np
 import pytest
 from scipy.io import savemat
 
-from lmod_train.arrays import ArrayProblem, array_names, read_array
+from lmod_train.arrays import ArrayProblem, array_names, pickled_names, read_array
 
 
 def npz_of(path, name, payload):
@@ -84,3 +85,62 @@ def test_mat_files(tmp_path):
     for name in ("b.mat", "c.mat", "none.mat"):
         with pytest.raises(ArrayProblem):
             read_array(tmp_path / name, ["mask"])
+
+
+def header(shape, dtype):
+    body = io.BytesIO()
+    np.lib.format.write_array_header_1_0(body, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return body.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a claim of a terabyte", header((10**6, 10**6), "|u1") + b"x" * 10),
+        ("a claim beyond 64 bits", header((10**12, 10**12), "<f8") + b"x" * 10),
+        ("a type of a terabyte", header((1,), "|V2000000000")),
+        ("less than its shape", header((4,), "<f8") + b"x" * 31),
+        ("more than its shape", header((4,), "<f8") + b"x" * 33),
+        ("no bytes for a shape", header((10**9,), "|u1")),
+        ("zeros packed a thousandfold", header((10**8 * 2,), "|u1") + b"\0" * 10**8 * 2),
+    ],
+)
+def test_arrays_that_claim_what_they_do_not_hold(tmp_path, name, content):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.npy", content)
+    tracemalloc.start()
+    with pytest.raises(ArrayProblem):
+        read_array(tmp_path / "a.npz", ["x"])
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
+
+
+def test_pipes_devices_and_archives_without_end_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npz")
+    (tmp_path / "zero.npz").symlink_to("/dev/zero")
+    (tmp_path / "pipe.mat").symlink_to("pipe.npz")
+    with zipfile.ZipFile(tmp_path / "many.npz", "w") as archive:
+        for number in range(20_000):
+            archive.writestr(f"{number}.npy", b"")
+    for name in ("pipe.npz", "zero.npz", "pipe.mat", "many.npz"):
+        with pytest.raises(ArrayProblem):
+            read_array(tmp_path / name, ["x"])
+    with pytest.raises(ArrayProblem, match="too many members"):
+        array_names(tmp_path / "many.npz")
+
+
+def test_which_arrays_are_pickled_is_told_by_their_headers(tmp_path):
+    np.savez(tmp_path / "a.npz", plain=np.arange(3), odd=np.array({"a": 1}), more=np.array([None]))
+    assert pickled_names(tmp_path / "a.npz", ["odd", "plain", "none"]) == ["odd"]
+
+
+def test_mat_files_of_objects_and_packed_zeros_are_refused(tmp_path, monkeypatch):
+    savemat(tmp_path / "s.mat", {"mask": {"a": 1}, "cells": np.array([1, "x"], dtype=object), "text": "abc"})
+    for name in ("mask", "cells", "text"):
+        with pytest.raises(ArrayProblem, match="expected numbers"):
+            read_array(tmp_path / "s.mat", [name])
+    savemat(tmp_path / "z.mat", {"mask": np.zeros((2000, 2000), dtype=np.uint8)}, do_compression=True)
+    assert read_array(tmp_path / "z.mat", ["mask"]).shape == (2000, 2000)
+    monkeypatch.setattr("lmod_train.arrays.MOST_ARRAY_BYTES", 1_000_000)
+    with pytest.raises(ArrayProblem, match="unpacked it has more than 1,000,000 bytes"):
+        read_array(tmp_path / "z.mat", ["mask"])

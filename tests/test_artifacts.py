@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from lmod_train import artifacts
 from lmod_train.errors import ArtifactError
@@ -39,17 +41,19 @@ FULL = Record(
     ),
     choices=("视盘", "视杯"), answer="区域：1；类型：视盘",
     regions=(Region("optic disc", Box(3, 4, 90, 80), 1), Region("optic cup", Box(20, 22, 60, 59), 2)),
-    scale=0.4866666666666667, chain="c", step="s", patient=Patient(61.5, "F", "right", "Zeiss", "good"),
+    scale=0.4866666666666667, chain="c", chain_step="s", needs=("a/b/1", "a/b/2"), variant="v",
+    tags={"level": "2", "impact": "高"}, phantom=True, patient=Patient(61.5, "F", "right", "Zeiss", "good"),
     licence="CC BY 4.0",
 )  # fmt: skip
 BARE = replace(
     FULL, id="four_way/eye/2", task="four_way", image=(), image_plain=(), image_sha256=(), split="test", messages=(),
-    choices=(), regions=(), patient=Patient(), licence="", chain="", step="", language="en",
+    choices=(), regions=(), patient=Patient(), licence="", chain="", chain_step="", language="en", needs=(), variant="",
+    tags={}, phantom=False,
 )  # fmt: skip
 REPLY = Reply(
     id=FULL.id, reply='视盘 "quoted"\r\n\u2028\t{"a": 1}', finish_reason="length", error="", rendered="<s>USER: 图\n",
     step=120, tokens_in=700, tokens_out=12, seconds=0.125, model="small_base", settings='{"max_new_tokens": 64}',
-    likelihoods={"视盘": -0.25, "视杯": -1.5},
+    likelihoods={"视盘": -0.25, "视杯": -1.5}, asked="ef" * 32,
 )  # fmt: skip
 ANSWERS: list[Answer | Unparsed] = [
     "NON-GLAUCOMA",
@@ -83,11 +87,11 @@ def test_the_schema_is_the_stated_one_with_and_without_rows(tmp_path: Path):
         assert artifacts.write_records(tmp_path / f"{name}.parquet", records) == len(records)
         schema = pq.read_schema(tmp_path / f"{name}.parquet")
         assert schema.equals(artifacts.RECORD_SCHEMA)
-        assert schema.metadata == artifacts.RECORD_SCHEMA.metadata == {b"lmod_train.schema": b"1"}
+        assert schema.metadata == artifacts.RECORD_SCHEMA.metadata == {b"lmod_train.schema": b"2"}
     assert artifacts.read_records(tmp_path / "none.parquet") == []
     assert " ".join(artifacts.RECORD_SCHEMA.names) == (
         "id task task_class task_version source key modality image image_plain image_sha256 split group language "
-        "messages choices answer regions scale chain step patient licence"
+        "messages choices answer regions scale chain chain_step needs variant tags phantom patient licence"
     )
 
 
@@ -122,12 +126,12 @@ def as_lists(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("table", "named"),
     [
-        (pa.table({"id": ["1"]}), "schema version none, expected 1"),
+        (pa.table({"id": ["1"]}), "schema version none, expected 2"),
         (
-            artifacts.RECORD_SCHEMA.empty_table().replace_schema_metadata({"lmod_train.schema": "2"}),
-            "schema version 2, expected 1",
+            artifacts.RECORD_SCHEMA.empty_table().replace_schema_metadata({"lmod_train.schema": "3"}),
+            "schema version 3, expected 2",
         ),
-        (artifacts.RECORD_SCHEMA.empty_table().replace_schema_metadata(None), "schema version none, expected 1"),
+        (artifacts.RECORD_SCHEMA.empty_table().replace_schema_metadata(None), "schema version none, expected 2"),
         (artifacts.PREDICTION_SCHEMA.empty_table(), "other columns"),
         (
             artifacts.RECORD_SCHEMA.empty_table().set_column(3, "task_version", pa.array([], pa.int64())),
@@ -151,6 +155,42 @@ def test_what_is_missing_or_no_parquet_is_named(read: Any, tmp_path: Path):
         (tmp_path / "r.parquet").write_bytes(b"not a table")
 
 
+def of_version_1(schema: pa.Schema, row: dict[str, Any]) -> pa.Table:
+    """Return the row as schema version 1 wrote it: `step` for `chain_step`, without the columns that are new."""
+    row = {"step" if k == "chain_step" else k: v for k, v in row.items()}
+    columns = [
+        pa.field("step" if f.name == "chain_step" else f.name, f.type)
+        for f in schema
+        if f.name not in ("needs", "variant", "tags", "phantom", "asked")
+    ]
+    return pa.Table.from_pylist([row], schema=pa.schema(columns, metadata={"lmod_train.schema": "1"}))
+
+
+OLD = replace(FULL, needs=(), variant="", tags={}, phantom=False)
+
+
+def test_the_records_of_a_run_of_version_1_are_read_and_those_of_a_curated_folder_are_not(tmp_path: Path):
+    pq.write_table(of_version_1(artifacts.RECORD_SCHEMA, artifacts.record_row(FULL)), tmp_path / "records.parquet")
+    assert artifacts.read_run_records(tmp_path / "records.parquet") == [OLD]
+    with pytest.raises(ArtifactError, match="schema version 1, expected 2"):
+        artifacts.read_records(tmp_path / "records.parquet")
+
+
+def test_the_predictions_of_a_run_of_version_1_are_read(tmp_path: Path):
+    artifacts.write_predictions(tmp_path / "new.parquet", [Prediction(FULL, REPLY, "NON-GLAUCOMA")])
+    (row,) = pq.read_table(tmp_path / "new.parquet").to_pylist()
+    pq.write_table(of_version_1(artifacts.PREDICTION_SCHEMA, row), tmp_path / "old.parquet")
+    read = artifacts.read_predictions(tmp_path / "old.parquet")
+    assert read == [Prediction(OLD, replace(REPLY, asked=""), "NON-GLAUCOMA")]
+
+
+def test_a_column_that_no_version_knows_is_refused(tmp_path: Path):
+    table = of_version_1(artifacts.RECORD_SCHEMA, artifacts.record_row(FULL)).append_column("more", pa.array(["x"]))
+    pq.write_table(table, tmp_path / "records.parquet")
+    with pytest.raises(ArtifactError, match="other columns"):
+        artifacts.read_run_records(tmp_path / "records.parquet")
+
+
 def test_a_folder_without_records_is_refused(tmp_path: Path):
     with pytest.raises(ArtifactError, match="no record file"):
         artifacts.read_records(tmp_path)
@@ -165,23 +205,6 @@ def test_ids_keep_the_places_apart():
 # ------------------------------------------------------------------------------------------------------- whole or none
 
 
-def test_a_file_appears_whole_or_not_at_all(tmp_path: Path):
-    path = tmp_path / "new" / "file.txt"
-    with pytest.raises(ZeroDivisionError), artifacts.whole(path) as beside:
-        beside.write_text("half")
-        assert not path.exists()
-        raise ZeroDivisionError
-    assert list(path.parent.iterdir()) == []
-    for text in ("one", "two"):
-        with artifacts.whole(path) as beside:
-            beside.write_text(text)
-        assert path.read_text() == text
-    with pytest.raises(ZeroDivisionError), artifacts.whole(path) as beside:
-        beside.write_text("half")
-        raise ZeroDivisionError
-    assert (path.read_text(), [f.name for f in path.parent.iterdir()]) == ("two", ["file.txt"])
-
-
 def test_records_that_break_off_leave_the_old_file(tmp_path: Path):
     def breaking() -> Iterator[Record]:
         yield FULL
@@ -192,81 +215,6 @@ def test_records_that_break_off_leave_the_old_file(tmp_path: Path):
         artifacts.write_records(tmp_path / "r.parquet", breaking())
     assert artifacts.read_records(tmp_path / "r.parquet") == [BARE]
     assert [f.name for f in tmp_path.iterdir()] == ["r.parquet"]
-
-
-# ------------------------------------------------------------------------------------------------------------- replies
-
-
-def append(file: Path, *replies: Reply) -> None:
-    replies_file = artifacts.ReplyFile(file)
-    replies_file.append(replies)
-    replies_file.close()
-
-
-def test_replies_come_back_as_they_went(tmp_path: Path):
-    append(tmp_path / "rank-0.jsonl", REPLY, replace(REPLY, id="b", likelihoods={}))
-    append(tmp_path / "rank-1.jsonl", replace(REPLY, id="c", error="timeout", finish_reason="error"))
-    found = artifacts.read_replies(tmp_path)
-    assert list(found) == [(FULL.id, 120), ("b", 120), ("c", 120)]
-    assert found[FULL.id, 120] == REPLY
-    assert found["c", 120].error == "timeout"
-    lines = (tmp_path / "rank-0.jsonl").read_bytes().split(b"\n")
-    assert len(lines) == 3 and json.loads(lines[0]) == asdict(REPLY) and "视盘".encode() in lines[0]
-
-
-def test_no_folder_is_no_reply(tmp_path: Path):
-    assert artifacts.read_replies(tmp_path / "nowhere") == {}
-
-
-def test_the_last_line_of_a_key_wins_and_steps_are_apart(tmp_path: Path):
-    append(tmp_path / "rank-0.jsonl", Reply("a", "old"), Reply("a", "tuned", step=9), Reply("a", "new"))
-    append(tmp_path / "rank-1.jsonl", Reply("b", "b"))
-    append(tmp_path / "rank-0.jsonl", Reply("a", "newest"))
-    found = artifacts.read_replies(tmp_path)
-    assert {key: r.reply for key, r in found.items()} == {("a", 0): "newest", ("a", 9): "tuned", ("b", 0): "b"}
-
-
-@pytest.mark.parametrize("cut", [1, 2, 20, 10_000])
-def test_a_torn_last_line_is_passed_over_and_cut_before_the_next(cut: int, tmp_path: Path):
-    """A kill in the middle of a write; a cut of 1 takes the newline only, and then the reply is still whole."""
-    file = tmp_path / "rank-0.jsonl"
-    append(file, Reply("a", "first"), Reply("b", "视盘"))
-    whole = file.read_bytes()
-    start = whole.find(b"\n") + 1
-    file.write_bytes(whole[: max(len(whole) - cut, start)])
-    kept = {("a", 0), ("b", 0)} if cut == 1 else {("a", 0)}
-    assert set(artifacts.read_replies(tmp_path)) == kept
-    append(file, Reply("c", "third"))
-    assert set(artifacts.read_replies(tmp_path)) == kept | {("c", 0)}
-    assert file.read_bytes() == b"".join(
-        artifacts.reply_line(r).encode()
-        for r in (Reply("a", "first"), Reply("b", "视盘"), Reply("c", "third"))
-        if (r.id, 0) in kept | {("c", 0)}
-    )
-
-
-def test_a_character_torn_in_two_is_a_torn_line(tmp_path: Path):
-    append(tmp_path / "rank-0.jsonl", Reply("a", "x"))
-    with (tmp_path / "rank-0.jsonl").open("ab") as file:
-        file.write('{"id": "b", "reply": "视'.encode()[:-1])
-    assert set(artifacts.read_replies(tmp_path)) == {("a", 0)}
-
-
-@pytest.mark.parametrize(
-    "damaged", [b'{"id": "b", "rep', b"[1, 2]", b'{"reply": "no id"}', b'{"id": [1], "reply": "x"}', b"\xff\xfe"]
-)
-def test_a_damaged_line_in_the_middle_is_an_error_that_names_it(damaged: bytes, tmp_path: Path):
-    file = tmp_path / "rank-3.jsonl"
-    lines = [artifacts.reply_line(Reply(i, "x")).encode() for i in "ac"]
-    file.write_bytes(lines[0] + damaged + b"\n" + lines[1])
-    with pytest.raises(ArtifactError, match=r"rank-3.jsonl: line 2 is not a reply") as refused:
-        artifacts.read_replies(tmp_path)
-    assert str(refused.value).endswith("Next: delete line 2")
-
-
-def test_fields_that_a_later_version_adds_do_not_hinder(tmp_path: Path):
-    (tmp_path / "rank-0.jsonl").write_text('{"id": "a", "reply": "x", "mood": "good"}\n\n')
-    assert artifacts.read_replies(tmp_path) == {("a", 0): Reply("a", "x")}
 
 
 # ------------------------------------------------------------------------------------------------ predictions, scores
@@ -292,12 +240,15 @@ def test_predictions_come_back_as_they_went(tmp_path: Path):
     columns = pq.read_table(file).to_pydict()
     assert columns["status"] == [p.status for p in told]
     assert columns["reason"] == [a.reason if isinstance(a, Unparsed) else "" for a in ANSWERS]
-    assert columns["step"][0] == FULL.step and columns["reply_step"][0] == REPLY.step, "two steps, two columns"
+    assert columns["chain_step"][0] == FULL.chain_step and columns["reply_step"][0] == REPLY.step, (
+        "two steps, two columns"
+    )
     assert artifacts.write_predictions(file, []) == 0
     assert artifacts.read_predictions(file) == []
 
 
 def test_predictions_of_another_schema_are_refused_with_the_way_to_make_them(tmp_path: Path):
+    (tmp_path / "replies").mkdir()
     artifacts.write_records(tmp_path / "predictions.parquet", [FULL])
     with pytest.raises(ArtifactError, match="rescore"):
         artifacts.read_predictions(tmp_path / "predictions.parquet")
@@ -326,6 +277,7 @@ def test_no_scores_are_a_heading(tmp_path: Path):
 
 @pytest.mark.parametrize("content", [None, "run,model,task\n", ""])
 def test_scores_that_are_missing_or_others_are_refused(content: str | None, tmp_path: Path):
+    (tmp_path / "replies").mkdir()
     if content is not None:
         (tmp_path / "scores.csv").write_text(content)
     with pytest.raises(ArtifactError, match="rescore"):
@@ -340,11 +292,11 @@ def test_the_manifest_comes_back_and_others_are_refused(tmp_path: Path):
     artifacts.write_json(tmp_path / "manifest.json", manifest)
     assert artifacts.read_manifest(tmp_path) == manifest
     assert "协议" in (tmp_path / "manifest.json").read_text(encoding="utf-8")
-    for damage, problem in (("{", "is not JSON"), ('{"schema_version": 99}', "schema version 99, expected 1")):
+    for damage, problem in (("{", "is not JSON"), ('{"schema_version": 99}', "schema version 99, expected 2")):
         (tmp_path / "manifest.json").write_text(damage)
         with pytest.raises(ArtifactError, match=problem) as refused:
             artifacts.read_manifest(tmp_path)
-        assert f"--out {tmp_path}" in str(refused.value)
+        assert "--out NEW" in str(refused.value), "into the same folder it would change nothing"
     with pytest.raises(ArtifactError, match="not curated"):
         artifacts.read_manifest(tmp_path / "elsewhere")
 
@@ -352,3 +304,26 @@ def test_the_manifest_comes_back_and_others_are_refused(tmp_path: Path):
 def test_the_hash_is_that_of_the_standard(tmp_path: Path):
     (tmp_path / "abc").write_bytes(b"abc")  # FIPS 180-2, appendix B.1
     assert artifacts.sha256_of(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+OF_TEXT = {"scores.csv": lambda f: artifacts.read_scores(f), "config.yaml": lambda f: artifacts.read_config(f.parent),
+           "manifest.json": lambda f: artifacts.read_manifest(f.parent)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_TEXT)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(held=st.one_of(st.binary(max_size=80), st.text(alphabet="[]{}:,-&*!'\"a1 \n\t", max_size=80).map(str.encode)))
+@example(held=b"")
+@example(held=b"[1]")
+@example(held=b"words")
+@example(held=b"[" * 3_000)
+@example(held=(",".join(artifacts.SCORE_COLUMNS) + "\nr,m,t,all,f1,many,0.5,,\n").encode())
+@example(held=(",".join(artifacts.SCORE_COLUMNS) + "\nr,m,t\n").encode())
+@example(held=(",".join(artifacts.SCORE_COLUMNS) + "\n" + "r," * 30 + "\n").encode())
+def test_whatever_a_text_file_of_ours_holds_is_read_or_refused(name: str, held: bytes, tmp_path: Path):
+    file = tmp_path / name
+    file.write_bytes(held)
+    try:
+        OF_TEXT[name](file)
+    except ArtifactError as error:
+        assert str(file) in str(error) and "\nNext: " in str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,7 @@ def read(file: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def parser() -> Any:
     """Lightning's parser with our classes behind it; it parses and builds nothing."""
-    from lmod_train.cli.experiment import Experiment
-    from lmod_train.datamodules.records import RecordsDataModule
-    from lmod_train.modules.base import LmodModule
+    from lmod_train.cli.experiment import Experiment, options
 
     class Parsed(Experiment):
         def before_instantiate_classes(self) -> None: ...
@@ -49,8 +48,7 @@ def parser() -> Any:
         def _run_subcommand(self, subcommand: str) -> None: ...
 
     arguments = ["validate", *PARTS, "--model", str(CONFIGS / "model" / "scripted.yaml")]
-    built = Parsed(LmodModule, RecordsDataModule, subclass_mode_model=True, args=arguments, seed_everything_default=0)
-    return built.parser
+    return Parsed(ExitStack(), **options(), args=arguments).parser
 
 
 PARTS = ["--data.curated", "curated", "--data.tasks", f"[{CONFIGS / 'task' / 'glaucoma.yaml'}]"]
@@ -205,7 +203,10 @@ def test_trainers_parse(file: Path, parser: Any):
 def test_a_broken_experiment_does_not_parse(
     broken: dict[str, Any], named: str, parser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    scripted = {"model": str(CONFIGS / "model" / "scripted.yaml"), "data": {"curated": "c", "tasks": PARTS[3:]}}
+    scripted = {
+        "model": str(CONFIGS / "model" / "scripted.yaml"),
+        "data": {"curated": "c", "tasks": [str(CONFIGS / "task" / "glaucoma.yaml")]},
+    }
     file = tmp_path / "broken.yaml"
     file.write_text(yaml.safe_dump(scripted | broken))
     with pytest.raises(SystemExit):

@@ -12,13 +12,22 @@ from lmod_train import errors
 from lmod_train.errors import (
     ArtifactError,
     BadArgument,
+    BadSample,
+    ConfigDamaged,
+    CuratedDamaged,
     CurationConflict,
+    FolderBusy,
     FolderConflict,
     LmodError,
+    NotAsked,
+    NotCurated,
     NothingToCurate,
+    NotScored,
     RunConflict,
     SourceNotFound,
     StrictDrops,
+    Unbuildable,
+    Untrusted,
     WeightsMismatch,
     WeightsNotFound,
 )
@@ -30,9 +39,26 @@ CASES: list[tuple[LmodError, list[str]]] = [
     ),
     (
         NothingToCurate(Path("raw"), ["eye_diseases", "refuge"]),
-        ["raw='raw'", "eye_diseases, refuge", "list sources", "phantom --out raw"],
+        ["raw='raw'", "eye_diseases, refuge", "list sources", "phantom --out PHANTOMS"],
     ),
+    (
+        FolderBusy("--run", Path("runs/a"), {"pid": 7, "host": "a", "since": "now", "command": "fit"}),
+        ["--run='runs/a'", "process 7 on a, since now: fit", "`kill 7` on a", "--run DIR"],
+    ),
+    (
+        Untrusted("evil.X", "evil", Path("here/evil.py"), ""),
+        ["task_class='evil.X'", "expected a class of this package", "here/evil.py", "`--trust evil`"],
+    ),
+    (Untrusted("evil.X", "evil", None, ""), ["'evil.X'", "no module of that name", "start where its file lies"]),
+    (Untrusted("evil.X", "evil", Path("run/evil.py"), "run"), ["'evil.X'", "nothing in run is ever run"]),
+    (FolderBusy("run", Path("runs/a"), {}), ["run='runs/a'", "it has just begun", "wait until it has ended."]),
     (ArtifactError(Path("run/scores.csv"), "missing", "`rescore run`"), ["run/scores.csv", "missing", "`rescore run`"]),
+    (CuratedDamaged(Path("c/r.parquet"), "no Parquet"), ["c/r.parquet", "no Parquet", "new folder", "--out NEW"]),
+    (ConfigDamaged(Path("my run/config.yaml"), "no YAML"), ["my run/config.yaml", "no YAML", "config.yaml.damaged"]),
+    (Unbuildable("devices=0: no devices"), ["devices=0: no devices"]),
+    (NotCurated(Path("a b")), ["a b/manifest.json", "not curated", "--raw RAW --out 'a b'"]),
+    (NotScored(Path("my run/scores.csv"), "missing"), ["my run/scores.csv", "missing", "validate --config CONFIG"]),
+    (NotAsked(Path("my run/r.parquet"), "no Parquet"), ["my run/r.parquet", "no Parquet", "--run 'my run'"]),
     (
         RunConflict(Path("runs/a"), ["model.lr: 1 -> 2", "seed: 0 -> 1"]),
         ["run='runs/a'", "was -> now", "  model.lr: 1 -> 2\n", "  seed: 0 -> 1\n", "--run DIR"],
@@ -57,6 +83,19 @@ CASES: list[tuple[LmodError, list[str]]] = [
     (
         StrictDrops(Path("curated/dropped.csv"), ["refuge read damaged: 2"]),
         ["strict=True", "refuge read damaged: 2", "curated/dropped.csv", "without `--strict`"],
+    ),
+    (
+        StrictDrops(
+            Path("a b/dropped.csv"), ["x"], "python -m lmod_train curate --accept old.csv --out 'a b' --strict"
+        ),
+        [
+            "`cp 'a b/dropped.csv' 'a b-accepted.csv'`",
+            "`python -m lmod_train curate --out 'a b' --strict --accept 'a b-accepted.csv'`",
+        ],
+    ),
+    (
+        BadSample("clinic", "eye1", "labels['glaucoma'] is 1 (int), expected str", "clinic.Clinic"),
+        ["source 'clinic'", "key 'eye1'", "is 1 (int), expected str", "`clinic.Clinic`", "SourceContract"],
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shlex
@@ -9,13 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from lmod_train import cli
 from lmod_train.artifacts import read_records
 from lmod_train.cli.listing import PACKAGE, configs_folder
-from lmod_train.types import Box
+from lmod_train.types import Box, Dropped, Sample
 
 README = PACKAGE.parent / "README.md"
 BLOCK = re.compile(r"^```bash run\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.M | re.S)
@@ -50,7 +52,8 @@ def clinic(folder: Path) -> None:
     (folder / "photos").mkdir(parents=True)
     rows = ["photo,patient,glaucoma,x0,y0,x1,y1"]
     for i in range(20):
-        photo = Image.new("RGB", (64, 48), (120, 60, 20))
+        coarse = np.random.default_rng(i).integers(0, 200, (6, 8, 3), dtype=np.uint8)  # no copy of another
+        photo = Image.fromarray(coarse).resize((64, 48))
         photo.paste((250, 220, 150), (10 + i, 12, 26 + i, 30))
         photo.save(folder / "photos" / f"eye{i:02}.png")
         rows.append(f"eye{i:02},p{i // 2},{i // 2 % 2},{10 + i},12,{26 + i},30")
@@ -81,6 +84,34 @@ def test_a_dataset_is_added_as_the_readme_says(tmp_path: Path):
         command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_dataset_that_was_added_survives_what_tables_are_like(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Byte-order mark, semicolons, blanks and empty cells: what is lost is listed, and the rest is read."""
+    written(tmp_path)
+    clinic(tmp_path / "clinic")
+    table = tmp_path / "clinic" / "findings.csv"
+    rows = [" Photo ;Patient;GLAUCOMA;x0;y0;x1;y1;note"]
+    rows += [f" eye{i:02} ;p{i // 2};{i // 2 % 2};{10 + i};12;{26 + i};30;" for i in range(18)]
+    rows[1], rows[2], rows[3] = "eye00;p0;;10;12;26;30;", "eye01;p0;0;;12;27;30;", "eye02;;1;12;12;28;30;"
+    rows[4] = "eye03;p1;1;13;12;29;30;;left over"
+    table.write_bytes("\r\n".join([*rows, "eye99;p9;1;1;1;9;9;", ";;;;;;;", ""]).encode("utf-8-sig"))
+    monkeypatch.syspath_prepend(tmp_path)
+    source = importlib.import_module("papilla").Papilla(tmp_path / "clinic")
+    told = list(source.samples())
+    samples = {item.key: item for item in told if isinstance(item, Sample)}
+    assert [*samples] == [f"eye{i:02}" for i in range(18) if i not in (2, 3)]
+    assert [key for key, s in samples.items() if not s.labels] == ["eye00"]
+    assert [key for key, s in samples.items() if not s.outlines] == ["eye01"]
+    assert {(d.key, d.reason, d.extent) for d in told if isinstance(d, Dropped)} == {
+        ("eye99", "missing photograph", "gone"),
+        ("eye18", "missing row", "gone"),
+        ("eye19", "missing row", "gone"),
+        ("eye00", "missing label", "part"),
+        ("eye01", "missing outline", "part"),
+        ("eye02", "unusable row", "gone"),
+        ("eye03", "unusable row", "gone"),
+    }
 
 
 def test_marked_blocks_run_and_print_what_is_shown(tmp_path: Path):

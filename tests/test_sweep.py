@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import reduce
 from hashlib import sha256
@@ -37,7 +38,7 @@ it sends a config to the server and is told)."""
 RUNS = {"quickstart": 4, "tuning": 12, "cnn": 6, "retfound": 12}
 """Sweep -> commands of its grid."""
 
-LANGUAGE = ["--model.init_args.checkpoint={tiny}", "--model.init_args.max_new_tokens=4"]
+LANGUAGE = ["--model.init_args.checkpoint={tiny}", "--model.init_args.max_new_tokens=32"]
 TINY = {
     "quickstart": LANGUAGE,
     "tuning": [
@@ -136,7 +137,7 @@ def test_each_command_is_its_experiment_with_the_chosen_values_and_wandb(name: s
     config, chosen = sweep(name), grid(sweep(name))[-1]
     words = command_of(config, chosen)
     arguments = words[words.index("fit") :]
-    parsed = Parsed(**options(), args=arguments).config["fit"]
+    parsed = Parsed(ExitStack(), **options(), args=arguments).config["fit"]
     assert written_in({key: value_at(parsed, key) for key in chosen}, meant(chosen))
     logger = parsed.trainer.logger
     assert logger.class_path == "lightning.pytorch.loggers.WandbLogger"

@@ -40,6 +40,7 @@ ACCOUNT: dict[Reason, Status] = {
     "ambiguous": "unparsed",
     "out_of_range": "unparsed",
     "repetition": "unparsed",
+    "parser_error": "unparsed",
     "refused": "refused",
     "truncated": "truncated",
     "failed": "failed",

@@ -57,7 +57,7 @@ class AgeGroup(Task):
     """
 
     name = "age_group"
-    version = 2
+    version = 4
     choices = tuple(group.label for group in AGE_GROUPS)
 
     def __init__(

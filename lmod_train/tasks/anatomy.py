@@ -71,7 +71,7 @@ class Anatomy(Task):
     """
 
     name = "anatomy"
-    version = 3
+    version = 5
 
     def __init__(
         self,

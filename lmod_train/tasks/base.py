@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 from lmod_train.scoring.items import Item
+from lmod_train.tasks.settings import plain
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 
@@ -31,6 +33,19 @@ class Task(ABC):
         """Return whether the sample is of one of the `sources`."""
         return self.sources is None or sample.source in self.sources
 
+    def settings(self) -> dict[str, Any]:
+        """Return all that changes what it asks, as JSON holds it: its attributes, paths by the content of their files.
+
+        Curation compares it with that of the start before. A task that holds what JSON cannot overrides it. What is
+        computed once and kept (`functools.cached_property`) does not count.
+
+        Raises:
+            BadArgument: An attribute is something else, see `lmod_train.tasks.settings.plain`.
+        """
+        kind = type(self)
+        own = [name for name in sorted(vars(self)) if not isinstance(getattr(kind, name, None), cached_property)]
+        return {name: plain(vars(self)[name], f"{kind.__name__}.{name}", _of_task) for name in own}
+
     @property
     def classes(self) -> tuple[str, ...]:
         """What its answers are scored among: the choices, unless a task scores broader classes than it asks for."""
@@ -51,3 +66,11 @@ class Task(ABC):
     @abstractmethod
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return every figure of this task over the predictions, one per unique record id; none for no predictions."""
+
+
+def _of_task(value: object) -> dict[str, Any] | None:
+    """Return what a task within a task asks as; None for anything else."""
+    if not isinstance(value, Task):
+        return None
+    kind = type(value)
+    return {"class": f"{kind.__module__}.{kind.__qualname__}", "version": kind.version, "settings": value.settings()}

@@ -40,7 +40,7 @@ class Conditions(Task):
     """
 
     name = "conditions"
-    version = 2
+    version = 4
     choices = ("TRUE", "FALSE")
 
     def __init__(self, conditions: list[str] | None = None, sources: list[str] | None = None) -> None:

@@ -32,7 +32,7 @@ class FourWay(Task):
     """
 
     name = "four_way"
-    version = 1
+    version = 3
     choices = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
 
     def __init__(self, sources: list[str] | None = None) -> None:

@@ -33,7 +33,7 @@ class Glaucoma(Task):
     """
 
     name = "glaucoma"
-    version = 1
+    version = 3
     choices = ("GLAUCOMA", "NON-GLAUCOMA")
 
     def __init__(self, image_type: str = "an ophthalmology fundus image", sources: list[str] | None = None) -> None:

@@ -6,12 +6,18 @@ Pure: the evaluation callback and `rescore` both read and write the files around
 from __future__ import annotations
 
 import importlib
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lmod_train.errors import BadArgument
+from lmod_train.errors import BadArgument, LmodError
 from lmod_train.tasks.base import Task
-from lmod_train.types import Prediction, Record, Reply, Score, Unparsed
+from lmod_train.tasks.trust import Trust
+from lmod_train.types import Answer, Prediction, Record, Reply, Score, Unparsed
+
+_LOG = logging.getLogger(__name__)
+
+NOTHING_ELSE = Trust()
 
 
 def judge(task: Task, records: Iterable[Record], replies: Mapping[str, Reply]) -> list[Prediction]:
@@ -24,7 +30,11 @@ def judge(task: Task, records: Iterable[Record], replies: Mapping[str, Reply]) -
 
     Returns:
         One prediction per answered record, in the order of the records. A record without a reply is absent: the run
-        has not come to it yet. A reply that carries an error is `Unparsed("failed")`, whatever text came with it.
+        has not come to it yet. A reply that carries an error is `Unparsed("failed")`, whatever text came with it; one
+        that the parser raises on is `Unparsed("parser_error")` and logged, so that no reply ends a run.
+
+    Raises:
+        LmodError: A record or a setting cannot be used, which no reply is to blame for.
     """
     own = {r.id: r for r in records if r.task == task.name}
     predictions = []
@@ -32,10 +42,20 @@ def judge(task: Task, records: Iterable[Record], replies: Mapping[str, Reply]) -
         reply = replies.get(record.id)
         if reply is None:
             continue
-        failed = bool(reply.error) or reply.finish_reason == "error"
-        answer = Unparsed("failed", reply.error) if failed else task.parse(reply, record)
-        predictions.append(Prediction(record, reply, answer))
+        predictions.append(Prediction(record, reply, _answer(task, reply, record)))
     return predictions
+
+
+def _answer(task: Task, reply: Reply, record: Record) -> Answer | Unparsed:
+    if reply.error or reply.finish_reason == "error":
+        return Unparsed("failed", reply.error)
+    try:
+        return task.parse(reply, record)
+    except LmodError:
+        raise
+    except Exception as error:
+        _LOG.exception("The parser of task %s failed on the reply to %s; it counts as unparsed.", task.name, record.id)
+        return Unparsed("parser_error", f"{type(error).__name__}: {error}"[:200])
 
 
 def scores_of(tasks: Iterable[Task], predictions: Iterable[Prediction]) -> list[Score]:
@@ -53,29 +73,19 @@ def scores_of(tasks: Iterable[Task], predictions: Iterable[Prediction]) -> list[
     return scores
 
 
-def newest(replies: Iterable[Reply]) -> dict[str, Reply]:
-    """Return record id -> the reply of the highest checkpoint step; of equal steps the later one.
-
-    Example:
-        >>> newest([Reply("a", "late", step=9), Reply("a", "early", step=3)])["a"].reply
-        'late'
-    """
-    chosen: dict[str, Reply] = {}
-    for reply in replies:
-        if reply.id not in chosen or reply.step >= chosen[reply.id].step:
-            chosen[reply.id] = reply
-    return chosen
-
-
-def tasks_asked(records: Iterable[Record], configured: Sequence[Configured] = ()) -> list[Task]:
+def tasks_asked(
+    records: Iterable[Record], configured: Sequence[Configured] = (), trust: Trust = NOTHING_ELSE
+) -> list[Task]:
     """Build the tasks that records were asked by, in the order of their first record.
 
     Args:
         records: Each names its task and the task's class path.
         configured: The tasks of the run, by `task_arguments`. A record's task is the one of its name and class; a
             class that is not configured under that name is built with its defaults.
+        trust: Whose classes may be imported beside this package's.
 
     Raises:
+        Untrusted: A class is not of these; nothing of it was imported.
         BadArgument: A class path leads nowhere, or to something that is not a task; or no configured task has the name
             that records carry, nor has their class with its defaults.
     """
@@ -85,19 +95,20 @@ def tasks_asked(records: Iterable[Record], configured: Sequence[Configured] = ()
         (task.name, path): task
         for path, arguments in configured
         if path in classes
-        for task in [build(path, arguments)]
+        for task in [build(path, arguments, trust)]
     }
-    return [built.get(place) or _by_default(*place) for place in asked]
+    return [built.get(place) or _by_default(*place, trust) for place in asked]
 
 
 Configured = tuple[str, Mapping[str, Any]]
 """Class path and constructor arguments of a task."""
 
 
-def build(path: str, arguments: Mapping[str, Any]) -> Task:
+def build(path: str, arguments: Mapping[str, Any], trust: Trust = NOTHING_ELSE) -> Task:
     """Return the task of a class path; an argument that names a class path of its own is built first.
 
     Raises:
+        Untrusted: The class is neither of this package nor trusted.
         BadArgument: The path leads nowhere, or to something that is not a task.
 
     Example:
@@ -105,18 +116,19 @@ def build(path: str, arguments: Mapping[str, Any]) -> Task:
         >>> build("lmod_train.tasks.probe.Probe", {"of": glaucoma, "kinds": ["none"]}).name
         'glaucoma_probe'
     """
-    return _task_class(path)(**{name: _built(value) for name, value in arguments.items()})
+    kind = _task_class(path, trust)
+    return kind(**{name: _built(value, trust) for name, value in arguments.items()})
 
 
-def _built(value: Any) -> Any:
+def _built(value: Any, trust: Trust) -> Any:
     if isinstance(value, Mapping) and "class_path" in value:
-        return build(value["class_path"], value.get("init_args") or {})
+        return build(value["class_path"], value.get("init_args") or {}, trust)
     return value
 
 
-def _by_default(name: str, path: str) -> Task:
+def _by_default(name: str, path: str, trust: Trust) -> Task:
     try:
-        task: Task | None = build(path, {})
+        task: Task | None = build(path, {}, trust)
     except TypeError:  # it has arguments without defaults
         task = None
     if task is None or task.name != name:
@@ -125,8 +137,9 @@ def _by_default(name: str, path: str) -> Task:
     return task
 
 
-def _task_class(path: str) -> type[Task]:
+def _task_class(path: str, trust: Trust) -> type[Task]:
     module, _, name = path.rpartition(".")
+    trust.check(path)
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:

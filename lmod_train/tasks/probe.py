@@ -48,8 +48,6 @@ class Probe(Task):
         self.name = f"{of.name}_probe"
         self.choices = of.choices
         self.language = of.language
-        kind = type(of)  # what decides about the words, in a form that a manifest can hold
-        self.asks_as = {"class": f"{kind.__module__}.{kind.__qualname__}", "version": kind.version, **vars(of)}
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield each question of the task once for each kind.

@@ -39,7 +39,7 @@ class Sex(Task):
     """
 
     name = "sex"
-    version = 2
+    version = 4
     choices = tuple(SEXES.values())
 
     def __init__(self, wording: Wording = "lmod_plus", sources: list[str] | None = None) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 from lmod_train.errors import BadArgument
 from lmod_train.parsing.reading import read
+from lmod_train.parsing.severity import parse_level
 from lmod_train.parsing.stage import parse_stage
 from lmod_train.scoring.grading import grading_scores
 from lmod_train.scoring.items import items_of
@@ -32,6 +34,8 @@ PROMPTS = {
 """LMOD+, Ophthalmologic Disease Staging Assessment, with its "an ophthalmology OCT image" made a placeholder; LMOD v1,
 section 3.1.2, and LMOD NAACL, appendix A.2 prompt 2, with their "macular hole" made one."""
 
+_WORDS = {row.name: row.words for row in SCALES}
+
 
 class Staging(Task):
     """One whole number of an ordered scale: one question a sample that carries a level of it.
@@ -47,7 +51,7 @@ class Staging(Task):
     """
 
     name = "staging"
-    version = 1
+    version = 3
 
     def __init__(
         self,
@@ -85,7 +89,7 @@ class Staging(Task):
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return the level, or why there is none (see `lmod_train.parsing`)."""
-        return read(reply, parse_stage, self.choices)
+        return read(reply, partial(parse_level, words=_WORDS[self.scale]), self.choices)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, kappa, error, figures of each stage, the account and the baselines."""

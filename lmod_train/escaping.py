@@ -1,0 +1,89 @@
+r"""Make text from outside harmless where it is shown: what a model, a file name or a table says commands nobody.
+
+Level 0, one function a medium: `for_terminal`, `for_markdown`, `for_csv` (and back, `from_csv`). HTML is escaped by its
+template engine. Control characters, escape sequences of terminals and marks that turn the direction of writing are
+written as ``\u001b``, so that they are seen and nothing is lost.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_COMMANDS = re.compile(
+    "["
+    "\x00-\x1f\x7f-\x9f"  # C0, delete, C1: line breaks, escape sequences
+    "\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # direction of writing, invisible, lines
+    "\ud800-\udfff"  # half letters: names of files that are no UTF-8
+    "\U000e0000-\U000e007f"  # tags: text that is not shown
+    "]"
+)
+_WRITTEN = re.compile(r"\\(?=u[0-9a-f]{4}|U[0-9a-f]{8})")
+_ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")
+_FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]")
+_FOLDERS = re.compile(r"""(?<![\w.:/~\\-])(?:[A-Za-z]:)?[/\\](?:[^\s/\\:'"<>|]+[/\\])+""")
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
+
+def for_terminal(text: str) -> str:
+    r"""Return a text on one line that no terminal takes for a command.
+
+    Example:
+        >>> for_terminal("a\x1b[2Jb\n\u202ec")
+        'a\\u001b[2Jb\\u000a\\u202ec'
+    """
+    return _COMMANDS.sub(_code, text)
+
+
+def for_markdown(text: str) -> str:
+    r"""Return a text that stands in a line or a table cell of Markdown as it is: no HTML, link, image, code or column.
+
+    Example:
+        >>> for_markdown("<img src=x> a|b ![c](d) `e`")
+        '&lt;img src=x&gt; a\\|b \\!\\[c\\](d) \\`e\\`'
+    """
+    plain = for_terminal(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"(\\(?![uU][0-9a-f]{4})|[|`*\[\]!])", r"\\\1", plain)
+
+
+def for_csv(value: object) -> str:
+    r"""Return a cell of a table that no spreadsheet takes for a formula and no terminal for a command.
+
+    Numbers stay as they are, negative ones too; None is empty. `from_csv` gives every text back.
+
+    Example:
+        >>> for_csv("=HYPERLINK(1)"), for_csv(-0.5), for_csv("-0.5"), for_csv("- none"), for_csv(None)
+        ("'=HYPERLINK(1)", '-0.5', '-0.5', "'- none", '')
+    """
+    if value is None or isinstance(value, bool | int | float):
+        return "" if value is None else str(value)
+    text = _COMMANDS.sub(_code, _WRITTEN.sub(r"\\u005c", str(value)))
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def from_csv(cell: str) -> str:
+    r"""Return the text that `for_csv` made a cell of; what it did not make is returned as it is.
+
+    Example:
+        >>> [from_csv(for_csv(text)) for text in ("=1", "'=1", "a\nb", "\\u000a", "-3")]
+        ['=1', "'=1", 'a\nb', '\\u000a', '-3']
+    """
+    text = cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
+    return _ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
+
+
+def without_folders(text: str) -> str:
+    """Return a text in which files are named without their absolute folders, which tell users and projects.
+
+    Example:
+        >>> without_folders("OSError: /srv/ada/data/x.jpg is gone; see https://example.org/a/b and runs/one")
+        'OSError: x.jpg is gone; see https://example.org/a/b and runs/one'
+    """
+    for known in (str(Path.home()), str(Path.cwd())):  # they may have blanks in them
+        text = text.replace(f"{known}/", "/~/") if len(known) > 1 else text
+    return _FOLDERS.sub("", text)
+
+
+def _code(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

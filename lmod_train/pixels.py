@@ -1,0 +1,213 @@
+"""Images in and out: six formats are opened, within limits, and no image is written with a word about its patient.
+
+Level 0. Pillow opens some forty formats, of which one starts another program (EPS) and few are needed; and it writes
+back what it read beside the pixels: comments, colour profiles, texts.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from PIL import Image
+
+from lmod_train.raw import open_file, read_bytes
+
+KINDS = ("JPEG", "PNG", "TIFF", "BMP", "GIF", "WEBP")
+"""Formats that are opened, whatever a file's ending says."""
+
+MOST_PIXELS = 50_000_000
+"""Of an image: 200 MB in memory. The largest photographs of the sources have 12 million, of cameras 45 million.
+
+The scans of a progressive JPEG, each of which goes over all pixels, may go over ten times as many; encoders write ten.
+"""
+
+UNREADABLE = (
+    OSError,
+    ValueError,
+    SyntaxError,
+    TypeError,
+    ArithmeticError,
+    LookupError,
+    AttributeError,
+    EOFError,
+    RecursionError,
+    MemoryError,
+    struct.error,
+    Image.DecompressionBombError,
+    Image.DecompressionBombWarning,
+)
+"""What decoders raise on damaged files; a missing file is an OSError too."""
+
+_TURNED = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+"""EXIF orientation -> how the pixels are made upright."""
+
+
+def open_picture(file: Path | bytes) -> Image.Image:
+    """Return the first frame of an image file, fully decoded, in its own mode, as it is stored (see `upright`).
+
+    Args:
+        file: A path, or the file's bytes.
+
+    Raises:
+        OSError: Or another of `UNREADABLE`: missing, damaged, cut short, of another format than `KINDS`, or of more
+            pixels, scans or bytes of description than an image has.
+    """
+    data = file if isinstance(file, bytes) else read_bytes(file)
+    with io.BytesIO(data) as stream:  # closed, it lets go of the bytes, which the image would keep beside its pixels
+        image = _opened(data, stream)
+        image.load()
+    return image
+
+
+def picture_size(path: Path) -> tuple[int, int]:
+    """Return width and height by the header alone, as stored; raises as `open_picture` does."""
+    with open_file(path) as file:
+        if file.read(2) in _ORDERS:  # a TIFF has its header anywhere
+            data = read_bytes(path)
+            return _opened(data, io.BytesIO(data)).size
+        file.seek(0)
+        with Image.open(file, formats=KINDS) as image:
+            return image.size
+
+
+_ORDERS = {b"II": "<", b"MM": ">"}
+"""First bytes of a TIFF file or EXIF block -> byte order, as `struct` names it."""
+
+
+def _opened(data: bytes, stream: io.BytesIO) -> Image.Image:
+    _check_directory(data)
+    image = Image.open(stream, formats=KINDS)
+    pixels, most = image.width * image.height, min(MOST_PIXELS, Image.MAX_IMAGE_PIXELS or MOST_PIXELS)
+    if pixels > most:  # Pillow warns only, and a filter of warnings would hold for other threads
+        raise Image.DecompressionBombWarning(f"{image.width} x {image.height} pixels, and at most {most:,} are read")
+    scans = data.count(b"\xff\xda") if data.startswith(b"\xff\xd8") else 0
+    if scans > 10 and scans * pixels > 10 * MOST_PIXELS:
+        raise ValueError(f"{scans} scans of {pixels:,} pixels, and at most {10 * MOST_PIXELS // pixels} are read")
+    return image
+
+
+def upright(image: Image.Image) -> Image.Image:
+    """Return the image as its EXIF orientation says it is to be looked at; the same object where it is upright.
+
+    Raises:
+        ValueError: Its EXIF claims more than it holds.
+    """
+    exif = image.info.get("exif")
+    if isinstance(exif, bytes):
+        _check_directory(exif.removeprefix(b"Exif\0\0"))
+    profile = image.info.get("Raw profile type exif")
+    if isinstance(profile, str) and len(profile) > 1 << 17:
+        raise ValueError(f"an EXIF profile of {len(profile):,} letters")
+    turn = _TURNED.get(image.getexif().get(0x0112, 1))
+    return image if turn is None else image.transpose(turn)
+
+
+def _check_directory(data: bytes) -> None:
+    """Refuse a TIFF directory whose entries claim more bytes than there are: they lie over each other, to fill memory.
+
+    Raises:
+        ValueError: Of a TIFF file, or an EXIF block, which is one; other data passes.
+    """
+    order = _ORDERS.get(data[:2])
+    if order is None or len(data) < 16 or struct.unpack_from(f"{order}H", data, 2)[0] not in (42, 43):
+        return
+    claimed = sum(_claims(data, order))
+    if claimed > 2 * len(data) + 2**16:
+        raise ValueError(f"its directory claims {claimed:,} bytes in a file of {len(data):,}")
+
+
+def _claims(data: bytes, order: str) -> Iterator[int]:
+    """Yield the bytes that each entry of the first directory claims outside of itself."""
+    big = struct.unpack_from(f"{order}H", data, 2)[0] == 43
+    start = struct.unpack_from(f"{order}Q", data, 8)[0] if big else struct.unpack_from(f"{order}I", data, 4)[0]
+    head, entry, inside = ("Q", "HHQQ", 8) if big else ("H", "HHII", 4)
+    size = struct.calcsize(order + entry)
+    if start + struct.calcsize(order + head) > len(data):
+        return
+    (count,) = struct.unpack_from(order + head, data, start)
+    begin = start + struct.calcsize(order + head)
+    for at in range(begin, min(begin + count * size, len(data) - size + 1), size):
+        _, kind, number, _ = struct.unpack_from(order + entry, data, at)
+        width = (0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8)[kind] if kind < 19 else 1
+        yield number * width if number * width > inside else 0
+
+
+def jpeg_bytes(image: Image.Image, quality: int = 95, subsampling: int = 0) -> bytes:
+    """Return the image as a JPEG file of its pixels and nothing else: no comment, EXIF, colour profile or resolution.
+
+    The one place of the package that makes image files of what came from outside. The same pixels give the same bytes.
+
+    Args:
+        image: RGB or L; what was read beside its pixels (`image.info`) is not written.
+        quality: 1 to 95.
+        subsampling: 0 keeps the colours of every pixel (4:4:4).
+    """
+    bare = image.copy() if image.info else image
+    bare.info = {}
+    buffer = io.BytesIO()
+    bare.save(buffer, "JPEG", quality=quality, subsampling=subsampling)
+    return buffer.getvalue()
+
+
+_KEPT = {*range(0xC0, 0xD0), 0xDA, 0xDB, 0xDD}
+"""JPEG segments that the pixels need: frames and tables of the coding, scans, quantisation tables, restarts."""
+
+_MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])")
+
+
+def blank(data: bytes) -> bytes:
+    """Return an image file without anything beside its pixels; one that has nothing beside them as it is.
+
+    Of a JPEG the segments that hold no pixels are left out and all others are kept byte for byte; an image in another
+    format becomes a JPEG.
+
+    Raises:
+        OSError: Or another of `UNREADABLE`.
+
+    Example:
+        >>> plain = jpeg_bytes(Image.new("RGB", (8, 8)))
+        >>> blank(plain) == plain
+        True
+    """
+    if not data.startswith(b"\xff\xd8"):
+        return jpeg_bytes(open_picture(data).convert("RGB"))
+    kept = b"".join(_segments(data))
+    return data if kept == data else kept
+
+
+def _segments(data: bytes) -> Iterator[bytes]:
+    """Yield what a JPEG must keep: its marks, the segments of `_KEPT`, its scans, a bare JFIF header."""
+    yield data[:2]
+    at = 2
+    while (found := _MARKER.match(data, at)) is not None:
+        kind, body = found[1][0], found.end()
+        if kind == 0xD9:
+            yield b"\xff\xd9"
+            return
+        if body + 2 > len(data):
+            break
+        end = body + struct.unpack_from(">H", data, body)[0]
+        if kind == 0xE0 and data[body + 2 : body + 7] == b"JFIF\0":
+            yield b"\xff\xe0\x00\x10" + data[body + 2 : body + 14] + b"\0\0"  # without its thumbnail
+        elif kind == 0xEE and data[body + 2 : body + 7] == b"Adobe":  # which colours the pixels are in
+            yield b"\xff\xee\x00\x0e" + data[body + 2 : body + 14]
+        elif kind in _KEPT:
+            yield b"\xff" + data[body - 1 : end]
+        at = end
+        if kind == 0xDA:
+            after = _MARKER.search(data, end)
+            at = after.start() if after else len(data)
+            yield data[end:at]
+    raise OSError("a JPEG without an end")

@@ -1,0 +1,126 @@
+"""Files as bytes: whole or not at all, and hashes that a replaced file cannot fool."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from lmod_train import files
+
+
+@pytest.fixture(autouse=True)
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Remember files of any size, at once, in a folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(files, "LARGE", 0)
+    monkeypatch.setattr(files, "SETTLED", -1.0)
+    return tmp_path / "cache" / "lmod_train" / "sha256.json"
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path: Path):
+    path = tmp_path / "new" / "file.txt"
+    with pytest.raises(ZeroDivisionError), files.whole(path) as beside:
+        beside.write_text("half")
+        assert not path.exists()
+        raise ZeroDivisionError
+    assert list(path.parent.iterdir()) == []
+    for text in ("one", "two"):
+        with files.whole(path) as beside:
+            beside.write_text(text)
+        assert path.read_text() == text
+    with pytest.raises(ZeroDivisionError), files.whole(path) as beside:
+        beside.write_text("half")
+        raise ZeroDivisionError
+    assert (path.read_text(), [f.name for f in path.parent.iterdir()]) == ("two", ["file.txt"])
+
+
+def test_a_file_that_has_not_changed_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a").write_bytes(b"weights")
+    os.utime(tmp_path / "a", (1, 1))  # reading it changes when it was read
+    digest = hashlib.sha256(b"weights").hexdigest()
+    assert files.remembered_sha256(tmp_path / "a") == digest
+    monkeypatch.setattr(files, "sha256_of", lambda path: pytest.fail(f"{path} was read again"))
+    assert files.remembered_sha256(tmp_path / "a") == digest
+    monkeypatch.chdir(tmp_path)
+    assert files.remembered_sha256(Path("a")) == digest
+
+
+@pytest.mark.parametrize("how", ["in place", "by another file", "with its times set back"])
+def test_other_bytes_of_the_same_size_are_noticed(tmp_path: Path, how: str):
+    file = tmp_path / "a"
+    file.write_bytes(b"one")
+    before, about = files.remembered_sha256(file), file.stat()
+    if how == "by another file":
+        (tmp_path / "b").write_bytes(b"two")
+        (tmp_path / "b").replace(file)
+    else:
+        file.write_bytes(b"two")
+    if how == "with its times set back":
+        os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert before == hashlib.sha256(b"one").hexdigest()
+    assert files.remembered_sha256(file) == hashlib.sha256(b"two").hexdigest()
+
+
+def test_a_file_that_has_just_changed_is_not_remembered(tmp_path: Path, memory: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "SETTLED", 2.0)
+    (tmp_path / "a").write_bytes(b"one")
+    files.remembered_sha256(tmp_path / "a")
+    assert not memory.exists()
+
+
+def test_small_files_are_not_remembered(tmp_path: Path, memory: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "LARGE", 10)
+    (tmp_path / "a").write_bytes(b"small")
+    assert files.remembered_sha256(tmp_path / "a") == hashlib.sha256(b"small").hexdigest()
+    assert not memory.exists()
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{}", '{"a": 1}', "null", "\x00"])
+def test_a_damaged_memory_costs_time_only(tmp_path: Path, memory: Path, damage: str):
+    (tmp_path / "a").write_bytes(b"one")
+    memory.parent.mkdir(parents=True)
+    memory.write_text(damage)
+    assert files.remembered_sha256(tmp_path / "a") == hashlib.sha256(b"one").hexdigest()
+    assert list(json.loads(memory.read_text())) == [str(tmp_path / "a")]
+
+
+def test_a_home_that_cannot_be_written_to_costs_time_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a").write_bytes(b"one")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a" / "b"))
+    assert files.remembered_sha256(tmp_path / "a") == hashlib.sha256(b"one").hexdigest()
+
+
+def test_a_folder_is_known_by_names_and_content_wherever_it_lies(tmp_path: Path):
+    def write(folder: Path, **content: str) -> str:
+        folder.mkdir()
+        for name, text in content.items():
+            (folder / name).write_text(text)
+        return files.content_sha256(folder)
+
+    one = write(tmp_path / "one", a="x", b="y")
+    assert one == write(tmp_path / "two", a="x", b="y")
+    others = [write(tmp_path / "3", a="x"), write(tmp_path / "4", a="y", b="x"), write(tmp_path / "5", a="x", c="y")]
+    assert len({one, *others}) == 4
+    with pytest.raises(FileNotFoundError):
+        files.content_sha256(tmp_path / "none")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
+def test_a_full_disk_is_told_with_the_file():
+    with (
+        pytest.raises(OSError, match="No space"),  # of closing, which tries again
+        Path("/dev/full").open("a", encoding="utf-8") as file,
+        pytest.raises(OSError, match="No space left on device: '/dev/full'"),
+    ):
+        files.write_through(file, "a reply")
+
+
+def test_what_is_written_through_is_there_before_the_file_is_closed(tmp_path: Path):
+    with (tmp_path / "lines").open("a", encoding="utf-8") as file:
+        files.write_through(file, "one\n")
+        files.write_through(file, "two\n")
+        assert (tmp_path / "lines").read_text() == "one\ntwo\n"
