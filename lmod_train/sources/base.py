@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from copy import copy
 from pathlib import Path
 from typing import ClassVar, Self
 
-from lmod_train.types import Dropped, SampleStream
+from lmod_train.sources.gaps import gaps, group_of
+from lmod_train.types import Dropped, Extent, SampleStream
+from lmod_train.vocabulary.phantoms import NOTE
 
 UNPLACED = Path()
 """Root of a source that is named in a configuration with its options and still has to be found."""
@@ -33,6 +37,12 @@ class Source(ABC):
     def __init__(self, root: Path = UNPLACED) -> None:
         self.root = Path(root)
 
+    @property
+    def is_phantom(self) -> bool:
+        """Whether its images were drawn by this project: they are no eyes, and have a licence of their own."""
+        depths = ("", "*/", "*/*/", "*/*/*/")  # a root is found at any depth its circulating copies have
+        return any(True for depth in depths for _ in self.root.glob(f"{depth}{NOTE}"))
+
     def at(self, root: Path) -> Self:
         """Return the same source, options and all, in another folder."""
         placed = copy(self)
@@ -56,11 +66,64 @@ class Source(ABC):
     def samples(self) -> SampleStream:
         """Yield samples in a stable order with stable keys, and a `Dropped` for every file left out."""
 
-    def _drop(self, file: Path, reason: str, detail: str = "", key: str = "") -> Dropped:
+    def _drop(self, file: Path, reason: str, detail: str = "", key: str = "", extent: Extent = "gone") -> Dropped:
         """Return the line for something left out in reading; without a key it is named by its place below the root."""
         place = file.relative_to(self.root).as_posix()
-        return Dropped(self.name, key or place, place, "read", reason, detail)
+        return Dropped(self.name, key or place, place, "read", reason, detail, extent)
+
+    def _cost(self, file: Path, reason: str, detail: str = "", key: str = "") -> Dropped:
+        """Return the line for labels or regions left out of samples that stay."""
+        return self._drop(file, reason, detail, key, "part")
+
+    def _problems(self, file: Path, reason: str, problems: Iterable[str]) -> Iterator[Dropped]:
+        """Yield the line for each value of a table that cannot be used; a problem begins with the row's name."""
+        for problem in problems:
+            row, _, _ = problem.partition(":")
+            yield self._cost(file, reason, problem, f"{file.relative_to(self.root).as_posix()}: {row}")
 
     def _twice(self, file: Path, kept: Path) -> Dropped:
         """Return the line for a file whose key another one has already."""
         return self._drop(file, "same key twice", f"the key is taken by {kept.relative_to(self.root).as_posix()}")
+
+    def _missing(
+        self,
+        what: str,
+        images: Mapping[str, Path],
+        held: Container[str],
+        detail: str = "",
+        extent: Extent = "part",
+        group: Callable[[str], str] = group_of,
+    ) -> Iterator[Dropped]:
+        """Yield the line for each image that lacks something, one for all of a group in which none has it.
+
+        Args:
+            what: What is missing, in one or two words, e.g. ``mask``; the reason is ``missing mask``.
+            images: Key of each image that should have it -> its file, or the file that tells of it.
+            held: Keys of those that have it.
+            detail: What it means for them.
+            extent: ``gone`` where the images themselves are missing.
+            group: Key -> the group it is counted in.
+        """
+        for name, keys in gaps({key: group(key) for key in images}, held).items():
+            counted = f"none of {len(keys)} has one" if len(keys) > 1 else ""
+            said = "; ".join(part for part in (counted, detail) if part)
+            yield self._drop(_common([images[key] for key in keys]), f"missing {what}", said, name, extent)
+
+    def _absent(
+        self, what: str, name: str, detail: str, extent: Extent = "gone", inside: Path | None = None
+    ) -> Dropped:
+        """Return the line for a folder, table, class or split that should be there and is not.
+
+        Args:
+            what: ``folder``, ``table``, ``class`` or ``split``; the reason is ``missing folder``, ...
+            name: Its name, the line's key.
+            detail: Where it is looked for, or what is lost with it.
+            extent: ``part`` where only labels or regions are lost with it.
+            inside: The folder it should be in, by default the root.
+        """
+        return self._drop(inside or self.root, f"missing {what}", detail, name, extent)
+
+
+def _common(files: list[Path]) -> Path:
+    """Return the one file, or the folder that holds all of several."""
+    return files[0] if len(files) == 1 else Path(os.path.commonpath([file.parent for file in files]))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 
 from lmod_train.errors import SourceNotFound
+from lmod_train.raw import open_file
 from lmod_train.sources.base import Source
 from lmod_train.sources.brset_labels import IMAGE, PATIENT, missing_columns, read_row
 from lmod_train.sources.clutter import entries, files_below
 from lmod_train.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
+from lmod_train.sources.spelling import plain_name
 from lmod_train.types import Sample, SampleStream
 
 _TABLES = ("labels_brset.csv", "labels.csv")
 _MARKERS = {IMAGE, PATIENT, "dricdr", "drsdrg"}
 _KINDS = {".jpg", ".jpeg", ".png"}
 _PAPERS = {"license.txt", "sha256sums.txt", "readme.md", "readme.txt", "robots.txt"}
+_PHOTOGRAPHS = "fundus_photos"
 _NAME = "brazilian-ophthalmological"
 _TREE = """\
   <root>/{labels_brset.csv|labels.csv}
@@ -50,10 +54,10 @@ class Brset(Source):
     @classmethod
     def found_in(cls, folder: Path) -> bool:
         """Return whether the table lies directly in this folder, or where PhysioNet's folders of these names put it."""
-        if _table_in(folder) is not None:
+        if _table_in(folder) is not None or any(plain_name(p.name) == _PHOTOGRAPHS for p in entries(folder)):
             return True
         inner = folder / "files" / _NAME if folder.name == "physionet.org" else folder
-        return inner.name == _NAME and any(_table_in(version) is not None for version in entries(inner))
+        return inner.name == _NAME and any(version.is_dir() and cls.found_in(version) for version in entries(inner))
 
     def verify(self) -> None:
         """Check that the table is there and that photographs are beside or below it.
@@ -80,7 +84,7 @@ class Brset(Source):
             return
         for column in missing_columns(list(rows[0]) if rows else []):
             detail = f"no column {column}; its labels are unknown"
-            yield self._drop(table, "missing column", detail, table.name)
+            yield self._drop(table, "missing column", detail, f"{table.name}: {column}", "part")
         below = list(files_below(table.parent))
         photographs: dict[str, Path] = {}
         for file in (file for file in below if file.suffix.lower() in _KINDS):
@@ -113,7 +117,7 @@ class Brset(Source):
             return
         reading = read_row(row)
         if reading.problems:
-            yield self._drop(table, "unreadable label", "; ".join(reading.problems), key)
+            yield self._cost(table, "unreadable label", "; ".join(reading.problems), key)
         yield Sample(
             source=self.name,
             key=key,
@@ -138,15 +142,16 @@ class Brset(Source):
 
 def _table_in(folder: Path) -> Path | None:
     """Return the table that lies directly in a folder, by its name and its header; only the first line is read."""
-    for name in _TABLES:
+    named = {plain_name(p.name): p for p in entries(folder)}
+    for table in (named[name] for name in _TABLES if name in named):
         try:
-            with (folder / name).open("rb") as file:
-                line = file.readline(4096).decode("latin-1")
-        except OSError:
+            with open_file(table) as file:
+                line = file.readline(4096).removeprefix(BOM_UTF8).decode("latin-1")
+        except (OSError, ValueError):
             continue
         for delimiter in ",;\t":
             if {plain_header(cell) for cell in line.split(delimiter)} >= _MARKERS:
-                return folder / name
+                return table
     return None
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from lmod_train.errors import BadArgument, SourceNotFound
 from lmod_train.sources.base import UNPLACED, Source
 from lmod_train.sources.cataract_1k_annotations import (
-    Frame,
     Sheet,
     UnreadableAnnotations,
     plain_class,
     read_coco,
     read_supervisely,
 )
-from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.clutter import entries, files_below, is_folder
+from lmod_train.sources.picture import size_differs
 from lmod_train.sources.spelling import plain_name
 from lmod_train.types import Dropped, Sample, SampleStream
 from lmod_train.vocabulary.structures import STRUCTURES
@@ -25,6 +26,7 @@ Annotations = Literal["coco", "supervisely"]
 
 _KINDS = {".png", ".jpg", ".jpeg", ".bmp"}
 _IMAGES, _COCO = "images-and-supervisely-annotations", "coco-annotations"
+_INSIDE = {"img", "ann"}
 _DEPTH = 4
 _STRUCTURES: Mapping[str, str] = {
     "cornea": "cornea",
@@ -50,12 +52,30 @@ _TREE = """\
     <root>/Annotations/Coco-Annotations/case_5013/annotations/instances.json"""
 
 
+@dataclass(slots=True)
+class _Read:
+    """Frames read so far by key, the keys each annotation has, and the keys annotations name with the file they do."""
+
+    frames: dict[str, Path] = field(default_factory=dict)
+    in_coco: set[str] = field(default_factory=set)
+    in_supervisely: set[str] = field(default_factory=set)
+    named: dict[str, Path] = field(default_factory=dict)
+
+    def add(self, key: str, image: Path, *, coco: bool, note: Path | None) -> None:
+        """Note a frame, whether COCO has it and its Supervisely file."""
+        self.frames[key] = image
+        self.in_coco |= {key} if coco else set()
+        self.in_supervisely |= {key} if note else set()
+
+
 class Cataract1K(Source):
     """The 2,256 annotated frames of 30 operations; keys ``case_5013/case5013_01``, the case is the group.
 
     Every annotation, COCO or Supervisely, is one outline and so one box, also where a frame has several of a class.
-    A frame without annotation, with a class that is not known, or with an annotation that cannot be read is yielded
-    without any outline and listed: an image of which some structures are not marked would be asked about wrongly.
+    A frame without annotation, with a class that is not known, with an annotation that cannot be read or that states
+    another size than the image has, is yielded without any outline and listed: an image of which some structures are
+    not marked, or marked elsewhere, would be asked about wrongly. Frames that one of the two annotations leaves out are
+    listed, and so are annotated frames that are not there.
     One case's folder holds files named after another number (``case_5315/img/case_53153_04.png``): names are taken as
     they are.
 
@@ -102,7 +122,9 @@ class Cataract1K(Source):
         places = (folder, folder / folder.name)
         inside = [p for place in places for p in entries(place) if p.is_dir()]
         below = [p for sub in inside if _plain(sub.name) == "annotations" for p in entries(sub) if p.is_dir()]
-        return any(_plain(p.name) == _IMAGES and _holds_cases(p) for p in (*inside, *below))
+        return any(
+            _plain(p.name) == _COCO or (_plain(p.name) == _IMAGES and _holds_cases(p)) for p in (*inside, *below)
+        )
 
     def verify(self) -> None:
         """Check that there is a folder of frames, sorted into cases.
@@ -120,17 +142,27 @@ class Cataract1K(Source):
         """
         base, *copies = self._frames_root()
         sheets = {_plain(p.name): p for p in self._coco_folders()}
+        read = _Read()
         for entry in entries(base):
             folder = _case_folder(entry)
             if folder is not None:
-                yield from self._case(entry.name, folder, sheets.pop(_plain(entry.name), None))
+                yield from self._case(entry.name.strip(), folder, sheets.pop(_plain(entry.name), None), read)
             elif entry.name.casefold() != "meta.json":  # the export's own list of classes
-                for file in files_below(entry) if entry.is_dir() else [entry]:
+                for file in files_below(entry) if is_folder(entry) else [entry]:
                     yield self._drop(file, "stray file")
         for folder in sheets.values():
-            yield self._drop(folder, "annotation without image", f"there are no frames of {folder.name}")
+            yield self._absent("folder", folder.name, "its frames, of which there are annotations")
+        yield from self._left(read)
         for copy in copies:
             yield self._drop(copy, "another copy", f"the frames are read from {base.name}")
+
+    def _left(self, read: _Read) -> Iterator[Dropped]:
+        """Yield what the frames lack, and the frames that annotations name in vain."""
+        yield from self._missing("COCO annotation", read.frames, read.in_coco)
+        yield from self._missing("Supervisely annotation", read.frames, read.in_supervisely)
+        there = {key.casefold() for key in read.frames}
+        vain = {key: file for key, file in read.named.items() if key.casefold() not in there}
+        yield from self._missing("frame", read.named, read.named.keys() - vain.keys(), "it is annotated", "gone")
 
     def _frames_root(self) -> list[Path]:
         """Return the folders of frames, the one that is read first."""
@@ -147,29 +179,34 @@ class Cataract1K(Source):
                 return cases
         return []
 
-    def _case(self, case: str, folder: Path, coco: Path | None) -> SampleStream:
+    def _case(self, case: str, folder: Path, coco: Path | None, read: _Read) -> SampleStream:
         """Yield the frames of one case, and what its annotations name in vain."""
         sheet, file, problems = self._coco(coco)
-        notes = {p.name.casefold(): p for p in entries(folder / "ann") if p.suffix.lower() == ".json"}
+        below = {plain_name(p.name): p for p in entries(folder) if p.is_dir()}
+        img, ann = (below.get(name, folder / name) for name in ("img", "ann"))
+        notes = {p.name.casefold(): p for p in entries(ann) if p.suffix.lower() == ".json"}
         taken: dict[str, Path] = {}
-        inside = entries(folder / "img")
+        inside = entries(img)
         # the set's own kind first, where a copy of another kind lies beside it
         for image in sorted(inside, key=lambda p: (p.stem, p.suffix.lower() != ".png", p.name)):
             if image.suffix.lower() not in _KINDS or not image.is_file():
-                for stray in files_below(image) if image.is_dir() else [image]:
+                for stray in files_below(image) if is_folder(image) else [image]:
                     yield self._drop(stray, "stray file")
             elif image.stem in taken:
                 yield self._drop(image, "same key twice", f"the key is taken by {taken[image.stem].name}")
             else:
                 taken[image.stem] = image
-                yield from self._frame(case, image, sheet, file, _note_of(image, notes))
+                note = _note_of(image, notes)
+                read.add(f"{case}/{image.stem}", image, coco=not sheet.whole or _tells(sheet, image), note=note)
+                yield from self._frame(case, image, sheet, file, note)
         yield from problems
-        yield from self._vain(sheet, file, {image.name.casefold() for image in inside}, notes)
+        named = {f"{case}/{name.rpartition('.')[0]}": file or folder for name in sheet.names.values()}
+        read.named |= {f"{case}/{Path(p.stem).stem}": p for p in notes.values()} | named
         for beside in entries(folder):
-            if beside.name not in ("img", "ann"):
-                for stray in files_below(beside) if beside.is_dir() else [beside]:
+            if beside not in (img, ann):
+                for stray in files_below(beside) if is_folder(beside) else [beside]:
                     yield self._drop(stray, "stray file")
-        yield from (self._drop(p, "stray file") for p in files_below(folder / "ann") if p not in notes.values())
+        yield from (self._drop(p, "stray file") for p in files_below(ann) if p not in notes.values())
 
     def _coco(self, folder: Path | None) -> tuple[Sheet, Path | None, list[Dropped]]:
         """Return a case's COCO file read, its place, and what is wrong with it; a damaged one lists no frame."""
@@ -177,14 +214,14 @@ class Cataract1K(Source):
             return Sheet(), None, []
         files = [p for p in files_below(folder) if p.suffix.lower() == ".json"]
         if not files:
-            return Sheet(), None, [self._drop(folder, "no annotation", "the case's COCO folder has no json file")]
+            return Sheet(), None, []
         file = next((p for p in files if p.name.casefold() == "instances.json"), files[0])
         problems = [self._drop(p, "stray file", f"{file.name} is read") for p in files if p != file]
         try:
             sheet = read_coco(file, self.structures)
         except UnreadableAnnotations as error:
-            return Sheet(), file, [*problems, self._drop(file, "unreadable annotation", str(error))]
-        return sheet, file, problems + [self._drop(file, "annotation without image", p) for p in sheet.problems]
+            return Sheet(whole=False), file, [*problems, self._cost(file, "unreadable annotation", str(error))]
+        return sheet, file, problems + [self._cost(file, "annotation without image", p) for p in sheet.problems]
 
     def _frame(self, case: str, image: Path, sheet: Sheet, coco: Path | None, note: Path | None) -> SampleStream:
         """Yield one frame with its outlines, and why it has none."""
@@ -198,13 +235,14 @@ class Cataract1K(Source):
                 try:
                     frame, told = read_supervisely(note, self.structures), note
                 except UnreadableAnnotations as error:
-                    yield self._drop(note, "unreadable annotation", str(error), key)
-        if frame is None:
-            yield self._drop(image, "no annotation", "neither COCO nor Supervisely tells of it", key)
-        elif frame.reason:
-            yield self._drop(told, frame.reason, f"{image.name}: {frame.detail}", key)
-        elif not frame.outlines:
-            yield self._drop(told, "no annotation", f"{image.name} is listed without any", key)
+                    yield self._cost(note, "unreadable annotation", str(error), key)
+        differs = size_differs(image, *frame.size) if frame else ""
+        if frame and frame.reason:
+            yield self._cost(told, frame.reason, f"{image.name}: {frame.detail}", key)
+        elif frame and not frame.outlines:
+            yield self._cost(told, "no annotation", f"{image.name} is listed without any", key)
+        elif differs:
+            yield self._cost(told, "size differs", differs, key)
         yield Sample(
             source=self.name,
             key=key,
@@ -212,19 +250,13 @@ class Cataract1K(Source):
             image=image,
             group=case,
             licence=self.licence,
-            outlines=(frame or Frame()).outlines,
+            outlines=frame.outlines if frame and not differs else (),
         )
 
-    def _vain(self, sheet: Sheet, coco: Path | None, images: set[str], notes: Mapping[str, Path]) -> Iterator[Dropped]:
-        """Yield a `Dropped` for every annotated frame that has no image."""
-        if coco is not None:
-            for low, name in sheet.names.items():
-                if low not in images:
-                    yield self._drop(coco, "annotation without image", name)
-        stems = {name.rpartition(".")[0] for name in images}
-        for low, note in notes.items():
-            if low.removesuffix(".json") not in images | stems:
-                yield self._drop(note, "annotation without image")
+
+def _tells(sheet: Sheet, image: Path) -> bool:
+    """Return whether a COCO file lists an image."""
+    return image.name.casefold() in sheet.frames
 
 
 def _note_of(image: Path, notes: Mapping[str, Path]) -> Path | None:
@@ -246,8 +278,8 @@ def _holds_cases(folder: Path) -> bool:
 
 
 def _case_folder(folder: Path) -> Path | None:
-    """Return the folder that holds a case's ``img``: this one or the same once more below; None where none does."""
-    return next((p for p in (folder, folder / folder.name) if (p / "img").is_dir()), None)
+    """Return the folder that holds a case's ``img`` or ``ann``: this one or its double below; None where none does."""
+    return next((p for p in (folder, folder / folder.name) if {plain_name(q.name) for q in entries(p)} & _INSIDE), None)
 
 
 def _plain(name: str) -> str:

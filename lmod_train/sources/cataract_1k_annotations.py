@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lmod_train.sources.spelling import decoded
+from lmod_train import raw
 from lmod_train.types import Outline
 
 Point = tuple[float, float]
@@ -27,20 +26,26 @@ class Frame:
             image of which only some structures are marked would be asked about wrongly.
         reason: Why there are none although there should be: ``unknown class`` or ``unreadable annotation``.
         detail: What was found.
+        size: Width and height of the image as the file states them; None where it states none.
     """
 
     outlines: tuple[Outline, ...] = ()
     reason: str = ""
     detail: str = ""
+    size: tuple[object, object] = (None, None)
 
 
 @dataclass(slots=True)
 class Sheet:
-    """What a COCO file says: image file name (small letters) -> frame, and what belongs to no image of the file."""
+    """What a COCO file says: image file name (small letters) -> frame, and what belongs to no image of the file.
+
+    `whole` is False where the file could not be read, so that what it lists is not known.
+    """
 
     frames: dict[str, Frame] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    whole: bool = True
 
 
 class _Unusable(ValueError):
@@ -98,6 +103,7 @@ def read_coco(path: Path, structures: Mapping[str, str]) -> Sheet:
             frame = Frame((), "unreadable annotation", f"{ids.count(number)} images have the id {number}")
         elif name.casefold() in sheet.frames:
             frame = Frame((), "unreadable annotation", f"{name} is listed more than once")
+        frame = replace(frame, size=(row.get("width"), row.get("height")))
         sheet.frames[name.casefold()], sheet.names[name.casefold()] = frame, name
     lost = sorted(set(marked) - set(ids))
     sheet.problems += [f"{len(marked[number])} annotations of image {number}, which is not listed" for number in lost]
@@ -118,7 +124,9 @@ def read_supervisely(path: Path, structures: Mapping[str, str]) -> Frame:
     objects = whole.get("objects") if isinstance(whole, dict) else None
     if not isinstance(objects, list) or not all(isinstance(row, dict) for row in objects):
         raise UnreadableAnnotations(f"expected a Supervisely file with a list of objects, found {_shape(whole)}")
-    return _frame([_supervisely_part(row) for row in objects], structures)
+    size = whole.get("size")
+    stated = (size.get("width"), size.get("height")) if isinstance(size, dict) else (None, None)
+    return replace(_frame([_supervisely_part(row) for row in objects], structures), size=stated)
 
 
 def read_json(path: Path) -> Any:
@@ -128,8 +136,8 @@ def read_json(path: Path) -> Any:
         UnreadableAnnotations: It is damaged or cannot be opened.
     """
     try:
-        return json.loads(decoded(path.read_bytes()))
-    except (OSError, ValueError, RecursionError) as error:
+        return raw.read_json(path)
+    except (OSError, ValueError) as error:
         said = str(error).replace(str(path), path.name)
         raise UnreadableAnnotations(f"not a readable json file ({type(error).__name__}: {said})") from error
 

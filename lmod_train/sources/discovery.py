@@ -78,6 +78,9 @@ def _search(
     folder: Path, depth: int, known: dict[str, Source], sources: dict[str, Source], skipped: list[Skipped]
 ) -> bool:
     """Search one branch, adding to `sources` and `skipped`; return whether anything in it was recognised."""
+    if (folder / "manifest.json").is_file() and (folder / "records").is_dir():
+        skipped.append(Skipped(folder, "a curated folder, not a raw one"))  # its images lie in folders of classes too
+        return True  # already told
     try:
         name = next((name for name, source in known.items() if source.found_in(folder)), None)
         below = [p for p in entries(folder) if p.is_dir()] if name is None and depth > 0 else []

@@ -8,9 +8,11 @@ from pathlib import Path
 from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source
 from lmod_train.sources.clutter import entries, files_below
-from lmod_train.types import Patient, Sample, SampleStream
+from lmod_train.sources.spelling import plain_name
+from lmod_train.types import Dropped, Patient, Sample, SampleStream
 
 _CLASSES = ("cataract", "diabetic_retinopathy", "glaucoma", "normal")
+_RECOGNISED = 3  # class folders by which the set is found; fewer serve where its folder is named
 _KINDS = {".jpg", ".jpeg", ".png"}
 _SIDED = re.compile(r"(\d+)_(left|right)")
 _AUGMENTED = re.compile(r"(_\d+)_\d+")
@@ -22,10 +24,13 @@ _TREE = """\
 class EyeDiseases(Source):
     """Cataract, diabetic retinopathy, glaucoma and normal eyes; the diagnosis is the folder's name.
 
-    Keys are ``<class folder>/<stem>``. `103_left` and `103_right` are one patient and one group, in whatever class they
-    lie. `_85_2405112` and `_85_5757077` of one class are one group as well: names that an augmenting generator gives,
-    the same photograph turned twice (seen in the real set). The set gathers others (ODIR, EyePACS), whose patient
-    numbers overlap: two patients may share a group, which costs nothing. Any other name is a group of its own.
+    Keys are ``<class folder>/<stem>``, the folder's name in small letters. A class without photograph is listed, and so
+    is every folder that is no known class; no list says which photographs there should be.
+
+    `103_left` and `103_right` are one patient and one group, in whatever class they lie. `_85_2405112` and
+    `_85_5757077` of one class are one group as well: names that an augmenting generator gives, the same photograph
+    turned twice (seen in the real set). The set gathers others (ODIR, EyePACS), whose patient numbers overlap: two
+    patients may share a group, which costs nothing. Any other name is a group of its own.
 
     The classes differ by origin (file type, crop), so a high score is partly a source effect.
     """
@@ -38,19 +43,17 @@ class EyeDiseases(Source):
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether all four class folders lie here, or one level below in ``dataset`` or a doubled folder."""
-        return _class_root(folder) is not None
+        """Return whether three class folders or four lie here, or below in ``dataset`` or a doubled folder."""
+        return _class_root(folder, _RECOGNISED) is not None
 
     def verify(self) -> None:
-        """Check that all four class folders are there.
+        """Check that there is a class folder.
 
         Raises:
-            SourceNotFound: One is missing; the message prints the expected tree.
+            SourceNotFound: There is none; the message prints the expected tree.
         """
         if _class_root(self.root) is None:
-            places = [p for p in _places(self.root) if any((p / c).is_dir() for c in _CLASSES)] or [self.root]
-            missing = [c for c in _CLASSES if not (places[0] / c).is_dir()]
-            raise SourceNotFound(self.name, self.root, f"class folder {', '.join(missing)}", _TREE)
+            raise SourceNotFound(self.name, self.root, f"every class folder ({', '.join(_CLASSES)})", _TREE)
 
     def samples(self) -> SampleStream:
         """Yield one sample a photograph, class by class in order of names, and a `Dropped` for any other file.
@@ -61,24 +64,37 @@ class EyeDiseases(Source):
         self.verify()
         base = _class_root(self.root)
         assert base is not None  # verified
-        for entry in entries(base):
-            if entry.name in _CLASSES and entry.is_dir():
-                yield from self._class(entry)
-            else:
-                for file in files_below(entry) if entry.is_dir() else [entry]:
-                    yield self._drop(file, "unknown class folder" if entry.is_dir() else "stray file")
+        folders = _classes_in(base)
+        for name, folder in folders.items():
+            yield from self._class(name, folder)
+        for name in _CLASSES:
+            if not any(file.suffix.lower() in _KINDS for file in files_below(folders.get(name, base / name))):
+                yield self._absent("class", name, f"no photograph in a folder {name}", inside=base)
+        around = [p for p in base.parents if p.is_relative_to(self.root)]
+        beside = [p for folder in around for p in entries(folder) if not base.is_relative_to(p)]
+        for entry in [*entries(base), *beside]:
+            if entry not in folders.values():
+                yield self._unknown(entry)
 
-    def _class(self, folder: Path) -> SampleStream:
+    def _unknown(self, entry: Path) -> Dropped:
+        """Return the line for a file or folder beside the class folders."""
+        if not entry.is_dir():
+            return self._drop(entry, "stray file")
+        files = sum(1 for _ in files_below(entry))
+        return self._drop(entry, "unknown class folder", f"{files} files; the classes are {', '.join(_CLASSES)}")
+
+    def _class(self, name: str, folder: Path) -> SampleStream:
         """Yield what one class folder holds, once more below itself if the folder is doubled."""
         seen: dict[str, Path] = {}
         for file in files_below(folder):
-            if file.parent not in (folder, folder / folder.name) or file.suffix.lower() not in _KINDS:
+            doubled = plain_name(file.parent.name) == plain_name(folder.name) and file.parent.parent == folder
+            if not (file.parent == folder or doubled) or file.suffix.lower() not in _KINDS:
                 yield self._drop(file, "stray file")
             elif file.stem in seen:
                 yield self._drop(file, "same key twice", f"the key is taken by {seen[file.stem].name}")
             else:
                 seen[file.stem] = file
-                yield self._sample(file, folder.name)
+                yield self._sample(file, name)
 
     def _sample(self, file: Path, folder: str) -> Sample:
         sided = _SIDED.fullmatch(file.stem)
@@ -101,6 +117,14 @@ def _places(folder: Path) -> tuple[Path, ...]:
     return folder, folder / "dataset", folder / folder.name, folder / folder.name / "dataset"
 
 
-def _class_root(folder: Path) -> Path | None:
-    """Return the folder that holds all four class folders, None where none does."""
-    return next((p for p in _places(folder) if all((p / c).is_dir() for c in _CLASSES)), None)
+def _class_root(folder: Path, least: int = 1) -> Path | None:
+    """Return the place with the most class folders, the outermost of several; None where all have less than `least`."""
+    held = {place: len(_classes_in(place)) for place in _places(folder)}
+    best = max(held, key=lambda place: held[place])
+    return best if held[best] >= least else None
+
+
+def _classes_in(folder: Path) -> dict[str, Path]:
+    """Return name of the class -> its folder, in whatever capitals, and with blanks or dashes for underscores."""
+    named = {plain_name(p.name).replace(" ", "_").replace("-", "_"): p for p in entries(folder) if p.is_dir()}
+    return {name: named[name] for name in _CLASSES if name in named}

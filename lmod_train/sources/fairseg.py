@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
-from lmod_train.arrays import ArrayProblem, array_names, read_array
+from lmod_train.arrays import ArrayProblem, array_names, pickled_names, read_array
 from lmod_train.errors import BadArgument, SourceNotFound
 from lmod_train.sources.base import UNPLACED, Source
-from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.clutter import entries, files_below, is_folder
 from lmod_train.sources.spelling import plain_name
-from lmod_train.types import Cut, Dropped, MaskFile, Patient, Sample, SampleStream
+from lmod_train.types import Cut, Dropped, Extent, MaskFile, Patient, Sample, SampleStream
 
 _IMAGE, _MASK = ("slo_fundus", "fundus_slo"), ("disc_cup_mask", "disc_cup")
 _AGE, _SEX, _PATIENT = ("age",), ("gender",), ("pid",)
 _PARTS = {"all", "training", "train", "validation", "val", "test"}
+_SPLITS = {"train": {"training", "train"}, "val": {"validation", "val"}, "test": {"test"}}
 _README = {"readme", "data_summary.csv", "data_description.txt", "filter_file.txt"}  # nothing that is read here
 _SEXES = {"0": "female", "1": "male"}
 _UNKNOWN = {"-1", "", "nan", "none"}
+_NUMBERED = re.compile(r"(.*?)(\d+)")
 _DAYS_A_YEAR, _OLDEST = 365, 150  # an age above is in days; the publisher's own reader divides by 365
 _SIGNED: Mapping[str, tuple[int, ...]] = {"background": (0,), "optic disc": (-1, -2), "optic cup": (-2,)}
 _RISING: Mapping[str, tuple[int, ...]] = {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)}
@@ -48,8 +47,9 @@ class FairSeg(Source):
     """The 10,000 laser scans of as many patients; keys ``data_00001``, the files' names in whatever folder.
 
     Both spellings of the arrays' names are read. An age above 150 is in days. The group is the patient's number
-    (``pid``, in files of the older spelling), else the key. The image may be of any height and width. Of each file
-    only the small arrays are read here.
+    (``pid``, in files of the older spelling), else the key. A scan without mask is yielded without it and listed;
+    so are gaps in the numbers of the files, and one of the three parts that is not there. The image may be of any
+    height and width. Of each file only the small arrays are read here.
 
     Age and sex are carried; race, ethnicity, language and marital status, which the files tell as well, are not: no
     task asks for them, and a record has no place for them.
@@ -116,18 +116,38 @@ class FairSeg(Source):
                 dropped.append(self._twice(file, taken[file.stem]))
             else:
                 taken[file.stem] = file
-        for _, file in sorted(taken.items()):
+        masked: dict[str, bool] = {}
+        for key, file in sorted(taken.items()):
             sample, left = self._read(file)
             if sample:
+                masked[key] = bool(sample.masks) or bool(left)
                 yield sample
             dropped += left
         yield from dropped
+        images = {key: taken[key] for key in masked}
+        detail = f"no array {' or '.join(_MASK)}"
+        yield from self._missing("mask", images, {key for key in masked if masked[key]}, detail)
+        yield from self._files_left(taken)
+
+    def _files_left(self, taken: Mapping[str, Path]) -> Iterator[Dropped]:
+        """Yield the files that the numbers of the others leave out, and the parts that are not there."""
+        numbered = {int(found[2]): found[1] for key in taken if (found := _NUMBERED.fullmatch(key))}
+        width = {len(key) for key in taken}
+        if numbered and len(width) == 1:
+            stem = next(iter(numbered.values()))
+            between = range(min(numbered), max(numbered) + 1)
+            named = {f"{stem}{n:0{width.copy().pop() - len(stem)}}": self.root for n in between}
+            yield from self._missing("scan", named, taken, "its number lies between those of others", "gone")
+        folders = {plain_name(name) for file in taken.values() for name in file.relative_to(self.root).parts[:-1]}
+        there = {split for split, names in _SPLITS.items() if names & folders}
+        for split in (s for s in _SPLITS if there and s not in there):
+            yield self._absent("split", split, f"there is a folder of {' and '.join(sorted(there))}")
 
     def _read(self, file: Path) -> tuple[Sample | None, list[Dropped]]:
         """Return the sample of one file, None where it has no scan, and what is left out of it."""
         try:
             names = array_names(file)
-            pickled = [] if self.allow_pickle else _pickled(file, (*_IMAGE, *_MASK, *_AGE, *_SEX, *_PATIENT))
+            pickled = [] if self.allow_pickle else pickled_names(file, (*_IMAGE, *_MASK, *_AGE, *_SEX, *_PATIENT))
         except ArrayProblem as error:
             return None, [self._drop(file, "unreadable file", str(error))]
         left = []
@@ -135,17 +155,16 @@ class FairSeg(Source):
             detail = (
                 f"{', '.join(pickled)}: read only with `allow_pickle: true` of this source, your word for the files"
             )
-            left.append(self._drop(file, "pickled arrays", detail))
+            extent: Extent = "gone" if _first(_IMAGE, names) in pickled else "part"
+            left.append(self._drop(file, "pickled arrays", detail, extent=extent))
         if _first(_IMAGE, names) is None:
             detail = f"no array {' or '.join(_IMAGE)}; it holds {', '.join(names) or 'none'}"
             return None, [*left, self._drop(file, "no scan in it", detail)]
         if _first(_IMAGE, names) in pickled:
             return None, left
         mask = _first(_MASK, names)
-        if mask is None:
-            left.append(self._drop(file, "no mask in it", f"no array {' or '.join(_MASK)}"))
         told = _demographics(file, [name for name in names if name not in pickled], self.allow_pickle)
-        left += [self._drop(file, "unreadable label", problem) for problem in told.problems]
+        left += self._problems(file, "unreadable label", told.problems)
         return self._sample(file, told, masked=mask is not None and mask not in pickled), left
 
     def _sample(self, file: Path, told: _Told, *, masked: bool) -> Sample:
@@ -169,7 +188,7 @@ class FairSeg(Source):
         """Return the files of every part, of the root itself or of the first folder below that holds a part."""
         for folder in (self.root, *(p for p in entries(self.root) if p.is_dir() and plain_name(p.name) not in _README)):
             if _npz_in(folder):
-                return [(p for p in entries(folder) if not p.is_dir() and plain_name(p.name) not in _README)] + [
+                return [(p for p in entries(folder) if not is_folder(p) and plain_name(p.name) not in _README)] + [
                     files_below(p) for p in entries(folder) if p.is_dir() and plain_name(p.name) in _PARTS
                 ]
         raise SourceNotFound(self.name, self.root, "every npz file (data_00001.npz ...)", _TREE)
@@ -227,25 +246,6 @@ def _plain_number(text: str) -> str:
     return bare.removesuffix(".0") if bare.removesuffix(".0").lstrip("-").isdigit() else bare
 
 
-def _pickled(file: Path, names: tuple[str, ...]) -> list[str]:
-    """Return which of the named arrays hold pickled objects, by their headers alone."""
-    found = []
-    try:
-        with zipfile.ZipFile(file) as archive:
-            for name in (name for name in names if f"{name}.npy" in archive.namelist()):
-                with archive.open(f"{name}.npy") as member:
-                    version = np.lib.format.read_magic(member)
-                    read: Callable[..., tuple[tuple[int, ...], bool, np.dtype[np.generic]]]
-                    read = np.lib.format.read_array_header_1_0
-                    if version != (1, 0):
-                        read = np.lib.format.read_array_header_2_0
-                    if read(member)[2].hasobject:
-                        found.append(name)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
-        raise ArrayProblem(f"not a readable npz file ({type(error).__name__}: {error})") from error
-    return found
-
-
 def _first(wanted: tuple[str, ...], names: list[str]) -> str | None:
     return next((name for name in wanted if name in names), None)
 
@@ -256,7 +256,7 @@ def _npz_in(folder: Path) -> list[Path]:
     parts = [p for p in inside if p.is_dir() and plain_name(p.name) in _PARTS]
     deeper = [q for p in parts for q in entries(p) if q.is_dir()]
     files = [*inside, *(q for p in (*parts, *deeper) for q in entries(p))]
-    return [p for p in files if p.suffix.lower() == ".npz" and not p.is_dir()]
+    return [p for p in files if p.suffix.lower() == ".npz"]
 
 
 def _is_set(folder: Path, first: int = 5) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -11,8 +11,9 @@ from typing import Literal, get_args
 from lmod_train.errors import BadArgument, SourceNotFound
 from lmod_train.sources.base import UNPLACED, Source
 from lmod_train.sources.clutter import entries, files_below
-from lmod_train.sources.labelme import UnreadableShapes, outlines_of, read_shapes
+from lmod_train.sources.labelme import UnreadableShapes, outlines_of, read_labelme, shapes_of
 from lmod_train.sources.marked import marked_folder
+from lmod_train.sources.picture import size_differs
 from lmod_train.sources.sheets import UnreadableSheet, misfit, read_sheet
 from lmod_train.sources.spelling import YES_NO, plain_name
 from lmod_train.types import Dropped, MaskFile, Outline, Sample, SampleStream
@@ -34,12 +35,18 @@ _TREE = """\
 
 @dataclass(slots=True)
 class _Found:
-    """What one walk has found; outlines, masks and labels by stem in small letters."""
+    """What one walk has found; outlines, masks and labels by stem in small letters.
+
+    `table` is the list where it is there, `unclear` the stems whose label in it cannot be used, and all where it cannot
+    be read.
+    """
 
     photographs: list[Path] = field(default_factory=list)
     outlines: dict[str, Path] = field(default_factory=dict)
     masks: dict[str, Path] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
+    table: Path | None = None
+    unclear: set[str] = field(default_factory=set)
     dropped: list[Dropped] = field(default_factory=list)
 
 
@@ -49,8 +56,8 @@ class G1020(Source):
     The photographs are of 432 patients, but no patient numbers are published: each photograph is its own group, and a
     split may tear a patient apart. The cup is outlined in 790 of them; where it is not, only the disc is marked.
 
-    A photograph whose json is missing is read from its mask; so is one whose json cannot be used, which is listed. One
-    without either, or without label, is yielded without it. The json may lie beside the photographs or in a folder of
+    A photograph whose json is missing or cannot be used is read from its mask, and is listed. One without either, or
+    without label, is yielded without it and listed. The json may lie beside the photographs or in a folder of
     its own. ``*_Cropped``, ``*_Square`` and ``NerveRemoved_Images`` are passed over.
 
     Args:
@@ -85,7 +92,8 @@ class G1020(Source):
     @classmethod
     def found_in(cls, folder: Path) -> bool:
         """Return whether the photographs lie here beside their list, or in a folder doubled by its archive."""
-        return _is_base(folder) or (plain_name(folder.name) == "g1020" and any(map(_is_base, _same(folder))))
+        here = _is_base(folder) or any(plain_name(p.name) == _LIST for p in entries(folder))
+        return here or (plain_name(folder.name) == "g1020" and any(map(_is_base, _same(folder))))
 
     def verify(self) -> None:
         """Check that there is at least one photograph.
@@ -111,14 +119,27 @@ class G1020(Source):
             taken[stem] = file
             yield self._sample(file, found)
         yield from found.dropped
-        for what, places in (("outline", found.outlines), ("mask", found.masks)):
-            lone = [file for stem, file in places.items() if stem not in taken]
-            yield from (self._drop(file, f"{what} without photograph") for file in lone)
+        yield from self._left(taken, found)
+
+    def _left(self, taken: Mapping[str, Path], found: _Found) -> Iterator[Dropped]:
+        """Yield what the photographs lack, and what has no photograph."""
+        masked = "read from the mask, where there is one"
+        for what, places, detail in (("outline", found.outlines, masked), ("mask", found.masks, "")):
+            if what == "mask" or self.annotations == "json":
+                yield from self._missing(what, taken, places, detail)
+        if found.table is None:
+            yield self._absent("table", "G1020.csv", "labels are unknown", "part")
+        else:
+            told = {stem for stem, label in found.labels.items() if label} | found.unclear
+            yield from self._missing("label", taken, told, f"{found.table.name} tells none")
+        listed = dict.fromkeys(found.labels, found.table) if found.table else {}
+        vain = listed | found.masks | found.outlines
+        yield from self._missing("photograph", vain, taken, "an outline, a mask or the table names it", "gone")
 
     def _sample(self, file: Path, found: _Found) -> Sample:
         stem = file.stem.casefold()
         label, mask = found.labels.get(stem), found.masks.get(stem)
-        outlines = self._outlines(stem, found) if self.annotations == "json" else ()
+        outlines = self._outlines(stem, file, found) if self.annotations == "json" else ()
         return Sample(
             source=self.name,
             key=file.stem,
@@ -131,17 +152,22 @@ class G1020(Source):
             outlines=outlines,
         )
 
-    def _outlines(self, stem: str, found: _Found) -> tuple[Outline, ...]:
+    def _outlines(self, stem: str, image: Path, found: _Found) -> tuple[Outline, ...]:
         """Return disc and cup of a photograph's json; none where it is missing or cannot be used."""
         path = found.outlines.get(stem)
         names = {"disc": "optic disc", "cup": "optic cup", "discloc": ""}
         if self.disc_from == "discLoc":
             names |= {"disc": "", "discloc": "optic disc"}
+        if path is None:
+            return ()
         try:
-            return outlines_of(read_shapes(path), names) if path else ()
+            drawn = read_labelme(path)
+            if differs := size_differs(image, drawn.get("imageWidth"), drawn.get("imageHeight")):
+                found.dropped.append(self._cost(path, "size differs", differs, key=path.stem))
+                return ()
+            return outlines_of(shapes_of(drawn), names)
         except UnreadableShapes as error:
-            assert path is not None  # it was read
-            found.dropped.append(self._drop(path, "unreadable outline", str(error)))
+            found.dropped.append(self._cost(path, "unreadable outline", str(error), key=path.stem))
             return ()
 
     def _walk(self) -> _Found:
@@ -155,9 +181,8 @@ class G1020(Source):
                     self._sort(file, folders, found)
         if base is None or not found.photographs:
             raise SourceNotFound(self.name, self.root, "every photograph (Images/image_0.jpg ...)", _TREE)
-        known = {file.stem.casefold() for file in found.photographs}
         for file in (file for file in entries(base) if plain_name(file.name) == _LIST):
-            self._label(file, known, found)
+            self._label(file, found)
         return found
 
     def _sort(self, file: Path, folders: list[str], found: _Found) -> None:
@@ -178,31 +203,35 @@ class G1020(Source):
         if kept != file:
             found.dropped.append(self._twice(file, kept))
 
-    def _label(self, path: Path, known: set[str], found: _Found) -> None:
+    def _label(self, path: Path, found: _Found) -> None:
         """Read the list; one that cannot be read costs the labels, not the photographs."""
+        found.table = path
         try:
             rows = read_sheet(path)
             missing = {"imageid", "binarylabels"} - {column for row in rows for column in row}
             if missing:
                 raise UnreadableSheet(f"no column {' and '.join(sorted(missing))}")
         except UnreadableSheet as error:
-            found.dropped.append(self._drop(path, "unreadable sheet", str(error)))
+            found.dropped.append(self._cost(path, "unreadable sheet", str(error)))
+            found.unclear |= {file.stem.casefold() for file in found.photographs}
             return
-        for row in rows:
-            name, value = row["imageid"], row["binarylabels"]
-            stem, word = Path(name).stem.casefold(), YES_NO.get(value.casefold(), "")
-            if misfit(row):
-                found.dropped.append(self._drop(path, "unreadable label", f"{name}: {misfit(row)}"))
-            elif value and not word:
-                problem = f"{name}: label {value!r} is neither 0 nor 1"
-                found.dropped.append(self._drop(path, "unreadable label", problem))
-            elif found.labels.setdefault(stem, word) != word:
-                found.dropped.append(self._drop(path, "unreadable label", f"{name}: labelled both 0 and 1"))
-                found.labels[stem] = ""
-            if stem not in known:
-                found.dropped.append(self._drop(path, "label without photograph", name))
-        told = {Path(row["imageid"]).stem.casefold() for row in rows}
-        found.dropped += [self._drop(path, "photograph without row", stem) for stem in sorted(known - told)]
+        problems = [problem for row in rows if (problem := _enter(row, found.labels))]
+        found.unclear |= {Path(problem.partition(":")[0]).stem.casefold() for problem in problems}
+        found.dropped += self._problems(path, "unreadable label", problems)
+
+
+def _enter(row: Mapping[str, str], labels: dict[str, str]) -> str:
+    """Enter the label of one row of the list, and return what is wrong with it; the empty text where nothing is."""
+    name, value = row["imageid"], row["binarylabels"]
+    stem, word = Path(name).stem.casefold(), YES_NO.get(value.casefold(), "")
+    if not stem:
+        return f"a row without imageID: label {value!r}"
+    if labels.setdefault(stem, "" if misfit(row) else word) != word and not misfit(row):
+        labels[stem] = ""
+        return f"{name}: labelled both 0 and 1"
+    if misfit(row):
+        return f"{name}: {misfit(row)}"
+    return f"{name}: label {value!r} is neither 0 nor 1" if value and not word else ""
 
 
 def _is_base(folder: Path) -> bool:

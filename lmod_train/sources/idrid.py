@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from PIL import Image
-
 from lmod_train.errors import BadArgument, SourceNotFound
+from lmod_train.raw import open_file
 from lmod_train.sources.base import UNPLACED, Source
 from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.gaps import gaps, group_of
 from lmod_train.sources.idrid_sheets import read_grades, read_points
+from lmod_train.sources.picture import size_of
 from lmod_train.sources.sheets import UnreadableSheet, plain_header
 from lmod_train.types import OTHER, Dropped, MaskFile, Outline, Sample, SampleStream
 
@@ -45,14 +46,19 @@ _TREE = """\
   one part is enough; folders may be doubled"""
 
 _COMPARED = 64 * 1024  # bytes
-_SINGLY = 20  # photographs that a table leaves out are listed one by one up to this many
+_TABLES = ("grades", "optic disc centres", "fovea centres")
+_ALWAYS = ("ma", "he", "ex")  # lesions that some photograph of each half has; soft exudates are in half of them
 
 _Place = tuple[str, str]  # split, and stem in small letters
 
 
 @dataclass(slots=True)
 class _Found:
-    """What one walk over the tree has found."""
+    """What one walk over the tree has found.
+
+    `parts` are those that hold any file. `told` is, for each kind of table and split, the stems it has a row of, with
+    the table; of one that cannot be read, no stem.
+    """
 
     photographs: dict[str, dict[_Place, Path]] = field(default_factory=lambda: {"A": {}, "B": {}, "C": {}})
     masks: dict[_Place, dict[str, Path]] = field(default_factory=dict)
@@ -60,6 +66,8 @@ class _Found:
     points: dict[str, dict[_Place, tuple[float, float] | None]] = field(
         default_factory=lambda: {"fovea": {}, "optic disc": {}}
     )
+    parts: set[str] = field(default_factory=set)
+    told: dict[tuple[str, str], dict[str, Path]] = field(default_factory=dict)
     dropped: list[Dropped] = field(default_factory=list)
 
 
@@ -75,8 +83,8 @@ class Idrid(Source):
 
     A's disc is that of its mask; A has no fovea. Disc and fovea of B and C are published as points: their boxes have
     the sizes below, measured on a figure of LMOD to within 20 pixels and cut at the photograph's edge. How LMOD sized
-    the discs without mask is not known. A missing mask, grade or point leaves the sample without it; a table's rows
-    without photograph are listed in one line, and so are photographs without row where they are more than 20.
+    the discs without mask is not known. A missing mask, grade or point leaves the sample without it, and is listed; so
+    are parts, halves, tables and lesions' folders that are not there, and rows of a table without a photograph.
 
     Args:
         root: The folder that holds the parts, or one around it.
@@ -141,9 +149,60 @@ class Idrid(Source):
         for place, _ in _ordered(found.photographs["C"] | found.photographs["B"]):
             yield from self._graded(place, found)
         yield from found.dropped
-        for place, kinds in found.masks.items():
-            if place not in found.photographs["A"]:
-                yield from (self._drop(mask, "mask without photograph") for mask in kinds.values())
+        for part in "ABC":
+            yield from self._halves_left(part, found)
+        yield from self._masks_left(found)
+        yield from self._tables_left(found)
+
+    def _halves_left(self, part: str, found: _Found) -> Iterator[Dropped]:
+        """Yield a part without any file or photograph, or the half of it that has none."""
+        halves = {split for split, _ in found.photographs[part]}
+        if part not in found.parts:
+            yield self._absent("folder", part, f"no file of part {part}")
+        elif not halves:
+            yield self._absent("folder", f"{part}/1. Original Images", f"no photograph in part {part}")
+        else:
+            for split in (s for s in ("train", "test") if s not in halves):
+                yield self._absent("split", f"{part}/{split}", "no photograph of it")
+            other = {"B": "C", "C": "B"}.get(part, part)
+            twins = {place: file for place, file in found.photographs[other].items() if place[0] in halves}
+            named = {f"{part}/{split}/{stem}": file for (split, stem), file in _ordered(twins)}
+            held = {f"{part}/{split}/{stem}" for split, stem in found.photographs[part]}
+            yield from self._missing("photograph", named, held, f"that of part {other} is read")
+
+    def _masks_left(self, found: _Found) -> Iterator[Dropped]:
+        """Yield the photographs of part A without a disc, lesions that none of them has, and masks without one."""
+        images = {"A/" + "/".join(place): file for place, file in _ordered(found.photographs["A"])}
+        having = {
+            kind: {"A/" + "/".join(place) for place, kinds in found.masks.items() if kind in kinds}
+            for kind in _STRUCTURES
+        }
+        yield from self._missing("optic disc mask", images, having["od"])
+        for kind in ("ma", "he", "ex", "se"):
+            for name, keys in gaps({key: group_of(key) for key in images}, having[kind]).items():
+                if name == "all" or (len(keys) > 1 and name != "A" and kind in _ALWAYS):
+                    yield self._absent("folder", f"{name}/{_STRUCTURES[kind]}", "no mask of them", "part")
+        masks = {"A/" + "/".join(place): next(iter(kinds.values())) for place, kinds in found.masks.items()}
+        there = {split for split, _ in found.photographs["A"]}
+        lone = {key: mask for key, mask in masks.items() if key.split("/")[1] in there}
+        yield from self._missing("photograph", lone, images, "a mask of it is there", "gone")
+
+    def _tables_left(self, found: _Found) -> Iterator[Dropped]:
+        """Yield tables of parts B and C that are not there, photographs they leave out, and rows without photograph."""
+        known = {place: file for part in "CB" for place, file in found.photographs[part].items()}
+        images = {"BC/" + "/".join(place): file for place, file in _ordered(known)}  # stems in small letters
+        named: dict[str, Path] = {}
+        for split, kind in ((s, k) for s in ("train", "test") for k in _TABLES):
+            own = {key: file for key, file in images.items() if key.split("/")[1] == split}
+            told = found.told.get((kind, split))
+            if told is None:
+                if own and ("B" if kind == "grades" else "C") in found.parts:
+                    yield self._absent("table", f"BC/{split}/{kind}", f"of {len(own)} photographs", "part")
+                continue
+            rows = {f"BC/{split}/{stem}": table for stem, table in told.items()}
+            named |= rows if own else {}
+            yield from self._missing(f"row of {kind}", own if rows else {}, rows)
+        yield from self._missing("photograph", named, images, "a table names it", "gone")
 
     def _sample(self, key: str, file: Path, group: str = "", **told: Any) -> Sample:
         return Sample(self.name, key, self.modality, file, group=group or key, licence=self.licence, **told)
@@ -157,7 +216,7 @@ class Idrid(Source):
             yield self._sample(f"BC/{key}", file, labels=labels, outlines=self._outlines(place, file, found))
             return
         detail = f"{files['B'].relative_to(self.root).as_posix()} is another file; keyed apart, B/{key} and C/{key}"
-        found.dropped.append(self._drop(files["C"], "B and C differ", detail))
+        found.dropped.append(self._cost(files["C"], "B and C differ", detail))
         outlines = self._outlines(place, files["C"], found)
         yield self._sample(f"B/{key}", file, group=f"BC/{key}", labels=labels)
         yield self._sample(f"C/{key}", files["C"], group=f"BC/{key}", outlines=outlines)
@@ -174,14 +233,14 @@ class Idrid(Source):
             {"optic disc": self.disc_size} if self.disc_size else {}
         )
         points = {structure: point for structure in sides if (point := found.points[structure].get(place)) is not None}
-        size = _size(file) if points else None
+        size = size_of(file) if points else None
         if size is None:
             return ()
         outlines = []
         for structure, (x, y) in points.items():
             if not (0 <= x <= size[0] and 0 <= y <= size[1]):
                 said = f"{structure} at {x:g}, {y:g} is not inside the photograph of {size[0]}x{size[1]}"
-                found.dropped.append(self._drop(file, "point outside", f"{said}; was it resized?"))
+                found.dropped.append(self._cost(file, "point outside", f"{said}; was it resized?"))
                 return ()  # the other point is then of other pixels as well
             half = [side * size[0] / WIDTH / 2 for side in sides[structure]]
             corner = max(0.0, x - half[0]), max(0.0, y - half[1])
@@ -197,6 +256,7 @@ class Idrid(Source):
             folders = [_plain(name) for name in file.relative_to(self.root).parts[:-1]]
             part = next((_PARTS[name] for name in reversed(folders) if name in _PARTS), None)
             split = next((_SPLITS[name] for name in reversed(folders) if name in _SPLITS), None)
+            found.parts |= {part} if part else set()
             if part is not None and file.suffix.lower() in (".csv", ".xlsx"):
                 tables.append(file)
             elif part is not None:
@@ -205,9 +265,8 @@ class Idrid(Source):
                 found.dropped.append(self._drop(file, "not of IDRiD"))
         if not any(found.photographs.values()):
             raise SourceNotFound(self.name, self.root, "every photograph (parts A, B and C)", _TREE)
-        known = set(found.photographs["B"]) | set(found.photographs["C"])
         for file in tables:
-            self._table(file, known, found)
+            self._table(file, found)
         return found
 
     def _sort(self, file: Path, part: str, split: str | None, found: _Found) -> None:
@@ -224,43 +283,38 @@ class Idrid(Source):
         if kept != file:
             found.dropped.append(self._twice(file, kept))
 
-    def _table(self, file: Path, known: set[_Place], found: _Found) -> None:
+    def _table(self, file: Path, found: _Found) -> None:
         """Read one table, whose name tells what it holds; one that cannot be read costs what it tells alone."""
         name = plain_header(unquote(file.stem))
         split = "train" if "training" in name else "test" if "testing" in name else None
         if split and "grading" in name:
-            self._read(file, split, read_grades, found.grades, known, found)
+            self._read(file, ("grades", split), read_grades, found.grades, found)
         elif split and "foveacenter" in name:
-            self._read(file, split, read_points, found.points["fovea"], known, found)
+            self._read(file, ("fovea centres", split), read_points, found.points["fovea"], found)
         elif split and ("odcenter" in name or "opticdisccenter" in name):
-            self._read(file, split, read_points, found.points["optic disc"], known, found)
+            self._read(file, ("optic disc centres", split), read_points, found.points["optic disc"], found)
         else:
             found.dropped.append(self._drop(file, "stray file"))
 
     def _read(
         self,
         file: Path,
-        split: str,
+        place: tuple[str, str],
         read: Callable[[Path], tuple[dict[str, Any], Sequence[str]]],
         into: dict[_Place, Any],
-        known: set[_Place],
         found: _Found,
     ) -> None:
-        """Enter what one table tells, and list what cannot be read and what has no photograph."""
+        """Enter what one table tells, and list what cannot be read."""
+        rows = found.told.setdefault(place, {})
         try:
             told, problems = read(file)
         except UnreadableSheet as error:
-            found.dropped.append(self._drop(file, "unreadable sheet", str(error)))
+            found.dropped.append(self._cost(file, "unreadable sheet", str(error)))
             return
-        found.dropped += [self._drop(file, "unreadable row", problem) for problem in problems]
+        found.dropped += self._problems(file, "unreadable row", problems)
         for stem, value in told.items():
-            into.setdefault((split, stem), value)
-        lone = [stem for stem in told if (split, stem) not in known]
-        if lone:  # most of a table where only some photographs were downloaded
-            found.dropped.append(self._drop(file, "row without photograph", _counted(lone, "row")))
-        bare = sorted(stem for side, stem in known if side == split and stem not in told)
-        details = bare if len(bare) <= _SINGLY else [_counted(bare, "photograph")]
-        found.dropped += [self._drop(file, "photograph without row", detail) for detail in details]
+            into.setdefault((place[1], stem), value)
+            rows.setdefault(stem, file)
 
 
 def _ordered(photographs: dict[_Place, Path]) -> list[tuple[_Place, Path]]:
@@ -274,36 +328,15 @@ def _ordered(photographs: dict[_Place, Path]) -> list[tuple[_Place, Path]]:
     return sorted(photographs.items(), key=order)
 
 
-def _counted(stems: Sequence[str], noun: str) -> str:
-    """Return how many there are and the first few of them.
-
-    Example:
-        >>> _counted(["idrid_001"], "row"), _counted(["a", "b", "c", "d"], "row")
-        ('1 row: idrid_001', '4 rows, e.g. a, b, c')
-    """
-    if len(stems) == 1:
-        return f"1 {noun}: {stems[0]}"
-    return f"{len(stems)} {noun}s{', e.g.' if len(stems) > 3 else ':'} {', '.join(stems[:3])}"
-
-
 def _same_file(one: Path, other: Path) -> bool:
     """Return whether two files are of one length and begin alike; False where one cannot be read."""
     try:
         if one.stat().st_size != other.stat().st_size:
             return False
-        with one.open("rb") as first, other.open("rb") as second:
+        with open_file(one) as first, open_file(other) as second:
             return first.read(_COMPARED) == second.read(_COMPARED)
-    except OSError:
+    except (OSError, ValueError):
         return False
-
-
-def _size(file: Path) -> tuple[int, int] | None:
-    """Return a photograph's width and height from its header, no pixel decoded; None where it cannot be read."""
-    try:
-        with Image.open(file) as image:
-            return image.size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return None
 
 
 def _plain(name: str) -> str:

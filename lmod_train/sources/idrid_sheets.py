@@ -18,7 +18,7 @@ _Told = TypeVar("_Told")
 def read_grades(path: Path) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Return stem (small letters) -> ``icdr`` 0 to 4 and ``macular_edema_risk`` 0 to 2, and a line for every problem.
 
-    An empty cell is no grade and not worth a line. A photograph graded twice and differently keeps no grade.
+    An empty cell is no grade. A photograph graded twice and differently keeps no grade.
 
     Raises:
         UnreadableSheet: The file is damaged or lacks the names or a grade; the message names the columns it has.
@@ -33,6 +33,8 @@ def read_grades(path: Path) -> tuple[dict[str, dict[str, str]], list[str]]:
                 problems.append(f"{name}: {scale} {row[column]!r} is none of {', '.join(levels)}")
             elif value:
                 grades[scale] = value
+            else:
+                problems.append(f"{name}: no {scale}")
         _keep(found, name, grades, {}, problems)
     return found, problems
 

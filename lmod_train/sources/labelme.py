@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lmod_train.raw import read_json
 from lmod_train.types import Outline
 
 Points = tuple[tuple[float, float], ...]
@@ -38,11 +38,27 @@ def read_shapes(path: Path) -> list[tuple[str, Points]]:
         >>> read_shapes(file)
         [('cup', ((1.0, 2.0), (3.5, 4.0)))]
     """
+    return shapes_of(read_labelme(path))
+
+
+def read_labelme(path: Path) -> Mapping[str, Any]:
+    """Return what a file of LabelMe holds, ``imageWidth`` and ``imageHeight`` among it.
+
+    Raises:
+        UnreadableShapes: The file is damaged.
+    """
     try:
-        told = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
+        told = read_json(path)
+    except (OSError, ValueError) as error:
         raise UnreadableShapes(f"not a readable json file ({type(error).__name__}: {error})") from error
-    shapes = told.get("shapes") if isinstance(told, Mapping) else None
+    if not isinstance(told, Mapping):
+        raise UnreadableShapes("no list of shapes in it")
+    return told
+
+
+def shapes_of(told: Mapping[str, Any]) -> list[tuple[str, Points]]:
+    """Return the shapes of a file of LabelMe, see `read_shapes`."""
+    shapes = told.get("shapes")
     if not isinstance(shapes, list):
         raise UnreadableShapes("no list of shapes in it")
     return [_shape(shape, place) for place, shape in enumerate(shapes, start=1)]
@@ -81,7 +97,7 @@ def _shape(shape: Any, place: int) -> tuple[str, Points]:
     """Return one shape, `place` naming it in the error."""
     try:
         label, corners = str(shape["label"]).strip().casefold(), [(float(x), float(y)) for x, y in shape["points"]]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise UnreadableShapes(f"shape {place} has no label or no corners ({type(error).__name__}: {error})") from error
     kind = str(shape.get("shape_type") or "polygon").strip().casefold()
     if kind not in _TYPES:

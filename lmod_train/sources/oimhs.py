@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,6 +81,8 @@ class Oimhs(Source):
     def found_in(cls, folder: Path) -> bool:
         """Return whether ``Images`` with numbered eyes lies here, in a doubled folder, or below the table beside it."""
         below = [folder / folder.name]
+        if all(any(_is_table(p, title) for p in entries(folder)) for title in (_EYES, _QUALITY)):
+            return True  # the scans may be missing
         if any(_is_table(p, _EYES) for p in entries(folder)):
             below = [p for p in entries(folder) if p.is_dir()]
         return any(_images_in(p) for p in (folder, *below))
@@ -110,7 +111,7 @@ class Oimhs(Source):
                 tables.dropped.append(self._twice(file, files[place]))
             else:
                 files[place] = file
-        for place in sorted(files, key=lambda p: (int(p[0]), int(p[1]))):
+        for place in sorted(files, key=_number):
             yield self._sample(place, files[place], tables)
         yield from tables.dropped
         yield from self._rows_left(images, tables, set(files))
@@ -171,37 +172,31 @@ class Oimhs(Source):
             try:
                 said, problems = read(file)
             except UnreadableSheet as error:
-                tables.dropped.append(self._drop(file, "unreadable sheet", str(error)))
+                tables.dropped.append(self._cost(file, "unreadable sheet", str(error)))
                 continue
             taken = file
-            tables.dropped += [self._drop(file, "unreadable label", problem) for problem in problems]
+            tables.dropped += self._problems(file, "unreadable label", problems)
         if not named:
             detail = f"no {title}.xlsx or .csv beside {images.name}: its labels are unknown"
-            tables.dropped.append(self._drop(images, "missing sheet", detail))
+            tables.dropped.append(self._absent("table", title, detail, "part", images))
         return said
 
     def _rows_left(self, images: Path, tables: _Tables, places: set[tuple[str, str]]) -> Iterator[Dropped]:
-        """Yield one line a table that speaks of eyes or scans without a file, and one that leaves some of them out."""
-        eyes = {eye for eye, _ in places}
-        bare = [f"eye {eye}" for eye in sorted(tables.eyes, key=int) if eye not in eyes]
-        scans: dict[str, int] = defaultdict(int)
-        for place in tables.quality:
-            scans[place[0]] += place not in places
-        few = [f"eye {eye} ({n} scans)" for eye, n in sorted(scans.items(), key=lambda item: int(item[0])) if n]
-        untold = [f"eye {eye}" for eye in sorted(eyes, key=int) if tables.eyes and eye not in tables.eyes]
-        missing: dict[str, int] = defaultdict(int)
-        for place in places:
-            missing[place[0]] += bool(tables.quality) and place not in tables.quality
-        unseen = [f"eye {eye} ({n} scans)" for eye, n in sorted(missing.items(), key=lambda item: int(item[0])) if n]
-        for title, reason, left in (
-            (_EYES, "rows without a scan", bare),
-            (_QUALITY, "rows without a scan", few),
-            (_EYES, "scans without a row", untold),
-            (_QUALITY, "scans without a row", unseen),
-        ):
-            if left:
-                more = f" and {len(left) - 6} more eyes" if len(left) > 6 else ""
-                yield self._drop(images, reason, f"{title}: {', '.join(left[:6])}{more}")
+        """Yield the scans that a table speaks of without a file, and those that a table leaves out."""
+        eyes = {eye: images for eye, _ in sorted(places, key=_number)}
+        scans = {"/".join(place): images for place in sorted(places, key=_number)}
+        told = {"/".join(place): images for place in sorted(tables.quality, key=_number)}
+        told |= {eye: images for eye in sorted(tables.eyes, key=int) if eye not in {e for e, _ in tables.quality}}
+        yield from self._missing("scan", told, {*scans, *eyes}, "a table has it", "gone")
+        if tables.eyes:
+            yield from self._missing("demographics", eyes, tables.eyes, f"in {_EYES}")
+        if tables.quality:
+            yield from self._missing("quality", scans, told, f"in {_QUALITY}")
+
+
+def _number(place: tuple[str, str]) -> tuple[int, int]:
+    """Return what sorts scans by eye and scan."""
+    return int(place[0]), int(place[1])
 
 
 def _scans_below(images: Path) -> Iterator[tuple[tuple[str, str] | str, Path]]:

@@ -39,13 +39,17 @@ _TREE = """\
 class _Found:
     """What one walk has found; masks and labels by `number_of` their photograph.
 
-    `told` are the numbers that a table other than the fallback, origa_info.csv, speaks of.
+    `told` are the numbers that a table other than the fallback, origa_info.csv, speaks of; `unclear` those of which a
+    value could not be used. `tables` are those that could be read, `damaged` the others.
     """
 
     photographs: list[Path] = field(default_factory=list)
     masks: dict[str, dict[str, Path]] = field(default_factory=dict)
     labels: dict[str, Entry] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
+    unclear: set[str] = field(default_factory=set)
+    tables: list[Path] = field(default_factory=list)
+    damaged: list[Path] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
 
 
@@ -53,9 +57,10 @@ class Origa(Source):
     """The 650 photographs of ORIGA(-light), 168 of them with glaucoma; keys and groups are their numbers, ``001``.
 
     The keys are the same in all three layouts. No patient numbers are published, so each photograph is its own group.
-    A photograph without mask or label is yielded without it; a mask or a table's row without photograph is listed. The
-    sets A and B of the authors are not in every layout and take no part. ``*_Cropped`` and ``*_Square``, whose pixels
-    do not fit the masks, are passed over. Labels of ``origa_info.csv`` count only where no other table has one.
+    A photograph without mask or label is yielded without it and listed; so is a mask or a table's row without
+    photograph, and one kind of mask where Kaggle's layout, which has both, lacks it. The sets A and B of the authors
+    are not in every layout and take no part. ``*_Cropped`` and ``*_Square``, whose pixels do not fit the masks, are
+    passed over. Labels of ``origa_info.csv`` count only where no other table has one.
 
     Of the original release's ``binary_labels.xlsx`` no public reader names the column of labels: the usual names are
     tried, and a table with none of them is listed with the columns it has.
@@ -94,6 +99,8 @@ class Origa(Source):
         if _is_base(folder):
             return True
         inside = {plain_name(p.name): p for p in entries(folder)}
+        if inside.keys() & _LISTS or any(name.startswith(_DRAWN) for name in inside):  # the photographs are missing
+            return True
         below = inside.get("origa")
         if below is None or not (_is_base(below) or _is_base(below / below.name)):
             return False
@@ -124,9 +131,35 @@ class Origa(Source):
             taken[number] = file
             yield self._sample(file, found)
         yield from found.dropped
-        for number, kinds in found.masks.items():
-            if number not in taken:
-                yield from (self._drop(file, "mask without photograph") for file in kinds.values())
+        yield from self._left(taken, found)
+
+    def _left(self, taken: Mapping[str, Path], found: _Found) -> Iterator[Dropped]:
+        """Yield what the photographs lack, what has no photograph, and which tables are not there."""
+        images = {file.stem: file for file in taken.values()}
+        for kind in self._kinds_expected(found):
+            held = {file.stem for number, file in taken.items() if kind in found.masks.get(number, {})}
+            yield from self._missing(f"{kind} mask", images, held)
+        names = {plain_name(file.name) for file in (*found.tables, *found.damaged)}
+        lists = sorted(_LISTS - names) if names & _LISTS else [] if names else ["OrigaList.csv"]
+        for name in lists:
+            detail = "its labels are unknown" if names else f"no table of labels ({', '.join(_TABLES)})"
+            yield self._absent("table", name, detail, "part")
+        if found.tables and found.told | set(found.labels):
+            known = {number for number, entry in found.labels.items() if entry.glaucoma}
+            told = ((found.told & known) if found.told else known) | found.unclear
+            held = {file.stem for number, file in taken.items() if number in told}
+            yield from self._missing("label", images, held, f"not in {', '.join(file.name for file in found.tables)}")
+        vain = {number: next(iter(kinds.values())) for number, kinds in found.masks.items()}
+        vain |= {number: found.tables[0] for number in found.told if number not in vain}
+        yield from self._missing("photograph", vain, taken, "a mask or a table names it", "gone")
+
+    def _kinds_expected(self, found: _Found) -> list[str]:
+        """Return the kinds of masks that should be there: those read that any photograph has, both in Kaggle's set."""
+        if self.masks != "any":
+            return [self.masks]
+        kaggle = any(plain_name(file.name) in _LISTS for file in (*found.tables, *found.damaged))
+        there = {kind for kinds in found.masks.values() for kind in kinds}
+        return [kind for kind in ("png", "mat") if kaggle or kind in there] or ["mat"]
 
     def _sample(self, file: Path, found: _Found) -> Sample:
         number = number_of(file.name)
@@ -165,10 +198,6 @@ class Origa(Source):
         tables = [file for folder in around for file in entries(folder) if _rank(file) is not None]
         for file in sorted(tables, key=lambda p: (_rank(p) or 0, p)):
             self._label(file, found)
-        known = {number_of(photograph.name) for photograph in found.photographs}
-        for number in sorted(known - found.told) if found.told else ():
-            names = ", ".join(file.name for file in tables)
-            found.dropped.append(self._drop(base, "photograph without row", f"{number} in {names}"))
         return found
 
     def _sort(self, file: Path, folders: list[str], found: _Found) -> None:
@@ -190,11 +219,12 @@ class Origa(Source):
         try:
             told, problems = read_entries(file, self.label_column)
         except UnreadableSheet as error:
-            found.dropped.append(self._drop(file, "unreadable sheet", str(error)))
+            found.dropped.append(self._cost(file, "unreadable sheet", str(error)))
+            found.damaged.append(file)
             return
+        found.tables.append(file)
         fills = _rank(file) == len(_TABLES) - 1
         found.told |= set() if fills else set(told)
-        known = {number_of(photograph.name) for photograph in found.photographs}
         for number, entry in told.items():
             before = found.labels.get(number, Entry())
             label = entry.glaucoma if before.glaucoma is None else before.glaucoma
@@ -202,9 +232,8 @@ class Origa(Source):
                 problems.append(f"{number}: labelled otherwise in another table")
                 label = ""
             found.labels[number] = Entry(label, before.laterality or entry.laterality)
-            if number not in known and not fills:
-                found.dropped.append(self._drop(file, "label without photograph", number))
-        found.dropped += [self._drop(file, "unreadable label", problem) for problem in problems]
+        found.unclear |= {number_of(problem.partition(":")[0]) for problem in problems}
+        found.dropped += self._problems(file, "unreadable label", problems)
 
 
 def _is_base(folder: Path) -> bool:

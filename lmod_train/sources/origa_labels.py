@@ -65,7 +65,7 @@ def number_of(name: str) -> str:
     """
     plain = name.strip(_QUOTES).replace("\\", "/")
     stem = PurePosixPath(plain).stem.strip().casefold()
-    return str(int(stem)) if stem.isdecimal() else stem
+    return str(int(stem)) if stem.isdecimal() and len(stem) < 20 else stem
 
 
 def _column(columns: Sequence[str], wanted: Sequence[str], what: str, option: str) -> str:

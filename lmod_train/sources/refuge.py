@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,12 @@ _PARTS = ("train", "val", "test")
 _MASKS = {"disc_cup_masks", "masks"}
 _KINDS = {".jpg", ".jpeg", ".png", ".bmp"}
 _CLASSES = {"glaucoma": "yes", "non-glaucoma": "no"}
+_FOLDERS = {"yes": "Glaucoma", "no": "Non-Glaucoma"}
+_TABLES = {
+    "train": "Fovea_location.xlsx",
+    "val": "Fovea_locations.xlsx",
+    "test": "Glaucoma_label_and_Fovea_location.xlsx",
+}
 _CODINGS: tuple[Mapping[str, tuple[int, ...]], ...] = (
     {"background": (255,), "optic disc": (0, 128), "optic cup": (0,)},  # the challenge's bitmaps are inverted
     {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)},
@@ -47,21 +53,23 @@ _TREE = """\
 class _Found:
     """What one walk over the tree has found; keys of the dicts are (part, stem casefolded), of `sheets` parts.
 
-    `sheets` are those that hold labels, one a part.
+    `sheets` are those read, `damaged` the parts with one that could not be.
     """
 
     photographs: list[tuple[str, Path]] = field(default_factory=list)
     masks: dict[tuple[str, str], Path] = field(default_factory=dict)
     labels: dict[tuple[str, str], str] = field(default_factory=dict)
     sheets: dict[str, Path] = field(default_factory=dict)
+    damaged: set[str] = field(default_factory=set)
     dropped: list[Dropped] = field(default_factory=list)
 
 
 class Refuge(Source):
     """The 1,200 photographs of the REFUGE challenge, 400 a part; keys ``train/g0001``, ``val/V0001``, ``test/T0001``.
 
-    The keys are the same in all three layouts. A photograph without mask or label is yielded without it. One photograph
-    a patient as far as published, so each is its own group. The photographs that the REFUGE2 bundle adds, and those of
+    The keys are the same in all three layouts. A photograph without mask or label is yielded without it and listed, and
+    so are a part, a class folder or a table that is not there. One photograph a patient as far as published, so each is
+    its own group. The photographs that the REFUGE2 bundle adds, and those of
     other challenges in the same folders, are dropped and counted; the cropped and squared copies of Kaggle are ignored.
 
     References:
@@ -78,12 +86,16 @@ class Refuge(Source):
     def found_in(cls, folder: Path) -> bool:
         """Return whether the archives' folders, ``Train/REFUGE1-*`` or Kaggle's parts lie directly in this folder."""
         inside = {plain_name(p.name): p for p in entries(folder) if p.is_dir()}
-        if any("refuge" in name and name in _ARCHIVES for name in inside):
+        if any(("refuge" in name or name.startswith("annotation-")) and name in _ARCHIVES for name in inside):
             return True
         if "training400" in inside:  # other challenges of the same publisher use the name
             return "non-glaucoma" in {plain_name(p.name) for p in entries(inside["training400"])}
         below = {plain_name(p.name) for p in entries(inside["train"])} if "train" in inside else set()
-        return any(name.startswith("refuge1-") for name in below) or {"images", "masks", "index.json"} <= below
+        if any(name.startswith("refuge1-") for name in below):
+            return True
+        kaggle = {plain_name(p.name) for part in _PARTS if part in inside for p in entries(inside[part])}
+        named = "refuge" in plain_name(folder.name) and len(inside.keys() & set(_PARTS)) > 1
+        return {"images", "masks", "index.json"} <= kaggle or (named and bool({"images", "masks"} & kaggle))
 
     def verify(self) -> None:
         """Check that there is at least one photograph of the challenge.
@@ -100,15 +112,54 @@ class Refuge(Source):
             SourceNotFound: As `verify`.
         """
         found = self._walk()
-        taken: dict[str, Path] = {}
+        taken: dict[str, Sample] = {}
         for part, file in sorted(found.photographs, key=lambda f: (_PARTS.index(f[0]), f[1].stem, f[1])):
             key = f"{part}/{file.stem}"
             if key in taken:
-                found.dropped.append(self._twice(file, taken[key]))
+                found.dropped.append(self._twice(file, taken[key].image))
                 continue
-            taken[key] = file
-            yield self._sample(key, file, found)
+            taken[key] = self._sample(key, file, found)
+            yield taken[key]
         yield from found.dropped
+        yield from self._left(taken, found)
+
+    def _left(self, taken: Mapping[str, Sample], found: _Found) -> Iterator[Dropped]:
+        """Yield what the photographs lack, what has no photograph, and which parts and tables are not there."""
+        words = {key.casefold(): sample.labels.get("glaucoma", "") for key, sample in taken.items()}
+
+        def group(key: str) -> str:
+            """Return part and class, as the training part has its folders."""
+            part, _, stem = key.casefold().partition("/")
+            folder = _FOLDERS.get(words.get(key.casefold()) or found.labels.get((part, stem), ""))
+            mask = found.masks.get((part, stem))
+            folder = folder or (mask.parent.name if mask and plain_name(mask.parent.name) in _CLASSES else None)
+            return f"{part}/{folder}" if folder else part
+
+        images = {key: sample.image for key, sample in taken.items()}
+        yield from self._missing("mask", images, {key for key, s in taken.items() if s.masks}, group=group)
+        for part in _PARTS:
+            yield from self._part_left(part, {key: s for key, s in taken.items() if key.startswith(part)}, found)
+        told = {place: found.sheets[place[0]] for place in found.labels} | found.masks
+        parts = {key.partition("/")[0] for key in taken}  # of another one a line says that it is not there
+        named = {"/".join(place): file for place, file in told.items() if place[0] in parts}
+        yield from self._missing("photograph", named, words, "its mask or its table names it", "gone", group)
+
+    def _part_left(self, part: str, own: Mapping[str, Sample], found: _Found) -> Iterator[Dropped]:
+        """Yield which of a part's table, classes and labels are not there, or that there is none of its photographs."""
+        if not own:
+            yield self._absent("split", part, f"no photograph of the {part} part")
+            return
+        classes = {plain_name(sample.image.parent.name) for sample in own.values()} & set(_CLASSES)
+        for name in _FOLDERS.values():
+            if classes and name.casefold() not in classes:
+                yield self._absent("class", f"{part}/{name}", f"no photograph in a folder {name}")
+        labelled = {key for key, sample in own.items() if sample.labels}
+        if part not in found.sheets and part not in found.damaged:
+            costs = "" if labelled == set(own) else ": labels are unknown"
+            yield self._absent("table", f"{part}/{_TABLES[part]}", f"neither it nor index.json is there{costs}", "part")
+        elif part not in found.damaged:
+            images = {key: sample.image for key, sample in own.items()}
+            yield from self._missing("label", images, labelled, "its table tells none")
 
     def _sample(self, key: str, file: Path, found: _Found) -> Sample:
         place = (key.split("/")[0], file.stem.casefold())
@@ -137,10 +188,6 @@ class Refuge(Source):
                 self._sort(file, folders, _part(folders, kaggle=not bundle), found)
         if not found.photographs:
             raise SourceNotFound(self.name, self.root, "every photograph (train, val and test)", _TREE)
-        for part, file in found.photographs:
-            known = plain_name(file.parent.name) in _CLASSES or (part, file.stem.casefold()) in found.labels
-            if part in found.sheets and not known:
-                found.dropped.append(self._drop(found.sheets[part], "photograph without row", file.stem))
         return found
 
     def _sort(self, file: Path, folders: list[str], part: str | None, found: _Found) -> None:
@@ -150,7 +197,9 @@ class Refuge(Source):
             if kind in _KINDS:
                 found.dropped.append(self._drop(file, "not of the REFUGE challenge"))
         elif _MASKS & set(folders) and kind in _KINDS:
-            found.masks.setdefault((part, file.stem.casefold()), file)
+            kept = found.masks.setdefault((part, file.stem.casefold()), file)
+            if kept != file:
+                found.dropped.append(self._twice(file, kept))
         elif kind in SHEETS:
             self._label(file, part, found)
         elif kind in _KINDS - {".bmp"} and not _MASKS & set(folders):
@@ -163,15 +212,15 @@ class Refuge(Source):
         try:
             labels, problems = read_labels(file)
         except UnreadableSheet as error:
-            found.dropped.append(self._drop(file, "unreadable sheet", str(error)))
+            found.dropped.append(self._cost(file, "unreadable sheet", str(error)))
+            found.damaged.add(part)
             return
-        if labels:
-            found.sheets.setdefault(part, file)
+        found.sheets.setdefault(part, file)
         for stem, label in labels.items():
             if found.labels.setdefault((part, stem), label) != label:
                 problems.append(f"{stem}: labelled otherwise in another sheet")
                 found.labels[part, stem] = ""
-        found.dropped += [self._drop(file, "unreadable label", problem) for problem in problems]
+        found.dropped += self._problems(file, "unreadable label", problems)
 
 
 def _part(folders: list[str], *, kaggle: bool) -> str | None:

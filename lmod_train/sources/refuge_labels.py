@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError  # the class only; openpyxl does the parsing
-from zipfile import BadZipFile
 
-from openpyxl import load_workbook
-from openpyxl.utils.exceptions import InvalidFileException
-
-from lmod_train.sources.sheets import UnreadableSheet
+from lmod_train.raw import read_json
+from lmod_train.sources.sheets import UnreadableSheet, misfit, read_sheet
 from lmod_train.sources.spelling import YES_NO
 
-SHEETS = {".xlsx", ".xls", ".json"}
+SHEETS = {".xlsx", ".xls", ".csv", ".json"}
 
 
 def read_labels(path: Path) -> tuple[dict[str, str], list[str]]:
@@ -24,15 +19,16 @@ def read_labels(path: Path) -> tuple[dict[str, str], list[str]]:
     A sheet without a label column (the fovea of the training part) has no labels, and so has a row without a value.
 
     Args:
-        path: ``.xlsx`` with a header of which one word is `ImgName` and one may speak of glaucoma, or Kaggle's
-            ``index.json``.
+        path: A workbook or text with a column `ImgName` and, where it has labels, one that speaks of glaucoma, or
+            Kaggle's ``index.json``.
 
     Raises:
         UnreadableSheet: The file is damaged, of another format, or names no images.
     """
     labels: dict[str, str] = {}
     problems: list[str] = []
-    for name, value in _json_rows(path) if path.suffix.lower() == ".json" else _sheet_rows(path):
+    is_json = path.suffix.lower() == ".json"
+    for name, value in _json_rows(path) if is_json else _sheet_rows(path, problems):
         stem = Path(str(name).strip()).stem.casefold()
         word = YES_NO.get(str(value).strip().casefold())
         if word is None:
@@ -43,34 +39,19 @@ def read_labels(path: Path) -> tuple[dict[str, str], list[str]]:
     return {stem: word for stem, word in labels.items() if word}, problems
 
 
-def _sheet_rows(path: Path) -> list[tuple[Any, Any]]:
-    """Return image name and label of every row that has both."""
-    try:
-        book = load_workbook(path, read_only=True, data_only=True)
-        rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
-        book.close()
-    except (InvalidFileException, BadZipFile, ParseError, KeyError, ValueError, IndexError, OSError) as error:
-        raise UnreadableSheet(f"not a readable xlsx file ({type(error).__name__}: {error})") from error
-    for at, row in enumerate(rows):
-        header = ["".join(str(cell or "").split()).casefold() for cell in row]
-        if "imgname" in header:
-            return _columns(header, rows[at + 1 :])
-    raise UnreadableSheet("no column ImgName")
-
-
-def _columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[tuple[Any, Any]]:
-    """Return image name and label of the rows below a header; none where no column speaks of glaucoma."""
-    named, label = header.index("imgname"), next((i for i, word in enumerate(header) if "glaucoma" in word), None)
-    if label is None:
-        return []
-    full = [row for row in rows if len(row) > max(named, label)]
-    return [(row[named], row[label]) for row in full if row[named] is not None and row[label] is not None]
+def _sheet_rows(path: Path, problems: list[str]) -> list[tuple[Any, Any]]:
+    """Return image name and label of every row that has both; none where no column speaks of glaucoma."""
+    rows = read_sheet(path, "ImgName")
+    problems += [f"{row['imgname'] or 'a row without a name'}: {misfit(row)}" for row in rows if misfit(row)]
+    whole = [row for row in rows if not misfit(row)]
+    label = next((column for row in whole for column in row if "glaucoma" in column), "")
+    return [(row["imgname"], row[label]) for row in whole if label and row["imgname"] and row[label]]
 
 
 def _json_rows(path: Path) -> list[tuple[Any, Any]]:
     """Return image name and label of every record that has both."""
     try:
-        index = json.loads(path.read_text(encoding="utf-8"))
+        index = read_json(path)
     except (ValueError, OSError) as error:
         raise UnreadableSheet(f"not a readable json file ({type(error).__name__}: {error})") from error
     records = list(index.values()) if isinstance(index, dict) else index

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import ClassVar
 from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source
 from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.picture import size_differs
 from lmod_train.sources.roboflow_labels import (
     Annotation,
     CocoPart,
@@ -19,12 +21,14 @@ from lmod_train.sources.roboflow_labels import (
     read_data_yaml,
     read_yolo,
 )
+from lmod_train.sources.spelling import plain_name
 from lmod_train.types import Dropped, Outline, Patient, Sample, SampleStream
 
 PARTS = ("train", "valid", "val", "test")
 _KINDS = {".jpg", ".jpeg", ".png"}
 _YAML = ("data.yaml", "data.yml")
 _COCO = "_annotations.coco.json"
+_LACKING = "no label"  # reason of a photograph without annotations; listed together where a whole part has none
 _DEPTH = 3  # levels below a root given by hand at which the export itself may lie
 
 
@@ -61,8 +65,9 @@ class Roboflow(Source):
 
     Class names are read from the export (``data.yaml`` or COCO categories), never assumed by number. Augmented copies
     of a photograph share the part of the name before ``.rf.``, which is the group; the export's own split is part of
-    the key and nothing more. A photograph whose annotations are missing, malformed or of an unknown class is yielded
-    without any, and the reason is listed; one whose label file is empty shows nothing, which is no fault.
+    the key and nothing more. A photograph whose annotations are missing, malformed, of an unknown class or of another
+    image size is yielded without any, and the reason is listed; one whose label file is empty shows nothing, which is
+    no fault. Parts that are not there are listed, and labels without a photograph.
 
     A subclass says by which names an export is its own (`_claims`) and what class names mean (`_meaning`), and states
     the folders it expects (`tree`).
@@ -88,7 +93,7 @@ class Roboflow(Source):
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether the export's class names, here or in a doubled folder, are those of this source."""
+        """Return whether the export here or in a doubled folder is this source's, by its class names or its readme."""
         return any(cls._owns(place) for place in (folder, folder / folder.name))
 
     def verify(self) -> None:
@@ -112,6 +117,10 @@ class Roboflow(Source):
         read: set[Path] = set()
         for part in _parts(export.folder):
             yield from self._part(part, export, read)
+        there = {plain_name(part.name) for part in _parts(export.folder)}
+        for names in (("train",), ("valid", "val"), ("test",)):
+            if not there & set(names):
+                yield self._absent("split", names[0], f"no folder {names[0]} in the export")
         for file in files_below(export.folder):
             if file not in read and not _belongs(file, export):
                 yield self._drop(file, "stray file")
@@ -125,6 +134,7 @@ class Roboflow(Source):
         annotations, problems = labels(part, export, read)
         yield from problems
         taken: dict[str, Path] = {}
+        lacking: set[str] = set()
         for file in sorted(_photographs(part), key=lambda f: (f.stem, f)):
             read.add(file)
             if file.stem in taken:
@@ -134,29 +144,34 @@ class Roboflow(Source):
             try:
                 meaning = self._meaning(annotations(file))
             except LabelProblem as problem:
-                yield self._drop(file, problem.reason, problem.detail, key=f"{part.name}/{file.stem}")
-                meaning = Meaning()
+                key, meaning = f"{plain_name(part.name)}/{file.stem}", Meaning()
+                lacking |= {key} if problem.reason == _LACKING else set()
+                if problem.reason not in (_LACKING, ""):
+                    yield self._cost(file, problem.reason, problem.detail, key)
             yield self._sample(part, file, meaning)
+        images = {f"{plain_name(part.name)}/{stem}": file for stem, file in taken.items()}
+        yield from self._missing("label", images, images.keys() - lacking)
 
     def _yolo_labels(
         self, part: Path, export: _Export, read: set[Path]
     ) -> tuple[Callable[[Path], Sequence[Annotation]], list[Dropped]]:
         """Return a reader of a photograph's label file, and the label files without a photograph."""
-        inside = {p.name.casefold(): p for p in entries(part) if p.is_dir()}
+        inside = {plain_name(p.name): p for p in entries(part) if p.is_dir()}
         files = [p for p in entries(inside.get("labels", part)) if p.suffix.lower() == ".txt"]
         label_of = {file.stem: file for file in files}
-        shown = {file.stem for file in _photographs(part)}
+        shown = {f"{plain_name(part.name)}/{file.stem}" for file in _photographs(part)}
         read.update(files)
 
         def annotations(file: Path) -> tuple[Annotation, ...]:
             if file.stem not in label_of:
-                raise LabelProblem("no label", f"no labels/{file.stem}.txt")
+                raise LabelProblem(_LACKING, "")
             try:
                 return read_yolo(label_of[file.stem], export.numbers)
             except LabelProblem as problem:
                 raise LabelProblem(problem.reason, f"{label_of[file.stem].name}, {problem.detail}") from problem
 
-        return annotations, [self._drop(file, "no photograph") for file in files if file.stem not in shown]
+        told = {f"{plain_name(part.name)}/{file.stem}": file for file in files}
+        return annotations, [*self._missing("photograph", told, shown, "there is a label of it", "gone")]
 
     def _coco_labels(
         self, part: Path, export: _Export, read: set[Path]
@@ -165,24 +180,26 @@ class Roboflow(Source):
         assert export.coco is not None  # told by the flavour
         said, json = export.coco.get(part), part / _COCO
         if not isinstance(said, CocoPart):
-            problem = said or LabelProblem("no label", f"no {_COCO} in {part.name}")
-            listed = [self._drop(json, problem.reason, problem.detail)] if said else []
-            without = LabelProblem("no label", f"{part.name} has no readable {_COCO}")
-            return lambda file: _raise(without), listed
+            detail = "no photograph of this part has a label"
+            listed = self._absent("table", f"{plain_name(part.name)}/{_COCO}", detail, "part", inside=part)
+            told = LabelProblem("", "in one line for the part")
+            return lambda file: _raise(told), [self._cost(json, said.reason, said.detail) if said else listed]
         photographs = said.photographs
-        shown = {file.name for file in _photographs(part)}
+        shown = {f"{plain_name(part.name)}/{file.stem}" for file in _photographs(part)}
 
         def annotations(file: Path) -> tuple[Annotation, ...]:
-            found = photographs.get(file.name, LabelProblem("no label", f"{_COCO} does not name it"))
+            found = photographs.get(file.name, LabelProblem(_LACKING, ""))
+            if differs := size_differs(file, *said.sizes.get(file.name, (None, None))):
+                raise LabelProblem("size differs", differs)
             return _raise(found) if isinstance(found, LabelProblem) else found
 
-        missing = [name for name in sorted(photographs) if name not in shown]
-        return annotations, [self._drop(json, "no photograph", f"{name} is named and not there") for name in missing]
+        named = {f"{plain_name(part.name)}/{Path(name).stem}": json for name in sorted(photographs)}
+        return annotations, [*self._missing("photograph", named, shown, f"{_COCO} names it", "gone")]
 
     def _sample(self, part: Path, file: Path, meaning: Meaning) -> Sample:
         return Sample(
             source=self.name,
-            key=f"{part.name}/{file.stem}",
+            key=f"{plain_name(part.name)}/{file.stem}",
             modality=self.modality,
             image=file,
             group=file.stem.partition(".rf.")[0] or file.stem,
@@ -197,8 +214,10 @@ class Roboflow(Source):
         try:
             export = _read_export(folder)
         except LabelProblem:
-            return False
-        return export is not None and cls._claims(export.names, export.project)
+            export = None
+        if export is None:  # its class names are missing; who wrote its readme still says what it is
+            return bool(_parts(folder)) and any(cls._claims((), project) for project in _readme_projects(folder))
+        return cls._claims(export.names, export.project)
 
     def _exports(self) -> list[_Export]:
         """Return the exports at the root or a few levels below, this source's own before all others.
@@ -233,7 +252,7 @@ def _read_export(folder: Path) -> _Export | None:
     Raises:
         LabelProblem: There is one and its class names cannot be read.
     """
-    said = next((folder / name for name in _YAML if (folder / name).is_file()), None)
+    said = next((p for p in entries(folder) if p.name.casefold() in _YAML and p.is_file()), None)
     if said is not None:
         data = read_data_yaml(said)
         names = tuple(data.names[number] for number in sorted(data.names))
@@ -246,6 +265,16 @@ def _read_export(folder: Path) -> _Export | None:
         raise next(problem for problem in coco.values() if isinstance(problem, LabelProblem))
     named = dict.fromkeys(name for part in readable for name in part.names)  # each once, in order
     return _Export(folder, tuple(named), coco=coco)
+
+
+def _readme_projects(folder: Path) -> list[str]:
+    """Return the names that the export's readme files begin with, as in ``# cau001`` and ``cau001 - v1 2023-03-31``."""
+    first = []
+    for file in (p for p in entries(folder) if p.name.casefold().startswith("readme") and p.is_file()):
+        with file.open("rb") as opened:
+            lines = [line.strip(" #") for line in opened.read(1000).decode("latin-1").splitlines()]
+        first += [re.split(" [->] |,", line)[0] for line in lines if line][:1]
+    return first
 
 
 def _coco_of(part: Path) -> CocoPart | LabelProblem:
@@ -265,18 +294,18 @@ def _folders(folder: Path, depth: int) -> Iterator[Path]:
 
 def _parts(folder: Path) -> list[Path]:
     """Return the folders of the parts, training first."""
-    inside = {p.name.casefold(): p for p in entries(folder) if p.is_dir()}
+    inside = {plain_name(p.name): p for p in entries(folder) if p.is_dir()}
     return [inside[name] for name in PARTS if name in inside]
 
 
 def _photographs(part: Path) -> list[Path]:
     """Return the photographs of a part: in ``images``, or in the part itself as COCO exports have them."""
-    inside = {p.name.casefold(): p for p in entries(part) if p.is_dir()}
+    inside = {plain_name(p.name): p for p in entries(part) if p.is_dir()}
     return [p for p in entries(inside.get("images", part)) if p.suffix.lower() in _KINDS]
 
 
 def _belongs(file: Path, export: _Export) -> bool:
     """Return whether a file is the export's own word about itself."""
     if file.parent == export.folder:
-        return file.name in _YAML or file.name.casefold().startswith("readme")
+        return file.name.casefold() in _YAML or file.name.casefold().startswith("readme")
     return export.coco is not None and file.name == _COCO and file.parent in export.coco

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from lmod_train.sources.spelling import decoded
+from lmod_train.raw import MOST_TABLE_BYTES, decoded, read_bytes, read_json, read_yaml
 from lmod_train.types import Outline
 
 
@@ -56,10 +53,12 @@ class CocoPart:
     Attributes:
         names: Class names, the placeholder that Roboflow puts at category 0 left out.
         photographs: File name -> its annotations (none is a photograph without objects), or what is wrong with them.
+        sizes: File name -> width and height as the json states them.
     """
 
     names: tuple[str, ...]
     photographs: Mapping[str, tuple[Annotation, ...] | LabelProblem] = field(default_factory=dict)
+    sizes: Mapping[str, tuple[object, object]] = field(default_factory=dict)
 
 
 def read_data_yaml(path: Path) -> DataYaml:
@@ -69,17 +68,21 @@ def read_data_yaml(path: Path) -> DataYaml:
         LabelProblem: The file is damaged or names no classes.
     """
     try:
-        said = yaml.safe_load(decoded(path.read_bytes()))
-    except (yaml.YAMLError, OSError, ValueError) as error:
+        said = read_yaml(path)
+    except (OSError, ValueError) as error:
         raise LabelProblem("unreadable class names", f"not a readable yaml file ({_short(error)})") from error
     names = said.get("names") if isinstance(said, dict) else None
     if isinstance(names, list):
         names = dict(enumerate(names))
-    if not isinstance(names, dict) or not names or not all(str(key).strip().isdecimal() for key in names):
-        raise LabelProblem("unreadable class names", f"'names' is {names!r}, expected a list or number -> name")
+    if not isinstance(names, dict) or not names or not all(_is_number(key) for key in names):
+        raise LabelProblem("unreadable class names", f"'names' is {str(names)[:80]}, expected a list or number -> name")
     origin = said.get("roboflow")
     project = origin.get("project") if isinstance(origin, dict) else None
     return DataYaml({int(key): str(name) for key, name in names.items()}, str(project or ""))
+
+
+def _is_number(key: object) -> bool:
+    return str(key).strip().isdecimal() and len(str(key)) < 10
 
 
 def read_yolo(path: Path, names: Mapping[int, str]) -> tuple[Annotation, ...]:
@@ -96,7 +99,7 @@ def read_yolo(path: Path, names: Mapping[int, str]) -> tuple[Annotation, ...]:
             class`` for a number without a name.
     """
     try:
-        lines = decoded(path.read_bytes()).splitlines()
+        lines = decoded(read_bytes(path, MOST_TABLE_BYTES)).splitlines()
     except (OSError, ValueError) as error:
         raise LabelProblem("unreadable label", _short(error)) from error
     return tuple(_yolo_line(line, number, names) for number, line in enumerate(lines, 1) if line.strip())
@@ -134,7 +137,7 @@ def read_coco(path: Path) -> CocoPart:
         LabelProblem: The file as a whole is damaged. What is wrong with one photograph stands at that photograph.
     """
     try:
-        said = json.loads(decoded(path.read_bytes()))
+        said = read_json(path)
         categories = {int(c["id"]): str(c["name"]) for c in said["categories"]}
         above = {int(c["id"]): str(c.get("supercategory") or "none") for c in said["categories"]}
         images = {int(i["id"]): i for i in said["images"]}
@@ -144,7 +147,7 @@ def read_coco(path: Path) -> CocoPart:
             found[int(annotation["image_id"])].append(annotation)
     except KeyError as error:
         raise LabelProblem("unreadable label", f"not a COCO file: {error} is missing or names nothing") from error
-    except (ValueError, TypeError, AttributeError, RecursionError, OSError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError, OSError) as error:
         raise LabelProblem("unreadable label", f"not a readable COCO json file ({_short(error)})") from error
     first = min(categories, default=0)
     grouped = {group for number, group in above.items() if number != first}
@@ -153,6 +156,7 @@ def read_coco(path: Path) -> CocoPart:
     return CocoPart(
         tuple(names[number] for number in sorted(names)),
         {files[number]: _coco_photograph(image, found[number], names) for number, image in images.items()},
+        {files[number]: (image.get("width"), image.get("height")) for number, image in images.items()},
     )
 
 
@@ -167,7 +171,7 @@ def _coco_photograph(
         return tuple(_coco_annotation(annotation, size, names) for annotation in annotations)
     except LabelProblem as problem:
         return problem
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         return LabelProblem("unreadable label", _short(error))
 
 

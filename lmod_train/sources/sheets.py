@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import csv
 import io
-import zlib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError  # the class only; openpyxl does the parsing
-from zipfile import BadZipFile
 
 from openpyxl import load_workbook
-from openpyxl.utils.exceptions import InvalidFileException
 
-from lmod_train.sources.spelling import decoded
+from lmod_train.raw import MOST_TABLE_BYTES, decoded, open_zip, read_bytes
 
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DELIMITERS = ",;\t|"
 _OPEN = "a quotation mark is not closed"
+MOST_CELLS, MOST_LINES, MOST_COLUMNS = 2_000_000, 300_000, 2_000
+"""Of a table. BRSET, the largest of the sources, has 16,000 lines of 34 columns."""
+
+MOST_UNPACKED_BYTES = 48 * 2**20
+"""Of a workbook."""
+
+MOST_BREAKS = 50
+"""Lines that one row may take, where values have line breaks."""
+
+MOST_SPOILED = 500
+"""Rows with a mark that is not closed; after them no row takes more than its line, so that the time stays linear."""
+
 _SWALLOWED = "too few values, of which quotation marks may hold several in one"
 
 
@@ -69,19 +77,34 @@ def read_sheet(path: Path, column: str = "") -> list[dict[str, str]]:
         >>> read_sheet(file)
         [{'imageid': 'img1', 'age': '61'}, {'imageid': 'img2', 'age': ''}]
     """
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise UnreadableSheet(f"cannot be opened ({type(error).__name__}: {error.strerror})") from error
+    content = _content(path)
     if content.startswith(_OLD_EXCEL):
         raise UnreadableSheet("an Excel file of before 2007 (xls); save it as xlsx or csv")
     wanted = plain_header(column)
-    sheets = _workbook(content) if content.startswith(_ZIP) else [_text(content, wanted)]
+    sheets = _texts(_workbook(content)) if content.startswith(_ZIP) else [_text(content, wanted)]
     for rows in sheets:
         for at, row in enumerate(rows):
             if _is_header(row, wanted):
                 return _named([plain_header(cell) for cell in row], rows[at + 1 :])
     raise UnreadableSheet(f"no column {column!r}" if column else "no header: the table is empty")
+
+
+def read_workbook(path: Path) -> list[list[list[Any]]]:
+    """Return the values of every row of every sheet of an xlsx workbook, at least one sheet.
+
+    Raises:
+        UnreadableSheet: The file is missing, damaged, no xlsx workbook, or larger than a table of labels is.
+    """
+    return _workbook(_content(path))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_bytes(path, MOST_TABLE_BYTES)
+    except OSError as error:
+        raise UnreadableSheet(f"cannot be opened ({type(error).__name__}: {error.strerror or error})") from error
+    except ValueError as error:
+        raise UnreadableSheet(f"too large ({error})") from error
 
 
 def misfit(row: Mapping[str, str]) -> str:
@@ -101,30 +124,43 @@ def _is_header(row: Sequence[str], wanted: str) -> bool:
     return wanted in header if wanted else any(header)
 
 
-def _workbook(content: bytes) -> list[list[list[str]]]:
-    """Return the cells of every sheet of an xlsx file."""
+def _workbook(content: bytes) -> list[list[list[Any]]]:
+    """Return the values of every sheet of an xlsx file; empty rows and cells that its numbers skip are counted too."""
+    left, sheets = MOST_CELLS, []
     try:
-        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-        sheets = []
+        _check_unpacked(content)
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # what other programs write there is often wrong and would cut the table
-            sheets.append([[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)])
+            rows = []
+            for row in sheet.iter_rows(values_only=True):
+                left -= max(len(row), MOST_CELLS // MOST_LINES)
+                if left < 0:
+                    raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
+                rows.append(list(row))
+            sheets.append(rows)
         book.close()
-    except (
-        InvalidFileException,
-        BadZipFile,
-        ParseError,
-        KeyError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        EOFError,
-        OSError,
-        zlib.error,
-    ) as error:
+    except UnreadableSheet:
+        raise
+    except Exception as error:  # openpyxl raises whatever the parts of a damaged file happen to mean
         raise UnreadableSheet(f"not a readable xlsx file ({type(error).__name__}: {error})") from error
+    if not sheets:
+        raise UnreadableSheet("not a readable xlsx file (no sheet)")
     return sheets
+
+
+def _check_unpacked(content: bytes) -> None:
+    """Refuse a workbook whose parts are far larger than the file: it was made to fill the memory."""
+    with open_zip(io.BytesIO(content)) as archive:
+        parts = archive.infolist()
+    whole = sum(part.file_size for part in parts)
+    steep = any(part.file_size > max(2**20, 100 * part.compress_size) for part in parts)
+    if whole > MOST_UNPACKED_BYTES or steep:
+        raise UnreadableSheet(f"unpacked it has {whole:,} bytes, of {len(content):,} in the file")
+
+
+def _texts(sheets: Sequence[Sequence[Sequence[Any]]]) -> list[list[list[str]]]:
+    return [[[_cell(value) for value in row] for row in rows] for rows in sheets]
 
 
 def _cell(value: Any) -> str:
@@ -145,11 +181,14 @@ def _text(content: bytes, wanted: str) -> list[list[str]]:
     first = next((line for line in text.splitlines() if line.strip() and wanted in plain_header(line)), "")
     delimiter = max(_DELIMITERS, key=first.count)
     lines = list(io.StringIO(text, newline=""))
+    if len(lines) > MOST_LINES or text.count(delimiter) > MOST_CELLS:
+        raise UnreadableSheet(f"more than {MOST_LINES:,} lines or {MOST_CELLS:,} cells")
     rows: list[list[str]] = []
-    at = width = 0
+    at = width = spoiled = 0
     try:
         while at < len(lines):
-            row, taken = _row(lines, at, delimiter, width)
+            row, taken = _row(lines, at, delimiter, width, MOST_BREAKS if spoiled < MOST_SPOILED else 1)
+            spoiled += taken == 1 and lines[at].count('"') % 2
             if not width and _is_header(row, wanted):
                 width = len(row)
             rows.append(row)
@@ -159,7 +198,7 @@ def _text(content: bytes, wanted: str) -> list[list[str]]:
     return rows
 
 
-def _row(lines: Sequence[str], at: int, delimiter: str, width: int) -> tuple[list[str], int]:
+def _row(lines: Sequence[str], at: int, delimiter: str, width: int, most: int) -> tuple[list[str], int]:
     """Return the cells of the row that begins at a line, and how many lines it takes.
 
     A row that its quotation marks have spoiled is filled up to the header's width, and has a word on it behind that.
@@ -169,9 +208,10 @@ def _row(lines: Sequence[str], at: int, delimiter: str, width: int) -> tuple[lis
         at: Where the row begins.
         delimiter: What divides cells.
         width: Cells of the header, 0 while it is not known.
+        most: Lines that the row may take.
     """
     read = partial(csv.reader, delimiter=delimiter, skipinitialspace=True)
-    whole = read((lines[i] for i in range(at, len(lines))), strict=True)
+    whole = read((lines[i] for i in range(at, min(at + most, len(lines)))), strict=True)
     try:
         row = [cell.strip() for cell in next(whole)]
         if whole.line_num == 1 or not width or (len(row) >= width and not any(row[width:])):
@@ -192,6 +232,8 @@ def _spoiled(row: list[str], width: int, why: str) -> list[str]:
 
 def _named(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[dict[str, str]]:
     """Return the rows below a header by its names."""
+    if len(header) > MOST_COLUMNS:
+        raise UnreadableSheet(f"{len(header):,} columns, and at most {MOST_COLUMNS:,} are read")
     names: list[str] = []
     for name in header:
         again = 2
@@ -201,6 +243,8 @@ def _named(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[dict[st
         names.append(unique)
     while names and not names[-1]:
         names.pop()
+    if len(names) * len(rows) > MOST_CELLS:
+        raise UnreadableSheet(f"more than {MOST_CELLS:,} cells")
     table = []
     for row in rows:
         if not any(row):

@@ -17,19 +17,3 @@ def plain_name(name: str) -> str:
         ('refuge-test400', 'images')
     """
     return unquote(name).strip().casefold()
-
-
-def decoded(data: bytes) -> str:
-    """Return the text of a file: UTF-8 with or without byte-order mark, else Windows' western code page.
-
-    Raises:
-        UnicodeDecodeError: It is neither, by what cp1252 says: a few bytes are no letters there.
-
-    Example:
-        >>> [decoded("João".encode(encoding)) for encoding in ("utf-8", "utf-8-sig", "cp1252")]
-        ['João', 'João', 'João']
-    """
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252")

@@ -3,6 +3,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from PIL import Image
 
 from lmod_train.curation.boxes import read_boxes
 from lmod_train.curation.images import open_image
@@ -40,6 +41,10 @@ def samples(root, **options):
 
 def drops(root, **options):
     return sorted((d.file, d.reason) for d in Cataract1K(root, **options).samples() if isinstance(d, Dropped))
+
+
+def missing(root):
+    return [(d.reason, d.key, d.extent) for d in Cataract1K(root).samples() if isinstance(d, Dropped)]
 
 
 def details(root):
@@ -149,10 +154,33 @@ def test_supervisely_serves_where_there_is_no_coco_and_the_other_way_round(drawn
     change(instances(copy, "case_5014"), lambda c: c["images"].pop(0))  # its annotations are then lost, and told
     (copy / FRAMES / "case_5315" / "ann" / "case_53153_01.png.json").unlink()
     assert {key: s.outlines for key, s in samples(copy).items()} == both
-    assert drops(copy) == [(f"{COCO}/case_5014/annotations/instances.json", "annotation without image")]
+    assert missing(copy) == [
+        ("annotation without image", f"{COCO}/case_5014/annotations/instances.json", "part"),
+        ("missing COCO annotation", "case_5013", "part"),
+        ("missing COCO annotation", "case_5014/case5014_01", "part"),
+        ("missing Supervisely annotation", "case_5315/case_53153_01", "part"),
+    ]
     shutil.rmtree(copy / COCO)
     assert [key for key, s in samples(copy).items() if not s.outlines] == ["case_5315/case_53153_01"]
-    assert drops(copy) == [(f"{FRAMES}/case_5315/img/case_53153_01.png", "no annotation")]
+    assert missing(copy) == [
+        ("missing COCO annotation", "all", "part"),
+        ("missing Supervisely annotation", "case_5315/case_53153_01", "part"),
+    ]
+
+
+@pytest.mark.parametrize("annotations", ["coco", "supervisely"])
+def test_an_annotation_of_another_size_than_its_frame_is_not_believed(copy, annotations):
+    whole = samples(copy, annotations=annotations)
+    file = whole["case_5013/case5013_02"].image
+    with Image.open(file) as image:
+        size, smaller = image.size, (image.width // 2, image.height // 2)
+        image.resize(smaller).save(file)
+    found = samples(copy, annotations=annotations)
+    assert [key for key in whole if found[key].outlines != whole[key].outlines] == ["case_5013/case5013_02"]
+    assert found["case_5013/case5013_02"].outlines == ()
+    (dropped,) = [d for d in Cataract1K(copy, annotations=annotations).samples() if isinstance(d, Dropped)]
+    assert (dropped.key, dropped.reason, dropped.extent) == ("case_5013/case5013_02", "size differs", "part")
+    assert "{}x{}".format(*size) in dropped.detail and "{}x{}".format(*smaller) in dropped.detail
 
 
 def test_the_option_says_which_annotations_win(copy):
@@ -256,9 +284,9 @@ def test_ids_and_names_that_are_not_unique_or_not_there_are_listed(copy):
         ("unreadable annotation", "case5013_02.png: 2 images have the id 1"),
         ("annotation without image", "image 78 has no file_name"),
         ("annotation without image", f"{lost} annotations of image 2, which is not listed"),
-        ("annotation without image", "case5013_99.png"),
-        ("annotation without image", ""),
-        ("annotation without image", "there are no frames of case_9999"),
+        ("missing folder", "its frames, of which there are annotations"),
+        ("missing frame", "it is annotated"),
+        ("missing frame", "it is annotated"),
     ]
 
 
@@ -291,7 +319,7 @@ def test_a_damaged_supervisely_file_is_listed_and_the_rest_is_read(copy):
     assert drops(copy) == sorted(
         [
             *((f"{place}/ann/case5013_0{i}.png.json", "unreadable annotation") for i in (1, 2, 3)),
-            *((f"{place}/img/case5013_0{i}.png", "no annotation") for i in (1, 2)),
+            (FRAMES, "missing COCO annotation"),
         ]
     )
     assert any("Lens: bitmap without points.exterior" in d for d in details(copy))
@@ -307,8 +335,9 @@ def test_a_byte_order_mark_and_other_letters_are_read(copy):
 
 def test_annotations_alone_or_a_file_in_place_of_the_frames_are_not_the_source(copy):
     shutil.rmtree(copy / FRAMES)
-    assert not Cataract1K.found_in(copy)
+    assert Cataract1K.found_in(copy), "its annotations are there"
     with pytest.raises(SourceNotFound, match="the folder of the frames, sorted into cases is missing"):
         Cataract1K(copy).verify()
     (copy / FRAMES).write_bytes(b"")
+    shutil.rmtree(copy / COCO)
     assert not Cataract1K.found_in(copy)

@@ -17,3 +17,10 @@ def test_links_in_a_circle_end(tmp_path):
     (tmp_path / "x.jpg").write_text("")
     (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
     assert [p.name for p in files_below(tmp_path)] == ["x.jpg"]
+
+
+def test_an_empty_folder_with_the_name_of_a_table_is_told_as_the_table(tmp_path):
+    (tmp_path / "labels.csv").mkdir()
+    (tmp_path / "Again.CSV").mkdir()
+    (tmp_path / "Again.CSV" / "again.csv").write_text("")
+    assert [p.relative_to(tmp_path).as_posix() for p in files_below(tmp_path)] == ["labels.csv", "Again.CSV/again.csv"]

@@ -48,6 +48,17 @@ def test_depth_is_a_bound_and_what_lies_deeper_is_skipped(drawn):
     assert shallow.sources == () and [s.folder for s in shallow.skipped] == [drawn / "eyes"]
 
 
+@pytest.mark.parametrize("place", [".", "curated"])
+def test_the_images_of_a_curated_folder_are_no_source(drawn, tmp_path, place):
+    curated = tmp_path / place
+    (curated / "records").mkdir(parents=True)
+    (curated / "manifest.json").write_text("{}")
+    (curated / "images").symlink_to(drawn / "eyes" / "eye_diseases_classification")
+    found = discover(tmp_path)
+    assert found.sources == () and [s.folder for s in found.skipped] == [curated]
+    assert found.skipped[0].why == "a curated folder, not a raw one"
+
+
 def test_an_empty_folder_holds_nothing(tmp_path):
     found = discover(tmp_path)
     assert found.sources == () and [s.folder for s in found.skipped] == [tmp_path]

@@ -67,7 +67,7 @@ def test_what_is_no_photograph_of_a_class_is_listed_and_clutter_is_not(copy):
     data = copy / "dataset"
     taken = next((data / "normal").iterdir())
     shutil.copy(taken, taken.with_suffix(".png"))
-    for name in ("normal/notes.txt", "normal/more/1_left.jpg", "README.md", "AMD/3_left.jpg", "AMD/x/4_left.jpg"):
+    for name in ("normal/notes.txt", "normal/more/1_left.jpg", "README.md", "AMD/3_left.jpg", "../Uveitis/4_left.jpg"):
         (data / name).parent.mkdir(exist_ok=True, parents=True)
         (data / name).write_bytes(b"")
     for name in ("normal/._1_left.jpg", "Thumbs.db", "__MACOSX/1.jpg", "normal/1_left.jpg:Zone.Identifier"):
@@ -75,8 +75,8 @@ def test_what_is_no_photograph_of_a_class_is_listed_and_clutter_is_not(copy):
         (data / name).write_bytes(b"")
     assert sorted(drops(copy)) == sorted(
         [
-            ("dataset/AMD/3_left.jpg", "unknown class folder"),
-            ("dataset/AMD/x/4_left.jpg", "unknown class folder"),
+            ("dataset/AMD", "unknown class folder"),
+            ("Uveitis", "unknown class folder"),
             ("dataset/README.md", "stray file"),
             ("dataset/normal/more/1_left.jpg", "stray file"),
             ("dataset/normal/notes.txt", "stray file"),
@@ -86,7 +86,29 @@ def test_what_is_no_photograph_of_a_class_is_listed_and_clutter_is_not(copy):
     assert len(samples(copy)) == 8
 
 
-def test_a_missing_class_is_named(copy):
-    shutil.rmtree(copy / "dataset" / "glaucoma")
-    with pytest.raises(SourceNotFound, match="class folder glaucoma is missing"):
+def test_a_missing_or_empty_class_is_listed_and_the_others_are_read(copy):
+    for file in (copy / "dataset" / "glaucoma").iterdir():
+        file.unlink()
+    for _ in ("empty", "missing"):
+        assert EyeDiseases.found_in(copy)
+        assert [s.labels["diagnosis"] for s in samples(copy)] == ["cataract"] * 2 + ["diabetic retinopathy"] * 2 + [
+            "normal"
+        ] * 2
+        (dropped,) = [d for d in EyeDiseases(copy).samples() if isinstance(d, Dropped)]
+        assert (dropped.key, dropped.file, dropped.reason) == ("glaucoma", "dataset", "missing class")
+        shutil.rmtree(copy / "dataset" / "glaucoma", ignore_errors=True)
+    shutil.rmtree(copy / "dataset" / "cataract")
+    assert not EyeDiseases.found_in(copy), "two folders of such names are of many sets"
+    assert len(samples(copy)) == 4, "and are read where the folder is named"
+    shutil.rmtree(copy / "dataset")
+    with pytest.raises(SourceNotFound, match="every class folder"):
         EyeDiseases(copy).verify()
+
+
+@pytest.mark.parametrize(
+    "name", ["Diabetic_Retinopathy", "diabetic retinopathy ", "DIABETIC-RETINOPATHY", "diabetic%20retinopathy"]
+)
+def test_other_spellings_of_a_class_give_the_same_samples(copy, name):
+    before = [(s.key, s.group, s.labels) for s in samples(copy)]
+    (copy / "dataset" / "diabetic_retinopathy").rename(copy / "dataset" / name)
+    assert [(s.key, s.group, s.labels) for s in samples(copy)] == before and drops(copy) == []

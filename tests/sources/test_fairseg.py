@@ -102,7 +102,7 @@ def test_sister_sets_with_the_same_file_names_are_not_taken_for_it(copy):
     for file in (copy / "All").iterdir():
         change(file, disc_cup_mask=None, disc_cup=None, glaucoma=1)
     assert not FairSeg.found_in(copy)
-    assert {reason for _, reason, _ in drops(copy)} == {"no mask in it"}
+    assert {reason for _, reason, _ in drops(copy)} == {"missing mask"}
 
 
 def test_codes_that_are_unknown_are_none_and_others_are_listed(copy):

@@ -16,7 +16,7 @@ def test_grades_are_read_past_odd_headers_and_blank_rows(tmp_path):
         "idrid_002": {"icdr": "4"},
         "idrid_003": {"macular_edema_risk": "1"},
     }
-    assert problems == ["IDRiD_003: icdr '5' is none of 0, 1, 2, 3, 4"]
+    assert problems == ["IDRiD_002.jpg: no macular_edema_risk", "IDRiD_003: icdr '5' is none of 0, 1, 2, 3, 4"]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,10 @@ def samples(root, **options):
     return {s.key: s for s in Oimhs(root, **options).samples() if isinstance(s, Sample)}
 
 
+def keys(root):
+    return [(d.key, d.reason) for d in Oimhs(root).samples() if isinstance(d, Dropped)]
+
+
 def drops(root):
     return [(d.file, d.reason, d.detail) for d in Oimhs(root).samples() if isinstance(d, Dropped)]
 
@@ -132,7 +136,7 @@ def test_images_are_found_some_levels_down(copy, place):
     (copy / place).parent.mkdir(parents=True)
     (copy / "moved").rename(copy / place)
     assert {k: (s.group, s.labels, s.patient) for k, s in samples(copy).items()} == expected
-    assert drops(copy) == [] and Oimhs.found_in(copy) == (place != "x/y/Images")
+    assert drops(copy) == [] and Oimhs.found_in(copy)
 
 
 def test_a_missing_table_costs_its_labels_and_is_listed(copy):
@@ -141,10 +145,10 @@ def test_a_missing_table_costs_its_labels_and_is_listed(copy):
     assert len(found) == N and all(s.labels == {} and s.patient.age is None for s in found.values())
     assert {s.group for s in found.values()} == {"eye 1", "eye 2", "eye 3", "eye 4"}
     assert all(s.patient.quality for s in found.values())
-    assert [d[:2] for d in drops(copy)] == [("Images", "missing sheet")]
+    assert [d[:2] for d in drops(copy)] == [("Images", "missing table")]
     (copy / f"{QUALITY}.xlsx").unlink()
     assert all(s.patient.quality is None for s in samples(copy).values())
-    assert [d[:2] for d in drops(copy)] == [("Images", "missing sheet")] * 2
+    assert [d[:2] for d in drops(copy)] == [("Images", "missing table")] * 2
 
 
 def test_a_damaged_table_is_listed_and_a_second_one_read_in_its_place(copy):
@@ -196,7 +200,7 @@ def test_values_that_mean_nothing_are_listed_one_by_one_and_the_rest_is_read(cop
         "eye 3: Stage '5'",
         "row 6: Eye ID 'eye' is not a whole number",
     ]
-    assert [d for _, reason, d in drops(copy) if reason == "rows without a scan"] == [f"{EYES}: eye 99"]
+    assert [key for key, reason in keys(copy) if reason == "missing scan"] == ["99"]
 
 
 def test_quality_is_told_in_words_and_odd_flags_are_listed(tmp_path):
@@ -266,6 +270,8 @@ def test_a_truncated_scan_costs_itself_alone(copy):
 def test_no_numbered_eye_is_no_dataset(copy):
     for eye in (copy / "Images").iterdir():
         eye.rename(eye.with_name(f"case {eye.name}"))
+    assert Oimhs.found_in(copy), "its two tables are there"
+    (copy / f"{EYES}.xlsx").unlink()
     assert not Oimhs.found_in(copy)
     with pytest.raises(SourceNotFound, match="every scan"):
         Oimhs(copy).verify()
@@ -278,5 +284,5 @@ def test_eyes_and_scans_that_the_tables_leave_out_are_listed(copy):
         sheet = book.worksheets[0]
         sheet.delete_rows(sheet.max_row)
         book.save(file)
-    (eye, scan) = [d for _, reason, d in drops(copy) if reason == "scans without a row"]
-    assert eye.startswith(f"{EYES}: eye ") and scan.startswith(f"{QUALITY}: eye ") and scan.endswith("(1 scans)")
+    (eye, scan) = keys(copy)
+    assert eye == ("4", "missing demographics") and scan[0].startswith("4/") and scan[1] == "missing quality"

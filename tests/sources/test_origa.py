@@ -96,7 +96,8 @@ def test_the_other_mask_stands_in_for_a_missing_one(kaggle):
     assert {k: s.masks[0].path.suffix for k, s in found.items() if k > "002"}["003"] == ".mat"
     assert boxed(found["003"]) == set(truths(6, seed=5, size=SIZE)[2].boxes)
     (kaggle / "Semi-automatic-annotations" / "003.mat").unlink()
-    assert [k for k, s in samples(Origa(kaggle)).items() if not s.masks] == ["003"] and drops(Origa(kaggle)) == {}
+    assert [k for k, s in samples(Origa(kaggle)).items() if not s.masks] == ["003"]
+    assert drops(Origa(kaggle)) == {("003.jpg", "missing png mask"): 1, ("003.jpg", "missing mat mask"): 1}
 
 
 def test_cropped_and_square_copies_are_never_mixed_in(kaggle):
@@ -124,11 +125,7 @@ def test_strays_are_listed_and_clutter_is_not(copy):
 
 def test_masks_and_rows_without_photograph_are_listed(kaggle):
     (kaggle / "Images" / "002.jpg").unlink()
-    assert drops(Origa(kaggle)) == {
-        ("002.png", "mask without photograph"): 1,
-        ("002.mat", "mask without photograph"): 1,
-        ("OrigaList.csv", "label without photograph"): 1,
-    }
+    assert drops(Origa(kaggle)) == {("002.png", "missing photograph"): 1}
     assert len(samples(Origa(kaggle))) == 5
 
 
@@ -164,8 +161,9 @@ def test_damaged_values_are_listed_and_the_rest_is_read(kaggle):
     }
     assert [s.patient.laterality for s in found.values()] == ["right", "left", None, None, None, "left"]
     details = [d.detail for d in Origa(kaggle).samples() if isinstance(d, Dropped)]
-    assert [d.split(":")[0] for d in details[:-1]] == ["002.jpg", "003.jpg", "004.jpg", "005.jpg"]
-    assert details[-1] == "4 in OrigaList.csv"  # its row could not be used, so that it has none
+    assert [d.split(":")[0] for d in details[:4]] == ["002.jpg", "003.jpg", "004.jpg", "005.jpg"]
+    left = [(d.key, d.reason) for d in Origa(kaggle).samples() if isinstance(d, Dropped)][4:]
+    assert left == [("origa_info.csv", "missing table"), ("006", "missing label")]
     assert "'maybe' is neither 0 nor 1" in details[0] and "'left' is neither OD nor OS" in details[1]
 
 
@@ -187,7 +185,8 @@ def test_a_damaged_table_costs_only_its_labels(copy, layout):
 def test_a_table_without_known_labels_says_what_it_has_and_which_option_helps(kaggle):
     (kaggle / "origa_info.csv").unlink()
     (kaggle / "OrigaList.csv").write_text("Filename,Set,Finding (1=g)\n001.jpg,A,1\n002.jpg,B,0\n")
-    (listed,) = [d for d in Origa(kaggle).samples() if isinstance(d, Dropped)]
+    listed, missing = [d for d in Origa(kaggle).samples() if isinstance(d, Dropped)]
+    assert (missing.reason, missing.key) == ("missing table", "origa_info.csv")
     assert "filename, set, finding1g" in listed.detail and "label_column" in listed.detail
     told = samples(Origa(kaggle, label_column="Finding (1=g)"))
     assert [told[k].labels.get("glaucoma") for k in ("001", "002", "003")] == ["yes", "no", None]

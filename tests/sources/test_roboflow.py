@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from PIL import Image
 
 from lmod_train.errors import SourceNotFound
 from lmod_train.phantom import cau001
@@ -126,11 +127,12 @@ def test_missing_malformed_and_unknown_labels_cost_their_own_boxes_only(yolo):
     assert bare(yolo) == [f"train/{file.stem}" for file in (missing, malformed, unknown)]
     told = drops(yolo)
     assert [(file, reason) for file, reason, _ in told] == [
-        (f"train/images/{missing.stem}.jpg", "no label"),
         (f"train/images/{malformed.stem}.jpg", "unreadable label"),
         (f"train/images/{unknown.stem}.jpg", "unknown class"),
+        (f"train/images/{missing.stem}.jpg", "missing label"),
     ]
-    assert missing.name in told[0][2] and "'3 0.5 0.5 0.1'" in told[1][2] and "class 9" in told[2][2]
+    assert "'3 0.5 0.5 0.1'" in told[0][2] and "class 9" in told[1][2]
+    assert {d.extent for d in Cau001(yolo).samples() if isinstance(d, Dropped)} == {"part"}
 
 
 def test_stray_files_lone_labels_and_doubled_keys_are_listed(yolo):
@@ -141,7 +143,7 @@ def test_stray_files_lone_labels_and_doubled_keys_are_listed(yolo):
         (yolo / name).parent.mkdir(exist_ok=True)
         (yolo / name).write_bytes(b"")
     assert [(file, reason) for file, reason, _ in drops(yolo)] == [
-        ("train/labels/alone.txt", "no photograph"),
+        ("train/labels/alone.txt", "missing photograph"),
         (f"train/images/{photograph.stem}.png", "same key twice"),
         ("notes.txt", "stray file"),
         ("other/b.jpg", "stray file"),
@@ -161,6 +163,9 @@ def test_class_names_are_those_of_data_yaml_whatever_their_order(yolo):
 @pytest.mark.parametrize("text", ["names: [", "nc: 4", ""])
 def test_without_class_names_nothing_can_be_read_and_the_error_says_why(yolo, text):
     (yolo / "data.yaml").write_text(text)
+    assert Cau001.found_in(yolo), "its readme names it"
+    for readme in yolo.glob("README*"):
+        readme.unlink()
     assert not Cau001.found_in(yolo)
     with pytest.raises(SourceNotFound, match="unreadable class names"):
         Cau001(yolo).verify()
@@ -178,15 +183,34 @@ def test_a_damaged_coco_file_costs_its_part_only(coco):
     file.write_bytes(file.read_bytes()[:100])
     assert Cau001.found_in(coco)
     assert len(samples(coco)) == N and bare(coco) == [s.key for s in samples(coco) if s.key.startswith("valid/")]
-    told = drops(coco)
-    assert told[0][:2] == ("valid/_annotations.coco.json", "unreadable label")
-    assert {reason for _, reason, _ in told[1:]} == {"no label"} and len(told) == 1 + len(bare(coco))
+    assert [told[:2] for told in drops(coco)] == [("valid/_annotations.coco.json", "unreadable label")]
 
 
 def test_a_part_without_its_coco_file_comes_without_boxes(coco):
     (coco / "test" / "_annotations.coco.json").unlink()
     assert {key.split("/")[0] for key in bare(coco)} == {"test"}
-    assert {reason for _, reason, _ in drops(coco)} == {"no label"}
+    assert [told[:2] for told in drops(coco)] == [("test", "missing table")]
+
+
+def test_a_stated_size_that_the_photograph_has_not_costs_its_boxes(coco):
+    whole = {s.key: s for s in samples(coco)}
+    changed = whole[
+        "train/" + json.loads((coco / "train" / "_annotations.coco.json").read_text())["images"][0]["file_name"][:-4]
+    ]
+    with Image.open(changed.image) as image:
+        image.resize((image.width, image.height // 2)).save(changed.image)
+    assert bare(coco) == [changed.key]
+    ((file, reason, detail),) = drops(coco)
+    assert (file, reason) == (changed.image.relative_to(coco).as_posix(), "size differs") and "annotated at" in detail
+
+
+@pytest.mark.parametrize("part", ["train", "valid", "test"])
+def test_a_part_that_is_not_there_is_listed_and_the_others_are_read(yolo, part):
+    shutil.rmtree(yolo / part)
+    assert samples(yolo) and not [s for s in samples(yolo) if s.key.startswith(part)]
+    assert [(d.key, d.reason, d.extent) for d in Cau001(yolo).samples() if isinstance(d, Dropped)] == [
+        (part, "missing split", "gone")
+    ]
 
 
 def test_photographs_that_the_coco_file_misses_and_names_in_vain_are_listed(coco):
@@ -196,15 +220,16 @@ def test_photographs_that_the_coco_file_misses_and_names_in_vain_are_listed(coco
     said["images"][0]["file_name"] = "gone.jpg"
     file.write_text(json.dumps(said))
     assert [d[:2] for d in drops(coco)] == [
-        ("train/_annotations.coco.json", "no photograph"),
-        (f"train/{first}", "no label"),
+        ("train/_annotations.coco.json", "missing photograph"),
+        (f"train/{first}", "missing label"),
     ]
-    assert "gone.jpg" in drops(coco)[0][2] and bare(coco) == [f"train/{first.removesuffix('.jpg')}"]
+    assert next(d.key for d in Cau001(coco).samples() if isinstance(d, Dropped)) == "train/gone"
+    assert bare(coco) == [f"train/{first.removesuffix('.jpg')}"]
 
 
 def test_every_coco_file_damaged_is_told(coco):
     for part in ("train", "valid", "test"):
         (coco / part / "_annotations.coco.json").write_text("[]")
-    assert not Cau001.found_in(coco)
+    assert Cau001.found_in(coco), "its readme names it"
     with pytest.raises(SourceNotFound, match="COCO"):
         Cau001(coco).verify()

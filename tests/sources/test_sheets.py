@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import time
+import zipfile
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -169,3 +172,72 @@ def test_truncated_workbooks_and_missing_files(tmp_path: Path) -> None:
             read_sheet(written(tmp_path, whole[:kept], "cut.xlsx"))
     with pytest.raises(UnreadableSheet, match="cannot be opened"):
         read_sheet(tmp_path / "none.csv")
+
+
+def of_xml(path, sheet, *, padded=b""):
+    """Write an xlsx file whose one sheet has these rows in XML."""
+    book = Workbook()
+    book.active.append(["ImgName", "Label"])
+    book.save(path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts["xl/worksheets/sheet1.xml"] = (
+        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+        + sheet.encode()
+        + b"</sheetData></worksheet>"
+        + padded
+    )
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return path
+
+
+def cell(place, value):
+    return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
+
+
+HEAD = f'<row r="1">{cell("A1", "ImgName")}{cell("B1", "Label")}</row>'
+
+
+@pytest.mark.parametrize(
+    ("sheet", "said"),
+    [
+        (HEAD + f'<row r="99999999999">{cell("A99999999999", "x")}</row>', "cells"),
+        (HEAD + "".join(f'<row r="{n}">{cell(f"ZZZ{n}", "x")}</row>' for n in range(2, 200)), "cells"),
+        (HEAD + f'<row r="2">{cell("ZZZZZZZZ2", "x")}</row>', "not a readable xlsx"),
+        (HEAD + '<row r="2">' + "<a>" * 50_000, "not a readable xlsx"),
+    ],
+    ids=["row", "columns", "letters", "deep"],
+)
+def test_a_workbook_that_counts_without_end_is_refused_in_time(tmp_path, sheet, said):
+    started = time.process_time()
+    with pytest.raises(UnreadableSheet, match=said):
+        read_sheet(of_xml(tmp_path / "a.xlsx", sheet))
+    assert time.process_time() - started < 2
+
+
+def test_a_workbook_of_packed_blanks_is_refused(tmp_path):
+    file = of_xml(tmp_path / "a.xlsx", HEAD, padded=b" " * 60_000_000)
+    assert file.stat().st_size < 200_000
+    with pytest.raises(UnreadableSheet, match="unpacked it has 60,"):
+        read_sheet(file)
+
+
+def test_a_text_table_is_read_in_linear_time_and_within_limits(tmp_path):
+    (tmp_path / "marks.csv").write_text("a,b\n" + '"x\n' * 100_000)
+    (tmp_path / "long.csv").write_text("a,b\n" + "1,2\n" * 400_000)
+    (tmp_path / "wide.csv").write_text(",".join(f"c{n}" for n in range(5000)) + "\n1\n")
+    (tmp_path / "padded.csv").write_text(",".join(f"c{n}" for n in range(1500)) + "\n" + "1\n" * 10_000)
+    started = time.process_time()
+    assert len(read_sheet(tmp_path / "marks.csv")) == 100_000
+    for name in ("long", "wide", "padded"):
+        with pytest.raises(UnreadableSheet, match=r"columns|more than"):
+            read_sheet(tmp_path / f"{name}.csv")
+    assert time.process_time() - started < 8
+
+
+def test_a_pipe_is_no_table(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(UnreadableSheet, match="a pipe, expected a file"):
+        read_sheet(tmp_path / "a.csv")

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from lmod_train.sources.discovery import source_classes
-from lmod_train.sources.spelling import YES_NO, decoded, plain_name
+from lmod_train.sources.spelling import YES_NO, plain_name
 
 
 @pytest.mark.parametrize(
@@ -25,17 +25,6 @@ def test_a_flag_is_yes_or_no_as_text_number_or_truth():
         "yes": ["1", "1.0", "true"],
         "no": ["0", "0.0", "false"],
     }
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
-def test_texts_of_every_encoding_that_circulates(encoding):
-    assert decoded("Córnea – “x”".encode(encoding)) == "Córnea – “x”"
-
-
-def test_bytes_that_are_no_text_are_refused():
-    with pytest.raises(UnicodeDecodeError):
-        decoded(b"\x81\xff")
-    assert decoded(b"") == ""
 
 
 def test_creative_commons_licences_are_spelled_as_their_publisher_does():

@@ -1,0 +1,129 @@
+"""One raw set in the dresses that copies come in gives one reading: every source, every dress."""
+
+import shutil
+from importlib import import_module
+
+import pytest
+
+from lmod_train.sources.clutter import files_below
+from lmod_train.sources.discovery import discover, source_classes
+from lmod_train.types import Dropped, Sample
+
+NAMES = [*source_classes()]
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    raw = tmp_path_factory.mktemp("raw")
+    for name in NAMES:
+        import_module(f"lmod_train.phantom.{name}").write(raw / f"of {name}", 8, seed=4, size=64, workers=0)
+    return raw
+
+
+@pytest.fixture
+def copy(raw, tmp_path, request):
+    return shutil.copytree(raw / f"of {request.param}", tmp_path / "raw")
+
+
+def told(raw):
+    """Return what is read below a folder: keys, groups, labels and how much is outlined; and reasons of drops."""
+    (source,) = discover(raw).sources
+    items = list(source.samples())
+    samples = [item for item in items if isinstance(item, Sample)]
+    read = {s.key.casefold(): (s.group.casefold(), s.labels, s.patient, len(s.masks), len(s.outlines)) for s in samples}
+    return read, sorted(d.reason for d in items if isinstance(d, Dropped))
+
+
+def folders(raw):
+    return sorted((p for p in raw.rglob("*") if p.is_dir()), key=lambda p: -len(p.parts))
+
+
+def in_capitals(raw):
+    for folder in folders(raw):
+        folder.rename(folder.with_name(folder.name.upper()))
+
+
+def in_small_letters(raw):
+    for folder in folders(raw):
+        folder.rename(folder.with_name(folder.name.lower()))
+
+
+def with_blanks_behind(raw):
+    for folder in folders(raw):
+        folder.rename(folder.with_name(f"{folder.name} "))
+
+
+def endings_in_capitals(raw):
+    for file in [p for p in raw.rglob("*") if p.is_file() and p.suffix in (".jpg", ".png", ".bmp", ".tif")]:
+        file.rename(file.with_suffix(file.suffix.upper()))
+
+
+def with_what_archives_leave(raw):
+    for folder in folders(raw):
+        (folder / "__MACOSX").mkdir()
+        for file in [*files_below(folder)][:1]:
+            shutil.copy(file, folder / "__MACOSX" / file.name)
+            (folder / f"._{file.name}").write_bytes(b"\0")
+        (folder / "Thumbs.db").write_bytes(b"\0")
+
+
+def doubled(raw):
+    (root,) = raw.iterdir()
+    root.rename(raw / "aside")
+    root.mkdir()
+    (raw / "aside").rename(root / root.name)
+
+
+def tables_of(raw):
+    return [p for p in raw.rglob("*.csv") if p.name != "data_summary.csv"]
+
+
+def with_byte_order_mark_and_windows_lines(raw):
+    for table in tables_of(raw):
+        table.write_bytes("\r\n".join([*table.read_text(encoding="utf-8").splitlines(), "", ""]).encode("utf-8-sig"))
+
+
+def with_semicolons_and_blanks(raw):
+    for table in tables_of(raw):
+        lines = table.read_text(encoding="utf-8").splitlines()
+        if '"' not in "".join(lines):
+            table.write_text("\n".join(" ; ".join(line.split(",")) for line in lines), encoding="utf-8")
+
+
+DRESSES = [
+    in_capitals,
+    in_small_letters,
+    with_blanks_behind,
+    endings_in_capitals,
+    with_what_archives_leave,
+    doubled,
+    with_byte_order_mark_and_windows_lines,
+    with_semicolons_and_blanks,
+]
+
+
+@pytest.mark.parametrize("copy", NAMES, indirect=True)
+@pytest.mark.parametrize("dress", DRESSES)
+def test_the_same_set_in_another_dress_is_read_the_same(copy, dress):
+    before = told(copy)
+    dress(copy)
+    assert told(copy) == before
+
+
+@pytest.mark.parametrize("copy", NAMES, indirect=True)
+def test_an_empty_cell_costs_one_photograph_at_most_and_is_listed_where_it_costs_any(copy):
+    (samples, reasons) = told(copy)
+    for table in tables_of(copy):
+        text = table.read_text(encoding="utf-8")
+        if '"' in text:
+            continue
+        lines = text.splitlines()
+        for column in range(len(lines[0].split(","))):
+            cells = lines[1].split(",")
+            cells[column] = ""
+            table.write_text("\n".join([lines[0], ",".join(cells), *lines[2:]]), encoding="utf-8")
+            left, now = told(copy)
+            assert len(left) >= len(samples) - 1
+            changed = [key for key in samples if left.get(key, (None, {}))[1] != samples[key][1]]
+            assert len(changed) <= 1 and (not changed or now != reasons), (table.name, column)
+        table.write_text(text, encoding="utf-8")

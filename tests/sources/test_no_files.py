@@ -1,0 +1,62 @@
+"""Something that is no file where a file should be is named: every source, every folder and kind of file in it."""
+
+import os
+import shutil
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from lmod_train.errors import LmodError
+from lmod_train.sources.clutter import files_below
+from lmod_train.sources.discovery import discover, source_classes
+from lmod_train.types import Dropped, Sample
+
+WORDS = ("readme", "phantom.json", "license", "data_desc")
+KINDS = {"folder": Path.mkdir, "pipe": os.mkfifo, "link to itself": lambda path: path.symlink_to(path.name)}
+
+
+@pytest.fixture(scope="module", params=[*source_classes()])
+def source(request, tmp_path_factory):
+    raw = tmp_path_factory.mktemp("raw")
+    import_module(f"lmod_train.phantom.{request.param}").write(raw, 8, seed=4, size=64, workers=0)
+    (found,) = discover(raw).sources
+    return found
+
+
+def one_of_each(root):
+    """Return one file of each folder and ending, those that only tell of the set left out."""
+    files = [p for p in files_below(root) if not p.name.lower().startswith(WORDS)]
+    return list({(p.parent, p.suffix): p for p in files}.values())
+
+
+def read(source):
+    """Return all that a source tells, read anew."""
+    return list(source.at(source.root).samples())
+
+
+def names(source, file, whole):
+    """Return whether a line of what is left out, or a sample whose files are read later, names a file; or none does."""
+    try:
+        items = read(source)
+    except LmodError as error:
+        return file.name in str(error)
+    if items == whole:  # a file that is not read cannot be missed
+        return True
+    files = {p for s in items if isinstance(s, Sample) for p in (s.image, *(m.path for m in s.masks))}
+    lines = [d for d in items if isinstance(d, Dropped)]
+    told = [(Path(d.file).name, *d.key.split("/"), d.detail) for d in lines]
+    return file in files or any(file.name in " ".join(texts) for texts in told)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_named(source, kind, tmp_path):
+    silent, whole = [], read(source)
+    for file in one_of_each(source.root):
+        kept = shutil.move(file, tmp_path / "kept")
+        KINDS[kind](file)
+        if not names(source, file, whole):
+            silent.append(file.relative_to(source.root).as_posix())
+        file.rmdir() if file.is_dir() else file.unlink()
+        shutil.move(kept, file)
+    assert not silent

@@ -1,0 +1,40 @@
+import pytest
+from PIL import Image
+
+from lmod_train.sources.picture import size_differs, size_of
+
+
+@pytest.fixture
+def photograph(tmp_path):
+    file = tmp_path / "a.jpg"
+    Image.new("RGB", (60, 40)).save(file)
+    return file
+
+
+def test_sizes_are_read_from_the_header_alone(photograph):
+    photograph.write_bytes(photograph.read_bytes()[:-20])  # the pixels are torn
+    assert size_of(photograph) == (60, 40) and size_of(photograph.with_name("b.jpg")) is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ((60, 40), ""),
+        ((60.0, 40.0), ""),
+        ((40, 60), ""),  # as seen upright
+        ((None, None), ""),
+        (("60", True), ""),
+        ((float("inf"), 40), ""),
+        ((0, 40), ""),
+        ((120, 80), "annotated at 120x80, and a.jpg is 60x40"),
+        ((60, 41), "annotated at 60x41, and a.jpg is 60x40"),
+    ],
+)
+def test_a_stated_size_is_held_against_the_file(photograph, stated, said):
+    assert size_differs(photograph, *stated) == said
+
+
+def test_pictures_that_cannot_be_turned_are_taken_as_they_are(photograph):
+    Image.new("RGB", (60, 40)).save(photograph.with_suffix(".png"))
+    assert "annotated at 40x60" in size_differs(photograph.with_suffix(".png"), 40, 60)
+    assert size_differs(photograph.with_name("torn.jpg"), 40, 60) == ""
