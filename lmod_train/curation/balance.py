@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from lmod_train.curation.numbering import lot
 
-Over = Literal["split", "all"]
-"""Whether every split is balanced by itself, or a task as a whole."""
+Over = Literal["split", "all", "source"]
+"""Whether every split is balanced by itself, a task as a whole, or every source within every split."""
 
-Cell = tuple[str, str, str, str]
-"""Task, language, split (or ``all``) and variant: what is balanced by itself."""
+Cell = tuple[str, ...]
+"""Task, language, split (or ``all``), variant, and source where that is balanced: what is balanced by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,10 @@ def draw(candidates: Sequence[Candidate], seed: int, over: Over = "split") -> tu
     class that the task states, or has elsewhere, but not in the cell is named in the account as ``missing``. Items are
     what is balanced, as published; the account tells how many patients (groups) they come from.
 
+    Balanced over several sources together, a task can be answered by the source: one that is mostly ill draws mostly
+    ill images. ``source`` balances each within itself; where a task has several, a source that has not all classes
+    found in it is left out, and so is a cell with one class alone: their accounts have ``left_out`` with the reason.
+
     Args:
         candidates: In any order; the result does not depend on it.
         seed: Draws the lots.
@@ -64,13 +68,17 @@ def draw(candidates: Sequence[Candidate], seed: int, over: Over = "split") -> tu
     cells: defaultdict[Cell, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     whole: defaultdict[tuple[str, str], set[str]] = defaultdict(set)  # classes of a task and variant, stated or seen
     for i, c in enumerate(candidates):
-        cells[c.task, c.language, c.split if over == "split" else "all", c.variant][c.stratum].append(i)
+        cells[_cell(c, over)][c.stratum].append(i)
         whole[c.task, c.variant].update((c.stratum, *c.classes))
+    several = _sources(candidates)
+    lacks = lacking(candidates)
     drawn: set[int] = set()
     accounts = []
     for cell in sorted(cells):
         strata = cells[cell]
-        n = min(len(members) for members in strata.values())
+        mixed = over == "source" and len(several[cell[0], cell[3]]) > 1
+        left_out = _left_out(cell, strata, lacks) if mixed else ""
+        n = 0 if left_out else min(len(members) for members in strata.values())
         kept = {
             stratum: sorted(members, key=lambda i: _lot(candidates[i], seed))[:n] for stratum, members in strata.items()
         }
@@ -80,8 +88,48 @@ def draw(candidates: Sequence[Candidate], seed: int, over: Over = "split") -> tu
         told = _told({s: [candidates[i] for i in members] for s, members in sorted(kept.items())})
         accounts.append(
             {"cell": list(cell), "over": over, "n_per_class": n, "before": before, "missing": missing, **told}
+            | ({"left_out": left_out} if left_out else {})
         )
     return drawn, accounts
+
+
+def lacking(candidates: Iterable[Candidate]) -> dict[tuple[str, str, str], list[str]]:
+    """Return (task, variant, source) -> classes it lacks, of those that other sources of the task have.
+
+    Example:
+        >>> ill, well = (Candidate("glaucoma", "en", "train", "", s, "refuge", s, s) for s in ("yes", "no"))
+        >>> lacking([ill, well, Candidate("glaucoma", "en", "train", "", "no", "g1020", "1", "1")])
+        {('glaucoma', '', 'g1020'): ['yes']}
+    """
+    return {
+        (task, variant, source): sorted(missing)
+        for (task, variant), sources in sorted(_sources(candidates).items())
+        for source, classes in sorted(sources.items())
+        if (missing := set[str]().union(*sources.values()) - classes)
+    }
+
+
+def _sources(candidates: Iterable[Candidate]) -> dict[tuple[str, str], dict[str, set[str]]]:
+    """Return (task, variant) -> source -> classes it has."""
+    found: defaultdict[tuple[str, str], dict[str, set[str]]] = defaultdict(dict)
+    for c in candidates:
+        found[c.task, c.variant].setdefault(c.source, set()).add(c.stratum)
+    return found
+
+
+def _cell(candidate: Candidate, over: Over) -> Cell:
+    split = "all" if over == "all" else candidate.split
+    cell = candidate.task, candidate.language, split, candidate.variant
+    return (*cell, candidate.source) if over == "source" else cell
+
+
+def _left_out(
+    cell: Cell, strata: Mapping[str, Sequence[int]], lacks: Mapping[tuple[str, str, str], Sequence[str]]
+) -> str:
+    """Return why a cell of one source gives nothing; empty where it does."""
+    if missing := lacks.get((cell[0], cell[3], cell[4])):
+        return f"the source has no {', '.join(missing)}"
+    return f"no class but {next(iter(strata))} in {cell[2]}" if len(strata) == 1 else ""
 
 
 def absent(accounts: Sequence[Mapping[str, Any]]) -> list[str]:

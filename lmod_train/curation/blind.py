@@ -15,8 +15,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from scipy.stats import binomtest
 from sklearn.dummy import DummyClassifier
@@ -25,7 +25,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from lmod_train.artifacts import record_id
 from lmod_train.types import Record, own_part
 
 LEVEL = 0.01
@@ -53,6 +52,7 @@ class Blind:
         chance: 1 / number of choices, averaged.
         p: Of the exact one-sided test that the classifier is right more often than `prior` and `chance`.
         names: Accuracy of the same classifier on keys and image paths alone, three letters at a time.
+        by_split: For val and test: things asked, and how many of them the words, names and frequencies get right.
     """
 
     task: str
@@ -65,6 +65,7 @@ class Blind:
     chance: float | None
     p: float | None
     names: float | None
+    by_split: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def leaks(self) -> bool:
@@ -115,26 +116,33 @@ def _blind(task: str, records: Sequence[Record]) -> Blind:
     held = [thing for thing in asked if thing.record.split != "train"]
     classes = len({thing.answer for thing in held})
     if not train or not held:
-        return Blind(task, len(held), classes, *[None] * 7)
+        return Blind(task, len(held), classes, None, None, None, None, None, None, None)
     truths = [thing.answer for thing in train], [thing.answer for thing in held]
-    hits = _hits([thing.words for thing in train], [thing.words for thing in held], *truths)
-    named = _hits([thing.names for thing in train], [thing.names for thing in held], *truths)
+    words = _right([thing.words for thing in train], [thing.words for thing in held], *truths)
+    names = _right([thing.names for thing in train], [thing.names for thing in held], *truths)
     frequent = _most_frequent(train)
-    expected = sum(frequent.get(thing.kind) == thing.answer for thing in held) / len(held)
-    chance = sum(1 / max(1, len(thing.record.choices)) for thing in held) / len(held)
-    interval = binomtest(hits, len(held)).proportion_ci(0.95, "exact")
+    expected = [frequent.get(thing.kind) == thing.answer for thing in held]
+    chance, prior = sum(1 / max(1, len(thing.record.choices)) for thing in held) / len(held), sum(expected) / len(held)
+    interval = binomtest(sum(words), len(held)).proportion_ci(0.95, "exact")
+    right = {"words": words, "names": names, "most_frequent": expected}
     return Blind(
         task=task,
         n=len(held),
         classes=classes,
-        accuracy=hits / len(held),
+        accuracy=sum(words) / len(held),
         low=float(interval.low),
         high=float(interval.high),
-        prior=expected,
+        prior=prior,
         chance=chance,
-        p=float(binomtest(hits, len(held), _bar(expected, chance), alternative="greater").pvalue),
-        names=named / len(held),
+        p=float(binomtest(sum(words), len(held), _bar(prior, chance), alternative="greater").pvalue),
+        names=sum(names) / len(held),
+        by_split={split: _of_split(held, right, split) for split in ("val", "test")},
     )
+
+
+def _of_split(held: Sequence[_Thing], right: Mapping[str, Sequence[bool]], split: str) -> dict[str, int]:
+    places = [i for i, thing in enumerate(held) if thing.record.split == split]
+    return {"n": len(places), **{name: sum(of[i] for i in places) for name, of in right.items()}}
 
 
 def _bar(prior: float, chance: float) -> float:
@@ -142,11 +150,11 @@ def _bar(prior: float, chance: float) -> float:
     return min(max(prior, chance), 1.0)
 
 
-def _hits(train: Sequence[Clue], held: Sequence[Clue], taught: Sequence[str], truths: Sequence[str]) -> int:
-    """Return how many of the held-out answers a linear classifier of clues gets right."""
+def _right(train: Sequence[Clue], held: Sequence[Clue], taught: Sequence[str], truths: Sequence[str]) -> list[bool]:
+    """Return which of the held-out answers a linear classifier of clues gets right."""
     learner = LogisticRegression(max_iter=300) if len(set(taught)) > 1 else DummyClassifier()
     model = make_pipeline(DictVectorizer(), MaxAbsScaler(), learner).fit(train, taught)
-    return sum(int(said == truth) for said, truth in zip(model.predict(held), truths, strict=True))
+    return [bool(said == truth) for said, truth in zip(model.predict(held), truths, strict=True)]
 
 
 def _things(record: Record) -> list[_Thing]:
@@ -157,8 +165,7 @@ def _things(record: Record) -> list[_Thing]:
     clue |= {f"choice {place} {choice}": 1.0 for place, choice in enumerate(record.choices)}
     names = {f"key {part}": 1.0 for part in _threes(record.key)}
     names |= {f"image {part}": 1.0 for path in record.image for part in _threes(path)}
-    variant = record.id.removeprefix(record_id(record.task, record.source, record.key))
-    kind = " ".join((variant, record.modality, *record.choices))
+    kind = " ".join((record.variant, record.language, record.modality, *record.choices))
     if not record.regions:
         return [_Thing(record, kind, clue, names, own_part(record.answer, record.choices))]
     places = _places(record)

@@ -11,10 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from lmod_train.curation.images import UNREADABLE, cut_out
+from lmod_train.curation.images import cut_out
+from lmod_train.pixels import UNREADABLE
+from lmod_train.raw import read_bytes
 from lmod_train.types import OTHER, Box, Dropped, MaskFile, Outline, Region, Sample
 
 BACKGROUND = "background"
+BLOCK = 2**20
+"""Pixels looked at together where each takes many bytes while it is looked at."""
+
 Pixels = npt.NDArray[np.integer[Any]]
 Coding = Mapping[str, tuple[int, ...]]
 
@@ -36,7 +41,7 @@ def read_boxes(sample: Sample) -> tuple[Sample, Dropped | None]:
         box = box_of(outline, sample.size)
         if isinstance(box, str):
             bare = replace(sample, regions=())
-            return bare, Dropped(sample.source, sample.key, str(sample.image), "boxes", "outline_unusable", box)
+            return bare, Dropped(sample.source, sample.key, str(sample.image), "boxes", "outline_unusable", box, "part")
         regions.append(Region(outline.structure, box))
     empty = None
     for mask in sample.masks:
@@ -44,9 +49,10 @@ def read_boxes(sample: Sample) -> tuple[Sample, Dropped | None]:
         if isinstance(found, tuple):
             reason, detail = found
             bare = replace(sample, regions=())
-            return bare, Dropped(sample.source, sample.key, str(mask.path), "boxes", reason, detail)
+            return bare, Dropped(sample.source, sample.key, str(mask.path), "boxes", reason, detail, "part")
         if not found:
-            empty = Dropped(sample.source, sample.key, str(mask.path), "boxes", "mask_empty", "no structure in it")
+            said = "no structure in it"
+            empty = Dropped(sample.source, sample.key, str(mask.path), "boxes", "mask_empty", said, "part")
         regions += found
     return replace(sample, regions=tuple(regions)), empty
 
@@ -87,14 +93,16 @@ def box_of(outline: Outline, size: tuple[int, int]) -> Box | str:
 
 def _regions_in(mask: MaskFile, size: tuple[int, int]) -> list[Region] | tuple[str, str]:
     try:
-        image = cut_out(mask.path, b"" if mask.cut.arrays else mask.path.read_bytes(), mask.cut)
+        image = cut_out(mask.path, b"" if mask.cut.arrays else read_bytes(mask.path), mask.cut)
     except UNREADABLE as error:
-        return "mask_unreadable", f"{type(error).__name__}: {error}".replace(str(mask.path), mask.path.name)
+        return "mask_unreadable", f"{type(error).__name__}: {error}".replace(str(mask.path), mask.path.name)[:500]
     here = image.size if isinstance(image, Image.Image) else image.shape[1::-1]
     if here != size:
         return "mask_size_differs", f"mask {'x'.join(map(str, here))}, image {size[0]}x{size[1]}"
     seen = []
-    for pixels, coloured in _readings(image):
+    readings = _readings(image)
+    del image  # of four bytes a pixel; the readings let go of it before they make more of it
+    for pixels, coloured in readings:
         fitting = [c for c in mask.codings if _is_coloured(c) == coloured or (coloured and OTHER in c.values())]
         coding = coding_of(pixels, fitting)
         if coding is not None:
@@ -128,12 +136,24 @@ def _readings(image: Image.Image | npt.NDArray[Any]) -> Iterator[tuple[Pixels, b
         yield (stored * np.uint8(255), False) if stored.dtype == np.bool_ else (stored, False)
         if stored.dtype == np.bool_:
             yield stored.astype(np.uint8), False
-    colours = np.asarray(image.convert("RGBA" if "A" in image.mode else "RGB"))
-    grey = bool((colours[..., :3] == colours[..., :1]).all())
-    if grey and image.mode in ("RGB", "RGBA", "LA", "PA", "P"):
-        yield colours[..., 0], False
-    red, green, blue = (colours[..., channel].astype(np.int32) for channel in range(3))
-    yield red << 16 | green << 8 | blue, True
+    mode = image.mode
+    if mode not in ("RGB", "RGBA"):
+        image = image.convert("RGBA" if "A" in mode else "RGB")
+    bands = [np.asarray(image.getchannel(band)) for band in range(3)]  # a byte a pixel each
+    del image
+    grey = all(bool((band == bands[0]).all()) for band in bands[1:])
+    if grey and mode in ("RGB", "RGBA", "LA", "PA", "P"):
+        yield bands[0], False
+    yield _packed(bands), True
+
+
+def _packed(bands: Sequence[npt.NDArray[np.uint8]]) -> Pixels:
+    """Return colours as numbers 0xRRGGBB, made in place: a photograph's mask has millions of them."""
+    colours = bands[0].astype(np.int32)
+    for band in bands[1:]:
+        colours <<= 8
+        colours |= band
+    return colours
 
 
 def _inside(pixels: Pixels, name: str, coding: Coding) -> npt.NDArray[np.bool_]:
@@ -175,7 +195,7 @@ def coding_of(pixels: Pixels, codings: Sequence[Coding]) -> Coding | None:
         >>> coding_of(cup_alone, (inverted, usual)) is None
         True
     """
-    present = {int(value) for value in values_in(pixels)}
+    values_present = values_in(pixels)  # in noise, millions
     border = np.concatenate([pixels[0], pixels[-1], pixels[1:-1, 0], pixels[1:-1, -1]])
     values, counts = np.unique(border, return_counts=True)
     outside = int(values[counts.argmax()])
@@ -183,7 +203,9 @@ def coding_of(pixels: Pixels, codings: Sequence[Coding]) -> Coding | None:
         named = {value for values in coding.values() for value in values}
         background = coding[BACKGROUND]
         behind = outside in background or (background == OTHER and outside not in named)
-        if behind and (present <= named or OTHER in coding.values()) and _has_own_pixels(coding, present):
+        present = {value for value in named if value in values_present}
+        whole = len(present) == len(values_present) or OTHER in coding.values()
+        if behind and whole and _has_own_pixels(coding, present):
             return coding
     return None
 
@@ -202,8 +224,14 @@ def values_in(pixels: Pixels) -> npt.NDArray[np.integer[Any]]:
         [0, 3, 200]
     """
     flat = pixels.reshape(-1)
-    begins = np.flatnonzero(flat[1:] != flat[:-1]) + 1  # where a value begins, but for the first
-    return np.unique(np.concatenate([flat[:1], flat[begins]]))
+    blocks = [flat[at : at + BLOCK] for at in range(0, len(flat), BLOCK)]
+    begun = (np.concatenate([part[:1], part[1:][part[1:] != part[:-1]]]) for part in blocks)  # where a value begins
+    if not 0 <= flat.min() <= flat.max() <= 0xFFFFFF:
+        return np.unique(np.concatenate(list(begun)))
+    seen = np.zeros(int(flat.max()) + 1, dtype=np.bool_)
+    for values in begun:
+        seen[values] = True
+    return np.flatnonzero(seen).astype(pixels.dtype)
 
 
 def bounding_box(inside: npt.NDArray[np.bool_]) -> Box | None:

@@ -10,8 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from lmod_train.curation.images import open_image, shrink, write_image
+from lmod_train.curation.images import shrink, write_image
+from lmod_train.curation.prepare import open_guarded
 from lmod_train.errors import BadArgument
+from lmod_train.raw import read_bytes
 from lmod_train.types import Dropped, Sample
 
 NAME = "foreign"
@@ -80,8 +82,15 @@ def _shipped() -> Path:
 
 
 def fingerprint(files: Iterable[Path]) -> dict[str, str]:
-    """Return file name -> SHA-256: what must be the same for a curation to be continued."""
-    return {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+    """Return file name -> SHA-256: what must be the same for a curation to be continued; empty for what is no file."""
+    return {f.name: _sha256(f) for f in files}
+
+
+def _sha256(file: Path) -> str:
+    try:
+        return hashlib.sha256(read_bytes(file)).hexdigest()
+    except (OSError, ValueError):
+        return ""
 
 
 def curate_foreign(
@@ -102,7 +111,8 @@ def curate_foreign(
     """
     curated, dropped = [], []
     for file in files:
-        opened = open_image(Sample(NAME, file.stem, "", file, "", ""))
+        sample = Sample(NAME, file.stem, "", file, "", "")
+        opened = open_guarded(sample)
         if isinstance(opened, Dropped):
             dropped.append(opened)
             continue

@@ -7,39 +7,28 @@ subsampling smears.
 from __future__ import annotations
 
 import hashlib
-import io
 import os
-import re
-import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageOps
+from PIL import Image
 
-from lmod_train.arrays import ArrayProblem, read_array
+from lmod_train.arrays import read_array
+from lmod_train.curation.guard import said
+from lmod_train.pixels import UNREADABLE, jpeg_bytes, open_picture, upright
+from lmod_train.raw import read_bytes
 from lmod_train.types import Cut, Dropped, Sample
 
 QUALITY = 95
+ROWS = 512
+"""Of a large image that are worked on at a time."""
+
 FORMAT = {"format": "JPEG", "quality": QUALITY, "subsampling": "4:4:4", "resampling": "Lanczos"}
 """What the manifest states about the curated images."""
-
-UNREADABLE = (
-    OSError,
-    ValueError,
-    SyntaxError,
-    TypeError,
-    IndexError,
-    KeyError,
-    OverflowError,
-    struct.error,
-    ArrayProblem,
-    Image.DecompressionBombError,
-    Image.DecompressionBombWarning,
-)
-"""What Pillow's decoders raise on damaged files; a missing file is an OSError too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +37,6 @@ class Opened:
 
     image: Image.Image
     sha256: str
-
-
-def decode(data: bytes) -> Image.Image:
-    """Return the first frame of an image file, fully decoded, in its own mode.
-
-    Raises:
-        OSError: Or another of `UNREADABLE`: damaged, cut short, or so many pixels that it looks like a trap (Pillow's
-            own limit, about 89 million).
-    """
-    image = Image.open(io.BytesIO(data))
-    pixels, most = image.width * image.height, Image.MAX_IMAGE_PIXELS
-    if most is not None and pixels > most:  # Pillow warns only, and a filter of warnings would hold for other threads
-        said = f"Image size ({pixels} pixels) exceeds limit of {most} pixels, could be decompression bomb DOS attack."
-        raise Image.DecompressionBombWarning(said)
-    image.load()
-    return image
 
 
 def cut_out(path: Path, data: bytes, cut: Cut) -> Image.Image | npt.NDArray[Any]:
@@ -79,7 +52,7 @@ def cut_out(path: Path, data: bytes, cut: Cut) -> Image.Image | npt.NDArray[Any]
     """
     if cut.arrays:
         return read_array(path, cut.arrays, pickled=cut.pickled)
-    image = decode(data)
+    image = open_picture(data)
     if not cut.half:
         return image
     middle = image.width // 2
@@ -91,19 +64,14 @@ def cut_out(path: Path, data: bytes, cut: Cut) -> Image.Image | npt.NDArray[Any]
 def open_image(sample: Sample) -> Opened | Dropped:
     """Return the raw image of a sample, or ``image_unreadable`` with what the decoder said."""
     try:
-        data = sample.image.read_bytes()
-        pixels = cut_out(sample.image, data, sample.cut)
-        image = to_rgb(_upright(pixels) if isinstance(pixels, Image.Image) else picture_of(pixels))
+        data = read_bytes(sample.image)
+        pixels, sha256 = cut_out(sample.image, data, sample.cut), hashlib.sha256(data).hexdigest()
+        del data  # up to 200 MB, before what follows takes as much
+        image = to_rgb(upright(pixels) if isinstance(pixels, Image.Image) else picture_of(pixels))
     except UNREADABLE as error:
-        said = re.sub(r"<_io\.BytesIO[^>]*>", repr(sample.image.name), str(error))  # an address differs at every start
-        detail = f"{type(error).__name__}: {said}".replace(str(sample.image), sample.image.name)
+        detail = said(error, sample)
         return Dropped(sample.source, sample.key, str(sample.image), "read", "image_unreadable", detail)
-    return Opened(image, hashlib.sha256(data).hexdigest())
-
-
-def _upright(image: Image.Image) -> Image.Image:
-    ImageOps.exif_transpose(image, in_place=True)  # in place: a photograph that is upright is not copied
-    return image
+    return Opened(image, sha256)
 
 
 def picture_of(array: npt.NDArray[Any]) -> Image.Image:
@@ -143,14 +111,36 @@ def to_rgb(image: Image.Image) -> Image.Image:
     if image.mode == "F":
         raise ValueError("floating-point pixels have no known scale")
     if image.mode.startswith("I"):  # a 16-bit PNG opens as I or I;16, depending on Pillow's version
-        grey = np.asarray(image).astype(np.int64)
+        return _upper_bits(image)
+    if image.has_transparency_data:
+        return _over_black(image)
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _upper_bits(image: Image.Image) -> Image.Image:
+    """Return the upper 8 of 16 bits as grey; row by row, as each step makes a copy."""
+    shown = Image.new("RGB", image.size)
+    for top, part in _parts(image):
+        grey = np.asarray(part)
         if grey.min() < 0 or grey.max() > 0xFFFF:
             raise ValueError(f"grey values {grey.min()} to {grey.max()} are not 16 bit")
-        return Image.fromarray((grey >> 8).astype(np.uint8)).convert("RGB")
-    if image.has_transparency_data:
-        shown = image.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", image.size, (0, 0, 0, 255)), shown).convert("RGB")
-    return image if image.mode == "RGB" else image.convert("RGB")
+        shown.paste(Image.fromarray((grey >> 8).astype(np.uint8)).convert("RGB"), (0, top))
+    return shown
+
+
+def _over_black(image: Image.Image) -> Image.Image:
+    """Return a transparent image over black; row by row, as each step makes a copy of four bytes a pixel."""
+    shown = Image.new("RGB", image.size)
+    for top, part in _parts(image):
+        black = Image.new("RGBA", part.size, (0, 0, 0, 255))
+        shown.paste(Image.alpha_composite(black, part.convert("RGBA")).convert("RGB"), (0, top))
+    return shown
+
+
+def _parts(image: Image.Image) -> Iterator[tuple[int, Image.Image]]:
+    """Yield (first row, part) of `ROWS` rows at a time."""
+    for top in range(0, image.height, ROWS):
+        yield top, image.crop((0, top, image.width, min(top + ROWS, image.height)))
 
 
 def shrink(image: Image.Image, longest_side: int | None) -> tuple[Image.Image, float]:
@@ -172,16 +162,14 @@ def shrink(image: Image.Image, longest_side: int | None) -> tuple[Image.Image, f
 
 
 def write_image(path: Path, image: Image.Image) -> str:
-    """Write a JPEG; return the SHA-256 of its bytes.
+    """Write a JPEG of the pixels alone (`jpeg_bytes`); return the SHA-256 of its bytes.
 
     Nothing waits for the disk, and the file is written in place: what counts as done stands in the journal with its
     hash, and a start that goes on with an earlier one's work makes anew every image that a kill or a loss of power left
     otherwise. Bytes that stand there already are not cut off first: whoever writes this image writes the same bytes, so
     that a worker that is late, or dies over it, spoils nothing.
     """
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=QUALITY, subsampling=0)
-    data = buffer.getbuffer()
+    data = jpeg_bytes(image, QUALITY)
     try:
         _write(path, data)
     except FileNotFoundError:  # the first image of its folder
@@ -190,7 +178,7 @@ def write_image(path: Path, image: Image.Image) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _write(path: Path, data: memoryview) -> None:
+def _write(path: Path, data: bytes) -> None:
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
         file.write(data)
         file.truncate()

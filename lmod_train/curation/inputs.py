@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lmod_train.errors import BadArgument
+from lmod_train.curation.conformity import check
+from lmod_train.errors import BadArgument, LmodError
 from lmod_train.sources.base import Source
 from lmod_train.types import Dropped, Sample
+from lmod_train.vocabulary.phantoms import LICENCE
+
+LONGEST_NAME = 200
+"""Bytes of a part of a key: file systems take 255, and an ending is added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +37,10 @@ class Inputs:
 
 
 def read_sources(sources: Sequence[Source]) -> Inputs:
-    """Verify every source and list its samples.
+    """Verify every source and list its samples; one that yields none is listed among what is dropped.
 
     Raises:
+        BadSample: A source yielded a value of another type than `lmod_train.types` declares.
         SourceNotFound: A layout is not as expected.
         BadArgument: Two sources have one name, or together they hold no sample.
     """
@@ -44,22 +51,56 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
     dropped: list[Dropped] = []
     listing: dict[str, Any] = {}
     for source in sorted(sources, key=lambda s: s.name):
-        source.verify()
-        told = list(source.samples())
+        is_phantom, told = source.is_phantom, _items(source)
         for item in told:
             problem = item if isinstance(item, Dropped) else _unusable(item, samples)
             if problem is not None:
                 dropped.append(problem)
             elif isinstance(item, Sample):
-                samples[item.source, item.key] = item
+                samples[item.source, item.key] = drawn(item) if is_phantom else item
         lines = sorted(json.dumps(_told(item, source.root), sort_keys=True, ensure_ascii=False) for item in told)
-        digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+        digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
         listing[source.name] = {"samples": sum(isinstance(i, Sample) for i in told), "listing_sha256": digest}
     if not samples:
-        raise BadArgument(
-            "sources", names, "at least one readable sample", "look into the folders named by their roots"
-        )
+        failed = "".join(f"; {d.source}: {d.detail}" for d in dropped if d.reason == "source_failed")
+        cure = "look into the folders named by their roots" + failed
+        raise BadArgument("sources", names, "at least one readable sample", cure)
     return Inputs([samples[place] for place in sorted(samples)], dropped, listing)
+
+
+def _items(source: Source) -> list[Sample | Dropped]:
+    """Verify a source and return all that it yields, held to its types.
+
+    Where reading it raises what no source should, the last line says so: what was yielded before is kept, and the
+    other sources are curated.
+    """
+    told: list[Sample | Dropped] = []
+    where = f"{type(source).__module__}.{type(source).__qualname__}"
+    try:
+        source.verify()
+        for item in source.samples():
+            check(item, source.name, where)
+            told.append(item)
+    except LmodError:
+        raise
+    except Exception as error:  # whatever a damaged or hostile table makes a reader do
+        return [*told, _failed(source, error)]
+    if not any(isinstance(item, Sample) for item in told):
+        told.append(Dropped(source.name, "all", ".", "read", "no samples", f"of {len(told)} things listed none is one"))
+    return told
+
+
+def _failed(source: Source, error: Exception) -> Dropped:
+    """Return the line for a source whose reading ended early, with the place in the code, not on the disk."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    said = f"{type(error).__name__}: {error}".replace(f"{source.root}/", "")[:400]
+    detail = f"{said} ({Path(at.filename).name}, line {at.lineno}); what it would have told behind this is missing"
+    return Dropped(source.name, "all", ".", "read", "source_failed", detail)
+
+
+def drawn(sample: Sample) -> Sample:
+    """Return the sample as a phantom, under the licence of drawings and not of the dataset whose shape they have."""
+    return replace(sample, phantom=True, licence=LICENCE)
 
 
 def relative(file: str | Path, root: Path | None) -> str:
@@ -88,7 +129,28 @@ def _unusable(sample: Sample, known: Mapping[tuple[str, str], Sample]) -> Droppe
         or parts[-1].endswith(".marked")
     ):
         return drop("key_unusable", "keys become paths: no empty, dot or backslash part, no ending .marked")
+    return untold(sample)
+
+
+def untold(sample: Sample) -> Dropped | None:
+    """Return why a sample's texts cannot be written down: names of files may be no UTF-8, or too long for a path."""
+
+    def drop(reason: str, detail: str) -> Dropped:
+        return Dropped(sample.source, sample.key, str(sample.image), "read", reason, detail)
+
+    texts = (sample.key, sample.group, sample.licence, *sample.labels, *sample.labels.values())
+    texts += tuple(str(value) for value in asdict(sample.patient).values())
+    odd = next((text for text in texts if not _is_utf8(text)), None)
+    if odd is not None:
+        return drop("not_utf8", f"{odd!a} is not UTF-8; name the file in UTF-8")
+    longest = max(len(part.encode()) for part in sample.key.split("/"))
+    if longest > LONGEST_NAME or len(sample.key.encode()) > 4 * LONGEST_NAME:
+        return drop("key_unusable", f"keys become paths: at most {LONGEST_NAME} bytes a part")
     return None
+
+
+def _is_utf8(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _told(item: Sample | Dropped, root: Path) -> dict[str, Any]:
@@ -104,4 +166,7 @@ def _told(item: Sample | Dropped, root: Path) -> dict[str, Any]:
 
 
 def _file(path: Path, root: Path) -> list[Any]:
-    return [relative(path, root), path.stat().st_size if path.exists() else None]
+    try:
+        return [relative(path, root), path.stat().st_size]
+    except (OSError, ValueError):  # not there, or not for us; told when it is read
+        return [relative(path, root), None]

@@ -10,6 +10,7 @@ from typing import Any
 
 from lmod_train.curation.prepare import Prepared
 from lmod_train.errors import ArtifactError, CurationConflict
+from lmod_train.files import write_through
 
 NAME = ".journal.jsonl"
 
@@ -37,7 +38,7 @@ class Journal:
             for row in lines[1:]:
                 prepared = Prepared.of(row)
                 self.done[prepared.source, prepared.key] = prepared
-        self._file = self.path.open("a", encoding="utf-8")
+        self._file = self.path.open("a", encoding="utf-8", errors="backslashreplace")  # JSON's own escape
         if not lines:
             self._write([header])
 
@@ -57,9 +58,7 @@ class Journal:
         self.path.unlink(missing_ok=True)
 
     def _write(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self._file.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        write_through(self._file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
     def _complete_lines(self) -> list[dict[str, Any]]:
         if not self.path.exists():

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,36 +13,39 @@ from lmod_train.artifacts import SCHEMA_VERSION, whole
 from lmod_train.curation.inputs import relative
 from lmod_train.curation.prepare import Prepared
 from lmod_train.curation.versions import versions
+from lmod_train.escaping import for_csv, from_csv
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
-from lmod_train.types import Dropped
+from lmod_train.tasks.settings import plain
+from lmod_train.types import Dropped, Sample
+from lmod_train.vocabulary.phantoms import LICENCE
 
-DROP_COLUMNS = ("source", "key", "file", "step", "reason", "detail")
+DROP_COLUMNS = ("source", "key", "file", "step", "reason", "extent", "detail")
 LEAK_COLUMNS = (
     "kind",
-    "distance",
+    "orientation",
+    "correlation",
     *(f"{n}_{c}" for n in ("first", "second") for c in ("source", "key", "split", "group")),
+    "contradiction",
 )
+
+FILE_COLUMNS = ("source", "key", "type", "bytes", "width", "height")
 
 
 def task_settings(task: Task) -> dict[str, Any]:
-    """Return what decides about a task's words: class, version, language, choices, all attributes JSON can hold."""
+    """Return what decides about a task's words: class, version, language, choices, and its own `settings`.
+
+    Raises:
+        BadArgument: The task holds what no manifest can.
+    """
     kind = type(task)
     return {
         "class": f"{kind.__module__}.{kind.__qualname__}",
         "version": kind.version,
         "language": task.language,
         "choices": [str(c) for c in getattr(task, "choices", ())],
-        "attributes": {k: plain for k, v in sorted(vars(task).items()) if (plain := _plain(v)) is not None},
+        "settings": plain(task.settings(), f"{kind.__name__}.settings()"),
     }
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON reads it back; None where JSON cannot hold it."""
-    try:
-        return json.loads(json.dumps(value))
-    except (TypeError, ValueError):
-        return None
 
 
 def header(settings: Mapping[str, Any], listing: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,8 +70,9 @@ def source_notes(sources: Sequence[Source], done: Iterable[Prepared]) -> dict[st
         own = [p for p in several if p.source == source.name]
         files = sorted(digest for p in own for digest in p.files)
         notes[source.name] = {
-            "licence": source.licence,
-            "redistributable": source.redistributable,
+            "phantom": source.is_phantom,
+            "licence": LICENCE if source.is_phantom else source.licence,
+            "redistributable": source.redistributable or source.is_phantom,
             "reference": source.reference,
             "modality": source.modality,
             "root": str(source.root),
@@ -90,6 +93,18 @@ def drop_counts(dropped: Iterable[Dropped]) -> dict[str, Any]:
     return _nested(Counter((d.source, d.step, d.reason) for d in dropped))
 
 
+def extent_counts(dropped: Iterable[Dropped]) -> dict[str, dict[str, int]]:
+    """Return source -> number of drops that cost a sample or file (gone), and only regions or labels of it (part).
+
+    Example:
+        >>> extent_counts([Dropped("refuge", "a", "a.jpg", "read", "image_unreadable")])
+        {'refuge': {'gone': 1, 'part': 0}}
+    """
+    several = list(dropped)
+    counts = Counter((d.source, d.extent) for d in several)
+    return {source: {e: counts[source, e] for e in ("gone", "part")} for source in sorted({d.source for d in several})}
+
+
 def box_counts(done: Iterable[Prepared]) -> dict[str, Any]:
     """Return source -> structure -> reason -> number of boxes left out."""
     return _nested(Counter((p.source, structure, reason) for p in done for structure, reason in p.lost))
@@ -102,15 +117,34 @@ def _nested(counts: Mapping[tuple[str, str, str], int]) -> dict[str, Any]:
     return nested
 
 
+def file_rows(samples: Iterable[Sample], done: Mapping[tuple[str, str], Prepared]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of ``files.csv``: of each image that could be read, what its raw file tells before it is opened.
+
+    The type is the ending of the file's name, lower case, as the source writes it (jpg and jpeg are two).
+    """
+    for sample in samples:
+        made = done[sample.source, sample.key]
+        if made.dropped is None:
+            row = {"source": sample.source, "key": sample.key, "type": sample.image.suffix.lower().removeprefix(".")}
+            yield row | {"bytes": made.bytes, "width": made.size[0], "height": made.size[1]}
+
+
 def write_dropped(path: Path, dropped: Iterable[Dropped], roots: Mapping[str, Path]) -> None:
     """Write ``dropped.csv``, sorted, files relative to their source's root; the header is there without any drop."""
     rows = [{c: getattr(d, c) for c in DROP_COLUMNS} | {"file": relative(d.file, roots.get(d.source))} for d in dropped]
     write_table(path, DROP_COLUMNS, sorted(rows, key=lambda r: tuple(r.values())))
 
 
+def read_dropped(path: Path) -> list[Dropped]:
+    """Return the drops that `write_dropped` listed, as they were but for the roots of their files."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [{name: from_csv(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+    return [Dropped(**row) for row in rows]  # type: ignore[arg-type]  # a table is text, and one column two words
+
+
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a CSV file, whole or not at all."""
+    """Write a CSV file, whole or not at all; its cells are those of `for_csv`, which `from_csv` reads back."""
     with whole(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: for_csv(value) for name, value in row.items()} for row in rows)

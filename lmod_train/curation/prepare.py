@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from lmod_train.curation.boxes import read_boxes
+from lmod_train.curation.copies import thumbnail
 from lmod_train.curation.filters import BoxFilter, Loss, keep_boxes
-from lmod_train.curation.images import open_image, shrink, write_image
-from lmod_train.curation.leakage import perceptual_hash
+from lmod_train.curation.guard import died, guarded
+from lmod_train.curation.images import Opened, open_image, shrink, write_image
+from lmod_train.curation.inputs import untold
 from lmod_train.curation.markers import mark
 from lmod_train.curation.numbering import number
 from lmod_train.errors import LmodError
+from lmod_train.raw import open_file
 from lmod_train.tasks.base import Task
 from lmod_train.types import Box, Dropped, Question, Region, Sample
 
@@ -45,7 +52,8 @@ class Prepared:
         scale: Curated pixels per original pixel.
         plain: SHA-256 of the plain curated image.
         marked: SHA-256 of the marked one, empty where no task draws.
-        phash: Perceptual hash.
+        thumbnail: By which copies are found (see `copies.thumbnail`).
+        bytes: Size of the raw image file.
         dropped: Why there are no curated images; None where there are.
         unmarked: Why there are images and yet no regions: a mask or outline that cannot be trusted; None otherwise.
     """
@@ -59,7 +67,8 @@ class Prepared:
     scale: float = 1.0
     plain: str = ""
     marked: str = ""
-    phash: str = ""
+    thumbnail: str = ""
+    bytes: int = 0
     dropped: Dropped | None = None
     unmarked: Dropped | None = None
 
@@ -95,32 +104,57 @@ def numbered(sample: Sample, done: Prepared) -> Sample:
 
 def prepare(sample: Sample, plan: Plan) -> Prepared:
     """Read, box, filter, number, shrink, draw and write one sample; a file that cannot be used gives its reason."""
+    read = guarded(sample, lambda: _read(sample, plan))
+    if isinstance(read, Dropped):
+        return Prepared(sample.source, sample.key, files=_hashes([sample.image]), dropped=read)
+    done, small = read
+    done = replace(done, plain=write_image(plan.out / image_path(sample.source, sample.key, marked=False), small))
+    if not _drawn(plan.tasks, numbered(sample, done)):
+        return done
+    path = plan.out / image_path(sample.source, sample.key, marked=True)
+    return replace(done, marked=write_image(path, mark(small, done.regions, done.scale)))
+
+
+def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image] | Dropped:
+    """Return what is known of a sample once its files are read, and its small image; nothing is written."""
     opened = open_image(sample)
     if isinstance(opened, Dropped):
-        return Prepared(sample.source, sample.key, files=_hashes([sample.image]), dropped=opened)
+        return opened
     files = (opened.sha256, *_hashes([m.path for m in sample.masks]))
-    boxed, unmarked = read_boxes(replace(sample, size=opened.image.size, sha256=opened.sha256))
+    size = opened.image.size
+    small, scale = shrink(opened.image, plan.longest_side)
+    del opened  # four bytes a pixel, before the masks take theirs
+    boxed, unmarked = read_boxes(replace(sample, size=size, sha256=files[0]))
     kept, lost = keep_boxes(boxed, plan.box_filter, plan.cutoffs[sample.source])
     ready = number(kept, plan.seed)
-    small, scale = shrink(opened.image, plan.longest_side)
-    plain = write_image(plan.out / image_path(sample.source, sample.key, marked=False), small)
     done = Prepared(
         sample.source,
         sample.key,
-        opened.image.size,
+        size,
         files,
         ready.regions,
         lost,
         scale,
-        plain,
-        "",
-        perceptual_hash(small),
+        thumbnail=thumbnail(small),
+        bytes=sample.image.stat().st_size,
         unmarked=unmarked,
     )
-    if not _drawn(plan.tasks, numbered(sample, done)):
-        return done
-    path = plan.out / image_path(sample.source, sample.key, marked=True)
-    return replace(done, marked=write_image(path, mark(small, ready.regions, scale)))
+    return done, small
+
+
+def open_guarded(sample: Sample) -> Opened | Dropped:
+    """Return the raw image of a sample that no source listed, or why it is left out; nothing else of it is read."""
+
+    def read() -> Opened | Dropped:
+        return open_image(sample)
+
+    problem = untold(sample)
+    return problem if problem is not None else guarded(sample, read)
+
+
+def lost(samples: Sequence[Sample]) -> list[Prepared]:
+    """Return what becomes of samples over which a worker process ended."""
+    return [Prepared(sample.source, sample.key, dropped=died(sample)) for sample in samples]
 
 
 def prepare_all(samples: Sequence[Sample], plan: Plan) -> list[Prepared]:
@@ -132,11 +166,15 @@ def measure_all(samples: Sequence[Sample], box_filter: BoxFilter) -> list[tuple[
     """Return source and measure of every box, for a filter that ranks them; unreadable files give none."""
     measures = []
     for sample in samples:
-        opened = open_image(sample)
-        if not isinstance(opened, Dropped):
-            boxed, _ = read_boxes(replace(sample, size=opened.image.size))
+        boxed = guarded(sample, partial(_boxed, sample))
+        if not isinstance(boxed, Dropped):
             measures += [(sample.source, box_filter.measure(r.box, boxed.size)) for r in boxed.regions]
     return measures
+
+
+def _boxed(sample: Sample) -> Sample | Dropped:
+    opened = open_image(sample)
+    return opened if isinstance(opened, Dropped) else read_boxes(replace(sample, size=opened.image.size))[0]
 
 
 def _drawn(tasks: Sequence[Task], sample: Sample) -> bool:
@@ -159,7 +197,6 @@ def _drawn(tasks: Sequence[Task], sample: Sample) -> bool:
 def _hashes(paths: Sequence[Path]) -> tuple[str, ...]:
     hashes = []
     for path in paths:
-        if path.is_file():
-            with path.open("rb") as file:
-                hashes.append(hashlib.file_digest(file, "sha256").hexdigest())
+        with suppress(OSError, ValueError), open_file(path) as file:  # what cannot be read is listed with its reason
+            hashes.append(hashlib.file_digest(file, "sha256").hexdigest())
     return tuple(hashes)

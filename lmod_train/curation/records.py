@@ -14,7 +14,7 @@ from lmod_train.curation.prepare import Prepared, image_path, numbered
 from lmod_train.curation.splits import Place
 from lmod_train.errors import LmodError
 from lmod_train.tasks.base import Task
-from lmod_train.types import Message, Question, Record, Sample, Split
+from lmod_train.types import Dropped, Message, Question, Record, Sample, Split
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,17 @@ def draw_balanced(asked: Sequence[Asked], seed: int, over: Over) -> tuple[list[A
     return [a for i, a in enumerate(asked) if i not in out], accounts
 
 
+def left_out(accounts: Iterable[Mapping[str, Any]]) -> list[Dropped]:
+    """Return a `Dropped` for every cell that the balance leaves out as a whole; its samples may serve other tasks."""
+    found = []
+    for account in (a for a in accounts if "left_out" in a):
+        task, language, split, variant, source = account["cell"]
+        asked = " ".join(part for part in (task, variant, language) if part)
+        said = f"{asked}, {split}: {sum(account['before'].values())} questions, as {account['left_out']}"
+        found.append(Dropped(source, "", "", "balance", "source_without_all_classes", said, extent="part"))
+    return found
+
+
 def _classes(question: Question) -> tuple[str, ...]:
     """Return the classes that a question could be of: its choices, where these are what its task balances by."""
     return question.choices if question.stratum in question.choices else ()
@@ -142,6 +153,8 @@ def _record(asked: Asked) -> Record:
         answer=question.answer,
         regions=question.regions,
         scale=picture.scale if picture else 1.0,
+        variant=question.variant,
+        phantom=sample.phantom,
         patient=sample.patient,
         licence=picture.licence if picture else sample.licence,
     )

@@ -51,7 +51,7 @@ def show_all(
         else:
             sample, said = one.sample, f"{one.question.task} {one.question.variant}, {sample_class(one)}"
             dropped.append(
-                Dropped(sample.source, sample.key, str(sample.image), "show", "no_image_of_another_class", said)
+                Dropped(sample.source, sample.key, str(sample.image), "show", "no_image_of_another_class", said, "part")
             )
     return shown, dropped
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from types import MappingProxyType
 from typing import Literal, get_args
 
 from lmod_train.curation.numbering import lot
@@ -15,7 +15,11 @@ from lmod_train.types import Sample, Split
 Place = tuple[str, str]
 """Source and key of a sample."""
 
+Group = tuple[str, str]
+"""Source and group of a sample."""
+
 SPLITS: tuple[Split, ...] = get_args(Split)
+NOTHING: Mapping[Group, Group] = MappingProxyType({})
 
 
 def split(
@@ -24,6 +28,7 @@ def split(
     *,
     seed: int = 0,
     by: Literal["group", "image"] = "group",
+    spanning: Mapping[Group, Group] = NOTHING,
 ) -> dict[Place, Split]:
     """Return the split of every sample, by source and key.
 
@@ -38,6 +43,8 @@ def split(
         ratios: Shares of train, val and test; 0 leaves a split empty.
         seed: Draws the lots.
         by: ``image`` is the published protocol: images of one patient may fall on both sides (a warning says so).
+        spanning: Group -> its family, for families that span sources (see `families.families`): the first source by
+            name places them, the others follow, and their own shares are then less exact.
 
     Raises:
         BadArgument: `ratios` are not three shares that sum to 1, or `by` is unknown.
@@ -58,57 +65,29 @@ def split(
     for sample in samples:
         groups[sample.source][sample.group if by == "group" else sample.key].append(sample)
     placed: dict[Place, Split] = {}
+    decided: dict[Group, Split] = {}
     for source in sorted(groups):
-        for group, name in _divide(source, groups[source], ratios, seed).items():
+        fixed = {g: decided[family] for g in groups[source] if (family := spanning.get((source, g))) in decided}
+        for group, name in _divide(source, groups[source], ratios, seed, fixed).items():
             placed |= {(source, s.key): name for s in groups[source][group]}
+            decided[spanning.get((source, group), (source, group))] = name
     return placed
 
 
-def families(samples: Sequence[Sample], contents: Mapping[Place, str]) -> list[Sample]:
-    """Return the samples with one group for all groups of a source that share an image file, byte for byte.
-
-    A photograph that a source holds twice, under two names or in two parts (IDRiD's part A repeats some of B and C),
-    would otherwise be two groups and could be torn apart. The family's group is the first of its groups by name.
-
-    Args:
-        samples: With the groups that their sources give.
-        contents: Hash of each sample's image file; a sample without one, or with an empty one, has no copies.
-
-    Example:
-        >>> from pathlib import Path
-        >>> two = [Sample("s", key, "CFP", Path(key), group, "CC0") for key, group in (("a", "p2"), ("b", "p1"))]
-        >>> [s.group for s in families(two, {("s", "a"): "same", ("s", "b"): "same"})]
-        ['p1', 'p1']
-    """
-    parent: dict[Place, Place] = {}
-
-    def head(group: Place) -> Place:
-        while parent.setdefault(group, group) != group:
-            parent[group] = group = parent[parent[group]]
-        return group
-
-    seen: dict[tuple[str, str], Place] = {}
-    for sample in samples:
-        content = contents.get((sample.source, sample.key), "")
-        own = head((sample.source, sample.group))
-        other = head(seen.setdefault((sample.source, content), own)) if content else own
-        low, high = sorted((own, other))
-        parent[high] = low
-    return [replace(s, group=head((s.source, s.group))[1]) for s in samples]
-
-
 def _divide(
-    source: str, groups: Mapping[str, Sequence[Sample]], ratios: Sequence[float], seed: int
+    source: str, groups: Mapping[str, Sequence[Sample]], ratios: Sequence[float], seed: int, fixed: Mapping[str, Split]
 ) -> dict[str, Split]:
     strata: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for name, members in groups.items():
         strata[tuple(sorted({f"{k}={v}" for s in members for k, v in s.labels.items()}))].append(name)
     sizes = {stratum: sum(len(groups[name]) for name in names) for stratum, names in strata.items()}
-    placed: dict[str, Split] = {}
+    placed = dict(fixed)
     lacking = [0.0, 0.0, 0.0]
     for stratum in sorted(strata, key=lambda s: (sizes[s], s)):
         lacking = [lack + ratio * sizes[stratum] for lack, ratio in zip(lacking, ratios, strict=True)]
-        for name in sorted(strata[stratum], key=lambda g: (lot(seed, "split", source, g), g)):
+        for name in sorted(fixed.keys() & set(strata[stratum])):
+            lacking[SPLITS.index(fixed[name])] -= len(groups[name])
+        for name in sorted(set(strata[stratum]) - fixed.keys(), key=lambda g: (lot(seed, "split", source, g), g)):
             # a share of 0 lacks exactly nothing, and while samples remain some other split lacks more
             most = max(range(3), key=lacking.__getitem__)
             lacking[most] -= len(groups[name])

@@ -16,6 +16,9 @@ from typing import Any, TypeVar
 
 from lmod_train.errors import BadArgument, LmodError
 
+DEATHS = 10
+"""Things in a row over which processes die that are no longer taken for their own fault."""
+
 Thing = TypeVar("Thing")
 Result = TypeVar("Result")
 
@@ -35,6 +38,7 @@ class Crew:
         take: Turns what came back into the errand's result; may raise.
         fallen: What is raised when a process has died.
         says: What the user is then told.
+        renew: Gives an executor in place of one whose process died; None where a death ends the work.
     """
 
     executor: Executor | None = None
@@ -43,6 +47,7 @@ class Crew:
     take: Callable[[Any], Any] = _as_it_is
     fallen: tuple[type[BaseException], ...] = ()
     says: str = ""
+    renew: Callable[[], Executor] | None = None
 
 
 @contextmanager
@@ -63,53 +68,118 @@ def local_crew(workers: int) -> Iterator[Crew]:
     if workers == 1:
         yield Crew()
         return
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
     says = (
-        f"workers={workers}: a worker process died, which happens when memory runs out.\n"
+        f"workers={workers}: worker processes died over {DEATHS} things in a row, as happens when memory runs out.\n"
         f"Next: run the same command again with `--workers 1`; what is done is kept"
     )
+    pools: list[ProcessPoolExecutor] = []
+
+    def renew() -> Executor:
+        for pool in pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        context = multiprocessing.get_context("spawn")
+        pools.append(ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent))
+        return pools[-1]
+
     try:
-        yield Crew(pool, 2 * workers, fallen=(BrokenProcessPool,), says=says)
+        yield Crew(renew(), 2 * workers, fallen=(BrokenProcessPool,), says=says, renew=renew)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        for pool in pools:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def run(
-    errand: Callable[[Sequence[Thing]], Result], things: Sequence[Thing], crew: Crew, size: int = 8
+    errand: Callable[[Sequence[Thing]], Result],
+    things: Sequence[Thing],
+    crew: Crew,
+    size: int = 8,
+    lost: Callable[[Sequence[Thing]], Result] | None = None,
 ) -> Iterator[Result]:
     """Yield the result of every errand as it comes back, in no promised order.
 
     An errand takes `size` things; a few errands are under way at a time, so memory does not grow with the number of
-    things.
+    things. Where a process dies, the things that were under way are done anew one by one, each alone: the one over
+    which a process dies again has the result that `lost` gives, and the work goes on.
 
     Args:
         errand: A picklable function of a slice of things.
         things: What is to be done.
         crew: Who does it.
         size: Things an errand takes.
+        lost: Gives the result for a thing (a slice of one) over which processes die; without it a death is an error.
 
     Raises:
-        LmodError: A process died.
+        LmodError: A process died, and there is no `lost`, the crew cannot be renewed, or it was over `DEATHS` things
+            in a row.
     """
-    slices = (things[i : i + size] for i in range(0, len(things), size))
+    slices = enumerate(things[i : i + size] for i in range(0, len(things), size))
     if crew.executor is None:
-        yield from map(errand, slices)
+        yield from map(errand, (part for _, part in slices))
         return
-    executor, sent = crew.executor, crew.send(errand)
-    running: set[Future[Any]] = set()
+    executor = crew.executor
+    while True:
+        under_way: dict[int, Sequence[Thing]] = {}
+        try:
+            yield from _together(crew.send(errand), slices, crew, executor, under_way)
+            return
+        except crew.fallen as error:
+            if crew.renew is None or lost is None:
+                raise LmodError(crew.says) from error
+        ones = [part[i : i + 1] for part in under_way.values() for i in range(len(part))]
+        executor, results = _alone(crew.send(errand), crew, lost, ones, crew.renew())
+        yield from results
+
+
+def _together(
+    sent: Callable[..., Any],
+    slices: Iterator[tuple[int, Sequence[Thing]]],
+    crew: Crew,
+    executor: Executor,
+    under_way: dict[int, Sequence[Thing]],
+) -> Iterator[Any]:
+    """Yield the results of slices, a few at a time; `under_way` holds those whose result has not come."""
+    running: dict[Future[Any], int] = {}
+
+    def submit(several: int) -> None:
+        for number, part in islice(slices, several):
+            under_way[number] = part
+            running[executor.submit(sent, part)] = number
+
     try:
-        running = {executor.submit(sent, part) for part in islice(slices, crew.under_way)}
+        submit(crew.under_way)
         while running:
-            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
-                yield crew.take(future.result())
-            running |= {executor.submit(sent, part) for part in islice(slices, len(finished))}
-    except crew.fallen as error:
-        raise LmodError(crew.says) from error
+                result = crew.take(future.result())
+                del under_way[running.pop(future)]
+                yield result
+            submit(len(finished))
     finally:
         for future in running:
             future.cancel()
+
+
+def _alone(
+    sent: Callable[..., Any],
+    crew: Crew,
+    lost: Callable[[Sequence[Thing]], Result],
+    parts: Sequence[Sequence[Thing]],
+    executor: Executor,
+) -> tuple[Executor, list[Result]]:
+    """Return the results of slices of one, each done while nothing else is, and an executor that lives."""
+    results: list[Result] = []
+    deaths = 0
+    for part in parts:
+        try:
+            results.append(crew.take(executor.submit(sent, part).result()))
+            deaths = 0
+        except crew.fallen as error:
+            deaths += 1
+            if deaths >= DEATHS or crew.renew is None:
+                raise LmodError(crew.says) from error
+            executor = crew.renew()
+            results.append(lost(part))
+    return executor, results
 
 
 def _end_with_parent() -> None:

@@ -2,12 +2,14 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lmod_train.artifacts import read_manifest, read_records
 from lmod_train.curation.balance import Candidate, absent, draw
 from lmod_train.curation.pipeline import curate
 from lmod_train.curation.prepare import Prepared
-from lmod_train.curation.records import Asked, draw_balanced
+from lmod_train.curation.records import Asked, draw_balanced, left_out
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.conditions import Conditions
@@ -138,7 +140,7 @@ def test_every_task_states_the_classes_it_balances_by(tmp_path):
     labels = {"diagnosis": "normal", "glaucoma": "no", "drusen": "no", **{row.name: row.levels[0] for row in SCALES}}
     patient = Patient(age=64, sex="male")
     sample = Sample("s", "1", "CFP", tmp_path / "1.png", "1", "CC0", labels, patient=patient)
-    done = Prepared("s", "1", plain="0", files=("0",), phash=0, scale=1.0)
+    done = Prepared("s", "1", plain="0", files=("0",), scale=1.0)
     tasks = [AgeGroup(), AgeGroup("lmod_v1"), Conditions(), FourWay(), OneGlaucoma(), Sex()]
     for task in [*tasks, *(Staging(row.name) for row in SCALES)]:
         asked = [Asked(task, q, sample, done, "train", None) for q in task.ask(sample)]
@@ -164,3 +166,49 @@ def test_the_missing_groups_of_an_age_are_in_the_manifest(scans, tmp_path):
 def test_an_unknown_span_is_refused(scans, tmp_path):
     with pytest.raises(BadArgument, match="balance_over"):
         curated(scans, tmp_path / "out", balance_over="task")
+
+
+def of_sources(counts):
+    """Candidates of one task: (source, split, class) -> how many."""
+    return [
+        Candidate("glaucoma", "en", split, "", stratum, source, f"{split}{stratum}{i}", f"{i}")
+        for (source, split, stratum), n in counts.items()
+        for i in range(n)
+    ]
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from("abc"), st.sampled_from(["train", "test"]), st.sampled_from(["yes", "no"])),
+        st.integers(1, 6),
+        min_size=1,
+    )
+)
+def test_within_a_source_the_source_tells_nothing(counts):
+    """What `source` keeps has equal classes in every source and split; what it leaves out lacks a class there."""
+    candidates = of_sources(counts)
+    drawn, accounts = draw(candidates, 0, "source")
+    kept = Counter((candidates[i].source, candidates[i].split, candidates[i].stratum) for i in drawn)
+    classes = {stratum for *_, stratum in counts}
+    for source, split in {(source, split) for source, split, _ in counts}:
+        here = {c: counts.get((source, split, c), 0) for c in ("yes", "no")}
+        whole = {c for (s, _, c) in counts if s == source} == classes
+        mixed = len({s for s, *_ in counts}) > 1
+        expected = min(here.values()) if whole and mixed else 0
+        if not mixed:  # as every split by itself
+            assert sum(kept[source, split, c] for c in here) > 0
+            continue
+        assert {kept[source, split, c] for c in ("yes", "no")} == {expected}
+        (account,) = [a for a in accounts if a["cell"] == ["glaucoma", "en", split, "", source]]
+        assert ("left_out" in account) == (expected == 0) and account["n_per_class"] == expected
+
+
+def test_a_source_without_all_classes_is_listed_as_a_drop():
+    counts = {("refuge", "train", "yes"): 4, ("refuge", "train", "no"): 9, ("g1020", "train", "no"): 30}
+    drawn, accounts = draw(of_sources(counts), 0, "source")
+    assert len(drawn) == 8
+    (dropped,) = left_out(accounts)
+    assert (dropped.source, dropped.reason, dropped.extent) == ("g1020", "source_without_all_classes", "part")
+    assert dropped.detail == "glaucoma en, train: 30 questions, as the source has no yes"
+    together, _ = draw(of_sources(counts), 0)  # as it was: "no" comes from g1020 mostly, and the source answers
+    assert len(together) == 8 and left_out(draw(of_sources(counts), 0)[1]) == []

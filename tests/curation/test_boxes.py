@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from lmod_train.curation.boxes import bounding_box, box_of, coding_of, read_boxes
+from lmod_train.curation.boxes import bounding_box, box_of, coding_of, read_boxes, values_in
 from lmod_train.types import OTHER, Box, Cut, Dropped, MaskFile, Outline, Region, Sample
 from tests.curation.world import INVERTED, USUAL, mask_file, truth_of
 
@@ -228,3 +228,13 @@ def test_outlines_become_boxes_and_a_bad_one_costs_the_regions(tmp_path):
             "outline_unusable"
         )
     assert box_of(Outline("eye", ((-1.0, 0.0), (101.0, 40.5))), (100, 40)) == Box(0, 0, 100, 40)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
+@pytest.mark.parametrize("span", [(0, 200), (0, 2**24), (-5, 9), (0, 2**30)])
+def test_values_are_those_that_occur(dtype, span):
+    low, high = max(span[0], np.iinfo(dtype).min), min(span[1], np.iinfo(dtype).max)
+    pixels = np.random.default_rng(3).integers(low, high, size=(1100, 1000)).astype(dtype)
+    found = values_in(pixels)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, np.unique(pixels))

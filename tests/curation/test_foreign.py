@@ -1,9 +1,11 @@
+import os
+
 import pytest
 from PIL import Image
 from sklearn.datasets import load_sample_images
 
 from lmod_train.artifacts import read_manifest, read_records, sha256_of
-from lmod_train.curation.foreign import SHIPPED, fingerprint, photographs_in
+from lmod_train.curation.foreign import SHIPPED, curate_foreign, fingerprint, photographs_in
 from lmod_train.curation.pipeline import curate
 from lmod_train.errors import BadArgument, CurationConflict
 from tests.curation.probe import Without
@@ -90,3 +92,16 @@ def test_folders_that_cannot_serve_are_refused(source, own, tmp_path):
     photograph(own / "bad.png", 1)
     with pytest.raises(BadArgument, match="'bad'"):
         make(source, tmp_path / "out", foreign=own)
+
+
+def test_hostile_photographs_are_listed_and_the_others_are_shown(tmp_path):
+    for name in ("a.jpg", "b.jpg"):
+        Image.new("RGB", (40, 30)).save(tmp_path / name)
+    os.mkfifo(tmp_path / "pipe.jpg")
+    (tmp_path / "zero.jpg").symlink_to("/dev/zero")
+    (tmp_path / os.fsdecode(b"\xff.jpg")).write_bytes((tmp_path / "a.jpg").read_bytes())
+    files = photographs_in(tmp_path)
+    assert sum(digest == "" for digest in fingerprint(files).values()) == 2
+    curated, dropped = curate_foreign(files, tmp_path / "out", None)
+    assert [p.file for p in curated] == ["a.jpg", "b.jpg"]
+    assert sorted(d.reason for d in dropped) == ["image_unreadable", "image_unreadable", "not_utf8"]

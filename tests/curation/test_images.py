@@ -110,3 +110,12 @@ def test_an_upright_photograph_is_the_decoders_own_pixels(tmp_path):
         Image.open(tmp_path / "a.png").convert(mode).save(tmp_path / name)
         expected = Image.open(tmp_path / name).convert("RGB")
         assert open_image(sample(tmp_path / name)).image.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA"])
+def test_a_transparent_image_lies_over_black_whatever_its_height(mode):
+    size = (40, 1300)
+    bands = np.random.default_rng(1).integers(0, 256, (size[1], size[0], len(mode)), dtype=np.uint8)
+    image = Image.fromarray(bands, mode)
+    whole = Image.alpha_composite(Image.new("RGBA", size, (0, 0, 0, 255)), image.convert("RGBA")).convert("RGB")
+    assert to_rgb(image).tobytes() == whole.tobytes()

@@ -219,7 +219,63 @@ def test_copies_within_a_source_are_one_group_of_the_split(copied, tmp_path):
     assert told["leakage"]["counts"]["exact"]["crossing_splits"] == 0 < told["leakage"]["counts"]["exact"]["pairs"]
     records = read_records(tmp_path / "told" / "records")
     assert len(records) == 20 and len({r.split for r in records}) > 1
-    assert len({r.group for r in records}) == 20  # a record keeps the group that its source gives
+    assert {r.group for r in records} == {"normal/1", *(f"glaucoma/{i}" for i in range(0, 20, 4))}
+
+
+@pytest.fixture
+def turned(tmp_path):
+    """Forty photographs; 30 of the normal ones are turned copies of others, and one lies in both classes."""
+    source = Folders.write(tmp_path / "f", 40)
+    for i in (1, 2, 3):
+        with Image.open(tmp_path / "f" / "normal" / f"{i}.png") as image:
+            for k, turn in enumerate((0, 1, 3) * 3):  # mirrored, upside down, by 180 degrees
+                image.transpose(Image.Transpose(turn)).save(tmp_path / "f" / "normal" / f"copy{i}_{k}.png")
+    shutil.copy(tmp_path / "f" / "normal" / "5.png", tmp_path / "f" / "glaucoma" / "5.png")
+    return source
+
+
+def test_turned_copies_are_families_and_contradictory_labels_are_dropped(turned, tmp_path):
+    out = tmp_path / "out"
+    told = curate([turned], [Glaucoma()], out, balance=[], ratios=(0.5, 0.2, 0.3), workers=1, progress=False)
+    assert told["leakage"]["counts"]["near"]["crossing_splits"] == 0 < told["leakage"]["counts"]["near"]["pairs"]
+    assert (told["families"]["families"], told["families"]["contradictory"]) == (4, 2)
+    assert told["families"]["by_size"] == {"2": 1, "10": 3}
+    homes = {}
+    for record in read_records(out / "records"):
+        number = record.key.removeprefix("normal/copy").removeprefix("normal/").split("_")[0]
+        homes.setdefault(number, set()).add((record.split, record.group))
+    assert all(len(homes[str(i)]) == 1 for i in (1, 2, 3)) and "5" not in homes
+    with (out / "dropped.csv").open() as file:
+        dropped = list(csv.DictReader(file))
+    assert {(d["key"], d["reason"]) for d in dropped} == {
+        ("glaucoma/5", "contradictory_labels"),
+        ("normal/5", "contradictory_labels"),
+    }
+    with (out / "leakage.csv").open() as file:
+        pairs = list(csv.DictReader(file))
+    assert [p["contradiction"] for p in pairs if p["contradiction"]] == ["diagnosis: glaucoma / normal"]
+    assert {p["orientation"] for p in pairs if p["kind"] == "near"} >= {"mirrored", "upside down"}
+
+
+def test_the_published_split_by_image_counts_what_crosses(turned, tmp_path):
+    settings = {"balance": [], "ratios": (0.5, 0.2, 0.3), "workers": 1, "progress": False}
+    with pytest.warns(UserWarning, match="published protocol"):
+        told = curate([turned], [Glaucoma()], tmp_path / "out", split_by="image", **settings)
+    assert told["leakage"]["counts"]["near"]["crossing_splits"] > 5
+    groups = {r.group for r in read_records(tmp_path / "out" / "records")}
+    assert "normal/copy1_0" in groups  # as the source gives them
+
+
+def test_files_csv_tells_the_raw_files(raw, curated):
+    with (curated / "files.csv").open() as file:
+        rows = {(r["source"], r["key"]): r for r in csv.DictReader(file)}
+    assert len(rows) == 64 and {r["type"] for r in rows.values()} == {"png"}
+    assert tuple(rows["discs", "train/p003"].values())[2:] == (
+        "png",
+        str((raw / "d" / "images" / "p003.png").stat().st_size),
+        "160",
+        "120",
+    )
 
 
 class Twice(Glaucoma):

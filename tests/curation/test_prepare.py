@@ -66,7 +66,7 @@ def test_it_is_counted_once_also_by_a_second_start(damaged, tmp_path, monkeypatc
 def test_one_sample_with_a_bad_mask_keeps_its_image(damaged, tmp_path):
     bad = replace(next(s for s in damaged.samples() if s.key.endswith("p002")), source="s")
     done = prepare(bad, plan(tmp_path / "out", Regions()))
-    assert done.dropped is None and done.regions == () and done.marked == "" and done.plain and done.phash
+    assert done.dropped is None and done.regions == () and done.marked == "" and done.plain and done.thumbnail
     assert isinstance(done.unmarked, Dropped) and done.unmarked.reason == "mask_unreadable"
     assert Prepared.of(json.loads(json.dumps(done.row()))) == done
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmod_train.curation.splits import SPLITS, families, split
+from lmod_train.curation.splits import SPLITS, split
 from lmod_train.errors import BadArgument
 from lmod_train.types import Sample
 
@@ -87,17 +87,3 @@ def test_the_published_split_by_image_warns():
 def test_ratios_that_are_no_shares_are_refused(ratios):
     with pytest.raises(BadArgument, match="ratios"):
         split([], ratios)
-
-
-def test_groups_that_share_a_file_are_one_family():
-    """a-b share x, b-c share y, so a, b, c are one; another source's copy of x is not of it."""
-    held = {"a1": "x", "a2": "1", "b1": "x", "b2": "y", "c1": "y", "d1": "", "d2": "2", "e1": ""}
-    samples = [sample(key, key[0], "l") for key in held] + [sample("z1", "z", "l", "other")]
-    contents = {("s", key): content for key, content in held.items()} | {("other", "z1"): "x"}
-    found = families(samples, contents)
-    assert {s.key: s.group for s in found} == {
-        **dict.fromkeys(("a1", "a2", "b1", "b2", "c1"), "a"),
-        **{"d1": "d", "d2": "d", "e1": "e", "z1": "z"},
-    }
-    assert {s.key: s.group for s in families(samples[::-1], contents)} == {s.key: s.group for s in found}
-    assert families(samples, {}) == samples
