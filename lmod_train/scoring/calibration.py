@@ -42,14 +42,21 @@ def _calibration_error(sums: Columns) -> Floats:
     return ratio(gap, sums["items"])
 
 
-CALIBRATION = (
-    Figure("brier", lambda s: ratio(s["brier"], s["items"]), items_in, share=False),
-    Figure("ece", _calibration_error, items_in, share=False),
-)
-"""``brier`` is the mean squared error of the probabilities: of the positive class alone in a question with two classes
-([0, 1]), summed over the classes where there are more ([0, 2]; Brier 1950, and scikit-learn's default). ``ece`` is the
-expected calibration error of the likeliest class over `BINS` bins (Naeini et al. 2015, Guo et al. 2017), in [0, 1].
-With few items it is above 0 even for perfect probabilities, and its bootstrap interval lies somewhat high."""
+def calibration_figures(classes: int) -> tuple[Figure, ...]:
+    """Return both figures of a question with so many classes.
+
+    ``brier`` is the mean squared error of the probabilities: of the positive class alone in a question with two classes
+    ([0, 1]), summed over the classes where there are more ([0, 2]; Brier 1950, and scikit-learn's default). ``ece`` is
+    the expected calibration error of the likeliest class over `BINS` bins (Naeini et al. 2015, Guo et al. 2017), in
+    [0, 1]. With few items it lies above 0 even for perfect probabilities, as the gap of a bin has no sign (Roelofs et
+    al. 2022, Mitigating bias in calibration error estimation); an interval around it misses the true error nearly
+    always, so it has none.
+    """
+    worst = 1.0 if classes == 2 else 2.0
+    return (
+        Figure("brier", lambda s: ratio(s["brier"], s["items"]), items_in, bounds=lambda _: (0.0, worst)),
+        Figure("ece", _calibration_error, items_in, interval=False),
+    )
 
 
 @dataclass(frozen=True, slots=True)

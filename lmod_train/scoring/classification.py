@@ -8,7 +8,7 @@ import numpy as np
 
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.account import ACCOUNT, CHANCE, account_columns
-from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, mean_of_defined, measure, ratio
+from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, mean_figure, measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import probability_scores
 from lmod_train.scoring.retfound import healthy_class, retfound_scores
@@ -30,10 +30,11 @@ def classification_scores(
     LMOD v1: 66 of 122 answered in 336 items is 54.09 %). ``accuracy_chance_filled`` puts the chance of a right guess in
     its place. ``balanced_accuracy`` is the mean recall over the classes that occur; ``macro_f1`` the mean F1 over the
     classes that occur as truth or as answer; in both, as in ``sensitivity`` and ``specificity``, no answer is a wrong
-    one. ``chance`` is the mean of 1 / number of choices, ``majority`` the share of the most frequent class among these
-    very items (so the best that one fixed answer can do). The account follows as ``share_<status>``, and
-    where replies carry likelihoods `probability_scores` follow it. Where those of all items do and a class is known to
-    be the healthy one, the subset ``all`` ends with `retfound_scores`, to be read beside that program's figures only.
+    one. ``kappa`` is the agreement beyond chance (Cohen 1960), no answer being an answer of its own. ``chance`` is the
+    mean of 1 / number of choices, ``majority`` the share of the most frequent class among these very items (so the best
+    that one fixed answer can do). The account follows as ``share_<status>``, and where replies carry likelihoods
+    `probability_scores` follow it. Where those of all items do and a class is known to be the healthy one, the subset
+    ``all`` ends with `retfound_scores`, to be read beside that program's figures only.
 
     Args:
         task: Name of the task.
@@ -124,10 +125,24 @@ def _recalls(sums: Columns) -> Floats:
     return ratio(_right(sums), sums["confusion"].sum(axis=-1))
 
 
-def _macro_f1(sums: Columns) -> Floats:
+def _f1s(sums: Columns) -> Floats:
     confusion = sums["confusion"]
     true, said = confusion.sum(axis=-1), confusion[..., :-1].sum(axis=-2)
-    return mean_of_defined(ratio(2 * _right(sums), true + said))
+    return ratio(2 * _right(sums), true + said)
+
+
+def _kappa(sums: Columns) -> Floats:
+    differing = 1 - ratio(_correct(sums), sums["items"])
+    kappa: Floats = 1 - ratio(differing, _differing_by_chance(sums))
+    return kappa
+
+
+def _differing_by_chance(sums: Columns) -> Floats:
+    """Return how often answer and truth would differ if they had nothing to do with each other."""
+    confusion = sums["confusion"]
+    same = (confusion.sum(axis=-1) * confusion[..., :-1].sum(axis=-2)).sum(axis=-1)
+    differing: Floats = 1 - ratio(same, sums["items"] ** 2)
+    return differing
 
 
 def _detection(positive: int) -> tuple[Figure, ...]:
@@ -148,8 +163,9 @@ FIGURES = (
     Figure("accuracy_strict", lambda s: ratio(_correct(s), s["items"]), items_in),
     Figure("accuracy_answered", lambda s: ratio(_correct(s), s["answered"]), lambda c: c["answered"]),
     Figure("accuracy_chance_filled", lambda s: ratio(_correct(s) + s["chance_filled"], s["items"]), items_in),
-    Figure("balanced_accuracy", lambda s: mean_of_defined(_recalls(s)), lambda c: c["truths"]),
-    Figure("macro_f1", _macro_f1, lambda c: c["truths"]),
+    mean_figure("balanced_accuracy", _recalls, lambda c: c["truths"]),
+    mean_figure("macro_f1", _f1s, lambda c: c["truths"]),
+    Figure("kappa", _kappa, items_in, bounds=lambda sums: (1 - 1 / float(_differing_by_chance(sums)), 1.0)),
     CHANCE,
     Figure("majority", lambda s: ratio(s["truths"].max(axis=-1), s["items"]), items_in, interval=False),
 )

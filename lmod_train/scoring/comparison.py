@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest, chi2, false_discovery_control
 
 from lmod_train.errors import BadArgument
-from lmod_train.scoring.intervals import DRAWS, Figure, items_in, measure, ratio
+from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, measure, ratio
 from lmod_train.types import Score
 
 
@@ -84,22 +84,20 @@ def cochran_q(right: ArrayLike) -> tuple[float, float | None]:
     return q, float(chi2.sf(q, models - 1))
 
 
-def paired_difference(
-    task: str, first: Sequence[float], second: Sequence[float], groups: Sequence[str], draws: int = DRAWS, seed: int = 0
-) -> Score:
-    """Return the mean of first - second with its 95 % interval, patients drawn as wholes.
+def paired_difference(task: str, first: Sequence[float], second: Sequence[float], groups: Sequence[str]) -> Score:
+    """Return the mean of first - second with its 95 % interval between patients.
+
+    It is what the first model gains minus what it loses, two shares with intervals of their own; so models that never
+    differ have an interval too, which tells how large a difference the items could have missed.
 
     Args:
         task: Name of the task.
         first: Score of the first model on each item, in [0, 1].
         second: The same items, in the same order.
         groups: Patient of each item.
-        draws: Bootstrap draws.
-        seed: Of the draws.
 
     Returns:
-        Metric ``difference``; no value for no items, no interval with fewer than two patients or where
-        no item tells the models apart.
+        Metric ``difference``; no value for no items, no interval with fewer than three patients.
 
     Raises:
         BadArgument: The lengths differ.
@@ -112,13 +110,18 @@ def paired_difference(
         raise _unequal(len(first), len(second))
     if not len(first):
         return Score(task, "all", "difference", 0, None)
-    # brought to [0, 1], where an extreme value (one model right throughout, the other never) has an exact interval
-    lead = (1 + np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)) / 2
-    figure = Figure("difference", lambda sums: ratio(sums["lead"], sums["items"]), items_in)
-    columns = {"items": np.ones(len(lead)), "lead": lead}
-    score = measure(task, "all", columns, groups, [figure], draws, seed)[0]
-    value, low, high = (None if share is None else 2 * share - 1 for share in (score.value, score.low, score.high))
-    return Score(task, "all", "difference", score.n, value, low, high)
+    lead = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    columns = {"items": np.ones(len(lead)), "sides": np.stack([lead.clip(0), (-lead).clip(0)], axis=1)}
+    return measure(task, "all", columns, groups, [_DIFFERENCE])[0]
+
+
+def _sides(sums: Columns) -> Floats:
+    return ratio(sums["sides"], sums["items"][..., None])
+
+
+_DIFFERENCE = Figure(
+    "difference", lambda s: _sides(s) @ np.array([1.0, -1.0]), items_in, parts=_sides, signs=(1.0, -1.0)
+)
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lmod_train.scoring.classification import classification_columns, classification_scores
-from lmod_train.scoring.intervals import Columns, Figure, Floats, mean_of_defined, measure, ratio
+from lmod_train.scoring.intervals import Columns, Figure, Floats, mean_figure, measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 
@@ -42,7 +42,7 @@ def grading_scores(task: str, items: Sequence[Item], levels: Sequence[str]) -> l
     columns = classification_columns(items, levels)
     groups = [item.group for item in items]
     at = next(i for i, s in enumerate(scores) if s.metric == "chance")
-    scores[at:at] = measure(task, "all", columns, groups, ORDERED)
+    scores[at:at] = measure(task, "all", columns, groups, ordered(len(levels)))
     for level, name in enumerate(levels):
         scores += measure(task, f"stage={name}", columns, groups, _one_against_rest(level))
     return scores
@@ -54,15 +54,30 @@ def _answered(sums: Columns) -> Floats:
     return answered
 
 
+def _given(columns: Columns) -> Floats:
+    return columns["answered"]
+
+
 def _kappa(sums: Columns) -> Floats:
     seen = _answered(sums)
-    levels = np.arange(seen.shape[-1])
-    weights = (levels[:, None] - levels[None, :]) ** 2
+    observed = ratio((_squares(seen) * seen).sum(axis=(-2, -1)), seen.sum(axis=(-2, -1)))
+    kappa: Floats = 1 - ratio(observed, _by_chance(sums))
+    return kappa
+
+
+def _by_chance(sums: Columns) -> Floats:
+    """Return the mean squared disagreement if answers had nothing to do with truths."""
+    seen = _answered(sums)
     by_truth, by_answer = seen.sum(axis=-1), seen.sum(axis=-2)
     total = by_truth.sum(axis=-1)
-    expected = ratio(by_truth[..., :, None] * by_answer[..., None, :], total[..., None, None])
-    kappa: Floats = 1 - ratio((weights * seen).sum(axis=(-2, -1)), (weights * expected).sum(axis=(-2, -1)))
-    return kappa
+    pairs = by_truth[..., :, None] * by_answer[..., None, :]
+    return ratio((_squares(seen) * pairs).sum(axis=(-2, -1)), total**2)
+
+
+def _squares(seen: Floats) -> Floats:
+    levels = np.arange(seen.shape[-1])
+    squares: Floats = (levels[:, None] - levels[None, :]).astype(np.float64) ** 2
+    return squares
 
 
 def _absolute_error(sums: Columns) -> Floats:
@@ -94,8 +109,11 @@ def _one_against_rest(level: int) -> tuple[Figure, ...]:
     )
 
 
-ORDERED = (
-    Figure("kappa_quadratic", _kappa, lambda c: c["answered"], share=False),
-    Figure("mean_absolute_error", _absolute_error, lambda c: c["answered"], share=False),
-    Figure("macro_precision", lambda s: mean_of_defined(_precisions(s)), lambda c: _answered(c).sum(axis=-2)),
-)
+def ordered(levels: int) -> tuple[Figure, ...]:
+    """Return the figures that need the order of the levels, for a scale of so many."""
+    farthest = max(1.0, levels - 1)
+    return (
+        Figure("kappa_quadratic", _kappa, _given, bounds=lambda s: (1 - farthest**2 / float(_by_chance(s)), 1.0)),
+        Figure("mean_absolute_error", _absolute_error, _given, bounds=lambda _: (0.0, farthest)),
+        mean_figure("macro_precision", _precisions, lambda c: _answered(c).sum(axis=-2)),
+    )

@@ -69,7 +69,7 @@ def _item(prediction: Prediction, truth: Answer | Unparsed) -> Item:
             f"answer of record {record.id}",
             record.answer,
             f"a reference reply that task {record.task!r} can parse (it said {truth.reason})",
-            "make the records again with this version: `python -m lmod_train curate --raw RAW --out CURATED`",
+            "make the records again: `python -m lmod_train curate --config CONFIG --raw RAW --out NEW`",
         )
     if isinstance(answer, Mapping) and not answer:
         answer = Unparsed("empty")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lmod_train.scoring.intervals import Columns, Figure, Floats, mean_of_defined, measure, ratio
+from lmod_train.scoring.intervals import Columns, Floats, mean_figure, measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 
@@ -41,16 +41,16 @@ def macro_mean(
         metric: What the figure is called.
         values: Of each item, in [0, 1]; none give no score.
         kinds: Of each item.
-        groups: Cluster of each item; the bootstrap draws whole ones.
+        groups: Cluster of each item; the interval is between whole ones.
     """
     if not values:
         return []
     names, place = np.unique(np.asarray(kinds, dtype=str), return_inverse=True)
     asked = np.eye(len(names))[place]
     columns = {"asked": asked, "value": asked * np.asarray(values, dtype=np.float64)[:, None]}
-    figure = Figure(metric, _mean_of_means, lambda c: c["asked"])
+    figure = mean_figure(metric, _means, lambda c: c["asked"])
     return measure(task, "all", columns, groups, [figure])
 
 
-def _mean_of_means(sums: Columns) -> Floats:
-    return mean_of_defined(ratio(sums["value"], sums["asked"]))
+def _means(sums: Columns) -> Floats:
+    return ratio(sums["value"], sums["asked"])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lmod_train.scoring.calibration import CALIBRATION, calibration_columns
+from lmod_train.scoring.calibration import calibration_columns, calibration_figures
 from lmod_train.scoring.intervals import Figure, Floats, items_in, measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ranking import area_scores
@@ -44,7 +44,8 @@ def probability_scores(
         return []
     groups = [items[i].group for i in rows]
     scores = area_scores(task, subset, truths[rows], probabilities, groups, curve_classes(choices, positive))
-    scores += measure(task, subset, calibration_columns(truths[rows], probabilities), groups, CALIBRATION)
+    figures = calibration_figures(len(choices))
+    scores += measure(task, subset, calibration_columns(truths[rows], probabilities), groups, figures)
     given = np.zeros(len(items))
     given[rows] = 1
     columns = {"items": np.ones(len(items)), "given": given}

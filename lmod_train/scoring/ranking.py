@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lmod_train.scoring.intervals import DRAWS, Floats, draw_times, interval_of, mean_of_defined, ratio
+from lmod_train.scoring.intervals import Floats, fewest, mean_of_defined, ratio
+from lmod_train.scoring.shares import NONE, Evidence, evidence_of, share_interval
 from lmod_train.types import Score
 
 Indices = NDArray[np.intp]
 Points = tuple[Floats, Floats]
 """The horizontal and the vertical places of a curve's points, each (points), from left to right."""
 
+DRAWS = 1000
 _CELLS = 1_000_000  # weights held at once: 8 MB, and as much again for each of a few sums of them
 
 
@@ -88,15 +90,16 @@ def area_scores(
 ) -> list[Score]:
     """Return ``auroc_macro`` and ``auprc_macro``: each class against all others, averaged over those that occur.
 
-    A perfect order has an exact interval for the first (`interval_of`: as many pairs of independent groups stand in
-    the right order as the rarest class has groups) and none for the second, whose items prove nothing apart.
+    Their variance is that of drawing whole patients again and again (bootstrap; Davison & Hinkley 1997, section 3.8).
+    A perfect order has an exact interval for the first (as many pairs of independent patients stand in the right order
+    as the rarest class has patients) and none for the second, whose items prove nothing apart.
 
     Args:
         task: Name of the task.
         subset: Name of the subset.
         truths: Index of the true class, (items).
         probabilities: (items, all classes).
-        groups: Cluster of each item; the bootstrap draws whole ones, the very draws of `measure`.
+        groups: Patient of each item.
         classes: Over which to average: one for a question of yes or no.
         draws: Bootstrap draws.
         seed: Of the draws.
@@ -111,13 +114,14 @@ def area_scores(
     if len(names) > 1:
         parts = [_mean_areas(ranked, weights) for weights in _weights(place, len(names), draws, seed)]
         drawn = np.concatenate(parts, axis=1)
-    held = _fewest_groups(truths, place, classes)
     scores = []
-    for name, (value,), own, share in zip(("auroc_macro", "auprc_macro"), values, drawn, (True, False), strict=True):
+    for name, (value,), own, bounded in zip(("auroc_macro", "auprc_macro"), values, drawn, (True, False), strict=True):
         if np.isnan(value):
             scores.append(Score(task, subset, name, 0, None))
         else:
-            scores.append(Score(task, subset, name, len(truths), float(value), *interval_of(value, own, held, share)))
+            held = _rarest(truths, place, len(names), classes)
+            ends = share_interval(float(value), float(np.nanvar(own)), held, bounded) if own.size else NONE
+            scores.append(Score(task, subset, name, len(truths), float(value), *ends))
     return scores
 
 
@@ -182,14 +186,22 @@ def _mean_areas(ranked: Sequence[Ranked], weights: Floats) -> Floats:
 
 
 def _weights(place: Indices, groups: int, draws: int, seed: int) -> Iterator[Floats]:
-    """Yield how often each item counts in each draw, (rows, items), few rows at once."""
-    rows = max(1, _CELLS // len(place))
-    for times in draw_times(groups, draws, seed):
-        for start in range(0, len(times), rows):
-            yield times[start : start + rows, place]
+    """Draw as many patients as there are, with replacement, and yield how often each item counts, (rows, items).
+
+    All rows together are `draws`; few come at once, so that many items do not fill the memory.
+    """
+    rng = np.random.default_rng(seed)
+    block = max(1, _CELLS // len(place))
+    for start in range(0, draws, block):
+        rows = min(block, draws - start)
+        chosen = rng.integers(groups, size=(rows, groups)) + groups * np.arange(rows)[:, None]
+        times = np.bincount(chosen.ravel(), minlength=rows * groups).reshape(rows, groups).astype(np.float64)
+        yield times[:, place]
 
 
-def _fewest_groups(truths: Indices, place: Indices, classes: Sequence[int]) -> int:
-    """Return the number of groups that hold the rarest class, or the rarest rest of one."""
-    held = [len(np.unique(place[part])) for c in classes for part in (truths == c, truths != c)]
-    return min((count for count in held if count), default=0)
+def _rarest(truths: Indices, place: Indices, groups: int, classes: Sequence[int]) -> Evidence:
+    """Return the evidence of the rarest class, or of the rarest rest of one: its patients, each counted once."""
+    parts = [truths == c for c in classes]
+    sides = [np.bincount(place[part], minlength=groups) > 0 for side in parts for part in (side, ~side)]
+    cells = np.array(sides, dtype=np.float64).T
+    return evidence_of(cells[:, fewest(cells)])

@@ -14,7 +14,7 @@ import numpy as np
 
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.account import ACCOUNT, CHANCE, account_columns
-from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, measure, ratio
+from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, mean_figure, measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.types import Answer, Score, Unparsed
@@ -152,16 +152,6 @@ def _mean_v1(whole: str) -> Callable[[Columns], Floats]:
     return lambda sums: _harmonic(_mean("precision", whole)(sums), _mean("recall", whole)(sums))
 
 
-def _macro(per_modality: Callable[[Columns], Floats]) -> Callable[[Columns], Floats]:
-    """Mean over modalities of a figure of one modality; a modality where it is undefined is left out."""
-
-    def value(sums: Columns) -> Floats:
-        values = per_modality(sums)
-        return ratio(np.nansum(values, axis=-1), np.sum(~np.isnan(values), axis=-1))
-
-    return value
-
-
 def _each(part: str, whole: str = "images") -> Callable[[Columns], Floats]:
     return lambda sums: ratio(sums[part], sums[whole])
 
@@ -192,10 +182,10 @@ ANSWERED = (
     Figure("f1_lmod_v1_answered", _mean_v1("said"), _total("said")),
 )
 MACRO = (
-    Figure("precision_macro", _macro(_each("precision")), _cells("images")),
-    Figure("recall_macro", _macro(_each("recall")), _cells("images")),
-    Figure("f1_lmod_plus_macro", _macro(_each("f1")), _cells("images")),
-    Figure("f1_lmod_v1_macro", _macro(_each_v1), _cells("images")),
-    Figure("hr_macro", _macro(_each("hr", "predicted")), _cells("predicted")),
+    mean_figure("precision_macro", _each("precision"), _cells("images")),
+    mean_figure("recall_macro", _each("recall"), _cells("images")),
+    mean_figure("f1_lmod_plus_macro", _each("f1"), _cells("images")),
+    mean_figure("f1_lmod_v1_macro", _each_v1, _cells("images")),
+    mean_figure("hr_macro", _each("hr", "predicted"), _cells("predicted")),
 )
 BASELINES = (CHANCE, Figure("majority", lambda sums: ratio(sums["majority"], sums["items"]), items_in, interval=False))

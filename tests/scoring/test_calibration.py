@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss
 
-from lmod_train.scoring.calibration import BINS, CALIBRATION, calibration_columns, reliability
+from lmod_train.scoring.calibration import BINS, calibration_columns, calibration_figures, reliability
 from lmod_train.scoring.intervals import measure
 from tests.scoring.make import by_metric
 from tests.scoring.test_ranking import some
@@ -12,7 +12,8 @@ from tests.scoring.test_ranking import some
 
 def score(truths, probabilities):
     groups = [str(i) for i in range(len(truths))]
-    return by_metric(measure("t", "all", calibration_columns(truths, probabilities), groups, CALIBRATION))
+    figures = calibration_figures(probabilities.shape[1])
+    return by_metric(measure("t", "all", calibration_columns(truths, probabilities), groups, figures))
 
 
 def normed(probabilities):

@@ -1,11 +1,13 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
+from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score, recall_score
 
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.grading import grading_scores
 from lmod_train.types import Patient, Unparsed
 from tests.scoring.make import by_metric, item, values
 
@@ -35,6 +37,7 @@ def test_as_scikit_learn_with_no_answer_as_a_class_of_its_own(seed):
     got = values(classification_scores("four", items, CLASSES))
     assert got["balanced_accuracy"] == pytest.approx(recall_score(truths, answers, labels=CLASSES, average="macro"))
     assert got["macro_f1"] == pytest.approx(f1_score(truths, answers, labels=CLASSES, average="macro"))
+    assert got["kappa"] == pytest.approx(cohen_kappa_score(truths, answers))
     assert got["accuracy_strict"] == np.mean([t == a for t, a in zip(truths, answers, strict=True)])
     said = [(t, a) for t, a in zip(truths, answers, strict=True) if a != "(none)"]
     assert got["accuracy_answered"] == np.mean([t == a for t, a in said])
@@ -50,6 +53,31 @@ def test_all_answered_as_scikit_learn_says(seed):
     assert got["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(truths, answers))
     assert got["macro_f1"] == pytest.approx(f1_score(truths, answers, average="macro"))
     assert got["accuracy_strict"] == got["accuracy_answered"] == got["accuracy_chance_filled"]
+
+
+EVERY = {"accuracy_strict", "accuracy_answered", "accuracy_chance_filled", "balanced_accuracy", "kappa", "macro_f1"}
+EVERY |= {"auroc_macro", "auprc_macro", "brier"}
+
+
+@pytest.mark.parametrize(
+    ("figures_of", "more"),
+    [
+        (lambda items, classes: classification_scores("t", items, classes), set()),
+        (lambda items, classes: classification_scores("t", items, classes, classes[0]), {"sensitivity", "specificity"}),
+        (lambda items, classes: grading_scores("t", items, classes), {"kappa_quadratic", "macro_precision"}),
+    ],
+)
+@pytest.mark.parametrize("classes", [("yes", "no"), CLASSES])
+def test_every_figure_stands_with_its_n_and_its_interval(figures_of, more, classes):
+    rng = np.random.default_rng(0)
+    items = [
+        replace(i, likelihoods={c: float(rng.normal() + (c == i.truth)) for c in classes})
+        for i in some_items(classes=classes)
+    ]
+    got = by_metric(figures_of(items, classes))
+    assert set(got) >= EVERY | more
+    for name in EVERY | more:
+        assert got[name].n > 0 and got[name].low < got[name].value < got[name].high, name
 
 
 def test_macro_f1_leaves_out_a_class_that_never_occurs_but_not_one_that_is_only_answered():
@@ -132,10 +160,13 @@ def test_subsets_hold_their_own_items():
 
 
 def test_a_perfect_rare_class_proves_little():
-    items = [item(i, "no", "no") for i in range(98)] + [item(98, "yes", "yes"), item(99, "yes", "yes")]
+    items = [item(i, "no", "no") for i in range(97)] + [item(i, "yes", "yes") for i in range(97, 100)]
     got = by_metric(classification_scores("g", items, ("yes", "no"), positive="yes"))
     assert got["accuracy_strict"].low > 0.96
-    assert got["sensitivity"].low == pytest.approx(got["balanced_accuracy"].low) == pytest.approx(0.1581, abs=1e-4)
+    assert got["sensitivity"].low == pytest.approx(0.025 ** (1 / 3))  # Clopper & Pearson, 3 of 3
+    assert got["balanced_accuracy"].low == pytest.approx(0.646, abs=1e-3)  # 1 - half of what either class may miss
+    two = by_metric(classification_scores("g", items[:-1], ("yes", "no"), positive="yes"))
+    assert (two["sensitivity"].low, two["balanced_accuracy"].low) == (None, None), "two patients prove nothing"
 
 
 def test_what_is_no_choice_is_an_error_that_names_item_and_choices():

@@ -1,15 +1,28 @@
+"""Figures with their intervals: against bootstraps and formulas written apart, and by how often they hold the truth."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
-from lmod_train.scoring.intervals import Figure, clopper_pearson, items_in, measure, ratio
+from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.grading import grading_scores
+from lmod_train.scoring.intervals import Figure, items_in, mean_figure, measure, pseudovalues, ratio, variance_of
+from tests.scoring.make import by_metric, item
 
 MEAN = Figure("mean", lambda sums: ratio(sums["hit"], sums["items"]), items_in)
+SCRIPT = Path(__file__).parents[2] / "scripts" / "benchmarks" / "coverage.py"
 
 
-def mean_of(hits, groups, **options):
+def mean_of(hits, groups):
     columns = {"items": np.ones(len(hits)), "hit": np.asarray(hits, dtype=float)}
-    return measure("demo", "all", columns, groups, [MEAN], **options)[0]
+    return measure("demo", "all", columns, [str(g) for g in groups], [MEAN])[0]
 
 
 @pytest.fixture
@@ -29,11 +42,21 @@ def naive(hits, groups, draws=4000):
     return np.percentile(means, [2.5, 97.5])
 
 
-def test_it_is_the_percentile_bootstrap_of_whole_groups(clustered):
+def test_in_the_middle_it_is_near_the_bootstrap_of_whole_groups(clustered):
     hits, groups = clustered
-    score = mean_of(hits, groups, draws=4000)
+    score = mean_of(hits, groups)
     assert score.value == hits.mean()
-    np.testing.assert_allclose([score.low, score.high], naive(hits, groups), atol=0.006)
+    np.testing.assert_allclose([score.low, score.high], naive(hits, groups), atol=0.012)
+
+
+def test_the_variance_is_the_linearised_one_of_surveys(clustered):
+    hits, groups = clustered
+    sizes, right = np.bincount(groups).astype(float), np.bincount(groups, hits)
+    by_group = {"items": sizes, "hit": right}
+    totals = {name: column.sum() for name, column in by_group.items()}
+    got = variance_of(pseudovalues(MEAN.value, totals, by_group)[:, 0])
+    gaps = (right - hits.mean() * sizes) / sizes.sum()
+    assert got == pytest.approx(60 / 59 * gaps @ gaps, rel=0.05)
 
 
 def test_copies_of_an_item_in_its_group_do_not_narrow_the_interval():
@@ -41,7 +64,7 @@ def test_copies_of_an_item_in_its_group_do_not_narrow_the_interval():
     once = mean_of(hits, groups)
     thrice = mean_of(hits * 3, groups * 3)
     apart = mean_of(hits * 3, [f"{g}-{k}" for k in range(3) for g in groups])
-    assert (thrice.low, thrice.high) == (once.low, once.high)
+    assert thrice.high - thrice.low == pytest.approx(once.high - once.low, rel=0.1)
     assert apart.high - apart.low < 0.7 * (once.high - once.low)
 
 
@@ -51,23 +74,24 @@ def test_the_same_items_in_another_order_give_the_same_interval(clustered):
     assert mean_of(hits, groups) == mean_of(hits[order], groups[order]) == mean_of(hits, groups)
 
 
-def test_blocks_of_draws_do_not_change_the_interval(clustered, monkeypatch):
+def test_blocks_do_not_change_the_interval(clustered, monkeypatch):
     whole = mean_of(*clustered)
-    monkeypatch.setattr("lmod_train.scoring.intervals._CELLS", 700)
-    assert mean_of(*clustered) == whole
+    monkeypatch.setattr("lmod_train.scoring.intervals._CELLS", 14)
+    again = mean_of(*clustered)
+    assert (again.low, again.high) == pytest.approx((whole.low, whole.high))
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_where_all_agree_the_interval_is_exact_over_groups_not_items(value):
-    score = mean_of([value] * 40, [str(i // 4) for i in range(40)])
-    expected = proportion_confint(round(value * 10), 10, method="beta")
-    assert (score.low, score.high) == pytest.approx([np.nan_to_num(v, nan=value) for v in expected])
-    assert score.n == 40
+@pytest.mark.parametrize("value", [0, 1])
+def test_one_item_a_patient_and_all_alike_is_exact(value):
+    score = mean_of([value] * 40, range(40))
+    expected = np.nan_to_num(proportion_confint(value * 40, 40, method="beta"), nan=value)
+    assert (score.low, score.high) == pytest.approx(expected)
 
 
-def test_no_interval_with_one_group_and_no_value_without_items():
-    one = mean_of([1, 0, 1], ["a", "a", "a"])
-    assert (one.n, one.value, one.low, one.high) == (3, pytest.approx(2 / 3), None, None)
+def test_no_interval_with_two_groups_and_no_value_without_items():
+    assert (mean_of([1, 0, 1], "aab").low, mean_of([1] * 3, "aab").low, mean_of([1] * 3, "aaa").low) == (None,) * 3
+    one = mean_of([1], "a")
+    assert (one.n, one.value, one.low, one.high) == (1, 1.0, None, None)
     none = mean_of([], [])
     assert (none.n, none.value, none.low, none.high) == (0, None, None, None)
 
@@ -77,16 +101,75 @@ def test_no_false_certainty_where_every_group_is_alike_but_not_extreme():
     assert (score.value, score.low, score.high) == (0.5, None, None)
 
 
-@pytest.mark.parametrize("hits", [0, 1, 7, 20])
-def test_clopper_pearson_as_statsmodels_has_it(hits):
-    assert clopper_pearson(hits, 20) == pytest.approx(proportion_confint(hits, 20, method="beta"), nan_ok=True)
+def test_a_mean_of_parts_that_do_not_vary_has_a_width():
+    columns = {"asked": np.repeat(np.eye(2), 20, axis=0), "right": np.repeat([[1.0, 0], [0, 0]], 20, axis=0)}
+    figure = mean_figure("mean", lambda s: ratio(s["right"], s["asked"]), lambda c: c["asked"])
+    score = measure("t", "all", columns, [str(i) for i in range(40)], [figure])[0]
+    end = proportion_confint(0, 20, method="beta")[1]
+    assert (score.low, score.high) == pytest.approx((0.5 - end / 2, 0.5 + end / 2))
 
 
-def test_the_interval_covers_the_truth_about_as_often_as_it_says():
-    rng, inside, rounds = np.random.default_rng(1), 0, 300
-    groups = np.repeat(np.arange(50), 4)
-    for _ in range(rounds):
-        hits = rng.random(200) < rng.beta(3, 2, size=50)[groups]  # true mean 0.6, strongly alike within a group
-        score = mean_of(hits, groups, draws=300)
-        inside += score.low <= 0.6 <= score.high
-    assert 0.90 <= inside / rounds <= 0.98
+CHOICES = tuple("0123")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(3, 30), st.integers(1, 4), st.integers(0, 3), st.integers(0, 2**32 - 1))
+def test_a_constant_answer_has_no_interval_without_width(patients, each, answer, seed):
+    truths = np.random.default_rng(seed).integers(0, 4, size=patients)
+    asked = [(i, k, str(t)) for i, t in enumerate(truths) for k in range(each)]
+    items = [item(f"{i}-{k}", str(answer), t, CHOICES, group=str(i)) for i, k, t in asked]
+    for score in grading_scores("t", items, CHOICES):
+        if score.low is not None:
+            assert score.high - score.low > 0.005, score
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(3, 30), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_a_perfect_score_has_the_highest_lower_end_of_all(patients, each, seed):
+    rng = np.random.default_rng(seed)
+    truths, share = rng.integers(0, 4, size=patients), rng.random()
+
+    def scores(wrong):
+        made = []
+        for i, t in enumerate(truths):
+            for k in range(each):
+                said = (t + rng.integers(1, 4)) % 4 if rng.random() < wrong else t
+                made.append(item(f"{i}-{k}", str(said), str(t), CHOICES, group=str(i)))
+        return by_metric(classification_scores("t", made, CHOICES, positive="0"))
+
+    best, worse = scores(0.0), scores(share)
+    for name in ("accuracy_strict", "accuracy_answered", "balanced_accuracy", "sensitivity", "specificity", "macro_f1"):
+        if best[name].low is not None and worse[name].low is not None:
+            assert best[name].low >= worse[name].low - 1e-9, name
+
+
+def coverage_of(cell, rounds):
+    spec = importlib.util.spec_from_file_location("coverage_script", SCRIPT)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.covered(module.Cell(*cell), rounds, 50)
+
+
+def at_least(share, rounds):
+    """Least coverage that a true one of `share` shows with a probability of 99.9 %."""
+    return binom.ppf(0.001, rounds, share) / rounds
+
+
+def test_the_calibration_error_has_no_interval_and_shares_hold_the_truth_near_one():
+    rows = {row.figure: row for row in coverage_of((50, 0, 0.95, 0.3), 60)}
+    assert rows["ece"].none_after == 1
+    assert rows["accuracy_strict"].after >= at_least(0.93, 60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("icc", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize("accuracy", [0.5, 0.8, 0.9, 0.95, 0.98, 1.0])
+@pytest.mark.parametrize("patients", [20, 50, 200])
+def test_the_intervals_hold_the_truth_as_often_as_they_say(patients, accuracy, icc):
+    rounds = 250
+    for row in coverage_of((patients, 0, accuracy, icc), rounds):
+        if row.none_after == 1 or ("macro_f1" in row.figure and row.n < 50):
+            continue
+        assert row.after >= at_least(0.93, rounds), row
+        if row.figure == "accuracy_strict" and row.wrong >= 10:
+            assert row.after <= binom.ppf(0.999, rounds, 0.97) / rounds, row
