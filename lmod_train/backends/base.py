@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from lmod_train.types import Batch, Collate, Reply
+from lmod_train.types import Batch, Collate, Identity, Reply
 
 
 class Backend(ABC):
@@ -20,6 +20,10 @@ class Backend(ABC):
     @abstractmethod
     def prepare(self, device: Any) -> None:
         """Load what is needed onto the device; called again, do nothing."""
+
+    @abstractmethod
+    def identity(self) -> Identity:
+        """Return what decides its replies: weights, template and settings; of an endpoint its URL and model name."""
 
     @abstractmethod
     def respond(self, batch: Batch) -> list[Reply]:

@@ -8,10 +8,11 @@ import torch
 from transformers import PreTrainedModel
 
 from lmod_train.backends.base import Backend
+from lmod_train.models.base_files import identity_of
 from lmod_train.models.checkpoint import find, load
 from lmod_train.models.dialects import dialect_of
 from lmod_train.models.generation import Decoding, respond
-from lmod_train.types import Batch, Reply
+from lmod_train.types import Batch, Identity, Reply
 
 
 class HuggingFace(Backend):
@@ -46,6 +47,10 @@ class HuggingFace(Backend):
             self._model = load(self._folder, self._dtype).eval()
             self._dialect.verify(self._model.config)
         self._model.to(device)
+
+    def identity(self) -> Identity:
+        """Return its files and how it decodes."""
+        return identity_of(self._folder, decoding=str(self._decoding), dtype=str(self._dtype))
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Answer the batch."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from lmod_train.backends.base import Backend
 from lmod_train.errors import BadArgument
-from lmod_train.types import Batch, Record, Reply
+from lmod_train.types import Batch, Identity, Record, Reply
 
 
 def _plain(records: Sequence[Record], root: Path) -> Batch:
@@ -33,12 +33,16 @@ class Scripted(Backend):
         if (replies is None) == (text == ""):
             raise BadArgument("backend.replies", replies, "either a file of replies or a text, not both", "give one")
         self.collate = _plain
-        self._text = text
+        self._text, self._file = text, replies
         self._replies: Mapping[str, str] = _read(replies) if replies else {}
         self.settings = json.dumps({"replies": str(replies)} if replies else {"text": text})
 
     def prepare(self, device: Any) -> None:
         """Nothing to load."""
+
+    def identity(self) -> Identity:
+        """Return its file, or its text."""
+        return Identity((Path(self._file),)) if self._file else Identity(settings={"text": self._text})
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Look the replies up."""

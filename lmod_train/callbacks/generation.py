@@ -6,23 +6,30 @@ inside `fit` all pass here, and the figures logged come from the function that `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lightning import Callback, LightningModule, Trainer
+from lightning_utilities.core.rank_zero import rank_zero_info
 
-from lmod_train.artifacts import ReplyFile, read_replies, write_records
+from lmod_train.artifacts import read_run_column, write_run_records
+from lmod_train.files import known_by
 from lmod_train.metrics.prediction import PredictionMetric
+from lmod_train.replies import ReplyFile, has_failed, read_replies
+from lmod_train.tasks.asked import asked
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.current import Current, current
 from lmod_train.tasks.judging import judge
-from lmod_train.types import Batch, Record, Reply
+from lmod_train.types import Batch, Identity, Record, Reply
 
 
 class GenerationEval(Callback):
     """Takes replies from the batch-end hooks, appends them to ``RUN/replies``, scores them at the end and logs.
 
-    A run that is continued does not ask again what has a reply. Every rank writes its own file; at the end all ranks
+    A run that is continued does not ask again what has a reply: one to the same words about the same images, of the
+    same weights, template and settings (`lmod_train.tasks.asked`). Every rank writes its own file; at the end all ranks
     gather outcomes, keep one per record id, and log the same value.
 
     Args:
@@ -33,33 +40,45 @@ class GenerationEval(Callback):
         self._log_subsets = log_subsets
         self._file: ReplyFile | None = None
         self._records: dict[str, Record] = {}
+        self._asked: dict[str, str] = {}
         self._replies: dict[str, Reply] = {}
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Write down what is asked, and find out what has been answered before."""
-        run, data = Path(trainer.default_root_dir), trainer.datamodule  # type: ignore[attr-defined]
+        """Prepare to find out what has been answered before, as soon as the weights are loaded."""
+        data = trainer.datamodule  # type: ignore[attr-defined]
         self._records = {r.id: r for r in data.asked(stage)}
-        saved = read_replies(run / "replies")
-        if trainer.is_global_zero:
-            write_records(run / "records.parquet", self._records.values())
-        trainer.strategy.barrier("every rank has read the saved replies before one writes")
 
         def answered() -> list[str]:
-            """Ids with a reply of the weights now loaded; a failed one is asked again."""
-            self._replies = {
-                i: reply
-                for (i, step), reply in saved.items()
-                if step == pl_module.step and not (reply.error or reply.finish_reason == "error") and i in self._records
-            }
+            """Ids with a reply of the weights now loaded to what is asked now; a failed one is asked again."""
+            saved = self._begin(trainer, pl_module, stage)
+            now = [r for r in saved if r.step == pl_module.step and r.asked == self._asked.get(r.id)]
+            self._replies = {r.id: r for r in now if not has_failed(r)}
+            _tell_asked_again(current(self._asked, saved), len(now) - len(self._replies))
             return list(self._replies)
 
         data.answered = frozenset if stage == "fit" else answered
+        if stage == "fit":
+            self._begin(trainer, pl_module, stage)
+
+    def _begin(self, trainer: Trainer, module: LightningModule, stage: str) -> list[Reply]:
+        """Write down what is asked of whom, open the reply file, and return the replies that were saved before."""
+        run = Path(trainer.default_root_dir)
+        who: Identity = module.identity()  # type: ignore[operator]
+        weights = _weights(trainer, who, stage)
+        self._asked = {r.id: asked(r, weights, who.template, who.settings) for r in self._records.values()}
+        saved = list(read_replies(run / "replies").values())
+        if trainer.is_global_zero:
+            _tell_other_truths(run / "records.parquet", self._records, self._asked)
+            write_run_records(run / "records.parquet", self._records.values(), self._asked)
+        trainer.strategy.barrier("every rank has read the saved replies before one writes")
         self._file = ReplyFile(run / "replies" / f"rank-{trainer.global_rank}.jsonl")
+        return saved
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Close the reply file."""
         if self._file is not None:
             self._file.close()
+        self._file = None
 
     def _take(self, trainer: Trainer, replies: Sequence[Reply], batch: Batch) -> None:
         """Append the replies of a batch.
@@ -71,8 +90,9 @@ class GenerationEval(Callback):
             return
         if {r.id for r in replies} != {r.id for r in batch.records}:
             raise RuntimeError("a responder must return one reply per record of the batch, carrying its id")
-        self._file.append(replies)
-        self._replies |= {r.id: r for r in replies}
+        marked = [replace(r, asked=self._asked[r.id]) for r in replies]
+        self._file.append(marked)
+        self._replies |= {r.id: r for r in marked}
 
     def on_validation_batch_end(
         self,
@@ -119,3 +139,35 @@ class GenerationEval(Callback):
         if trainer.world_size > 1:
             metric.sync(dist_sync_fn=metric.dist_sync_fn)  # left out, a rank without replies sends another type
         return metric.compute()
+
+
+def _weights(trainer: Trainer, who: Identity, stage: str) -> list[str]:
+    """Return what the weights of a command are known by; the first rank reads the files for all.
+
+    In `fit` these are the weights that training begins from; the step of a reply tells the rest.
+    """
+    loaded = [] if stage == "fit" or not trainer.ckpt_path else [Path(trainer.ckpt_path)]
+    known = [known_by(weights) for weights in (*who.weights, *loaded)] if trainer.is_global_zero else []
+    return trainer.strategy.broadcast(known)
+
+
+def _tell_asked_again(saved: Current, failed: int) -> None:
+    counted = {
+        "replies to other words, images, choices, weights, template or settings": saved.stale,
+        "replies that do not say what was asked": saved.unverified,
+        "failures": failed,
+    }
+    if any(counted.values()):
+        listed = ", ".join(f"{n} {kind}" for kind, n in counted.items() if n)
+        rank_zero_info(f"asked again, and the old lines kept: {listed}")
+
+
+def _tell_other_truths(file: Path, records: Mapping[str, Record], now: Mapping[str, str]) -> None:
+    """Say how many reference answers have changed of what is asked as before."""
+    if not file.exists():
+        return
+    answers = read_run_column(file, "answer")
+    same = [id for id, hash in read_run_column(file, "asked").items() if hash and hash == now.get(id)]
+    changed = sum(records[id].answer != answers[id] for id in same)
+    if changed:
+        rank_zero_info(f"{changed} of {len(records)} reference answers have changed; the same replies are scored anew")

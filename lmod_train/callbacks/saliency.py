@@ -16,6 +16,7 @@ from PIL import Image
 from torch import Tensor
 
 from lmod_train.errors import BadArgument
+from lmod_train.pixels import open_picture
 from lmod_train.types import Batch, Record, Reply
 
 Floats = NDArray[np.float64]
@@ -94,8 +95,7 @@ class Saliency(Callback):
         out = Path(trainer.default_root_dir) / "saliency"
         out.mkdir(parents=True, exist_ok=True)
         for record, own in zip(batch.records, maps, strict=True):
-            with Image.open(curated / record.image_plain[0]) as opened:
-                picture = opened.convert("RGB")
+            picture = open_picture(curated / record.image_plain[0]).convert("RGB")
             draw(picture, spread(record, own, picture.size), caption(record, replies[record.id]), out / name_of(record))
             self._written += 1
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from torch.utils.data import DataLoader
 
 from lmod_train.datamodules.order import ImageBatches
+from lmod_train.datamodules.steps import Steps
 from lmod_train.errors import BadArgument
 from lmod_train.types import Batch, Collate, Record
 
@@ -36,10 +37,18 @@ class RecordLoader:
         collate: The dialect; in training, that of the epoch where it augments.
         root: The curated folder.
         workers: Processes that read and collate.
+        steps: Looks at the batches of an optimiser step together before the first of them is given out; None for
+            batches one by one.
     """
 
     def __init__(
-        self, records: list[Record], batches: ImageBatches, collate: Collate, root: Path, workers: int = 0
+        self,
+        records: list[Record],
+        batches: ImageBatches,
+        collate: Collate,
+        root: Path,
+        workers: int = 0,
+        steps: Steps | None = None,
     ) -> None:
         self._loader: DataLoader[Record] = DataLoader(
             records,  # type: ignore[arg-type]  # a list is a map-style dataset
@@ -48,7 +57,7 @@ class RecordLoader:
             num_workers=workers,
             multiprocessing_context="spawn" if workers else None,
         )
-        self._batches, self._collate, self._root = batches, collate, root
+        self._batches, self._collate, self._root, self._steps = batches, collate, root, steps
         self._done, self._continues = 0, False
 
     def __len__(self) -> int:
@@ -63,9 +72,13 @@ class RecordLoader:
         if self._batches.shuffle and isinstance(self._collate, Augmenting):
             epochs = self._collate.training(self._batches.seed, self._batches.epoch)
             self._loader.collate_fn = partial(epochs, root=self._root)
-        for batch in self._loader:
+        for batch in self._steps(self._loader, self._done) if self._steps else self._loader:
             self._done += 1
             yield batch
+
+    def sizes(self) -> list[int]:
+        """Return how many questions each batch of the present training epoch holds, on each rank."""
+        return self._batches.sizes()
 
     def state_dict(self) -> dict[str, Any]:
         """Return epoch, batches done and how many there are, and the questions of a step."""

@@ -78,6 +78,7 @@ class ImageBatches(Sampler[list[int]]):
         self._batch_size, self.shuffle, self.seed = batch_size, shuffle, seed
         self._rank, self._ranks, self.at_once = rank, ranks, batch_size * ranks
         self.epoch, self.start = 0, 0
+        self._sized: tuple[int, list[int]] = (-1, [])
 
     def _training(self) -> list[list[int]]:
         """Return this rank's batches of the present epoch."""
@@ -109,6 +110,12 @@ class ImageBatches(Sampler[list[int]]):
         batches = self._training() if self.shuffle else self._evaluation(self._rank)
         batches += [[]] * (len(self) - len(batches))
         yield from batches[self.start :]
+
+    def sizes(self) -> list[int]:
+        """Return how many questions each batch of the present training epoch holds, the same on every rank."""
+        if self._sized[0] != self.epoch:
+            self._sized = self.epoch, [len(batch) for batch in self._training()]
+        return self._sized[1]
 
     def __len__(self) -> int:
         """Batches of a whole epoch, the same on every rank."""

@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import unquote
 
 from lightning import LightningDataModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_info
 
-from lmod_train.artifacts import read_manifest, read_records, record_id
+from lmod_train.artifacts import read_manifest, read_records
 from lmod_train.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
 from lmod_train.datamodules.lengths import length_of
 from lmod_train.datamodules.loader import RecordLoader
 from lmod_train.datamodules.order import ImageBatches, by_image
 from lmod_train.datamodules.replay import TASK as CONVERSATION
 from lmod_train.datamodules.replay import read_conversations, replayed
+from lmod_train.datamodules.steps import Steps, Weighing
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.base import Task
 from lmod_train.types import Record
@@ -134,9 +134,9 @@ class RecordsDataModule(LightningDataModule):
         """Return the records of the one variant asked for."""
         if not self._variant:
             return records
-        found = [r for r in records if variant_of(r) == self._variant]
+        found = [r for r in records if r.variant == self._variant]
         if not found:
-            known = ", ".join(sorted({variant_of(r) for r in records} - {""})) or "none"
+            known = ", ".join(sorted({r.variant for r in records} - {""})) or "none"
             raise BadArgument(
                 "data.variant", self._variant, f"a variant of the records (there are: {known})", "name one of them"
             )
@@ -178,7 +178,7 @@ class RecordsDataModule(LightningDataModule):
             draw=draw,
             lengths=[length_of(r) for r in records] if self._length_groups else None,
         )
-        self._training = self._loader(records, batches)
+        self._training = self._loader(records, batches, self._steps(trainer))
         if self._continued:
             self._training.load_state_dict(self._continued)
             self._continued = {}
@@ -227,10 +227,12 @@ class RecordsDataModule(LightningDataModule):
         return self._training.state_dict() if self._training else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Let the training loader go on where `state_dict` was taken; the next one where there is none yet.
+        """Let the training loader go on where `state_dict` was taken, in `fit`; the next one where there is none yet.
 
         Strategies that cut parameters into shares read a checkpoint after the schedule has made a loader.
         """
+        if self.trainer is not None and self.trainer.state.fn != "fit":
+            return  # an evaluation of the weights may be on other devices, and DeepSpeed makes a training loader there
         if self._training is not None and state_dict:
             self._training.load_state_dict(state_dict)
         else:
@@ -269,24 +271,21 @@ class RecordsDataModule(LightningDataModule):
             raise RuntimeError("a RecordsDataModule makes loaders for a Trainer; call trainer.fit or trainer.validate")
         return self.trainer
 
-    def _loader(self, records: Sequence[Record], batches: ImageBatches) -> RecordLoader:
+    def _steps(self, trainer: Trainer) -> Steps | None:
+        """Return what looks at the batches of a step together, where the module asks for it."""
+        module = trainer.lightning_module
+        if not isinstance(module, Weighing):
+            return None
+
+        def left(done: int) -> int:
+            accumulated, whole = trainer.accumulate_grad_batches, trainer.num_training_batches
+            return int(min(accumulated - done % accumulated, whole - done))
+
+        return Steps(module.weigh_step, left)
+
+    def _loader(self, records: Sequence[Record], batches: ImageBatches, steps: Steps | None = None) -> RecordLoader:
         collate: Any = self._running().lightning_module.collate
-        return RecordLoader(list(records), batches, collate, self.curated, self._workers)
-
-
-def variant_of(record: Record) -> str:
-    """Return the last piece of a record's id after its key: the variant; a language where there is no variant.
-
-    Example:
-        >>> from dataclasses import replace
-        >>> record = Record(id="conditions/brset/img%2001/drusen", task="conditions", task_class="", task_version=1,
-        ...     source="brset", key="img 01", modality="CFP", image=(), image_plain=(), image_sha256=(), split="test",
-        ...     group="", language="en", messages=(), choices=(), answer="")
-        >>> variant_of(record), variant_of(replace(record, id="conditions/brset/img%2001"))
-        ('drusen', '')
-    """
-    rest = record.id.removeprefix(record_id(record.task, record.source, record.key))
-    return unquote(rest.rpartition("/")[2])
+        return RecordLoader(list(records), batches, collate, self.curated, self._workers, steps)
 
 
 def _ids(path: Path) -> frozenset[str]:

@@ -13,7 +13,9 @@ from lmod_train.types import Record
 TASK = "conversation"
 """Name of the task whose records are general conversations."""
 
-IMPORT = "`python -m lmod_train import` makes such a folder of a file of LLaVA conversations"
+IMPORT = (
+    "`python -m lmod_train import FILE --images DIR --out CURATED` makes such a folder of a file of LLaVA conversations"
+)
 
 
 def read_conversations(folder: Path) -> list[Record]:

@@ -31,6 +31,17 @@ class Lora:
     dropout: float = 0.05
     targets: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no low rank and no share.
+
+        Raises:
+            BadArgument: `rank` is below 1, or `dropout` outside [0, 1].
+        """
+        if self.rank < 1:
+            raise BadArgument("lora.rank", self.rank, "at least 1", "set rank: 8, or `lora: null` for no adapters")
+        if not 0 <= self.dropout <= 1:
+            raise BadArgument("lora.dropout", self.dropout, "a share from 0 to below 1", "set dropout: 0.05")
+
 
 def check_scale(ours: Lora | None, theirs: Mapping[str, Any] | None) -> None:
     """Refuse adapters that were trained at another scale: their tensors fit, and would change every reply in silence.
@@ -78,8 +89,8 @@ def trainable(base: Any, lora: Lora | None, tune_tower: bool = False, tune_langu
     learning = {"projector"} | ({"tower"} if tune_tower else set())
     learning |= {"language_model", "head"} if tune_language_model else set()
     for name, parameter in model.named_parameters():
-        if lora is None and family.part(name) in learning:
-            parameter.requires_grad_(True)  # with adapters, peft has copied these and trains the copies
+        if (lora is None and family.part(name) in learning) or family.is_loose(name):
+            parameter.requires_grad_(True)  # with adapters, peft has copied the modules and trains the copies
         if family.part(name) == "tower" and _is_unused(name, base.config):
             parameter.requires_grad_(False)
         learns = tune_tower and (lora is None or ".modules_to_save." in name)

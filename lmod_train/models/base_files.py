@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.errors import WeightsMismatch
+from lmod_train.types import Identity
 
 SAMPLE = 1024
 """Bytes read of each tensor."""
@@ -49,6 +50,18 @@ def processor_files(folder: Path) -> dict[str, bytes]:
     """Return name -> content of the files of tokenizer, processor, chat template and generation settings."""
     found = {f.name: f for pattern in PROCESSOR for f in folder.glob(pattern) if f.is_file()}
     return {name: found[name].read_bytes() for name in sorted(found)}
+
+
+def identity_of(folder: Path, **settings: str) -> Identity:
+    """Return what decides the replies of a checkpoint in transformers layout.
+
+    Args:
+        folder: Of the checkpoint: its weights and their configuration count, and its processor files as the template.
+        settings: How it decodes.
+    """
+    files = [[name, hashlib.sha256(content).hexdigest()] for name, content in processor_files(folder).items()]
+    template = hashlib.sha256(json.dumps(files).encode()).hexdigest()
+    return Identity((folder / "config.json", *sorted(folder.glob("*.safetensors"))), template, settings)
 
 
 def write_processor_files(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,8 @@ def find(checkpoint: str) -> Path:
             "checkpoint",
             checkpoint,
             "no folder of that name with a config.json, neither here nor among the checkpoints of the package",
-            f"download a checkpoint in transformers layout (config.json, *.safetensors, tokenizer files) into "
-            f"{checkpoint!r}; for LLaVA-Med: `hf download chaoyinshe/llava-med-v1.5-mistral-7b-hf --local-dir "
-            f"{checkpoint}` on a machine with access to the hub (merged weights: a delta is refused)",
+            f"download one in transformers layout: `hf download OWNER/NAME --local-dir {shlex.quote(checkpoint)}` on a "
+            "machine with access to the hub; the comment that opens each YAML of configs/model says OWNER/NAME",
         )
     if not any(folder.glob("*.safetensors")):
         raise WeightsNotFound(

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.errors import BadArgument, CuratedDamaged
 from lmod_train.models.pixels import open_rgb, pad_square
 from lmod_train.models.table import Table, table
 from lmod_train.types import Record
@@ -170,7 +170,5 @@ def _stat(file: Path) -> tuple[int, int]:
     try:
         stat = file.stat()
     except OSError as error:
-        raise ArtifactError(
-            file, f"curated image cannot be read ({error})", "curate again: `python -m lmod_train curate ...`"
-        ) from error
+        raise CuratedDamaged(file, f"curated image cannot be read ({error})") from error
     return stat.st_size, stat.st_mtime_ns

@@ -116,8 +116,9 @@ def apply_delta(delta: Path, base: Path, out: Path) -> None:
         WeightsNotFound: A folder has no weights.
         WeightsMismatch: The base is not the delta's: a tensor of it has no namesake or another shape.
         BadArgument: `out` exists.
-        LmodError: The result still looks like a delta.
+        LmodError: `delta` holds whole weights, to which nothing must be added; or the result still looks like a delta.
     """
+    _refuse_whole(delta)
     _combine(delta, base, out, 1)
     gain = mean_gain(out)
     if gain is not None and gain < LEAST_GAIN:
@@ -126,6 +127,17 @@ def apply_delta(delta: Path, base: Path, out: Path) -> None:
             f"base={str(base)!r}: the sum still looks like a delta (mean gain of its norms {gain:.4f}, expected about "
             "0.1 to 2), so this is not the model that was subtracted, or it is a delta itself; nothing was kept.\n"
             "Next: name the base that the delta's model card names, as whole weights"
+        )
+
+
+def _refuse_whole(delta: Path) -> None:
+    """Refuse weights that are whole already: the sum of two models loads and answers nonsense."""
+    gain = mean_gain(delta)
+    if gain is not None and gain >= LEAST_GAIN:
+        raise LmodError(
+            f"--delta {delta}: expected delta weights, whose norms have a mean gain near 0 (below {LEAST_GAIN}); it is "
+            f"{gain:.3g}, as in whole weights.\n"
+            f"Next: name these weights as they are (`--model.init_args.checkpoint {delta}`); they need no base"
         )
 
 

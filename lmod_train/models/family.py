@@ -54,6 +54,16 @@ class Family:
         """
         return r".*language_model.*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)"
 
+    def is_loose(self, name: str) -> bool:
+        """Return whether a parameter belongs to the projector and to no module of it, whatever wraps the network.
+
+        Example:
+            >>> family = Family("llava_next", 3, projector_parameters=("model.image_newline",))
+            >>> family.is_loose("base_model.model.model.image_newline"), family.is_loose("model.embed_tokens.weight")
+            (True, False)
+        """
+        return any(_within(name, path) for path in self.projector_parameters)
+
     def part(self, name: str) -> Part:
         """Return the part that a module or parameter belongs to, whatever wraps the network.
 

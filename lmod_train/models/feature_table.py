@@ -17,6 +17,7 @@ import torch
 from timm.models.vision_transformer import VisionTransformer
 
 from lmod_train.errors import WeightsNotFound
+from lmod_train.files import remembered_sha256
 from lmod_train.models.crop_table import Crop, crops_of, cut_all, table_key
 from lmod_train.models.crops import labelled
 from lmod_train.models.retfound import (
@@ -86,8 +87,7 @@ class Encoder:
                     "name a pre-trained file (configs/model/retfound_faithful.yaml says where to get one) or `random`"
                 )
                 raise WeightsNotFound("weights", digest, "no such file", cure)
-            with Path(digest).open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            digest = remembered_sha256(Path(digest))
         pooling = None if self.pooling == published_pooling(self.family) else self.pooling
         shape = [VERSION, digest, self.size, self.image_size, self.family, pooling, IMAGENET_MEAN, IMAGENET_STD]
         return hashlib.sha256(json.dumps(shape + drawn_by).encode()).hexdigest()[:20]

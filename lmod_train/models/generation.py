@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from lmod_train.errors import BadArgument
 from lmod_train.models.dialect import Dialect
 from lmod_train.models.encoding import Encoded, encode
 from lmod_train.models.family import family_of
@@ -34,6 +35,11 @@ class Decoding:
     """
 
     max_new_tokens: int = 512
+
+    def __post_init__(self) -> None:
+        """Refuse replies without room for a token."""
+        if self.max_new_tokens < 1:
+            raise BadArgument("max_new_tokens", self.max_new_tokens, "at least 1 token", "leave it out for 512")
 
     def __str__(self) -> str:
         return json.dumps({"do_sample": False, "max_new_tokens": self.max_new_tokens, "num_beams": 1}, sort_keys=True)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from lmod_train.errors import ArtifactError
+from lmod_train.errors import CuratedDamaged
+from lmod_train.pixels import UNREADABLE, open_picture
 
 
 def open_rgb(path: Path) -> Image.Image:
@@ -16,13 +17,10 @@ def open_rgb(path: Path) -> Image.Image:
         ArtifactError: It is missing or damaged.
     """
     try:
-        with Image.open(path) as image:
-            image.load()
-            return image if image.mode == "RGB" else image.convert("RGB")  # converting to itself is a copy
-    except (OSError, SyntaxError) as error:
-        raise ArtifactError(
-            path, f"curated image cannot be read ({error})", "curate again: `python -m lmod_train curate ...`"
-        ) from error
+        image = open_picture(path)
+        return image if image.mode == "RGB" else image.convert("RGB")  # converting to itself is a copy
+    except UNREADABLE as error:
+        raise CuratedDamaged(path, f"curated image cannot be read ({error})") from error
 
 
 def pad_square(image: Image.Image, fill: tuple[int, int, int]) -> Image.Image:

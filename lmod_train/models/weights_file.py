@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import zipfile
 from argparse import Namespace
@@ -16,6 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from lmod_train.errors import WeightsNotFound
+from lmod_train.models.zipped import sha256_and_damage
 
 WRAPPERS = ("model", "teacher", "state_dict")
 """Where training programs keep the weights in a file, the first present one counts; DINOv2's teacher is the one to
@@ -48,20 +48,22 @@ def read_weights(path: str | Path) -> WeightsFile:
     program keep their arguments.
 
     Raises:
-        WeightsNotFound: There is no such file, or it is empty, text, cut off, or asks for any other class or function;
-            or it holds no tensor by name, or one that is not floating-point or not finite.
+        WeightsNotFound: There is no such file, or it is empty, text, cut off, damaged (its check sums differ), or asks
+            for any other class or function; or it holds no tensor by name, or one that is not floating-point or not
+            finite, or a matrix `weight` of zeros alone.
     """
     path = Path(path)
     if not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "no such file"
         raise WeightsNotFound("weights", str(path), what, "name the file itself, e.g. RETFound_mae_natureCFP.pth")
     _refuse_text(path)
+    digest, damage = sha256_and_damage(path)
+    if damage:
+        raise WeightsNotFound("weights", str(path), f"damaged: {damage}", AGAIN)
     payload = _safetensors(path) if path.suffix == ".safetensors" else _pickled(path)
     arguments: object = payload.get("args") if isinstance(payload, dict) else None
     tensors = _unwrapped(path, payload)
     _refuse_numbers(path, tensors)
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return WeightsFile(path, tensors, vars(arguments) if isinstance(arguments, Namespace) else {}, digest)
 
 
@@ -142,3 +144,8 @@ def _refuse_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
     if broken:
         what = f"{len(broken)} of {len(tensors)} tensors hold NaN or infinity, the first is {broken[0]}"
         raise WeightsNotFound("weights", str(path), what, "use a checkpoint from before training diverged, or " + AGAIN)
+    # a hole in a file is read as zeros; safetensors have no check sums that would tell
+    empty = [name for name, t in tensors.items() if name.endswith(".weight") and t.ndim > 1 and not t.any()]
+    if empty:
+        what = f"{len(empty)} of {len(tensors)} tensors are zeros alone, the first is {empty[0]}"
+        raise WeightsNotFound("weights", str(path), what, AGAIN)

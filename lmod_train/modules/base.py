@@ -17,11 +17,14 @@ from lmod_train import __version__
 from lmod_train.errors import LmodError, WeightsMismatch
 from lmod_train.modules.saved import refuse_to_continue
 from lmod_train.modules.sharding import Sharded, shape_of
-from lmod_train.types import Batch, Collate, Reply
+from lmod_train.types import Batch, Collate, Identity, Reply
 
 
 class LmodModule(LightningModule, ABC):
     """A LightningModule that answers records.
+
+    One whose replies depend on more than its class, its choices and its checkpoint (files it is loaded from, a
+    template, settings) says so in `identity`, so that replies of another are not taken for its own.
 
     Checkpoints hold what is trained and what is needed to use it; frozen weights come from where the configuration
     says. Modules never call `save_hyperparameters`: a checkpoint would then silently override the command line.
@@ -30,6 +33,7 @@ class LmodModule(LightningModule, ABC):
         collate: The model's dialect, from its processor alone.
         choices: Classes of a classifier, in their order; empty for a model that writes.
         checkpoint_step: Optimiser steps behind the loaded checkpoint, 0 without one.
+        checkpoint_epochs: Whole epochs behind it, 0 without one.
         trained: Whether a classifier's head has learned anything: in `fit`, or in a checkpoint or file that was loaded.
             Outside `fit` a classifier whose head has not is refused.
     """
@@ -42,10 +46,19 @@ class LmodModule(LightningModule, ABC):
         self.trained = False
         self.strict_loading = False  # frozen tensors are not in our checkpoints; `on_load_checkpoint` checks the rest
         self.checkpoint_step = 0
+        self.checkpoint_epochs = 0
 
     @abstractmethod
     def respond(self, batch: Batch) -> list[Reply]:
         """Return one reply per record, carrying its id."""
+
+    def identity(self) -> Identity:
+        """Return what decides its replies, besides the checkpoint that is loaded."""
+        return Identity(settings={"module": f"{type(self).__module__}.{type(self).__qualname__}", **self._settings()})
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what of its configuration decides its replies."""
+        return {"choices": list(self.choices)}
 
     def whole(self) -> AbstractContextManager[None]:
         """Return a context in which parameters are whole, whatever the strategy; all ranks enter it together."""
@@ -63,6 +76,25 @@ class LmodModule(LightningModule, ABC):
         return self.respond(batch)
 
     test_step = predict_step = validation_step
+
+    def weighed(self, loss: Tensor, batch_idx: int) -> Tensor:
+        """Return the mean loss of a batch times its weight in the optimiser's step that it is accumulated for.
+
+        Lightning divides each by `accumulate_grad_batches`, which is right for that many batches of one size. The last
+        step of an epoch may hold fewer, and its last batch may be smaller: with these weights its gradient too is that
+        of one batch of all its records.
+
+        Args:
+            loss: Mean over the records of the batch.
+            batch_idx: Its place in the epoch, from 0.
+        """
+        at_once = self.trainer.accumulate_grad_batches if self._trainer is not None else 1
+        loader: Any = self.trainer.train_dataloader if at_once > 1 else None
+        if not hasattr(loader, "sizes"):  # a loader of one's own does not tell them: Lightning's average stands
+            return loss
+        sizes: list[int] = loader.sizes()[: int(self.trainer.num_training_batches)]
+        begin = batch_idx - batch_idx % at_once
+        return loss * (sizes[batch_idx] * at_once / sum(sizes[begin : begin + at_once]))
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
         """Return the trained tensors, and what training has counted beside them, such as a batch norm's statistics."""
@@ -114,6 +146,7 @@ class LmodModule(LightningModule, ABC):
         if "of_shares" in checkpoint:
             refuse_to_continue(self, self.trainer.ckpt_path)
         self.checkpoint_step = int(checkpoint["global_step"])
+        self.checkpoint_epochs = int(checkpoint.get("epoch", 0))  # Lightning counts from 0: the whole ones before
         self.trained = True
 
     @property

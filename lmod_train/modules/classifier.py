@@ -77,6 +77,9 @@ class Classifier(LmodModule):
         if self.model is None:
             self.model = FeasibilityCNN(len(self.choices), self._side)
 
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "side": self._side}
+
     def forward(self, images: Tensor) -> Tensor:
         """Map crops (B, 3, side, side), 0 to 255, to logits (B, choices)."""
         return self._logits(images.to(self.dtype) / 255)
@@ -94,7 +97,7 @@ class Classifier(LmodModule):
             images = varied(images, targets, self.choices, self._variation)
         loss = functional.cross_entropy(self._logits(images).float(), targets)
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
-        return loss
+        return self.weighed(loss, batch_idx)
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Reply with the likeliest choice; for regions one line each, in the requested format."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -11,12 +12,13 @@ from typing import Any, Literal
 import torch
 from lightning_utilities.core.rank_zero import rank_zero_warn
 from PIL import Image
+from safetensors.torch import save_file
 from torch import Tensor
 
 from lmod_train.errors import BadArgument
 from lmod_train.models.adapters import Lora, check_scale, trainable
-from lmod_train.models.answer_loss import batch_loss, too_long
-from lmod_train.models.base_files import check_base, fingerprint, processor_files
+from lmod_train.models.answer_loss import Over, batch_loss, too_long, weight_of
+from lmod_train.models.base_files import check_base, fingerprint, identity_of, processor_files
 from lmod_train.models.checkpoint import find, load
 from lmod_train.models.dialects import dialect_of
 from lmod_train.models.encoding import Images
@@ -28,14 +30,13 @@ from lmod_train.modules.base import LmodModule
 from lmod_train.modules.optimisation import Optimisation, optimiser
 from lmod_train.modules.sharding import whole_tensors
 from lmod_train.modules.too_long import TooLong
-from lmod_train.types import Batch, Reply
+from lmod_train.types import Batch, Identity, Reply
 
 
 class Conversation(LmodModule):
     """A LLaVA-style model that learns to answer records and answers them.
 
-    The loss falls on the answer and its end token, and every question weighs the same however long its answer is. The
-    prompt is rendered once, the same for training and inference.
+    The loss falls on the answer and its end token. The prompt is rendered once, the same for training and inference.
 
     Args:
         checkpoint: Folder in transformers layout, or the name of a checkpoint that comes with the package.
@@ -54,6 +55,9 @@ class Conversation(LmodModule):
         tower_features: Folder for what the frozen tower makes of each image, computed once and read in later epochs and
             runs (`lmod_train.models.tower_features`); null computes it in every epoch. Not with `tune_tower`, not with
             ZeRO-3.
+        loss_over: What weighs the same in an optimiser step, over all its batches and ranks: every ``answer``, however
+            long it is, or every ``token`` of every answer, as in LLaVA, LLaVA-Med, TRL and transformers, where a list
+            of regions outweighs a diagnosis.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
@@ -73,6 +77,7 @@ class Conversation(LmodModule):
         shared_prefix: bool = True,
         max_tokens: int = 2048,
         tower_features: Path | None = None,
+        loss_over: Over = "answer",
     ) -> None:
         super().__init__()
         if max_tokens < 2:
@@ -87,8 +92,17 @@ class Conversation(LmodModule):
         self.collate = self.dialect
         self.shared_prefix, self.max_tokens = shared_prefix, max_tokens
         self._too_long = TooLong(max_tokens)
-        self._tower_features = tower_features
+        self._tower_features, self.loss_over = tower_features, loss_over
         self.model: Any = None
+
+    def identity(self) -> Identity:
+        """Return the base's files and how it decodes."""
+        return identity_of(self._folder, decoding=str(self._decoding), dtype=self._kept_as)
+
+    @property
+    def max_new_tokens(self) -> int:
+        """Longest reply in tokens."""
+        return self._decoding.max_new_tokens
 
     @property
     def network(self) -> Any:
@@ -118,20 +132,36 @@ class Conversation(LmodModule):
             TowerFeatures(self.network, Path(self._tower_features))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the loss and log it with how many records were left out as too long."""
+        """Return the batch's share of its step's loss; log the loss, and how many records were left out as too long."""
         out = self._left_out(batch)
         loss = self.loss(batch)
         self.log("train/loss", loss, prog_bar=True, batch_size=max(len(batch) - out, 1))
         self.log("train/too_long", out, on_step=False, on_epoch=True, reduce_fx="sum", sync_dist=True, batch_size=1)
-        return loss
+        share: Tensor | float = batch.tensors.get("share", 1.0)
+        return loss * share
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the mean over records of the mean negative log-likelihood of the answer's tokens, in nats.
+        """Return the mean negative log-likelihood of the answers in nats, over answers or over their tokens.
 
         Records of more than `max_tokens` tokens are left out; without any left the loss is 0 and trains nothing.
         """
         pad, blank = self.dialect.tokenizer.pad_token_id, self._blank()
-        return batch_loss(self.network, batch, pad, self.max_tokens, self._shares, blank, self.device)
+        shares, over = self._shares, self.loss_over
+        return batch_loss(self.network, batch, pad, self.max_tokens, shares, blank, self.device, over)
+
+    def weigh_step(self, batches: Sequence[Batch]) -> None:
+        """Give each batch of an optimiser step its share in the step's mean over all batches and ranks.
+
+        Lightning and the strategies average over batches and ranks as if all held the same. What a batch holds differs
+        (a last batch, records left out, long answers), and the share sets it right: with it the gradient of a step is
+        that of one batch that holds everything. All ranks call it together.
+        """
+        held = [weight_of(batch, self.max_tokens, self.loss_over) for batch in batches]
+        total = torch.tensor(float(sum(held)), device=self.device)
+        total = self.trainer.strategy.reduce(total, reduce_op="sum")
+        expected = self.trainer.accumulate_grad_batches * self.trainer.world_size
+        for batch, own in zip(batches, held, strict=True):
+            batch.tensors["share"] = own * expected / total.clamp_min(1)
 
     @cached_property
     def _shares(self) -> bool:
@@ -219,7 +249,10 @@ class Conversation(LmodModule):
         return fingerprint(self._folder)
 
     def on_train_end(self) -> None:
-        """Write adapter, projector, template and processor together, in peft's layout, to ``checkpoints/adapter``."""
+        """Write adapter, projector, template and processor together, in peft's layout, to ``checkpoints/adapter``.
+
+        LLaVA-NeXT's `image_newline`, which peft's layout has no place for, is a file of its own beside them.
+        """
         if self.lora is None:
             return
         copied = ((n, p) for n, p in self.named_parameters() if p.requires_grad or ".modules_to_save." in n)
@@ -228,3 +261,6 @@ class Conversation(LmodModule):
             folder = Path(self.trainer.default_root_dir) / "checkpoints" / "adapter"
             self.model.save_pretrained(folder, state_dict=tensors)
             self.dialect.processor.save_pretrained(folder)
+            for name, tensor in tensors.items():
+                if self.dialect.family.is_loose(name):  # peft copies modules, and this is part of none
+                    save_file({name: tensor.contiguous()}, folder / f"{name.rpartition('.')[2]}.safetensors")

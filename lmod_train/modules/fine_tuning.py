@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from lightning_utilities.core.rank_zero import rank_zero_warn
-from PIL import Image
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor
 from torch.nn import functional
@@ -24,7 +25,8 @@ from lmod_train.models.whole_image import WholeImages
 from lmod_train.models.wording import refuse_several_questions, said, wordings
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.layer_decay import RETFOUND, LayerDecay, factor, layer_groups, scaled_lr
-from lmod_train.types import Batch, Record, Reply
+from lmod_train.pixels import picture_size
+from lmod_train.types import Batch, Identity, Record, Reply
 
 
 class FineTuning(LmodModule):
@@ -140,6 +142,15 @@ class FineTuning(LmodModule):
         if self.model is not None and "double_norm" in checkpoint:
             norm_twice(self.model, checkpoint["double_norm"])
 
+    def identity(self) -> Identity:
+        """Return the weights file and how pictures become pixels."""
+        weights = () if self._weights == "random" else (Path(self._weights),)
+        return replace(super().identity(), weights=weights)
+
+    def _settings(self) -> dict[str, Any]:
+        shown = {"augmentation": asdict(self.dialect.augmentation), "order": self._order}
+        return {**super()._settings(), **self._shape, **shown}
+
     def forward(self, images: Tensor) -> Tensor:
         """Map normalised images (B, 3, size, size) to logits (B, choices)."""
         if self.model is None:
@@ -193,7 +204,7 @@ class FineTuning(LmodModule):
                 "trainer.gradient_clip_val to 1.0; the last checkpoint is from before"
             )
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
-        return loss
+        return self.weighed(loss, batch_idx)
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return the loss of logits (B, choices) for classes (B).
@@ -244,8 +255,7 @@ class FineTuning(LmodModule):
         if self.dialect.augmentation.square == "pad":
             return map
         data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
-        with Image.open(data.curated / record.image_plain[0]) as picture:
-            return on_square(map, picture.size)
+        return on_square(map, picture_size(data.curated / record.image_plain[0]))
 
     def configure_optimizers(self) -> Any:
         """AdamW in groups by depth; one schedule for all, stepped at every optimiser step.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lmod_train.backends.base import Backend
 from lmod_train.modules.base import LmodModule
-from lmod_train.types import Batch, Reply
+from lmod_train.types import Batch, Identity, Reply
 
 
 class Frozen(LmodModule):
@@ -18,6 +18,10 @@ class Frozen(LmodModule):
         super().__init__()
         self._backend = backend
         self.collate = backend.collate
+
+    def identity(self) -> Identity:
+        """Return the backend's."""
+        return self._backend.identity()
 
     def on_validation_start(self) -> None:
         """Let the backend load what it needs, once; only now is the device known."""

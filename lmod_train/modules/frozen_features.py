@@ -6,7 +6,11 @@ are scored like every other module; features are computed once for all epochs an
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import abstractmethod
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -18,7 +22,7 @@ from lmod_train.models.feature_table import Encoder, FeatureDialect, feature_tab
 from lmod_train.models.wording import refuse_several_questions
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.classifier import worded
-from lmod_train.types import Batch, Reply
+from lmod_train.types import Batch, Identity, Reply
 
 
 class FrozenFeatures(LmodModule):
@@ -69,6 +73,14 @@ class FrozenFeatures(LmodModule):
         data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
         batch = self.dialect(data.records("train"), data.curated)
         return batch.tensors["features"], batch.tensors["targets"]
+
+    def identity(self) -> Identity:
+        """Return the encoder's weights and shape."""
+        weights = () if self.encoder.weights == "random" else (Path(self.encoder.weights),)
+        return replace(super().identity(), weights=weights)
+
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "encoder": self.encoder.key()}
 
     @abstractmethod
     def scores(self, features: Tensor) -> Tensor:
@@ -163,7 +175,7 @@ class LinearProbe(FrozenFeatures):
         """Return the mean cross-entropy over crops, in nats."""
         loss = functional.nll_loss(self.scores(batch.tensors["features"]), batch.tensors["targets"])
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
-        return loss
+        return self.weighed(loss, batch_idx)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """AdamW at a constant rate: the problem is convex."""
@@ -223,6 +235,13 @@ class NearestNeighbour(FrozenFeatures):
                 "data.curated", "no training records", "records in the split train", "curate more samples"
             )
         self.bank = {"features": features, "targets": targets}
+
+    def _settings(self) -> dict[str, Any]:
+        data: Any = getattr(self._trainer, "datamodule", None)  # none yet where only the weights are asked for
+        voters = [[r.id, r.image_sha256, r.answer] for r in (data.records("train") if data else ())]
+        said = hashlib.sha256(json.dumps(voters).encode()).hexdigest()
+        votes = {"voters": said, "neighbours": self._neighbours, "temperature": self._temperature}
+        return {**super()._settings(), **votes}
 
     def scores(self, features: Tensor) -> Tensor:
         """Map features (B, width) to log-likelihoods (B, choices).

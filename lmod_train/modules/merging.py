@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,17 @@ from lmod_train.models.base_files import check_base, fingerprint, licence_of, wr
 from lmod_train.models.checkpoint import find, load
 from lmod_train.models.dialects import dialect_of
 from lmod_train.models.generation import end_tokens
+from lmod_train.models.server_names import Names, rename_for_servers
+from lmod_train.modules.keeping import flush
 from lmod_train.modules.saved import read
 
 WRAPPED = "model."
 """What the module's own attribute puts before every name of a tensor."""
 
 
-def merge(ckpt: Path, out: Path, base: str | None = None) -> dict[str, Any]:
+def merge(
+    ckpt: Path, out: Path, base: str | None = None, names: Names = "transformers", trusted: Sequence[Path] = ()
+) -> dict[str, Any]:
     """Write a folder that plain transformers loads and that answers as the tuned model did.
 
     Merged in float32, which takes the base's parameters times four bytes of memory, and written in the type that the
@@ -34,6 +38,8 @@ def merge(ckpt: Path, out: Path, base: str | None = None) -> dict[str, Any]:
         ckpt: A checkpoint of `Conversation`, a file or the folder of any strategy.
         out: New or empty folder.
         base: Folder of the base; what the checkpoint names where left out.
+        names: What tensors are called, see `lmod_train.models.server_names`; transformers loads either.
+        trusted: Checkpoint folders whose pickles may run code, see `lmod_train.modules.vetting`.
 
     Returns:
         What the checkpoint says of itself: base, fingerprint, adapter settings, type.
@@ -46,7 +52,7 @@ def merge(ckpt: Path, out: Path, base: str | None = None) -> dict[str, Any]:
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadArgument("--out", str(out), "a new or empty folder", "name another, or remove this one")
-    saved = read(ckpt)
+    saved = read(ckpt, trusted)
     facts = saved.get("conversation")
     if facts is None:
         raise ArtifactError(
@@ -62,9 +68,12 @@ def merge(ckpt: Path, out: Path, base: str | None = None) -> dict[str, Any]:
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
     whole.eval().to(getattr(torch, facts["dtype"])).save_pretrained(beside)
+    if names == "server":
+        rename_for_servers(beside)
     write_processor_files(beside, saved["files"])
     _stop_as_trained(beside, whole)
     (beside / "README.md").write_text(_card(folder, facts, int(saved["global_step"])), encoding="utf-8")
+    flush(beside)
     if out.exists():
         out.rmdir()
     beside.rename(out)

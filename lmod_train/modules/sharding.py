@@ -8,9 +8,8 @@ weights in their own type on each device, beside its share of the optimiser's st
 
 from __future__ import annotations
 
-import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -20,16 +19,17 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from lmod_train.errors import BadArgument
+from lmod_train.modules.keeping import make_room, partial, put_in_place, writing
 
 PATIENCE = 60
 """Seconds until a folder that another node has made is taken to be on another disk."""
-FACTS = "meta.pt"
-"""In a checkpoint that is a folder: all that is not a tensor of the model or of the optimiser, loadable alone."""
 
 
 class Sharded:
     """What strategies that spread parameters have in common; mixed into Lightning's."""
 
+    trusted: Sequence[Path] = ()
+    """Checkpoint folders whose pickles may ask for anything, as their user says; see `vetting.vet`."""
     _is_whole = False
     broadcast: Any  # these three are Lightning's
     barrier: Any
@@ -80,18 +80,17 @@ class Sharded:
     def replacing(self, path: Any) -> Iterator[Path]:
         """Yield a folder to write a checkpoint into, which takes the place of `path` once it is complete.
 
-        At every moment one complete checkpoint lies at `path`, or at `set_aside(path)` between the two renamings.
+        At every moment a whole checkpoint lies on the disk, see `lmod_train.modules.keeping`.
 
         Raises:
             BadArgument: A rank does not see the folder that the first one made: its share would lie on another disk.
+            ArtifactError: The disk is full.
         """
         self.scatter()  # what is written are the shares
         last = Path(self.broadcast(path))
-        beside, before = last.with_name(f"{last.name}.partial"), set_aside(last)
+        beside = partial(last)
         if self.is_global_zero:
-            shutil.rmtree(beside, ignore_errors=True)
-            if last.exists():
-                _remove(before)
+            make_room(last)
             beside.mkdir(parents=True, exist_ok=True)
         self.barrier("the place is free")
         if not self.reduce_boolean_decision(_appears(beside), all=True):
@@ -101,13 +100,12 @@ class Sharded:
                 "a folder that the processes of all nodes share: each writes its part of a checkpoint there",
                 "name one on a file system that all nodes mount (--run)",
             )
-        yield beside
+        with writing(last):
+            yield beside
         self.barrier("every rank has written its share")
         if self.is_global_zero:
-            if last.exists():
-                last.rename(before)
-            beside.rename(last)
-            _remove(before)
+            with writing(last):
+                put_in_place(last)
         self.barrier("the checkpoint is in its place")
 
 
@@ -118,18 +116,6 @@ def _appears(folder: Path) -> bool:
             return True
         time.sleep(1)
     return False
-
-
-def set_aside(checkpoint: Path) -> Path:
-    """Return where a checkpoint lies while the next one takes its place."""
-    return checkpoint.with_name(f"{checkpoint.name}.before")
-
-
-def _remove(checkpoint: Path) -> None:
-    if checkpoint.is_dir():
-        shutil.rmtree(checkpoint, ignore_errors=True)
-    else:
-        checkpoint.unlink(missing_ok=True)
 
 
 def shape_of(parameter: Tensor) -> tuple[int, ...]:

@@ -16,8 +16,10 @@ from lightning.pytorch.strategies.ddp import DDPStrategy
 from torch import nn
 
 from lmod_train.errors import BadArgument
+from lmod_train.modules.keeping import FACTS
 from lmod_train.modules.saved import is_deepspeed, take_weights
-from lmod_train.modules.sharding import FACTS, Sharded, load_whole
+from lmod_train.modules.sharding import Sharded, load_whole
+from lmod_train.modules.vetting import vet
 
 AT_ONCE = 200_000_000
 """Elements gathered in one call: more at once would need twice the model's memory for a moment."""
@@ -150,15 +152,17 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
 
         Raises:
             WeightsMismatch: The trained tensors are others.
+            ArtifactError: A pickle of the folder asks for more than checkpoints hold, see `vetting.vet`.
             LmodError: A training is to go on from what another strategy wrote.
         """
         path, module = Path(self.broadcast(checkpoint_path)), self.lightning_module
         assert module is not None
         fitting = module.trainer.state.fn == "fit"
         if fitting and is_deepspeed(path):
+            vet(path, self.trusted)
             module.on_load_checkpoint(torch.load(path / FACTS, map_location="cpu", weights_only=True))
             return super().load_checkpoint(path, weights_only)
-        return take_weights(module, path, load_whole)
+        return take_weights(module, path, load_whole, self.trusted)
 
 
 def _few(parameters: list[nn.Parameter]) -> Iterator[list[nn.Parameter]]:

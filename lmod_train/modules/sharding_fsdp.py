@@ -13,8 +13,10 @@ from torch import nn
 from torch.distributed.constants import default_pg_timeout
 from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 
+from lmod_train.modules.keeping import FACTS
 from lmod_train.modules.saved import by_number, is_deepspeed, read, refuse_to_continue, take_weights
-from lmod_train.modules.sharding import FACTS, Sharded
+from lmod_train.modules.sharding import Sharded
+from lmod_train.modules.vetting import vet
 
 
 class FullyShard(Sharded, ModelParallelStrategy):
@@ -87,14 +89,16 @@ class FullyShard(Sharded, ModelParallelStrategy):
 
         Raises:
             WeightsMismatch: The trained tensors are others.
+            ArtifactError: A pickle of the folder asks for more than checkpoints hold, see `vetting.vet`.
             LmodError: A training is to go on from a folder of DeepSpeed, or from a file of one device or DDP, whose
                 optimiser knows tensors by number and not by name.
         """
         path, module = Path(self.broadcast(checkpoint_path)), self.lightning_module
         assert module is not None
         if is_deepspeed(path):
-            return take_weights(module, path, _load_whole)
+            return take_weights(module, path, _load_whole, self.trusted)
         if path.is_dir():
+            vet(path, self.trusted)
             module.on_load_checkpoint(torch.load(path / FACTS, map_location="cpu", weights_only=True))
         elif by_number(read(path)):
             refuse_to_continue(module, path)

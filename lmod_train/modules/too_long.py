@@ -8,6 +8,8 @@ from pathlib import Path
 
 from lightning_utilities.core.rank_zero import rank_zero_warn
 
+from lmod_train.escaping import for_csv, from_csv
+
 
 class TooLong:
     """Lists each record once, in ``too_long/rank-<r>.csv`` (id, tokens, max_tokens) of the run's folder.
@@ -50,11 +52,11 @@ class TooLong:
             lines = csv.writer(text)
             if begins:
                 lines.writerow(["id", "tokens", "max_tokens"])
-            lines.writerows([record, tokens, self._max_tokens] for record, tokens in new.items())
+            lines.writerows([for_csv(record), tokens, self._max_tokens] for record, tokens in new.items())
 
 
 def _read(file: Path) -> set[str]:
     if not file.exists():
         return set()
     with file.open(newline="", encoding="utf-8") as text:
-        return {row["id"] for row in csv.DictReader(text)}
+        return {from_csv(row["id"]) for row in csv.DictReader(text)}

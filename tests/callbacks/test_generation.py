@@ -8,7 +8,7 @@ import pytest
 import torch
 from lightning import Callback
 
-from lmod_train.artifacts import read_records, read_replies, read_scores, reply_line
+from lmod_train.artifacts import read_replies, read_run_records, read_scores, reply_line
 from lmod_train.backends.base import Backend
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.cli.plain import rescore
@@ -16,7 +16,7 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.frozen import Frozen
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.types import Batch, Reply
+from lmod_train.types import Batch, Identity, Reply
 from tests.callbacks import two_ranks
 from tests.tiny import record, trainer, write_curated
 
@@ -32,11 +32,15 @@ RIGHT = 5  # of the seven
 class Counting(Backend):
     """Says `SAID`, counts what it is asked, and fails or breaks down where it is told."""
 
-    def __init__(self, fails=(), breaks_at=None):
+    def __init__(self, fails=(), breaks_at=None, who=None):
+        self.who = who or Identity()
         self.collate = lambda records, root: Batch(records, [-1] * len(records), {})
         self.asked, self.fails, self.breaks_at = [], fails, breaks_at
 
     def prepare(self, device): ...
+
+    def identity(self):
+        return self.who
 
     def respond(self, batch):
         if self.breaks_at is not None and len(self.asked) >= self.breaks_at:
@@ -86,8 +90,8 @@ def test_what_was_asked_and_what_was_said_is_on_disk(folder, tmp_path):
     backend = Counting()
     validate(folder, tmp_path / "run", backend)
     assert backend.asked == list(range(7))
-    assert [r.id for r in read_records(tmp_path / "run" / "records.parquet")] == [r.id for r in RECORDS[:7]]
-    assert {(key, r.reply) for key, r in replies(tmp_path / "run").items()} == {
+    assert [r.id for r in read_run_records(tmp_path / "run" / "records.parquet")] == [r.id for r in RECORDS[:7]]
+    assert {(key[:2], r.reply) for key, r in replies(tmp_path / "run").items()} == {
         ((f"glaucoma/p/{i}", 0), said) for i, said in enumerate(SAID)
     }
 
@@ -168,7 +172,7 @@ def test_each_validation_of_a_fit_is_scored_alone_and_sanity_batches_are_not_wri
     data.answered = lambda: [r.id for r in RECORDS]  # left over from a command before: fit asks all the same
     quick.fit(Learning(), datamodule=data)
     assert figures.seen == [(2, 0.0), (4, 1.0)], "two records to train on, an epoch is two steps"
-    assert sorted({step for _, step in replies(tmp_path / "run")}) == [2, 4]
+    assert sorted({step for _, step, _ in replies(tmp_path / "run")}) == [2, 4]
     lines = (tmp_path / "run" / "replies" / "rank-0.jsonl").read_text().splitlines()
     assert len(lines) == 14 and json.loads(lines[-1])["step"] == 4
 
@@ -194,3 +198,46 @@ def test_two_processes_score_every_record_once_and_log_the_same(two, count):
         for file in sorted((place / str(count) / "run" / "replies").glob("rank-*.jsonl"))
     ]
     assert len(files) == 2 and not files[0] & files[1] and len(files[0] | files[1]) == count
+
+
+WHO = Identity(("https://models.example/v1", "a-model"), "template", {"temperature": 0})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(WHO, weights=("https://models.example/v1", "another-model")),
+        replace(WHO, weights=("https://elsewhere.example/v1", "a-model")),
+        replace(WHO, template="another"),
+        replace(WHO, settings={"temperature": 1}),
+    ],
+)
+def test_an_endpoint_is_known_by_its_names_and_asked_again_where_one_is_another(folder, tmp_path, other):
+    validate(folder, tmp_path / "run", Counting(who=WHO))
+    same, differing, back = (Counting(who=who) for who in (WHO, other, WHO))
+    validate(folder, tmp_path / "run", same)
+    assert same.asked == []
+    validate(folder, tmp_path / "run", differing)
+    assert differing.asked == list(range(7))
+    validate(folder, tmp_path / "run", back)
+    assert back.asked == [], "its replies were kept"
+
+
+def test_in_fit_the_weights_are_those_that_training_began_from(folder, tmp_path):
+    """A checkpoint to continue from does not make the earlier replies those of another model; elsewhere it counts."""
+    run, module = tmp_path / "run", Learning()
+    data = RecordsDataModule(folder, [Glaucoma()], batch_size=1, eval_batch_size=2)
+    first = trainer(run, callbacks=[GenerationEval()], max_epochs=1)
+    first.fit(module, datamodule=data)
+    first.save_checkpoint(tmp_path / "last.ckpt")
+    trainer(run, callbacks=[GenerationEval()], max_epochs=2).fit(
+        Learning(), datamodule=data, ckpt_path=tmp_path / "last.ckpt"
+    )
+    saved = replies(run)
+    assert {step for _, step, _ in saved} == {2, 4}
+    asked_of = {record: {asked for other, _, asked in saved if other == record} for record, _, _ in saved}
+    assert {len(hashes) for hashes in asked_of.values()} == {1}, "each is asked the same at both steps"
+    fresh = RecordsDataModule(folder, [Glaucoma()], eval_batch_size=2)
+    trainer(run, callbacks=[GenerationEval()]).validate(Learning(), fresh, ckpt_path=tmp_path / "last.ckpt")
+    later = {(record, asked) for record, _, asked in replies(run)}
+    assert len(later) == 2 * len(asked_of)

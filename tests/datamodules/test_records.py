@@ -227,11 +227,14 @@ def test_conversations_of_the_folder_itself_come_as_their_share_says(tmp_path):
         RecordsDataModule(folder, [Glaucoma()], replay=1.5)
 
 
-def test_a_variant_is_the_last_piece_of_an_id_and_leaves_the_others_out(tmp_path):
+def test_a_variant_leaves_the_others_out(tmp_path):
     fields = {"task": "conditions", "split": "val", "answer": "DRUSEN TRUE", "image": ["a.png"]}
     pieces = ["1/drusen", "1/scar", "2/zh/drusen", "drusen"]  # the last is the key of a record without a variant
-    keys = ["1", "1", "2", "drusen"]
-    made = [record(f"conditions/phantom/{p}", key=k, **fields) for p, k in zip(pieces, keys, strict=True)]
+    places = [("1", "drusen"), ("1", "scar"), ("2", "drusen"), ("drusen", "")]
+    made = [
+        record(f"conditions/phantom/{p}", key=key, variant=variant, **fields)
+        for p, (key, variant) in zip(pieces, places, strict=True)
+    ]
     folder = write_curated(tmp_path, made)
 
     def asked(variant):

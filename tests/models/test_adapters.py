@@ -43,6 +43,30 @@ def test_full_tuning_teaches_projector_language_model_and_head(any_family):
     assert resting and all(family.part(name) == "tower" for name in resting)
 
 
+@pytest.mark.parametrize("lora", [None, Lora(2, 4, 0.0)], ids=["whole", "lora"])
+def test_all_of_the_projector_learns_and_nothing_of_it_rests(any_family, lora):
+    """LLaVA-NeXT's has a parameter that lies in no module of it."""
+    model = trainable(load(any_family), lora)
+    family = family_of(model)
+    owned = {n: p for n, p in model.named_parameters() if family.part(n) == "projector" and "original_module" not in n}
+    assert owned and all(p.requires_grad for p in owned.values())
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"rank": 0}, "lora.rank=0"),
+        ({"rank": -4}, "lora.rank=-4"),
+        ({"dropout": 1.5}, "lora.dropout=1.5"),
+        ({"dropout": -0.1}, "lora.dropout"),
+    ],
+)
+def test_what_is_no_rank_and_no_share_is_refused_in_our_words(values, said):
+    with pytest.raises(BadArgument, match=said) as refused:
+        Lora(**values)
+    assert "Next: set" in str(refused.value)
+
+
 def test_adapters_on_a_language_model_that_learns_are_refused(tiny):
     with pytest.raises(BadArgument, match="lora: null"):
         trainable(load(tiny), Lora(2, 4, 0.0), tune_language_model=True)

@@ -5,9 +5,10 @@ import torch
 from PIL import Image
 
 from lmod_train.models.adapters import Lora, trainable
-from lmod_train.models.answer_loss import batch_loss, too_long
+from lmod_train.models.answer_loss import batch_loss, too_long, weight_of
 from lmod_train.models.checkpoint import load
 from lmod_train.models.dialects import dialect_of
+from lmod_train.models.encoding import encode
 from tests.families import MODEL_TYPES, write_tiny
 from tests.tiny import record, write_curated
 
@@ -40,9 +41,20 @@ class Tuned:
         self.network.gradient_checkpointing_enable({"use_reentrant": False})
         self.blank = self.dialect.images([Image.new("RGB", (64, 64))])
 
-    def loss(self, records, shared=True, max_tokens=2048):
+    def loss(self, records, shared=True, max_tokens=2048, over="answer"):
         batch = self.dialect(records, self.folder)
-        return batch_loss(self.network, batch, 0, max_tokens, shared, self.blank)
+        return batch_loss(self.network, batch, 0, max_tokens, shared, self.blank, over=over)
+
+    def of_transformers(self, one):
+        """Return transformers' own mean loss of one record, and how many tokens it is over."""
+        batch = self.dialect([one], self.folder)
+        (prompt,), (answer,) = batch.tensors["prompt_ids"], batch.tensors["answer_ids"]
+        ids = torch.tensor([prompt + answer])
+        labels = torch.tensor([[-100] * len(prompt) + answer])
+        images = encode(self.network, batch.tensors.get("images"))
+        given = images.inputs(ids, [0] if one.image else [])
+        with torch.no_grad():
+            return self.network(input_ids=ids, labels=labels, **given).loss.item(), len(answer)
 
     def gradients(self, loss):
         self.model.zero_grad()
@@ -100,3 +112,26 @@ def test_a_record_that_is_too_long_is_left_out_whole(tuned):
     for shared in (True, False):
         without = tuned.loss(RECORDS, shared, max_tokens=longest - 1).item()
         assert without == pytest.approx(tuned.loss(rest, shared).item(), rel=1e-5)
+
+
+def test_over_tokens_it_is_the_loss_of_transformers_over_answers_the_mean_of_its_means(tuned):
+    """`Trainer` divides the sum over a step by the tokens of the step (`num_items_in_batch`)."""
+    means, tokens = zip(*(tuned.of_transformers(r) for r in RECORDS), strict=True)
+    assert len(set(tokens)) > 2, "answers of several lengths"
+    by_token = sum(m * n for m, n in zip(means, tokens, strict=True)) / sum(tokens)
+    by_answer = sum(means) / len(means)
+    assert abs(by_token - by_answer) > 1e-3 * by_answer
+    for shared in (True, False):
+        assert tuned.loss(RECORDS, shared, over="token").item() == pytest.approx(by_token, rel=1e-4)
+        assert tuned.loss(RECORDS, shared, over="answer").item() == pytest.approx(by_answer, rel=1e-4)
+
+
+def test_what_a_batch_is_divided_by_leaves_out_what_is_too_long(tuned):
+    batch = tuned.dialect(RECORDS, tuned.folder)
+    prompts, answers = batch.tensors["prompt_ids"], batch.tensors["answer_ids"]
+    lengths = [len(p) + len(a) for p, a in zip(prompts, answers, strict=True)]
+    kept = [a for a, length in zip(answers, lengths, strict=True) if length <= max(lengths) - 1]
+    assert weight_of(batch, 2048, "answer") == len(RECORDS) > len(kept)
+    assert weight_of(batch, max(lengths) - 1, "answer") == len(kept)
+    assert weight_of(batch, max(lengths) - 1, "token") == sum(map(len, kept))
+    assert weight_of(batch, 1, "token") == 0 and tuned.loss(TEXT, max_tokens=5, over="token").item() == 0

@@ -103,3 +103,24 @@ def test_two_grids_of_as_many_tokens_keep_their_own_positions(eyes, tmp_path):
     assert len(batch.tensors["images"]) == 2 and len({len(p) for p in batch.tensors["prompt_ids"]}) == 3
     replies = respond(kin.network, kin.dialect, batch, Decoding(NEW), "tiny")
     assert [r.reply for r in replies] == [told(kin, alone(kin, tmp_path, one)[1]) for one in asked]
+
+
+@pytest.mark.parametrize("model_type", ["qwen2_5_vl", "qwen3_vl"])
+@pytest.mark.parametrize("order", [(0, 1, 0, 1), (1, 0, 0, 1), (0, 1, 1, 0, 0)])
+def test_each_question_continues_from_where_its_own_image_ends(eyes, tmp_path, model_type, order):
+    """Grids of 2 x 8 and 4 x 4 hold as many tokens and end at other positions; questions come in any order."""
+    write_tiny(tmp_path, model_type)
+    kin = type("Kin", (), {"model_type": model_type, "network": load(tmp_path).eval(), "dialect": dialect_of(tmp_path)})
+    noise = np.random.default_rng(1)
+    for name, shape in {"wide": (32, 128, 3), "square": (64, 64, 3)}.items():
+        Image.fromarray(noise.integers(0, 255, shape, dtype=np.uint8)).save(tmp_path / f"{name}.png")
+    asked = [
+        record(str(i), QUESTIONS[i % len(QUESTIONS)], [("wide.png", "square.png")[which]])
+        for i, which in enumerate(order)
+    ]
+    batch: Batch = kin.dialect(asked, tmp_path)
+    places = [p.count(kin.network.config.image_token_id) for p in batch.tensors["prompt_ids"]]
+    assert set(places) == {16}, "one prefix serves both images"
+    expected = [alone(kin, tmp_path, one)[1] for one in asked]
+    replies = respond(kin.network, kin.dialect, batch, Decoding(NEW), "tiny")
+    assert [r.reply for r in replies] == [told(kin, new) for new in expected]

@@ -76,8 +76,10 @@ def module(tiny, kind, **options):
     )
 
 
-def data(curated, ranks):
-    return RecordsDataModule(curated, [Glaucoma()], batch_size=4 // ranks, eval_batch_size=2, max_questions=2)
+def data(curated, ranks, size=4):
+    return RecordsDataModule(
+        curated, [Glaucoma()], batch_size=max(size // ranks, 1), eval_batch_size=2, max_questions=2
+    )
 
 
 def quick(place, name, watch, *more, **options):
@@ -87,22 +89,21 @@ def quick(place, name, watch, *more, **options):
         strategy=strategy(name),
         devices=ranks,
         max_epochs=2,
-        gradient_clip_val=0.5,
         callbacks=[watch, GenerationEval(), *more],
-        **options,
+        **{"gradient_clip_val": 0.5, **options},
     )
     if name == "one":
         made.strategy.checkpoint_io = AnyCheckpoint()
     return made
 
 
-def fit(place, curated, tiny, name, kind, told, stop_at=None, ckpt=None, **options):
+def fit(place, curated, tiny, name, kind, told, stop_at=None, ckpt=None, size=4, **options):
     watch = Watch(stop_at)
     kept = ModelCheckpoint(place / "kept", save_last=True, save_top_k=0, every_n_train_steps=2)
     back = ReadBack()
     told = {"limit_val_batches": 1.0 if stop_at is None else 0, "enable_checkpointing": True, **told}
     made = quick(place, name, watch, kept, back, **told)
-    made.fit(module(tiny, kind, **options), datamodule=data(curated, made.world_size), ckpt_path=ckpt)
+    made.fit(module(tiny, kind, **options), datamodule=data(curated, made.world_size, size), ckpt_path=ckpt)
     if stop_at is None:
         made.save_checkpoint(place / "last.ckpt")
     return {"losses": watch.losses, "replies": watch.replies, "compared": back.compared}

@@ -10,6 +10,7 @@ from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from lightning.pytorch.plugins import HalfPrecision
 from peft import PeftModel
 from PIL import Image
+from safetensors.torch import load_file
 
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
@@ -19,7 +20,8 @@ from lmod_train.models.generation import Decoding, respond
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
-from tests.tiny import record, trainer, write_curated
+from tests import families
+from tests.tiny import record, trainer, write_curated, write_tiny
 
 RECORDS = [
     record("glaucoma/p/0", "Does this eye have glaucoma?", ["a.png"], "NON-GLAUCOMA"),
@@ -309,3 +311,67 @@ def test_the_adapter_folder_is_one_that_peft_loads(tiny, folder, fitted):
     theirs = [r.reply for r in respond(loaded, module.collate, batch, Decoding(6), "peft")]
     assert theirs == replies(module, folder)
     assert theirs != [r.reply for r in respond(load(tiny).eval(), module.collate, batch, Decoding(6), "base")]
+
+
+@pytest.mark.parametrize("over", ["answer", "token"])
+@pytest.mark.parametrize(("size", "accumulated"), [(1, 2), (2, 3), (2, 2), (5, 1)])
+def test_a_step_has_the_gradient_of_one_batch_that_holds_all_it_accumulates(tiny, tmp_path, over, size, accumulated):
+    """Seven records: the last step of an epoch accumulates fewer batches, and its last batch is smaller."""
+    words = ["No.", "A large cup and a thin rim below, as is often seen.", "Stage 3"]
+    asked = [record(f"glaucoma/p/{i}", f"Glaucoma {i}?", [f"{i % 3}.png"], words[i % 3], choices=()) for i in range(7)]
+    curated = write_curated(tmp_path, asked, side=40)
+    steps = []
+
+    class Watch(Callback):
+        """Keeps what each step accumulated, and its gradient."""
+
+        def __init__(self):
+            self.held = []
+
+        def on_train_batch_start(self, trainer, module, batch, batch_idx):
+            self.held += batch.records
+
+        def on_before_optimizer_step(self, trainer, module, optimizer):
+            steps.append((self.held, {n: p.grad.clone() for n, p in module.named_parameters() if p.requires_grad}))
+            self.held = []
+
+    module = Conversation(str(tiny), Lora(4, 8, 0.0), Optimisation(0.0, 0.0), loss_over=over)
+    data = RecordsDataModule(curated, [Glaucoma()], batch_size=size, max_questions=2)
+    trainer(
+        tmp_path / "run",
+        max_epochs=1,
+        accumulate_grad_batches=accumulated,
+        limit_val_batches=0,
+        callbacks=[Watch()],
+    ).fit(module, datamodule=data)
+    assert sorted(r.id for held, _ in steps for r in held) == sorted(r.id for r in asked)
+    for held, gradients in steps:
+        module.zero_grad()
+        module.loss(module.collate(held, curated)).backward()
+        for name, parameter in module.named_parameters():
+            if parameter.requires_grad:
+                torch.testing.assert_close(gradients[name], parameter.grad, rtol=1e-4, atol=1e-6)
+
+
+def test_a_checkpoint_of_another_base_is_refused_though_every_tensor_fits(tiny, tmp_path):
+    module = conversation(tiny)
+    checkpoint = {"state_dict": module.state_dict(), "global_step": 3}
+    module.on_save_checkpoint(checkpoint)
+    conversation(tiny).on_load_checkpoint(dict(checkpoint))
+    other = conversation(write_tiny(tmp_path, seed=1))
+    with pytest.raises(WeightsMismatch, match=r"(?s)fingerprint.*fingerprint"):
+        other.on_load_checkpoint(dict(checkpoint))
+
+
+def test_the_newline_of_llava_next_learns_and_is_saved_with_its_projector(folder, tmp_path):
+    (tmp_path / "base").mkdir()
+    module = conversation(families.write_tiny(tmp_path / "base", "llava_next"))
+    newline = next(p for n, p in module.named_parameters() if n.endswith("image_newline"))
+    assert newline.requires_grad and any(n.endswith("image_newline") for n in module.state_dict())
+    stirred(module)
+    loss(module, folder, RECORDS).backward()
+    assert newline.grad is not None and newline.grad.any()
+    module._trainer = SimpleNamespace(is_global_zero=True, default_root_dir=tmp_path)
+    module.on_train_end()
+    (held,) = load_file(tmp_path / "checkpoints" / "adapter" / "image_newline.safetensors").values()
+    assert torch.equal(held, newline.detach())

@@ -294,7 +294,14 @@ def fitted(folder, records, task=None, **options):
 
 def test_several_questions_are_refused_and_one_variant_of_them_is_not(tmp_path):
     records = [
-        record(f"conditions/phantom/{i}/{name}", key=str(i), task="conditions", image=[f"{i}.png"], answer=answer)
+        record(
+            f"conditions/phantom/{i}/{name}",
+            key=str(i),
+            task="conditions",
+            image=[f"{i}.png"],
+            answer=answer,
+            variant=name,
+        )
         for i in range(4)
         for name, answer in (("drusen", f"DRUSEN {'TRUE' if i % 2 else 'FALSE'}"), ("scar", "SCAR FALSE"))
     ]

@@ -8,7 +8,7 @@ from lmod_train.backends.base import Backend
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.frozen import Frozen
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.types import Batch, Reply
+from lmod_train.types import Batch, Identity, Reply
 from tests.tiny import record, trainer, write_curated
 
 RECORDS = [record(f"glaucoma/p/{i}", image=["a.png"], split="val") for i in range(5)]
@@ -23,6 +23,9 @@ class Noting(Backend):
 
     def prepare(self, device):
         self.prepared.append(device)
+
+    def identity(self):
+        return Identity()
 
     def respond(self, batch):
         assert self.prepared

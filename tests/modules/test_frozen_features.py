@@ -150,7 +150,14 @@ def test_several_tasks_are_refused(kind):
 @pytest.mark.parametrize("kind", [LinearProbe, NearestNeighbour])
 def test_several_questions_about_one_picture_are_refused(kind, tmp_path):
     asked = [
-        record(f"conditions/p/1/{word}", image=["1.png"], task="conditions", choices=("TRUE", "FALSE"), answer=answer)
+        record(
+            f"conditions/p/1/{word}",
+            image=["1.png"],
+            task="conditions",
+            choices=("TRUE", "FALSE"),
+            answer=answer,
+            variant=word,
+        )
         for word, answer in (("drusen", "DRUSEN TRUE"), ("scar", "SCAR FALSE"))
     ]
     both = RecordsDataModule(write_curated(tmp_path, asked), [Conditions()], batch_size=2)

@@ -75,7 +75,11 @@ def test_there_is_a_complete_checkpoint_until_the_next_one_has_its_place(tmp_pat
     with Alone().replacing(last) as beside:
         assert (tmp_path / before / "step").read_text() == "1"
         (beside / "step").write_text("2")
-    assert [f.name for f in tmp_path.iterdir()] == ["last.ckpt"] and (last / "step").read_text() == "2"
+    assert {f.name: (f / "step").read_text() for f in tmp_path.iterdir()} == {"last.ckpt": "2", "last.ckpt.before": "1"}
+    with Alone().replacing(last) as beside:
+        assert {f.name for f in tmp_path.iterdir()} == {"last.ckpt", "last.ckpt.partial"}, "two at a time, not three"
+        (beside / "step").write_text("3")
+    assert (last / "step").read_text() == "3" and (tmp_path / "last.ckpt.before" / "step").read_text() == "2"
 
 
 def test_shares_on_disks_of_several_machines_are_no_checkpoint(tmp_path, monkeypatch):
@@ -134,6 +138,19 @@ def test_fsdp2_gives_the_losses_and_replies_of_one_process(place, alone):
     assert min(f["compared"] for f in found) > 0, "its first checkpoint was read back as it is"
 
 
+@pytest.mark.parametrize("over", ["answer", "token"])
+def test_two_ranks_that_accumulate_learn_as_one_process_that_does_not(place, over):
+    """Twelve records, eight a step: the last step of an epoch accumulates one batch instead of two."""
+    options = {"loss_over": over}
+    one = sharded.fit(place / f"whole-{over}", place / "curated", place / "tiny", "one", "lora", {}, size=8, **options)
+    parts = told(place, "ddp", "lora", place=place / f"parts-{over}", size=4, **options)
+    parts["told"] = {"accumulate_grad_batches": 2}
+    found = sharded.run(place / f"parts-out-{over}", [("fit", "fit", parts)])["fit"]
+    a, b, c, d, e, f = mean(found)  # Lightning halves each
+    assert [a + b, c, d + e, f] == pytest.approx(one["losses"], rel=1e-4)
+    assert merged_over_ranks(found) == one["replies"]
+
+
 @pytest.mark.parametrize(("fn", "refused"), [("fit", True), ("test", False)])
 def test_fsdp2_goes_on_from_no_optimiser_that_knows_tensors_by_number(tmp_path, monkeypatch, fn, refused):
     layer = nn.Linear(2, 2)
@@ -152,6 +169,51 @@ def test_fsdp2_goes_on_from_no_optimiser_that_knows_tensors_by_number(tmp_path, 
         assert strategy.load_checkpoint(tmp_path / "ddp.ckpt") == "loaded"
     by_name = {"optimizer_states": [{"state": {"weight": {}}, "param_groups": []}]}
     assert by_number(torch.load(tmp_path / "ddp.ckpt")) and not by_number(by_name) and not by_number({})
+
+
+def learnt(place, curated, tiny, name, batch, at_once, out):
+    """Return what an epoch of steps of `at_once` batches has trained, validation left out."""
+    # not clipped, which would hide how long a gradient is
+    quick = {"accumulate_grad_batches": at_once, "limit_val_batches": 0, "gradient_clip_val": None}
+    options = {"curated": curated, "tiny": tiny, "name": name, "kind": "lora", "told": quick, "size": batch}
+    if name == "one":
+        sharded.fit(place=place, **options)
+    else:
+        sharded.run(out, [("fit", "fit", {"place": place, **options})])
+    return read(place / "last.ckpt")
+
+
+def same(first, second):
+    ours, theirs = first["state_dict"], second["state_dict"]
+    assert first["global_step"] == second["global_step"] and ours.keys() == theirs.keys()
+    assert all(torch.allclose(ours[name], theirs[name], atol=1e-5, rtol=1e-3) for name in ours)
+
+
+@pytest.mark.parametrize(
+    ("batch", "at_once"),
+    [
+        pytest.param(3, 3, id="the last step has one batch of three"),
+        pytest.param(5, 2, id="the last step has one batch, and that is smaller"),
+        pytest.param(2, 5, id="the last step has one batch of five"),
+    ],
+)
+def test_a_step_of_several_batches_learns_what_one_batch_of_them_all_does(place, tmp_path, batch, at_once):
+    """Twelve records, two epochs, and of each the last step holds fewer."""
+    arguments = place / "curated", place / "tiny", "one"
+    one = learnt(tmp_path / "one", *arguments, batch * at_once, 1, None)
+    same(learnt(tmp_path / "several", *arguments, batch, at_once, None), one)
+
+
+@pytest.mark.parametrize(
+    "name", ["ddp", *(pytest.param(n, marks=pytest.mark.slow) for n in ("fsdp2", "zero1", "zero2", "zero3"))]
+)
+def test_a_step_of_several_batches_on_two_processes_learns_the_same(place, tmp_path, name):
+    """Twelve records in batches of four, two to a step: the last step of an epoch holds one."""
+    if name.startswith("zero"):
+        pytest.importorskip("deepspeed")
+    arguments = place / "curated", place / "tiny"
+    one = learnt(tmp_path / "one", *arguments, "one", 8, 1, None)
+    same(learnt(tmp_path / name, *arguments, name, 4, 2, tmp_path / "out"), one)
 
 
 @pytest.mark.slow

@@ -1,0 +1,150 @@
+"""What the pickles of a checkpoint folder ask for, found out without running anything in them.
+
+PyTorch's and DeepSpeed's own readers of such folders execute whatever a pickle says. So each is first read by an
+unpickler that knows tensors, plain values and the few classes that the strategies write.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lmod_train.errors import ArtifactError, LmodError, Untrusted
+
+CHECKPOINT = "torch.distributed.checkpoint"
+FSDP = {
+    "collections": {"OrderedDict"},
+    "pathlib": {"PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"},
+    "pathlib._local": {"PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"},
+    "torch": {"Size"},
+    "torch.serialization": {"_get_layout"},
+    f"{CHECKPOINT}.filesystem": {"_StorageInfo"},
+    f"{CHECKPOINT}.metadata": {
+        "BytesStorageMetadata", "ChunkStorageMetadata", "Metadata", "MetadataIndex", "StorageMeta",
+        "TensorProperties", "TensorStorageMetadata", "_MEM_FORMAT_ENCODING",
+    },
+}  # fmt: skip
+"""What the description of an FSDP2 checkpoint consists of, by module."""
+
+
+class UntrustedCheckpoint(Untrusted):
+    """A pickle asks for a class or function that checkpoints do not need."""
+
+    def __init__(self, folder: Path, file: Path, asked: str) -> None:
+        self.module = str(folder)
+        LmodError.__init__(
+            self,
+            f"{folder}: {file.name} is a pickle that asks for {asked}, which checkpoints do not need; it was not run\n"
+            "Next: use checkpoints of your own runs only; if you know who wrote this one, and let it run code here",
+        )
+
+
+def vet(folder: Path, trusted: Sequence[Path] = ()) -> None:
+    """Refuse a checkpoint folder whose pickles ask for more than checkpoints hold.
+
+    Args:
+        folder: Of FSDP2 or DeepSpeed.
+        trusted: Folders that the user has named with ``--trust``; nothing in them is looked at.
+
+    Raises:
+        UntrustedCheckpoint: A pickle asks for another class or function, or leads out of the folder.
+        ArtifactError: A pickle cannot be read.
+    """
+    if any(path.resolve() == folder.resolve() for path in trusted):
+        return
+    if (folder / "latest").is_file():
+        _vet_deepspeed(folder)
+    else:
+        storage(folder)
+
+
+def storage(folder: Path) -> list[tuple[str, Any]]:
+    """Return where each piece of an FSDP2 checkpoint lies: its name, and file, offset and length.
+
+    Raises:
+        ArtifactError: See `vet`.
+    """
+    pieces: list[tuple[str, Any]] = []
+    for file in sorted(folder.glob("*.metadata")):
+        found = _described(folder, file)
+        for index, info in (found.storage_data or {}).items():
+            if Path(info.relative_path).name != info.relative_path or getattr(info, "transform_descriptors", None):
+                raise _refused(folder, file, f"a piece in {str(info.relative_path)!r}")
+            pieces.append((index.fqn, info))
+            if type(found.state_dict_metadata.get(index.fqn)).__name__ == "BytesStorageMetadata":
+                _vet_piece(folder, info)
+    return pieces
+
+
+def _described(folder: Path, file: Path) -> Any:
+    class Reader(pickle.Unpickler):
+        def find_class(self, module: str, name: str) -> Any:
+            known = name in FSDP.get(module, ()) or (
+                module == "torch" and isinstance(getattr(torch, name, None), torch.dtype)
+            )
+            if not known:
+                raise _refused(folder, file, f"{module}.{name}")
+            return super().find_class(module, name)
+
+    try:
+        with file.open("rb") as stream:
+            found = Reader(stream).load()
+        if type(found).__name__ != "Metadata":
+            raise TypeError(f"it holds a {type(found).__name__}")
+    except Untrusted:
+        raise
+    except Exception as error:  # a damaged pickle can make the unpickler raise anything
+        raise ArtifactError(folder, f"{file.name} cannot be read ({type(error).__name__})", _AGAIN) from error
+    return found
+
+
+def _vet_piece(folder: Path, info: Any) -> None:
+    file = folder / info.relative_path
+    if not file.is_file():
+        raise ArtifactError(folder, f"{file.name} is missing", _AGAIN)
+    with file.open("rb") as stream:
+        stream.seek(info.offset)
+        content = io.BytesIO(stream.read(info.length))
+    _loadable(folder, file, content)
+
+
+def _vet_deepspeed(folder: Path) -> None:
+    tag = (folder / "latest").read_text(encoding="utf-8", errors="replace").strip()
+    if (folder / tag).resolve().parent != folder.resolve():
+        raise _refused(folder, folder / "latest", f"the folder {tag!r}")
+    with torch.serialization.safe_globals(_of_deepspeed()):
+        for file in sorted(folder.rglob("*.pt")):
+            _loadable(folder, file, file)
+
+
+def _of_deepspeed() -> list[Any]:
+    from deepspeed.runtime.fp16.loss_scaler import DynamicLossScaler, LossScaler
+    from deepspeed.runtime.zero.config import ZeroStageEnum
+    from deepspeed.utils.tensor_fragment import fragment_address
+
+    return [LossScaler, DynamicLossScaler, ZeroStageEnum, fragment_address]
+
+
+def _loadable(folder: Path, file: Path, content: Any) -> None:
+    """Read tensors and plain values; from a file pages come in as they are used."""
+    try:
+        torch.load(content, map_location="cpu", weights_only=True, mmap=isinstance(content, Path))
+    except pickle.UnpicklingError as error:
+        asked = re.search(r"GLOBAL (\S+)|(?:function|class|type) ([\w.]+)", str(error))
+        named = next(filter(None, asked.groups())) if asked else "another kind of value"
+        raise _refused(folder, file, named) from error
+    except Exception as error:  # whatever its bytes make the reader say
+        raise ArtifactError(folder, f"{file.name} cannot be read ({type(error).__name__})", _AGAIN) from error
+
+
+_AGAIN = "copy the folder again, or name the checkpoint before it (last.ckpt.before)"
+
+
+def _refused(folder: Path, file: Path, asked: str) -> UntrustedCheckpoint:
+    return UntrustedCheckpoint(folder, file, asked.rstrip("."))
