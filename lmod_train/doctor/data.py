@@ -6,17 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+from PIL import Image
 from tqdm import tqdm
 
 from lmod_train.datamodules.balance import class_of
-from lmod_train.doctor.finding import Finding
+from lmod_train.doctor.finding import Finding, Level
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
 from lmod_train.models.pixels import open_rgb
 from lmod_train.types import Record
 
 SHOWN = 5
+FLAT = 3
+"""Difference of the brightest and the darkest value of a channel up to which it is of one colour."""
+MANY_BLANK = 0.1
+"""Share of blank images above which training is refused."""
 MAJORITY = 0.6
 """A share of one answer within a task above which a model may learn to give nothing else."""
 
@@ -35,8 +41,9 @@ def records(subject: Subject) -> Iterator[Finding]:
     yield from _refused(broken, "records that are not well formed", "a record would teach something else than it says")
     named = sorted({image for record in asked for image in record.image})
     opened = _evenly(named, subject.images)
-    unread = unreadable(subject.data.curated, opened)
+    unread, blank = looked_at(subject.data.curated, opened)
     yield from _refused(unread, "images that cannot be read", "nothing is put in their place: the run would stop there")
+    yield from _blank(blank, len(opened))
     if not broken and not unread:
         text = sum(not r.image for r in asked) / len(asked)
         images = str(len(opened)) if len(opened) == len(named) else f"{len(opened)} of {len(named)}"
@@ -62,19 +69,37 @@ def problems(record: Record) -> list[str]:
     return found
 
 
-def unreadable(root: Path, names: Sequence[str]) -> list[str]:
-    """Return those of the images below `root` that cannot be decoded, each with its reason."""
+def looked_at(root: Path, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return those of the images below `root` that cannot be decoded, each with its reason, and those of one colour."""
 
-    def reason(name: str) -> str:
+    def problem(name: str) -> tuple[str, str]:
         try:
-            open_rgb(root / name)
+            return "", name if is_blank(open_rgb(root / name)) else ""
         except LmodError as error:
-            return str(error).partition("\n")[0]
-        return ""
+            return str(error).partition("\n")[0], ""
 
     with ThreadPoolExecutor(4) as pool:
-        said = tqdm(pool.map(reason, names), total=len(names), desc="images", leave=False, disable=None)
-        return [line for line in said if line]
+        said = list(tqdm(pool.map(problem, names), total=len(names), desc="images", leave=False, disable=None))
+    return [unread for unread, _ in said if unread], [blank for _, blank in said if blank]
+
+
+def is_blank(picture: Image.Image) -> bool:
+    """Return whether a picture is of one colour, but for what compression leaves.
+
+    Example:
+        >>> is_blank(Image.new("RGB", (4, 4), "grey")), is_blank(Image.linear_gradient("L").convert("RGB"))
+        (True, False)
+    """
+    spread: Any = picture.convert("RGB").getextrema()
+    return all(high - low <= FLAT for low, high in spread)
+
+
+def _blank(blank: Sequence[str], opened: int) -> Iterator[Finding]:
+    if blank:
+        level: Level = "fail" if len(blank) > MANY_BLANK * opened else "warn"
+        what = f"{len(blank)} of {opened} images are of one colour, e.g. {blank[0]}"
+        why = "nothing is to be seen in them, and answers to them teach not to look"
+        yield Finding("records", level, what, why, "compare them with the raw files, and curate again")
 
 
 def _evenly(names: Sequence[str], most: int) -> Sequence[str]:
@@ -87,7 +112,10 @@ def _evenly(names: Sequence[str], most: int) -> Sequence[str]:
 def _refused(found: Sequence[str], what: str, why: str) -> Iterator[Finding]:
     if found:
         listed = "\n".join(found[:SHOWN]) + (f"\nand {len(found) - SHOWN} more" if len(found) > SHOWN else "")
-        cure = "curate again (`python -m lmod_train curate`), which leaves broken files out and lists them"
+        cure = (
+            "curate into a new folder (`python -m lmod_train curate --config CONFIG --raw RAW --out NEW`), which "
+            "leaves broken files out and lists them"
+        )
         yield Finding("records", "fail", f"{len(found)} {what}:\n{listed}", why, cure)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from lmod_train.doctor import data, strategy, tokens, training, vision, weights
+from lmod_train.doctor import answers, data, language, recipe, separation, strategy, tokens, training, vision, weights
 from lmod_train.doctor.finding import Finding
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
@@ -15,9 +15,13 @@ Check = Callable[[Subject], Iterator[Finding]]
 
 FROM_FILES: dict[str, Check] = {
     "strategy": strategy.strategy,
+    "recipe": recipe.recipe,
     "delta": weights.delta,
     "records": data.records,
     "balance": data.balance,
+    "answers": answers.answers,
+    "separation": separation.separation,
+    "language": language.language,
 }
 """Checks that need no network, the cheapest first."""
 
@@ -27,6 +31,7 @@ WITH_NETWORK: dict[str, Check] = {
     "vision": vision.contract,
     "template": tokens.template,
     "labels": tokens.labels,
+    "replies": tokens.replies,
     "sensitivity": vision.sensitivity,
     "census": training.census,
     "round_trip": training.round_trip,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -50,9 +51,18 @@ def failures(findings: Sequence[Finding]) -> list[Finding]:
     return [f for f in findings if f.level == "fail"]
 
 
-def write(path: Path, findings: Sequence[Finding]) -> None:
-    """Write the report as JSON: the verdict and every finding."""
-    write_json(path, {"passed": not failures(findings), "findings": [asdict(f) for f in findings]})
+def write(path: Path, findings: Sequence[Finding], of: str = "") -> None:
+    """Write the report as JSON: the verdict, what was examined, and every finding."""
+    write_json(path, {"passed": not failures(findings), "of": of, "findings": [asdict(f) for f in findings]})
+
+
+def passed(path: Path, of: str) -> bool:
+    """Return whether a report says that the very same was examined and nothing failed; a damaged one says nothing."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        return bool(of) and report["passed"] is True and report["of"] == of
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def table(findings: Sequence[Finding]) -> str:

@@ -130,7 +130,7 @@ def _precise(trainer: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[
     if precision.startswith("16") or precision == "fp16":
         what = f"precision {precision} with {dtype} weights"
         why = "half precision overflows in large language models; scores become NaN without an error"
-        yield Finding("strategy", "warn", what, why, "use bf16-mixed, or bf16-true with dtype bfloat16")
+        yield Finding("strategy", "warn", what, why, "use bf16-mixed")
     if not trainer.get("gradient_clip_val"):
         why = "one strange batch can throw a fine-tuning off; every published recipe that clips, clips at 1.0"
         yield Finding("strategy", "warn", "gradients are not clipped", why, "add `--trainer.gradient_clip_val 1.0`")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,6 @@ class Subject:
         module: The module, its network not built yet; None where it could not be made.
         data: The data, set up for `fit`; None where they could not be made.
         environment: Variables a launcher sets.
-        build: Makes another such module; None where none could be made.
         images: How many images are opened, drawn evenly over the records; 0 for all.
     """
 
@@ -33,7 +32,6 @@ class Subject:
     module: Conversation | None = None
     data: RecordsDataModule | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
-    build: Callable[[], Conversation] | None = None
     images: int = 0
 
     @property
@@ -46,6 +44,10 @@ class Subject:
         """Return what training may ask, conversations to replay included; [] where there are no data."""
         return self._records
 
+    def asked(self) -> list[Record]:
+        """Return what will be asked of the trained model: the splits val and test; [] where there are no data."""
+        return self._asked
+
     @cached_property
     def drawn(self) -> Batch | None:
         """Some of the records as a training batch, images and all; None without a module or records.
@@ -56,6 +58,10 @@ class Subject:
         if self.module is None or self.data is None or not self.records():
             return None
         return self.module.collate(probe_of(self.records(), DRAWN), self.data.curated)
+
+    @cached_property
+    def _asked(self) -> list[Record]:
+        return [*self.data.records("val"), *self.data.records("test")] if self.data else []
 
     @cached_property
     def _records(self) -> list[Record]:

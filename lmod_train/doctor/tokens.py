@@ -48,6 +48,30 @@ def labels(subject: Subject) -> Iterator[Finding]:
     yield from _shown(module, batch, ends)
 
 
+def replies(subject: Subject) -> Iterator[Finding]:
+    """Compare the answers' length with the longest reply: one that is cut off cannot be right.
+
+    A token stands for one byte at least, so that most answers are known to be short enough without their tokens.
+    """
+    if subject.module is None or not subject.records():
+        yield Finding("replies", "skip", "no module or no records to make tokens of")
+        return
+    limit, tokenizer = subject.module.max_new_tokens, subject.module.dialect.tokenizer
+    counted = Counter(r.answer.strip() for r in [*subject.records(), *subject.asked()])
+    doubtful = [answer for answer in counted if len(answer.encode()) > limit]
+    lengths = {answer: len(tokenizer(answer, add_special_tokens=False).input_ids) for answer in doubtful}
+    cut = sum(counted[answer] for answer, n in lengths.items() if n > limit)
+    if cut > MASKED * counted.total():
+        longest = max(lengths.values())
+        what = f"{cut} of {counted.total()} answers have more tokens than max_new_tokens={limit}, up to {longest}"
+        level: Level = "fail" if cut > TOO_MANY * counted.total() else "warn"
+        why = "replies are cut off there, and a model that has learnt them whole is scored as if it had not"
+        cure = f"set model.init_args.max_new_tokens to {longest + 1} or more"
+        yield Finding("replies", level, what, why, cure)
+    else:
+        yield Finding("replies", "ok", f"{counted.total()} answers, each within max_new_tokens={limit}")
+
+
 def _long(subject: Subject, batch: Batch, image: int) -> Iterator[tuple[Record, int]]:
     """Yield the records that may be too long where an image adds `image` tokens, with their tokens but for those.
 

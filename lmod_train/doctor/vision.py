@@ -14,10 +14,14 @@ from lmod_train.doctor.finding import Finding
 from lmod_train.doctor.subject import Subject
 from lmod_train.models.encoding import encode
 from lmod_train.models.family import family_of
+from lmod_train.models.pixels import open_rgb
 from lmod_train.types import Record
 
 BLIND = 1e-4
 """Relative change of the next-token scores below which an image has no effect; rounding in bfloat16 stays off 1e-2."""
+
+TRIED = 16
+"""Pairs of pictures that may hold the same pixels before the last hope of another is given up."""
 
 
 def contract(subject: Subject) -> Iterator[Finding]:
@@ -60,6 +64,11 @@ def sensitivity(subject: Subject) -> Iterator[Finding]:
         what = "the scores of the next token are not finite"
         why = "NaN spreads to every weight at the first step"
         yield Finding("sensitivity", "fail", what, why, "use dtype float32 or bfloat16, or fetch the weights again")
+    elif change < BLIND and _alike(subject, *pair):
+        what = f"the pictures of {pair[0].id} and {pair[1].id} hold the same pixels, and no two others were found"
+        why = "nothing can be told apart by looking; the model was not at fault here, and was not tried"
+        cure = "compare the curated images with the raw ones (blank files, one file under many names)"
+        yield Finding("sensitivity", "fail", what, why, cure)
     elif change < BLIND:
         what = f"another image changes the next token's scores by {change:.1e} of their size"
         why = "a model that does not see can learn nothing from images, and answers all alike"
@@ -72,15 +81,29 @@ def sensitivity(subject: Subject) -> Iterator[Finding]:
 
 
 def _pair(subject: Subject) -> list[Record] | None:
-    """Return two training records with one image each, of the same task and different images; None without such."""
+    """Return two training records of the same task with one image each, of other pixels where there are such.
+
+    None where no task has two images.
+    """
     first: dict[str, Record] = {}
+    alike: list[list[Record]] = []
     for record in subject.records():
-        if len(record.image) != 1:
+        if len(record.image) != 1 or len(alike) == TRIED:
             continue
         known = first.setdefault(record.task, record)
-        if known.image != record.image:
+        if known.image == record.image:
+            continue
+        if not _alike(subject, known, record):
             return [known, record]
-    return None
+        alike.append([known, record])
+    return alike[0] if alike else None
+
+
+def _alike(subject: Subject, one: Record, other: Record) -> bool:
+    """Return whether the pictures of two records hold the same pixels."""
+    root = subject.data.curated  # type: ignore[union-attr]
+    own, theirs = (open_rgb(root / record.image[0]) for record in (one, other))
+    return own.size == theirs.size and own.tobytes() == theirs.tobytes()
 
 
 def _scores(subject: Subject, asked: Sequence[Record]) -> list[Tensor]:

@@ -4,9 +4,10 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from PIL import Image
 
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.doctor.data import SHOWN, balance, problems, records, unreadable
+from lmod_train.doctor.data import SHOWN, balance, looked_at, problems, records
 from lmod_train.doctor.subject import Subject
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Message, Part
@@ -59,7 +60,8 @@ def test_images_that_cannot_be_read_are_refused_and_the_first_ones_named(tmp_pat
     write_curated(tmp_path, asked)
     for i in range(7):
         (tmp_path / f"{i}.png").unlink()
-    assert len(unreadable(tmp_path, [f"{i}.png" for i in range(8)])) == 7
+    unread, blank = looked_at(tmp_path, [f"{i}.png" for i in range(8)])
+    assert len(unread) == 7 and not blank
     (refused,) = records(subject(tmp_path, asked))
     assert refused.level == "fail" and refused.what.startswith("7 images that cannot be read")
     assert refused.what.endswith(f"and {7 - SHOWN} more")
@@ -105,3 +107,15 @@ def test_an_answer_in_its_own_words_is_warned_of_though_classes_are_drawn_evenly
     asked = [replace(r, choices=()) for r in made(10, 1)]
     (only,) = balance(subject(tmp_path, asked, balance="class"))
     assert only.level == "warn" and only.what == "glaucoma: 90% 'glaucoma'" and "no classes to balance" in only.cure
+
+
+@pytest.mark.parametrize(("blank", "level"), [(0, None), (1, "warn"), (2, "warn"), (3, "fail"), (20, "fail")])
+@pytest.mark.parametrize("suffix", ["png", "jpg"])
+def test_images_of_one_colour_are_told_of(tmp_path, blank, level, suffix):
+    asked = [record(f"glaucoma/p/{i}", image=[f"{i}.{suffix}"]) for i in range(20)]
+    write_curated(tmp_path, asked)
+    for i in range(blank):
+        Image.new("RGB", (16, 16), (9 * i, 40, 200)).save(tmp_path / f"{i}.{suffix}")
+    found = [f for f in records(subject(tmp_path, asked)) if "one colour" in f.what]
+    assert [f.level for f in found] == ([level] if level else [])
+    assert not found or found[0].what.startswith(f"{blank} of 20 images")

@@ -1,0 +1,154 @@
+"""Measure the doctor's parts on this machine, and add up from them what it takes for a large model.
+
+    python scripts/benchmarks/doctor.py [--records 200] [--gigabytes 0.5]
+
+Every part is timed by itself: per record, per image, per gigabyte of weights, per trained gigabyte, and the rate of a
+forward pass in bfloat16. What a model of 7 billion parameters takes is computed from these and printed beside them; it
+is not run here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from safetensors.torch import load_file, save_file
+
+from lmod_train.curation.pipeline import curate
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.doctor import data, training
+from lmod_train.doctor.examine import FROM_FILES, WITH_NETWORK
+from lmod_train.doctor.subject import Subject
+from lmod_train.models.adapters import Lora
+from lmod_train.modules.conversation import Conversation
+from lmod_train.phantom import refuge
+from lmod_train.sources.discovery import discover
+from lmod_train.tasks.glaucoma import Glaucoma
+
+PARAMETERS, TRAINED = 7.06e9, 0.34e9
+"""Of LLaVA-1.5 7B, and of its adapters of rank 128 with the projector."""
+TOKENS = 650
+"""Of a record: 576 of the image, and its words."""
+FORWARDS = 2
+"""Of a whole record, by `vision.sensitivity`; the two sentences of `weights.entropy` are short."""
+RECORDS, SIDE = 30_000, 1024
+
+
+@contextmanager
+def timed(name: str, found: dict[str, float]) -> Iterator[None]:
+    """Note the seconds that the block takes."""
+    began = time.perf_counter()
+    yield
+    found[name] = time.perf_counter() - began
+
+
+def curated(folder: Path, n: int) -> Path:
+    """Draw and curate glaucoma records."""
+    refuge.write(folder / "raw", n, 0)
+    curate(discover(folder / "raw").sources, [Glaucoma()], folder / "curated", protocol="benchmark", progress=False)
+    return folder / "curated"
+
+
+def checks(folder: Path, n: int) -> tuple[dict[str, float], int]:
+    """Return the seconds of every check on the small base, and the number of training records."""
+    given = RecordsDataModule(curated(folder, n), [Glaucoma()])
+    given.setup("fit")
+    module = Conversation("small_base", Lora(8, 16))
+    config = {"model": {"init_args": {"checkpoint": "small_base"}}, "trainer": {"gradient_clip_val": 1.0}}
+    subject = Subject(config, module, given)
+    subject.records(), subject.asked()
+    found: dict[str, float] = {}
+    checked: dict[str, Callable[[Subject], Any]] = {
+        **FROM_FILES,
+        **{f"{n} (network)": c for n, c in WITH_NETWORK.items()},
+    }
+    for name, check in checked.items():
+        with timed(name, found):
+            list(check(subject))
+    return found, len(subject.records())
+
+
+def an_image(folder: Path) -> float:
+    """Return the seconds of decoding one photograph as curation writes it."""
+    noise = np.random.default_rng(0).integers(0, 255, (SIDE // 8, SIDE // 8, 3), dtype=np.uint8)
+    picture = Image.fromarray(noise).resize((SIDE, SIDE), Image.Resampling.BICUBIC)
+    names = [f"{i}.jpg" for i in range(40)]
+    for name in names:
+        picture.save(folder / name, quality=90)
+    began = time.perf_counter()
+    data.looked_at(folder, names)
+    return (time.perf_counter() - began) / len(names)
+
+
+def a_gigabyte(folder: Path, gigabytes: float) -> float:
+    """Return the seconds of reading 10^9 bytes of weights into memory, the file being in the disk's cache."""
+    rows = max(int(gigabytes * 1e9 / 2 / 4096 / 16), 1)
+    save_file({str(i): torch.zeros(rows, 4096, dtype=torch.bfloat16) for i in range(16)}, folder / "w.safetensors")
+    began = time.perf_counter()
+    held = load_file(folder / "w.safetensors")
+    sum(t.clone()[0, 0] for t in held.values())
+    return (time.perf_counter() - began) / (rows * 4096 * 16 * 2 / 1e9)
+
+
+def a_trained_gigabyte(gigabytes: float) -> float:
+    """Return the seconds of saving and loading 10^9 bytes of trained tensors, as `training.round_trip` does."""
+    layer: Any = torch.nn.Linear(4096, max(int(gigabytes * 1e9 / 4 / 4096), 1), bias=False)
+    began = time.perf_counter()
+    training._lost(layer, dict(layer.named_parameters()))
+    seconds = time.perf_counter() - began
+    return seconds / (int(layer.weight.numel()) * 4 / 1e9)
+
+
+def forward_rate() -> float:
+    """Return the operations a second of a linear map in bfloat16 over the tokens of a record."""
+    layer = torch.nn.Linear(4096, 11008, bias=False, dtype=torch.bfloat16)
+    tokens = torch.randn(TOKENS, 4096, dtype=torch.bfloat16)
+    with torch.no_grad():
+        layer(tokens)
+        began = time.perf_counter()
+        for _ in range(3):
+            layer(tokens)
+    return 3 * 2 * TOKENS * 4096 * 11008 / (time.perf_counter() - began)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--records", type=int, default=200)
+    parser.add_argument("--gigabytes", type=float, default=0.5)
+    given = parser.parse_args()
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        seconds, n = checks(folder, given.records)
+        image, gigabyte = an_image(folder), a_gigabyte(folder, given.gigabytes)
+        trained, rate = a_trained_gigabyte(given.gigabytes), forward_rate()
+    print(f"cores {os.cpu_count()}, torch threads {torch.get_num_threads()}, {n} training records, small base")
+    for check, taken in seconds.items():
+        print(f"  {check:<24}{taken:8.2f} s  {1000 * taken / n:8.2f} ms a record")
+    print(f"  image of {SIDE} x {SIDE}{image:17.3f} s\n  gigabyte of weights   {gigabyte:10.2f} s")
+    print(f"  trained gigabyte      {trained:10.2f} s\n  forward pass          {rate / 1e9:10.0f} GFLOP/s")
+    of_records = ("balance", "answers", "separation", "language", "replies (network)", "labels (network)")
+    parts = {
+        f"records, {RECORDS:,}": RECORDS / n * sum(seconds[c] for c in of_records),
+        f"images, {RECORDS:,}": RECORDS * image,
+        "weights read": PARAMETERS * 2 / 1e9 * gigabyte,
+        f"forward passes, {FORWARDS}": FORWARDS * 2 * PARAMETERS * TOKENS / rate,
+        "adapters saved and loaded": TRAINED * 4 / 1e9 * trained,
+        "the rest, as on the small base": sum(seconds.values()) - sum(seconds[c] for c in of_records),
+    }
+    print(f"computed for 7 billion parameters on these cores: {sum(parts.values()) / 60:.1f} minutes")
+    for part, taken in parts.items():
+        print(f"  {part:<32}{taken:8.1f} s")
+
+
+if __name__ == "__main__":
+    main()

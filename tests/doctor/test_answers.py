@@ -1,0 +1,76 @@
+"""Answers that need no look at the picture: constant ones, and those that stand in their prompt."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from lmod_train.doctor.answers import answers
+from lmod_train.doctor.subject import Subject
+from tests.tiny import record
+
+WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
+LISTED = "Is this GLAUCOMA or NON-GLAUCOMA? Answer with one of the words."
+
+
+def found(asked):
+    return list(answers(Subject({}, data=SimpleNamespace(training=lambda: list(asked)))))
+
+
+def asked(words, n=40, given=1.0, right=WORDS, task="glaucoma", choices=WORDS):
+    """Return records whose prompt is `words`, or made of (own answer, another); the first ones given away."""
+    made = []
+    for i in range(n):
+        own, other = right[i % len(right)], right[(i + 1) % len(right)]
+        text = words(own, other, i) if callable(words) and i < given * n else LISTED if callable(words) else words
+        made.append(record(f"{task}/{i}", text, [f"{i}.png"], own, task=task, choices=choices))
+    return made
+
+
+GIVEN_AWAY = {
+    "named before": lambda own, other, i: f"The diagnosis is {own}. {LISTED}",
+    "named after": lambda own, other, i: f"{LISTED} ({own.lower()})",
+    "wrong choices left out": lambda own, other, i: f"Answer with {own}.",
+    "in the name of the file": lambda own, other, i: f"File {own}_{i}: what is the diagnosis? {own} {i}.png",
+}
+
+
+@pytest.mark.parametrize("words", GIVEN_AWAY.values(), ids=GIVEN_AWAY)
+@pytest.mark.parametrize(("share", "level"), [(1.0, "fail"), (0.6, "fail"), (0.2, "warn")])
+def test_prompts_that_hold_their_answer_are_found(words, share, level):
+    (only,) = found(asked(words, given=share))
+    assert only.level == level and f"the prompts of {round(40 * share)} of 40 records" in only.what
+
+
+HEALTHY = {
+    "choices listed": asked(LISTED),
+    "one choice named in every prompt": asked("Is this GLAUCOMA?"),
+    "choices in any order": asked(
+        lambda own, other, i: f"Is this {(own, other)[i % 3 % 2]} or {(other, own)[i % 3 % 2]}?"
+    ),
+    "numbered pictures": asked(lambda own, other, i: f"Picture {i}: {LISTED}"),
+    "letters": asked("A: drusen, B: none. A or B?", right=("A", "B"), choices=("A", "B")),
+    "yes or no among other questions": [
+        *asked("Is the disc pale, yes or no?", right=("Yes", "No"), choices=()),
+        *asked("What is the pale structure?", right=("disc", "fovea", "vessel"), choices=()),
+    ],
+    "own words": asked("Describe the picture.", right=[f"A disc of size {i}." for i in range(40)], choices=()),
+    "a few": asked(GIVEN_AWAY["named after"], given=0.02),
+}
+
+
+@pytest.mark.parametrize("records", HEALTHY.values(), ids=HEALTHY)
+def test_prompts_that_tell_nothing_pass(records):
+    assert [f.level for f in found(records)] == ["ok"]
+
+
+def test_one_answer_for_all_is_refused_and_beside_other_tasks_warned_of():
+    one = asked(LISTED, right=("GLAUCOMA",))
+    (refused,) = found(one)
+    assert refused.level == "fail" and refused.what == "glaucoma: all 40 answers are 'GLAUCOMA'"
+    (warned,) = found([*one, *asked("Male or female?", right=("MALE", "FEMALE"), task="sex")])
+    assert warned.level == "warn"
+    assert [f.level for f in found(one[:1])] == ["ok"], "one record has one answer"
+
+
+def test_no_data_is_nothing_to_look_at():
+    assert [f.level for f in answers(Subject({}))] == ["skip"]
