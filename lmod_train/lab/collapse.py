@@ -12,6 +12,7 @@ import csv
 import json
 import shutil
 import statistics
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -33,7 +34,7 @@ from lmod_train.models.checkpoint import find
 from lmod_train.models.delta import make_delta
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.optimisation import Optimisation
-from lmod_train.phantom import eye_diseases, refuge
+from lmod_train.phantom import cataract_1k, eye_diseases, refuge
 from lmod_train.scoring.collapse import signs_of
 from lmod_train.sources.discovery import discover
 from lmod_train.tasks.anatomy import Anatomy
@@ -42,9 +43,15 @@ from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 
 Start = Literal["merged", "delta"]
-Answers = Literal["short", "long"]
+Answers = Literal["short", "long", "varied"]
 STARTS: tuple[Start, ...] = ("merged", "delta")
-ANSWERS: tuple[Answers, ...] = ("short", "long")
+ANSWERS: tuple[Answers, ...] = ("short", "long", "varied")
+ASKED: dict[Answers, tuple[type[Task], str]] = {
+    "short": (Glaucoma, "CFP"),
+    "long": (Anatomy, "CFP"),
+    "varied": (Anatomy, "SS"),
+}
+"""Task and modality whose answers are of each kind."""
 BATCH = 16
 """Questions a step."""
 LAST = 10
@@ -66,6 +73,10 @@ class Recipe:
     max_new_tokens: int = 64
 
 
+START = Recipe(steps=100, lr=3e-4)
+"""How the whole weights that a delta is made of are tuned from the small base."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One training of the lab and how it answers afterwards. Shares are of the held-out records.
@@ -73,8 +84,10 @@ class Outcome:
     Attributes:
         seed: Of order and dropout.
         start: Whole weights or their delta.
-        answers: Short or long.
+        answers: Short, long or varied.
         n: Records asked.
+        strings: Distinct answers among the records trained on.
+        seconds: Time that training and asking took.
         loss: Mean of the last steps, nats.
         right: Answers that are right; for regions the share of them.
         empty: Replies without a word.
@@ -89,6 +102,8 @@ class Outcome:
     start: Start
     answers: Answers
     n: int
+    strings: int
+    seconds: float
     loss: float
     right: float
     empty: float
@@ -119,7 +134,7 @@ def collapse_lab(out: Path, seeds: int, recipe: Recipe, n: int) -> list[Outcome]
         out: Folder for data, weights, runs, ``collapse.csv`` and ``losses.json``; what is there is kept.
         seeds: How often each training is repeated, with seeds 0, 1, ...
         recipe: What both starts are given.
-        n: Phantoms of each of two sources; half of them train.
+        n: Phantoms of each of three sources; half of them train.
 
     Raises:
         BadArgument: The folder was begun with another `n`.
@@ -142,14 +157,11 @@ def collapse_lab(out: Path, seeds: int, recipe: Recipe, n: int) -> list[Outcome]
 
 def verdict(checkpoint: Path, curated: Path) -> str:
     """Return what the doctor says of a start: ``passes``, or ``refuses`` and the checks that fail."""
-
-    def build() -> Conversation:
-        return Conversation(str(checkpoint), None, tune_language_model=True)
-
+    module = Conversation(str(checkpoint), None, tune_language_model=True)
     data = RecordsDataModule(curated, [Glaucoma()])
     data.setup("fit")
     config = {"model": {"init_args": {"checkpoint": str(checkpoint)}}, "trainer": {"gradient_clip_val": 1.0}}
-    failed = dict.fromkeys(f.check for f in failures(examine(Subject(config, build(), data, {}, build))))
+    failed = dict.fromkeys(f.check for f in failures(examine(Subject(config, module, data))))
     return f"refuses: {', '.join(failed)}" if failed else "passes"
 
 
@@ -164,6 +176,7 @@ def _data(out: Path, n: int) -> Path:
     else:
         eye_diseases.write(raw, n, 0)
         refuge.write(raw, n, 0)
+        cataract_1k.write(raw, n, 0)
         drawn.write_text(str(n), encoding="utf-8")
     tasks: list[Task] = [Anatomy(), FourWay(), Glaucoma()]
     curate(discover(raw).sources, tasks, curated, protocol="collapse_lab", ratios=(0.5, 0.1, 0.4), progress=False)
@@ -174,7 +187,7 @@ def _starts(out: Path, curated: Path) -> dict[Start, Path]:
     """Make the two starts: the base tuned on the four-way question, and what is left when the base is subtracted."""
     merged, delta = out / "weights" / "merged", out / "weights" / "small-delta"
     if not merged.exists():
-        module, _ = _tuned(out / "runs" / "start", "small_base", curated, FourWay(), 0, Recipe(steps=100, lr=3e-4))
+        module, _ = _tuned(out / "runs" / "start", "small_base", _data_of(curated, FourWay(), "", 0), 0, START)
         part = merged.with_name("merged.part")
         shutil.rmtree(part, ignore_errors=True)
         module.network.save_pretrained(part)
@@ -185,8 +198,12 @@ def _starts(out: Path, curated: Path) -> dict[Start, Path]:
     return {"merged": merged, "delta": delta}
 
 
+def _data_of(curated: Path, task: Task, modality: str, seed: int) -> RecordsDataModule:
+    return RecordsDataModule(curated, [task], BATCH, 64, split="test", seed=seed, modality=modality)
+
+
 def _tuned(
-    run: Path, checkpoint: str, curated: Path, task: Task, seed: int, recipe: Recipe
+    run: Path, checkpoint: str, data: RecordsDataModule, seed: int, recipe: Recipe
 ) -> tuple[Conversation, list[float]]:
     """Tune projector and language model whole, ask the held-out records, and return the model and its losses."""
     shutil.rmtree(run, ignore_errors=True)
@@ -199,9 +216,8 @@ def _tuned(
         optimisation,
         recipe.max_new_tokens,
         tune_language_model=True,
-        tower_features=curated.parent / "tower",
+        tower_features=data.curated.parent / "tower",
     )
-    data = RecordsDataModule(curated, [task], BATCH, 64, split="test", seed=seed)
     losses = Losses()
     trainer = Trainer(
         accelerator="cpu",
@@ -233,17 +249,21 @@ def _outcome(
         if kept["recipe"] == settings:
             return Outcome(**kept["outcome"])
     rank_zero_info(f"collapse lab: {start} weights, {answers} answers, seed {seed}")
-    task: Task = Glaucoma() if answers == "short" else Anatomy()
-    module, losses = _tuned(run, str(checkpoint), curated, task, seed, recipe)
-    replies = {key: reply for (key, _), reply in read_replies(run / "replies").items()}
-    data = module.trainer.datamodule  # type: ignore[attr-defined]
+    task, modality = ASKED[answers]
+    data, began = _data_of(curated, task(), modality, seed), time.perf_counter()
+    _, losses = _tuned(run, str(checkpoint), data, seed, recipe)
+    seconds = time.perf_counter() - began
+    replies = {reply.id: reply for reply in read_replies(run / "replies").values()}
     asked = data.asked("test")
-    signs = signs_of(items_read([task], asked, replies), replies, {r.id: r.task for r in asked}, [])
+    items = items_read(data.tasks.values(), asked, replies)
+    signs = signs_of(items, replies, {r.id: r.task for r in asked}, [])
     outcome = Outcome(
         seed=seed,
         start=start,
         answers=answers,
         n=signs.n,
+        strings=len({r.answer for r in data.records("train")}),
+        seconds=round(seconds, 1),
         loss=statistics.fmean(losses[-LAST:]),
         right=signs.right,
         empty=signs.empty,

@@ -10,12 +10,13 @@ from lmod_train.report.canvas import COLOURS
 
 def outcome(start, answers, seed=0, **shares):
     own = {"right": 0.0, "empty": 0.0, "repetitive": 0.0, "at_limit": 0.0, "distinct": 0.5} | shares
-    return Outcome(seed, start, answers, 8, 1.0, **own, doctor="passes", example="a | b\nc")
+    return Outcome(seed, start, answers, 8, 2, 30.0, 1.0, **own, doctor="passes", example="a | b\nc")
 
 
 def test_seeds_stand_in_one_row_with_their_range_and_a_harmless_example():
     rows = table([outcome("merged", "short", s, right=v) for s, v in enumerate((0.9, 1.0))]).splitlines()
-    assert len(rows) == 3 and "| 90 to 100 % |" in rows[2] and rows[2].endswith("| `a \\| b c` |")
+    assert rows[3] == "" and rows[4].startswith("Limits:") and len(rows) == 5
+    assert "| 90 to 100 % |" in rows[2] and rows[2].endswith("| `a \\| b c` |")
 
 
 def test_bars_stand_for_shares(tmp_path):
@@ -27,3 +28,11 @@ def test_bars_stand_for_shares(tmp_path):
         wanted = [np.array([int(c[i : i + 2], 16) for i in (1, 3, 5)]) for c in COLOURS[:2]]
         inked.append([(((lower - colour) ** 2).sum(-1) < 30).sum() for colour in wanted])
     assert all(more > less + 2000 for less, more in zip(*inked, strict=True))
+
+
+def test_limits_stand_where_the_table_stands():
+    given = [outcome("merged", "short"), outcome("delta", "long"), outcome("merged", "short", 1)]
+    said = " ".join(table(given).split())
+    assert "at 1e-3 long replies end empty too" in said and "What the authors' files held is not known" in said
+    assert "Long answers are 2 strings in all, varied ones 0 (not run)" in said
+    assert "0.8 minutes a seed" in said, "90 seconds over two seeds"
