@@ -119,6 +119,8 @@ def _turn(value: Any) -> Message:
     speaker, text = (value.get("from"), value.get("value")) if isinstance(value, Mapping) else (None, None)
     if not isinstance(speaker, str) or speaker not in ROLES or not isinstance(text, str):
         raise BadItem("roles", f"expected from {', '.join(ROLES)} and a text as value, found {str(value)[:80]!r}")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise BadItem("not_utf8", f"a turn of {speaker} holds half a letter, which no file of text takes")
     role = ROLES[speaker]
     parts = parts_of(text) if role == "user" else (Part("text", text),)
     if not any(p.text.strip() for p in parts):

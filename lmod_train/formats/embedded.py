@@ -40,7 +40,8 @@ COLUMNS: tuple[tuple[str, pa.DataType], ...] = (
     ("image_path", _texts),
 )
 """``messages`` is the question as it is asked, in the shape of a chat template; ``answer`` the reference reply in the
-requested format; ``truth`` what it says, where that is one of ``choices``, otherwise empty."""
+requested format; ``truth`` what it says, where that is one of ``choices``, otherwise empty; ``group`` a running number
+of the patient or family within this export."""
 
 
 def feature(kind: pa.DataType) -> Any:
@@ -104,6 +105,7 @@ class EmbeddedFiles:
         self._stack = ExitStack()
         self._writers: dict[tuple[str, str], pq.ParquetWriter] = {}
         self._waiting: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._groups: dict[tuple[str, str], str] = {}
 
     def __enter__(self) -> EmbeddedFiles:
         return self
@@ -117,11 +119,16 @@ class EmbeddedFiles:
     def append(self, record: Record, truth: str) -> None:
         """Add a record with its images."""
         place = record.task, record.split
-        self._waiting.setdefault(place, []).append(row_of(record, truth, self._folder.pixels(record)))
+        row = row_of(record, truth, self._folder.pixels(record)) | {"group": self._number_of(record)}
+        self._waiting.setdefault(place, []).append(row)
         if sum(map(len, self._waiting.values())) >= ROWS_A_GROUP:
             for waiting in list(self._waiting):
                 self._flush(waiting)
         self._folder.written += 1
+
+    def _number_of(self, record: Record) -> str:
+        """Return the running number of a record's group: who belongs together is told, and no patient's number is."""
+        return self._groups.setdefault((record.source, record.group), str(len(self._groups) + 1))
 
     def _flush(self, place: tuple[str, str]) -> None:
         rows = self._waiting.pop(place)

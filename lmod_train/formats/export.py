@@ -35,6 +35,7 @@ def export(
     images: Images = "copy",
     for_own_use: bool = False,
     progress: bool = False,
+    trust: Sequence[str] = (),
 ) -> Exported:
     """Write records of a curated folder in the format of another tool; the folder appears whole or not at all.
 
@@ -48,8 +49,10 @@ def export(
         images: ``copy``, ``link`` or ``none``; formats with the images inside know no link.
         for_own_use: Export what must not be passed on, with a NOTICE.
         progress: Show a bar.
+        trust: Modules whose task classes may be imported where records name them.
 
     Raises:
+        Untrusted: Records name a task class of neither this package nor these modules.
         NotRedistributable: A source must not be passed on, and `for_own_use` is not set.
         BadArgument: A name is unknown, nothing is left, or `out` holds something.
         ArtifactError: The curated folder is not whole.
@@ -57,7 +60,7 @@ def export(
     form = import_module(f"lmod_train.formats.{to}")
     if form.EMBEDS and images == "link":
         raise BadArgument("--images", images, f"copy or none, as {to} holds the images in its files", "leave it out")
-    selection = select(curated, tasks, split, sources, for_own_use=for_own_use, progress=progress)
+    selection = select(curated, tasks, split, sources, for_own_use=for_own_use, progress=progress, trust=trust)
     with ExportFolder(out, selection, images) as folder:
         form.write(selection, folder)
         reasons = [d.reason for d in folder.left_out]

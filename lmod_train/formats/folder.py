@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, Self
 
 from lmod_train.curation.manifest import write_dropped
-from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.errors import BadArgument, CuratedDamaged
+from lmod_train.escaping import for_markdown
 from lmod_train.formats.selection import Selection, licence_table, source_of
+from lmod_train.pixels import UNREADABLE, blank
+from lmod_train.raw import read_bytes
 from lmod_train.types import Dropped, Record
 
 Images = Literal["copy", "link", "none"]
@@ -40,8 +44,8 @@ class ExportFolder:
     Args:
         out: Must not exist, or be empty.
         selection: What is exported.
-        images: ``copy`` them, ``link`` to them (symbolic, for the same machine), or ``none``: paths stay relative to
-            the curated folder.
+        images: ``copy`` them, ``link`` to them (symbolic and relative, for the same machine), or ``none``: paths stay
+            relative to the curated folder.
 
     Attributes:
         path: Where to write while the block runs.
@@ -95,10 +99,11 @@ class ExportFolder:
                 continue
             source, target = self.source_of(name), self.path / exported_name(name)
             target.parent.mkdir(parents=True, exist_ok=True)
-            if self.images == "link":
-                target.symlink_to(source.resolve())
+            data, bare = self._read(source)
+            if self.images == "link" and data == bare:
+                target.symlink_to(os.path.relpath(source.resolve(), target.parent.resolve()))
             else:
-                shutil.copyfile(source, target)
+                target.write_bytes(bare)
             self._placed.add(name)
         return [exported_name(name) for name in record.image]
 
@@ -106,7 +111,18 @@ class ExportFolder:
         """Return path and file bytes of each image that a record shows; none where images are not exported."""
         if self.images == "none":
             return []
-        return [(exported_name(name), self.source_of(name).read_bytes()) for name in record.image]
+        return [(exported_name(name), self._read(self.source_of(name))[1]) for name in record.image]
+
+    def _read(self, file: Path) -> tuple[bytes, bytes]:
+        """Return an image file's bytes, and the same without what is written beside its pixels.
+
+        Images that `curate` wrote hold nothing beside them; a folder from elsewhere, or of an earlier version, may.
+        """
+        try:
+            data = read_bytes(file)
+            return data, blank(data)
+        except UNREADABLE as error:
+            raise CuratedDamaged(file, f"an image that a record shows cannot be read ({error})") from error
 
     def source_of(self, name: str) -> Path:
         """Return where an image lies in the curated folder.
@@ -116,11 +132,10 @@ class ExportFolder:
         """
         curated = self._selection.curated
         path = curated / name
-        cure = f"`python -m lmod_train curate --raw RAW --out {curated}` makes the folder again"
         if not path.resolve().is_relative_to(curated.resolve()):
-            raise ArtifactError(path, "a record names an image outside its curated folder", cure)
+            raise CuratedDamaged(path, "a record names an image outside its curated folder")
         if not path.is_file():
-            raise ArtifactError(path, "an image that a record shows is missing", cure)
+            raise CuratedDamaged(path, "an image that a record shows is missing")
         return path
 
     def leave_out(self, record: Record, reason: str, detail: str) -> None:
@@ -133,7 +148,8 @@ class ExportFolder:
 
     def describe(self, title: str, how: str, front: str = "") -> None:
         """Write README.md: how the folder is read, what is in it, and the licence of every source."""
-        counts = [f"- {task}: {split} {n} ({source})" for (task, split, source), n in self._selection.counts.items()]
+        of = self._selection.counts.items()
+        counts = [f"- {for_markdown(f'{task}: {split} {n} ({source})')}" for (task, split, source), n in of]
         pieces = [f"# {title}", how.strip(), "## Records", "\n".join(counts), "## Sources", *self._licences()]
         self.write_text("README.md", front + "\n\n".join(pieces) + "\n")
 

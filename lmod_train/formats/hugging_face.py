@@ -20,7 +20,7 @@ EMBEDS = True
 
 def write(selection: Selection, folder: ExportFolder) -> None:
     """Write ``data/<task>/<split>.parquet`` and the card, README.md, with licences and sources."""
-    truths = Truths()
+    truths = Truths(selection.trust)
     with EmbeddedFiles(folder) as files:
         for record in selection:
             files.append(record, truths.of(record))

@@ -16,12 +16,15 @@ from tqdm import tqdm
 
 from lmod_train.artifacts import record_id, sha256_of, write_json, write_records
 from lmod_train.curation import manifest
-from lmod_train.curation.images import FORMAT, open_image, shrink, write_image
-from lmod_train.curation.leakage import Shown, account, find_pairs, perceptual_hash
-from lmod_train.curation.prepare import image_path
+from lmod_train.curation.copies import thumbnail
+from lmod_train.curation.families import likenesses
+from lmod_train.curation.images import FORMAT, shrink, write_image
+from lmod_train.curation.leakage import Shown, account, find_pairs
+from lmod_train.curation.prepare import image_path, open_guarded
 from lmod_train.curation.splits import Place, split
 from lmod_train.errors import BadArgument
 from lmod_train.formats.conversation_file import STEP, Item, read_items
+from lmod_train.lock import NAME, is_empty
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.types import Dropped, Record, Sample, Split
 
@@ -49,13 +52,13 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class _Image:
-    """A curated image: its path in the folder, hash of the raw and the written file, scale, perceptual hash."""
+    """A curated image: its path in the folder, hash of the raw and the written file, scale, thumbnail."""
 
     path: str
     raw_sha256: str
     sha256: str
     scale: float
-    phash: str
+    thumbnail: str
 
 
 def import_conversations(
@@ -121,6 +124,7 @@ def import_conversations(
         written["images"] = {**FORMAT, "longest_side": longest_side, "files": written["images"]}
         write_json(part / "manifest.json", written)
         if out.exists():
+            (out / NAME).unlink(missing_ok=True)  # the whole folder takes the place of this one, which holds a lock
             out.rmdir()
         part.replace(out)
     finally:
@@ -141,7 +145,7 @@ def _check(images: Path, out: Path, origin: Origin, longest_side: int | None) ->
         raise BadArgument(
             "--longest_side", longest_side, "at least 1 pixel, or null for originals", "leave it out: 1024"
         )
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if out.exists() and (not out.is_dir() or not is_empty(out)):
         raise BadArgument("--out", str(out), "a new or empty folder", "name another folder with `--out DIR`")
 
 
@@ -163,13 +167,14 @@ def _take_images(
     seen, unreadable = {}, {}
     for path in tqdm(paths, desc="import", unit="image", disable=not progress):
         key = _place_of(path, images)
-        opened = open_image(_sample(origin, key, path, key))
+        sample = _sample(origin, key, path, key)
+        opened = open_guarded(sample)
         if isinstance(opened, Dropped):
             unreadable[path] = opened
             continue
         small, scale = shrink(opened.image, longest_side)
         name = image_path(origin.name, key, marked=False)
-        seen[path] = _Image(name, opened.sha256, write_image(part / name, small), scale, perceptual_hash(small))
+        seen[path] = _Image(name, opened.sha256, write_image(part / name, small), scale, thumbnail(small))
     return seen, unreadable
 
 
@@ -212,9 +217,11 @@ def _write(
     for image in seen.values():
         if image.path not in shown:
             (part / image.path).unlink()
+    shown_at = {_place_of(p, images): p for p in parts}
+    thumbnails = {(origin.name, place): seen[p].thumbnail for place, p in shown_at.items()}
     pairs = find_pairs(
-        Shown(origin.name, _place_of(p, images), parts[p], _place_of(p, images), seen[p].raw_sha256, seen[p].phash)
-        for p in parts
+        (Shown(origin.name, place, parts[p], place, seen[p].raw_sha256) for place, p in shown_at.items()),
+        likenesses([_sample(origin, place, p, place) for place, p in shown_at.items()], thumbnails),
     )
     if pairs:
         manifest.write_table(part / "leakage.csv", manifest.LEAK_COLUMNS, (p.row() for p in pairs))
@@ -258,6 +265,7 @@ def records_of(
             choices=(),
             answer=answer,
             scale=shown[0].scale if shown else 1.0,
+            variant=str(variant),
             licence=origin.licence,
         )
 

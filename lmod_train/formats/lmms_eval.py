@@ -33,7 +33,7 @@ LONGEST_REPLY = 512
 
 def write(selection: Selection, folder: ExportFolder) -> None:
     """Write ``lmod_<task>.yaml`` for every task, a group ``lmod`` of all, ``utils.py`` and the data."""
-    truths, kinds = Truths(), dict[str, set[str]]()
+    truths, kinds = Truths(selection.trust), dict[str, set[str]]()
     with EmbeddedFiles(folder) as files:
         for record in selection:
             truth = truths.of(record)

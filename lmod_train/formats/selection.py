@@ -13,8 +13,11 @@ import pyarrow.parquet as pq
 from tqdm import tqdm
 
 from lmod_train.artifacts import RECORD_SCHEMA, read_manifest, record_of
-from lmod_train.errors import ArtifactError, BadArgument, LmodError
+from lmod_train.errors import BadArgument, CuratedDamaged, LmodError
+from lmod_train.escaping import for_markdown
+from lmod_train.tasks.trust import Trust
 from lmod_train.types import Record
+from lmod_train.vocabulary.phantoms import DRAWN
 
 ROWS_AT_ONCE = 256
 """Records held in memory at a time: text only, about a kilobyte each."""
@@ -47,6 +50,7 @@ class Licence:
     licence: str
     redistributable: bool
     reference: str
+    phantom: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,14 @@ class Selection:
         counts: (task, split, source) -> number of records, nothing empty; tasks in name order.
         licences: Of every source that has a record or an image here, by name.
         progress: Show a bar while the records go by.
+        trust: Whose classes may be imported where records name them.
     """
 
     curated: Path
     counts: Mapping[tuple[str, str, str], int]
     licences: tuple[Licence, ...]
     progress: bool = False
+    trust: Trust = field(default_factory=Trust)
     _kept: frozenset[tuple[str, str, str]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -104,6 +110,7 @@ def select(
     *,
     for_own_use: bool = False,
     progress: bool = False,
+    trust: Sequence[str] = (),
 ) -> Selection:
     """Choose what to export, and refuse what must not be passed on.
 
@@ -114,6 +121,7 @@ def select(
         sources: Names; empty for every source.
         for_own_use: Let through what must not be passed on.
         progress: Show a bar while the records go by.
+        trust: Modules whose task classes may be imported.
 
     Raises:
         ArtifactError: The folder is not curated, or a record file is damaged.
@@ -143,7 +151,7 @@ def select(
     if closed and not for_own_use:
         touched = {source for key in counts if shown[key] & set(closed) for source in (key[2],)}
         raise NotRedistributable(closed, sorted({source for _, _, source in counts} - touched))
-    return Selection(curated, counts, licences, progress)
+    return Selection(curated, counts, licences, progress, Trust(tuple(trust), curated))
 
 
 def rows_of(curated: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
@@ -153,18 +161,17 @@ def rows_of(curated: Path, columns: Sequence[str] | None = None) -> Iterator[dic
         ArtifactError: There is no record file, or one is damaged or of another schema.
     """
     files = sorted((curated / "records").glob("*.parquet"))
-    cure = f"make the records again: `python -m lmod_train curate --raw RAW --out {curated}`"
     if not files:
-        raise ArtifactError(curated / "records", "no record file here", cure)
+        raise CuratedDamaged(curated / "records", "no record file here")
     for file in files:
         try:
             with pq.ParquetFile(file) as opened:
                 if not opened.schema_arrow.equals(RECORD_SCHEMA):
-                    raise ArtifactError(file, "has other columns than this version writes", cure)
+                    raise CuratedDamaged(file, "has other columns than this version writes")
                 for batch in opened.iter_batches(ROWS_AT_ONCE, columns=columns):
                     yield from batch.to_pylist()
         except (pa.ArrowInvalid, OSError) as error:
-            raise ArtifactError(file, f"cannot be read as Parquet ({error})", cure) from error
+            raise CuratedDamaged(file, f"cannot be read as Parquet ({error})") from error
 
 
 def _counted(curated: Path) -> tuple[Counter[_Key], dict[_Key, set[str]]]:
@@ -195,7 +202,8 @@ def source_of(image: str) -> str:
 
 def _licence(source: str, stated: Mapping[str, Any]) -> Licence:
     text = stated.get("licence") or "licence not stated in the manifest"
-    return Licence(source, text, stated.get("redistributable") is True, stated.get("reference") or "")
+    passed_on, reference = stated.get("redistributable") is True, stated.get("reference") or ""
+    return Licence(source, text, passed_on, reference, stated.get("phantom") is True)
 
 
 def licence_table(licences: Iterable[Licence]) -> str:
@@ -209,6 +217,7 @@ def licence_table(licences: Iterable[Licence]) -> str:
     """
     lines = ["| source | licence | may be passed on | reference |", "| --- | --- | --- | --- |"]
     for one in licences:
-        cells = (one.source, one.licence, "yes" if one.redistributable else "no", one.reference)
-        lines.append("| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |")
+        name = f"{one.source} (phantoms: {DRAWN})" if one.phantom else one.source
+        cells = (name, one.licence, "yes" if one.redistributable else "no", one.reference)
+        lines.append("| " + " | ".join(for_markdown(" ".join(cell.split())) for cell in cells) + " |")
     return "\n".join(lines)

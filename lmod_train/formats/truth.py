@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from lmod_train.errors import LmodError
+from lmod_train.errors import LmodError, Untrusted
 from lmod_train.formats.lmms_eval_task import named_choice
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.judging import tasks_asked
+from lmod_train.tasks.judging import NOTHING_ELSE, tasks_asked
+from lmod_train.tasks.trust import Trust
 from lmod_train.types import Record, Reply
 
 
 class Truths:
     """Reads the right choice of records.
 
-    A task is built once, with its defaults. One that cannot be built so (it needs arguments, or its package is not
-    installed) leaves the reference reply to `named_choice`, which reads only what names exactly one choice.
+    A task is built once, with its defaults. One that cannot be built so (it needs arguments, or there is nothing of its
+    name on this machine) leaves the reference reply to `named_choice`, which reads only what names exactly one choice.
+
+    Args:
+        trust: Whose classes may be imported beside this package's; the records of another raise `Untrusted`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, trust: Trust = NOTHING_ELSE) -> None:
+        self._trust = trust
         self._tasks: dict[tuple[str, str], Task | None] = {}
 
     def of(self, record: Record) -> str:
@@ -34,7 +39,11 @@ class Truths:
         place = record.task, record.task_class
         if place not in self._tasks:
             try:
-                (self._tasks[place],) = tasks_asked([record])
+                (self._tasks[place],) = tasks_asked([record], trust=self._trust)
+            except Untrusted as error:
+                if error.place is not None:
+                    raise
+                self._tasks[place] = None
             except LmodError:
                 self._tasks[place] = None
         return self._tasks[place]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,8 +10,6 @@ from lmod_train.types import Message, Part, Record
 
 IMAGE = "<image>"
 """The word for an image in the text of LLaVA, LLaMA-Factory and ms-swift."""
-
-_IMAGES_LAST = re.compile(rf"(?s)(?P<text>.*\S.*?)\n(?P<images>{IMAGE}(?:\n{IMAGE})*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +81,9 @@ def parts_of(text: str) -> tuple[Part, ...]:
         >>> [p.text or p.type for p in parts_of("Which eye?\n<image>")]
         ['Which eye?', 'image']
     """
-    tail = _IMAGES_LAST.fullmatch(text)
-    if tail is not None:
-        return (*parts_of(tail["text"]), *[Part("image")] * tail["images"].count(IMAGE))
+    words, last = _without_last_images(text)
+    if last and words.strip():
+        return (*parts_of(words), *[Part("image")] * last)
     parts: list[Part] = []
     for place, words in enumerate(text.split(IMAGE)):
         if place:
@@ -95,6 +92,16 @@ def parts_of(text: str) -> tuple[Part, ...]:
         if words:
             parts.append(Part("text", words))
     return tuple(parts)
+
+
+def _without_last_images(text: str) -> tuple[str, int]:
+    """Return the text before the lines of images that end it, and how many those are."""
+    line, count = f"\n{IMAGE}", 0
+    end = len(text)
+    while text.endswith(line, 0, end):
+        end -= len(line)
+        count += 1
+    return text[:end], count
 
 
 def problem_of(conversation: Conversation, *, system: bool) -> tuple[str, str] | None:

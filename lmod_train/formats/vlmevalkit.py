@@ -33,7 +33,7 @@ MISSING = frozenset(
 def write(selection: Selection, folder: ExportFolder) -> None:
     """Write ``lmod_<task>.tsv`` for every task."""
     options = _most_choices(selection)
-    truths = Truths()
+    truths = Truths(selection.trust)
     with ExitStack() as stack:
         tables = {t: _Table(stack, folder, t, options[t]) for t in selection.tasks}
         for record in selection:

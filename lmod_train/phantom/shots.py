@@ -19,8 +19,7 @@ from tqdm import tqdm
 
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
-
-_NOTE = "phantom.json"
+from lmod_train.vocabulary.phantoms import NOTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +75,9 @@ def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
     """Write down in `root` what is drawn there, so that a restart with other numbers cannot mix two sets.
 
     Raises:
-        BadArgument: The folder holds phantoms that were drawn with other values.
+        BadArgument: The folder holds phantoms that were drawn with other values, or files that are no phantoms.
     """
-    path = root / _NOTE
+    path = root / NOTE
     if path.exists():
         before = json.loads(path.read_text(encoding="utf-8"))
         if before != dict(drawn):
@@ -88,6 +87,8 @@ def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
                 f"phantoms drawn with {dict(drawn)}, but it holds those of {before}",
                 "name a new folder",
             )
+    elif root.is_dir() and any(root.iterdir()):  # its photographs would be taken for phantoms
+        raise BadArgument("out", str(root), "a folder that is new, empty or of phantoms", "name a new folder")
     root.mkdir(parents=True, exist_ok=True)
     whole(path, lambda beside: beside.write_text(json.dumps(dict(drawn), sort_keys=True) + "\n", encoding="utf-8"))
 

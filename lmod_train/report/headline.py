@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lmod_train.escaping import for_markdown
 from lmod_train.report.runs import Figures, read_figures
 from lmod_train.types import Score
 
@@ -118,7 +119,7 @@ def grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    return for_markdown(" ".join(text.split()))
 
 
 def number(value: float | None) -> str:

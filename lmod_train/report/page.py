@@ -11,15 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
+from markupsafe import Markup
 
+from lmod_train.escaping import without_folders
 from lmod_train.report.comparisons import merit
 from lmod_train.report.headline import Row, interval, number, percent
+from lmod_train.report.origin import SAID, origin_of, remarks
 from lmod_train.report.published import Published
 from lmod_train.report.runs import Outcomes
-from lmod_train.report.template import PAGE
+from lmod_train.report.template import PAGE, SCRIPT, STYLE, hash_of
 from lmod_train.report.thumbnails import licences, thumbnail
 from lmod_train.scoring.items import Item
+from lmod_train.shortcut import Shortcut
 from lmod_train.types import Answer, Prediction, Unparsed
+from lmod_train.vocabulary.phantoms import DRAWN
 
 CAP = 500
 
@@ -40,6 +45,7 @@ def page(
     curated: Mapping[str, Path | None],
     cap: int,
     printed: Sequence[Published] = (),
+    shortcuts: Sequence[Shortcut] = (),
 ) -> str:
     """Return the page as HTML, nothing of which is loaded from elsewhere.
 
@@ -53,6 +59,7 @@ def page(
         curated: Label -> curated folder with the images; None where none is known.
         cap: Predictions shown at most.
         printed: Published figures, shown beneath the rows of their task.
+        shortcuts: What was reached without looking at the eye, shown beneath the rows of its task.
     """
     every = [s for label, outcomes in runs.items() for s in _all_of(label, outcomes)]
     shown = sample(every, cap)
@@ -63,6 +70,11 @@ def page(
     return environment.from_string(PAGE).render(
         rows=rows,
         printed=printed,
+        shortcuts=shortcuts,
+        remarks=remarks(runs),
+        origins={label: origin_of(outcomes) for label, outcomes in runs.items()},
+        origin_said=SAID,
+        drawn=DRAWN,
         number=number,
         interval=interval,
         percent=percent,
@@ -74,6 +86,9 @@ def page(
         runs=list(runs),
         statuses=sorted({c["status"] for c in cards}),
         images=list(images.values()),
+        style=Markup(STYLE),  # noqa: S704
+        script=Markup(SCRIPT),  # noqa: S704
+        hash_of=hash_of,
     )
 
 
@@ -118,12 +133,12 @@ def _card(shown: Shown, curated: Path | None, images: dict[tuple[Path | None, st
         "task": record.task,
         "id": record.id,
         "status": status,
-        "source": record.source,
+        "source": f"{record.source} ({DRAWN})" if record.phantom else record.source,
         "modality": record.modality if record.image else f"{record.modality}, asked without an image",
         "question": "\n".join(part.text for m in record.messages for part in m.parts if part.type == "text"),
         "truth": _words(item.truth),
         "answer": _words(item.answer),
-        "reply": shown.prediction.reply.reply or shown.prediction.reply.error,
+        "reply": shown.prediction.reply.reply or without_folders(shown.prediction.reply.error),
         "images": places,
         "missing": missing,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -68,10 +68,15 @@ def published() -> tuple[Published, ...]:
     )
 
 
-def published_beside(runs: Sequence[Figures]) -> list[Published]:
-    """Return the printed figures of the tasks that runs have, tasks in their order; those of one modality left out."""
+def published_beside(runs: Sequence[Figures], drawn: Collection[str] = ()) -> list[Published]:
+    """Return the printed figures of the tasks that runs have, tasks in their order; those of one modality left out.
+
+    Args:
+        runs: The runs.
+        drawn: Tasks that were asked of phantoms; they have none, as what is printed is of eyes.
+    """
     found = []
-    for task in dict.fromkeys(task for run in runs for task in run.tasks()):
+    for task in dict.fromkeys(task for run in runs for task in run.tasks() if task not in drawn):
         chances = [s.value for run in runs for s in [run.find(task, "chance")] if s and s.value is not None]
         for p in published():
             fits = p.chance is None or any(abs(p.chance - chance) < 1e-6 for chance in chances)
@@ -80,11 +85,11 @@ def published_beside(runs: Sequence[Figures]) -> list[Published]:
     return found
 
 
-def published_table(runs: Sequence[Figures]) -> str:
+def published_table(runs: Sequence[Figures], drawn: Collection[str] = ()) -> str:
     """Return these figures as a table that reads well in a terminal and is Markdown too; empty where there is none."""
     lines = [
         [p.task, p.model, f"{p.modality} {p.metric}".strip(), p.printed, p.ours, p.where, p.note]
-        for p in published_beside(runs)
+        for p in published_beside(runs, drawn)
     ]
     heads = ["task", "published, not ours", "metric", ">score", "nearest of ours", "where", "note"]
     return grid(heads, lines) if lines else ""

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lmod_train.artifacts import SCORE_COLUMNS, whole
+from lmod_train.artifacts import SCORE_COLUMNS, is_run, whole
+from lmod_train.errors import BadArgument
+from lmod_train.escaping import for_csv, from_csv, without_folders
+from lmod_train.lock import is_empty
 from lmod_train.report.curves import draw_calibration, draw_curves
 from lmod_train.report.figures import draw_confusions, draw_modalities, draw_scores
 from lmod_train.report.headline import headline_rows
+from lmod_train.report.origin import phantom_tasks, remarks
 from lmod_train.report.page import CAP, page
 from lmod_train.report.published import published_beside
-from lmod_train.report.runs import labels, read_figures, read_outcomes
+from lmod_train.report.runs import Figures, labels, read_figures, read_outcomes
+from lmod_train.report.shortcuts import shortcuts_of
 from lmod_train.report.tables import tables
 
+WRITTEN = ("scores.csv", "tables.md", "index.html")
+"""Files by which a folder is known for that of an earlier report, also of one that was cut short."""
 
-def report(runs: Sequence[Path], out: Path, curated: Path | None = None, cap: int = CAP) -> Path:
+
+def report(
+    runs: Sequence[Path],
+    out: Path,
+    curated: Path | None = None,
+    cap: int = CAP,
+    trust: Sequence[str] = (),
+    tell: Callable[[str], object] = str,
+) -> Path:
     """Write ``scores.csv``, ``tables.md``, the figures and ``index.html``; return the path of the page.
 
     Every figure of a run is read from its ``scores.csv``; nothing is scored again but what takes several runs. The same
@@ -28,39 +43,54 @@ def report(runs: Sequence[Path], out: Path, curated: Path | None = None, cap: in
         curated: Folder with the images; None takes the one that each run's ``config.yaml`` names. Without images the
             page says so beside each prediction.
         cap: Predictions on the page at most.
+        trust: Modules whose task classes may be imported where a run names them.
+        tell: Takes each line that must be said where the numbers stand.
 
     Raises:
-        BadArgument: No run was named, or one twice; a task of a run is not installed.
+        Untrusted: A run names a task class of neither this package nor these modules.
+        BadArgument: No run was named, or one twice; a task of a run is not installed; `out` holds something else.
         ArtifactError: A run lacks one of its files.
     """
     runs = [Path(run) for run in runs]
+    if is_run(out):
+        expected = "a folder that is no run: the scores of the run in it would be lost"
+        raise BadArgument("--out", str(out), expected, "name another folder, e.g. `--out REPORT`")
+    if (out / "manifest.json").exists():
+        raise BadArgument("--out", str(out), "a folder that is not curated", "name another, e.g. `--out REPORT`")
+    if out.is_dir() and not any((out / name).exists() for name in WRITTEN) and not is_empty(out):
+        raise BadArgument("--out", str(out), "a new or empty folder, or that of a report", "e.g. `--out REPORT`")
     figures = read_figures(runs)
     names = labels(figures)
-    outcomes = {name: read_outcomes(run) for name, run in zip(names, runs, strict=True)}
+    outcomes = {name: read_outcomes(run, trust) for name, run in zip(names, runs, strict=True)}
     items = {name: found.items for name, found in outcomes.items()}
     choices = {task: words for found in outcomes.values() for task, words in found.choices.items()}
+    images = {name: curated or found.curated for name, found in outcomes.items()}
+    shortcuts = shortcuts_of(images.values(), [p for found in outcomes.values() for p in found.predictions])
     out.mkdir(parents=True, exist_ok=True)
-    _join_scores(runs, out / "scores.csv")
+    _join_scores(figures, out / "scores.csv")
     with whole(out / "tables.md") as beside:
-        beside.write_text(tables(figures, names, items), encoding="utf-8")
+        beside.write_text(tables(figures, outcomes, shortcuts), encoding="utf-8")
     drawn = draw_scores(figures, names, out)
     drawn += draw_modalities(figures, names, list(items.values()), out)
     drawn += draw_confusions(names, list(items.values()), choices, out)
     drawn += draw_curves(figures, names, list(items.values()), choices, out)
     drawn += draw_calibration(figures, names, list(items.values()), choices, out)
-    images = {name: curated or found.curated for name, found in outcomes.items()}
     with whole(out / "index.html") as beside:
         pictures = [out / f"{name}.png" for name in drawn]
-        html = page(headline_rows(figures), pictures, outcomes, images, cap, published_beside(figures))
+        printed = published_beside(figures, phantom_tasks(outcomes))
+        html = page(headline_rows(figures), pictures, outcomes, images, cap, printed, shortcuts)
         beside.write_text(html, encoding="utf-8")
+    for said in remarks(outcomes):
+        tell(said)
     return out / "index.html"
 
 
-def _join_scores(runs: Sequence[Path], out: Path) -> None:
-    """Write the rows of all runs under one heading, cell for cell."""
+def _join_scores(runs: Sequence[Figures], out: Path) -> None:
+    """Write the rows of all runs under one heading, each run by its folder's name; of a model's path the last part."""
     with whole(out) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(SCORE_COLUMNS)
         for run in runs:
-            with (run / "scores.csv").open(newline="", encoding="utf-8") as own:
-                writer.writerows(list(csv.reader(own))[1:])
+            with (run.path / "scores.csv").open(newline="", encoding="utf-8") as own:
+                rows = [[run.run, *map(from_csv, row[1:])] for row in list(csv.reader(own))[1:]]
+            writer.writerows([for_csv(without_folders(cell)) for cell in row] for row in rows)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from lmod_train.artifacts import read_predictions, read_scores
-from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.artifacts import read_config, read_predictions, read_scores, run_name
+from lmod_train.errors import BadArgument, NotScored
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.judging import task_arguments, tasks_asked
+from lmod_train.tasks.trust import Trust
 from lmod_train.types import Prediction, Reply, Score
 
 
@@ -23,7 +22,7 @@ class Figures:
 
     Attributes:
         path: The run folder.
-        run: Name of the run, as its scores carry it.
+        run: Name of the run, which is that of its folder: a copy is not called by the name of what it was copied from.
         model: Name of the model.
         scores: Every figure.
     """
@@ -60,9 +59,26 @@ def read_figures(runs: Sequence[Path]) -> list[Figures]:
     for path in runs:
         rows = read_scores(path / "scores.csv")
         if not rows:
-            raise ArtifactError(path / "scores.csv", "holds no figure", f"`python -m lmod_train rescore {path}`")
-        found.append(Figures(path, rows[0][0], rows[0][1], tuple(score for _, _, score in rows)))
+            raise NotScored(path / "scores.csv", "holds no figure")
+        found.append(Figures(path, run_name(path), rows[0][1], tuple(score for _, _, score in rows)))
     return found
+
+
+def tails(paths: Sequence[Path]) -> list[str]:
+    """Return for each path the shortest end that no other of them has.
+
+    Example:
+        >>> tails([Path("/a/one/fit"), Path("/a/two/fit"), Path("/b/three")])
+        ['one/fit', 'two/fit', 'three']
+    """
+    several = [path.resolve().parts for path in paths]
+
+    def tail(own: tuple[str, ...]) -> str:
+        others = [parts for parts in several if parts != own]
+        length = next(n for n in range(1, len(own) + 1) if all(own[-n:] != parts[-n:] for parts in others))
+        return "/".join(own[-length:])
+
+    return [tail(own) for own in several]
 
 
 def labels(runs: Sequence[Figures]) -> list[str]:
@@ -79,8 +95,8 @@ def labels(runs: Sequence[Figures]) -> list[str]:
     models = [r.called for r in runs]
     alike, pairs = Counter(models), Counter((model, r.run) for model, r in zip(models, runs, strict=True))
     named = []
-    for model, r in zip(models, runs, strict=True):
-        within = r.run if pairs[model, r.run] == 1 else str(r.path)
+    for model, r, tail in zip(models, runs, tails([r.path for r in runs]), strict=True):
+        within = r.run if pairs[model, r.run] == 1 else tail
         named.append(model if alike[model] == 1 and model == r.model else f"{model} ({within})")
     return named
 
@@ -94,34 +110,36 @@ class Outcomes:
         items: Task -> items, in id order.
         choices: Task -> its choices; empty where each question has its own.
         curated: The curated folder that the run's configuration names, if it names one.
+        config: The run's configuration; empty where it has none.
     """
 
     predictions: tuple[Prediction, ...]
     items: dict[str, list[Item]]
     choices: dict[str, tuple[str, ...]]
     curated: Path | None
+    config: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_outcomes(run: Path) -> Outcomes:
+def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     """Read the predictions of a run; the truth is what each task's own parser reads from the reference reply.
 
+    Args:
+        run: Its folder.
+        trust: Modules whose task classes may be imported beside this package's.
+
     Raises:
+        Untrusted: The run names a task class of another module.
         ArtifactError: The run has no predictions.
         BadArgument: A task of the run is not installed, or cannot read its own reference.
     """
     predictions = tuple({p.record.id: p for p in read_predictions(run / "predictions.parquet")}.values())
-    config = _config(run)
+    config = read_config(run)
     items, choices = {}, {}
-    for task in tasks_asked([p.record for p in predictions], task_arguments(config)):
+    for task in tasks_asked([p.record for p in predictions], task_arguments(config), Trust(tuple(trust), run)):
         own = [p for p in predictions if p.record.task == task.name]
         parse = task.parse
         found = items_of(own, lambda p, parse=parse: parse(Reply(p.record.id, p.record.answer), p.record))  # type: ignore[misc]
         items[task.name], choices[task.name] = [task.as_scored(item) for item in found], task.classes
     data = config.get("data") or {}
     curated = (data.get("init_args") or data).get("curated")
-    return Outcomes(predictions, items, choices, Path(curated) if curated else None)
-
-
-def _config(run: Path) -> dict[str, Any]:
-    path = run / "config.yaml"
-    return (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.exists() else {}
+    return Outcomes(predictions, items, choices, Path(curated) if curated else None, config)

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lmod_train.report.comparisons import joint, pairs
+from lmod_train.report.every_figure import every_figure
 from lmod_train.report.headline import format_table, grid, headline_metric, headline_rows, interval, number, percent
 from lmod_train.report.modalities import modality_table
+from lmod_train.report.origin import SAID as ORIGIN
+from lmod_train.report.origin import origin_of, origin_table, phantom_tasks, remarks
 from lmod_train.report.published import SAID, published_table
-from lmod_train.report.runs import Figures
+from lmod_train.report.runs import Figures, Outcomes
+from lmod_train.report.shortcuts import SAID as SHORTCUTS
+from lmod_train.report.shortcuts import shortcut_table
 from lmod_train.scoring.items import Item
+from lmod_train.shortcut import Shortcut
 from lmod_train.types import Score
 
 _MAIN = """The figure of each task is its strict one: whatever is not an answer counts as wrong. Intervals draw whole
@@ -44,21 +50,26 @@ _NINE = {
 """The measures of `lmod_train.scoring.retfound`, without what their names begin with -> head of the column."""
 
 
-def tables(runs: Sequence[Figures], names: Sequence[str], items: Mapping[str, Mapping[str, Sequence[Item]]]) -> str:
+def tables(runs: Sequence[Figures], outcomes: Mapping[str, Outcomes], shortcuts: Sequence[Shortcut] = ()) -> str:
     """Return every table of the report.
 
     Args:
         runs: The runs.
-        names: Their labels, in the same order.
-        items: Label -> task -> items.
+        outcomes: Label -> outcomes, in the same order.
+        shortcuts: What was reached without looking at the eye.
     """
-    parts = ["# Scores", _MAIN, format_table(headline_rows(runs))]
-    printed = published_table(runs)
+    names, items = list(outcomes), {name: found.items for name, found in outcomes.items()}
+    parts = ["# Scores", *(f"**{said}**" for said in remarks(outcomes)), _MAIN, format_table(headline_rows(runs))]
+    parts += ["## Where the rows come from", ORIGIN, origin_table({n: origin_of(o) for n, o in outcomes.items()})]
+    if shortcuts:
+        parts += ["## What answers without reading the eye", SHORTCUTS, shortcut_table(shortcuts)]
+    printed = published_table(runs, phantom_tasks(outcomes))
     if printed:
         parts += ["## Published", SAID, printed]
     mean = modality_table(runs, names, items)
     if mean:
         parts += ["## Macro over modalities", _MACRO, mean]
+    parts += ["## Every figure", every_figure(runs, names)]
     parts += ["## How the replies ended", _ACCOUNT, account(runs, names)]
     ranked = likelihoods(runs, names)
     if ranked:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import base64
-import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PIL import Image
-
 from lmod_train.artifacts import read_manifest
 from lmod_train.errors import ArtifactError
+from lmod_train.pixels import UNREADABLE, jpeg_bytes, open_picture
 from lmod_train.types import Record
 
 SIDE = 256
@@ -27,14 +25,11 @@ def thumbnail(curated: Path, image: str) -> str:
     if not file.is_relative_to(curated.resolve()):
         return ""
     try:
-        with Image.open(file) as opened:
-            small = opened.convert("RGB")
-    except (OSError, Image.DecompressionBombError):
+        small = open_picture(file).convert("RGB")
+    except UNREADABLE:
         return ""
     small.thumbnail((SIDE, SIDE))
-    buffer = io.BytesIO()
-    small.save(buffer, "JPEG", quality=85)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+    return "data:image/jpeg;base64," + base64.b64encode(jpeg_bytes(small, 85, 2)).decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +183,31 @@ def test_a_file_of_which_nothing_is_left_and_an_occupied_folder_are_errors(tmp_p
     assert [p.name for p in tmp_path.iterdir()] == ["talk.json"]
     with pytest.raises(BadArgument, match="new or empty"):
         run(tmp_path, images, [item("a", None)], out=".")
+
+
+def test_hostile_items_and_images_are_listed_and_the_others_are_imported(tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    long = "x" * 240 + ".png"
+    for name in ("a.png", "b.png", long):
+        Image.new("RGB", (20, 20)).save(folder / name)
+    os.mkfifo(folder / "pipe.png")
+    talk = [{"from": "human", "value": "<image>\nWhich?"}, {"from": "gpt", "value": "Left."}]
+    half = [talk[0], {"from": "gpt", "value": "\ud800"}]
+    items = [{"id": name, "image": name, "conversations": talk} for name in ("a.png", "b.png", "pipe.png", long)]
+    items += [
+        {"id": "half", "image": "a.png", "conversations": half},
+        {"id": "deep", "image": [[[]]], "conversations": talk},
+    ]
+    (tmp_path / "talks.jsonl").write_text("\n".join([*map(json.dumps, items), "[" * 100_000]))
+    import_conversations(tmp_path / "talks.jsonl", folder, tmp_path / "out", Origin("talks"))
+    with (tmp_path / "out" / "dropped.csv").open(newline="") as file:
+        dropped = {row["key"][:8]: row["reason"] for row in csv.DictReader(file)}
+    assert {r.key for r in read_records(tmp_path / "out" / "records")} == {"a.png", "b.png"}
+    assert dropped == {
+        "pipe.png": "image_missing",
+        long[:8]: "key_unusable",
+        "half": "not_utf8",
+        "deep": "not_an_item",
+        "#7": "not_an_item",
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,6 +96,16 @@ def test_a_licence_cannot_break_the_table():
     odd = room.Licence("a", "one | two\nthree", False, "")
     assert room.licence_table([odd]).splitlines()[2] == "| a | one \\| two three | no |  |"
     assert replace(odd, redistributable=True).redistributable
+
+
+def test_an_export_says_which_sources_were_drawn(tmp_path: Path):
+    folder = write_curated(tmp_path, [record("glaucoma", 0)], open_eyes=True)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for drawn in (False, True):
+        manifest["sources"]["open_eyes"]["phantom"] = drawn
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        (_, _, line) = room.licence_table(select(folder).licences).splitlines()
+        assert ("(phantoms: drawn, not eyes)" in line) == drawn
 
 
 def test_the_licence_of_the_image_that_a_probe_shows_counts_too(tmp_path: Path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +55,15 @@ def test_parts_survive_being_one_text(parts: list[Part]):
 )
 def test_llava_s_own_ways_of_writing_are_read(written: str, parts: tuple[Part, ...]):
     assert parts_of(written) == parts
+
+
+@pytest.mark.parametrize("unit", ["a", "\n", " ", "<image>", "\n<image>", "a\n", "\n<image>a"])
+def test_time_is_linear_and_depth_bounded(unit: str):
+    text = unit * (200_000 // len(unit))
+    started = time.process_time()
+    parts_of(text + "\n<image>x")
+    parts_of(text)
+    assert time.process_time() - started < 2
 
 
 def test_words_are_not_touched():

@@ -94,10 +94,12 @@ def curate(folder, n=24, redistributable=True):
     for i in range(n):
         file = folder / "images" / "phantoms" / f"{i}.jpg"
         file.parent.mkdir(parents=True, exist_ok=True)
-        Image.new("RGB", (400, 300), (200, 40 + i * 8, 30)).save(file)
+        picture = Image.new("RGB", (400, 300), (200, 40 + i * 8, 30))
+        picture.paste((250, 220, 90), (150, 100, 210, 160))  # a picture of one colour would be refused in training
+        picture.save(file)
     write_json(
         folder / "manifest.json",
-        {"schema_version": 1, "sources": {"phantoms": {"licence": "CC0", "redistributable": redistributable}}},
+        {"schema_version": 2, "sources": {"phantoms": {"licence": "CC0", "redistributable": redistributable}}},
     )
     return folder
 

@@ -77,5 +77,5 @@ def test_what_is_logged_in_validation_is_what_the_report_prints(two):
     for score in metric.compute():
         if score.metric in ("auroc_macro", "auprc_macro", "brier", "ece", "likelihoods_given"):
             printed = figures.find("glaucoma", score.metric, score.subset)
-            got = (score.n, *(round(v, 6) for v in (score.value, score.low, score.high)))
+            got = (score.n, *(None if v is None else round(v, 6) for v in (score.value, score.low, score.high)))
             assert got == (printed.n, printed.value, printed.low, printed.high)

@@ -43,7 +43,7 @@ def test_no_run_twice_named_and_missing_scores(tmp_path, three):
         headline([])
     with pytest.raises(BadArgument, match="name each run once"):
         headline([three[0][0], three[0][0]])
-    with pytest.raises(ArtifactError, match="rescore"):
+    with pytest.raises(ArtifactError, match="name the folder of a run"):
         headline([tmp_path])
 
 

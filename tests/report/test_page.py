@@ -1,12 +1,15 @@
 import base64
+import hashlib
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from PIL import Image
 
+from lmod_train.artifacts import read_predictions, write_predictions
 from lmod_train.report.page import sample
 from lmod_train.report.report import report
 from lmod_train.report.runs import read_outcomes
@@ -52,6 +55,33 @@ def test_nothing_a_model_wrote_becomes_markup(read):
     said = "".join(read.text)
     assert LURE in said, "the reply is shown, as text"
     assert len(read.scripts) == 2 and not any("alert" in s for s in read.scripts)
+
+
+def test_the_policy_names_the_one_script_and_the_one_style(three, read):
+    policy = next(a["content"] for tag, a in read.tags if a.get("http-equiv") == "Content-Security-Policy")
+    rules = {rule.split()[0]: rule.split()[1:] for rule in policy.split(";")}
+    text = (three[1] / "index.html").read_text()
+    for tag in ("script", "style"):
+        (inside,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, flags=re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert rules[f"{tag}-src"] == [f"'sha256-{digest}'"]
+    assert rules["default-src"] == ["'none'"] and "unsafe" not in policy
+    assert not [name for _, a in read.tags for name in a if name == "style" or name.startswith("on")]
+
+
+def test_no_folder_of_this_machine_is_told(tmp_path, monkeypatch):
+    home = tmp_path / "home" / "ada"
+    one = run(home / "runs" / "one", 0.9, n=4, model=str(home / "weights" / "llava"), curated=curate(home / "curated"))
+    asked = [
+        replace(p, reply=replace(p.reply, reply="", error=f"OSError: {home}/x.jpg: gone", finish_reason="error"))
+        for p in read_predictions(one / "predictions.parquet")
+    ]
+    write_predictions(one / "predictions.parquet", asked)
+    report([one], tmp_path / "out")
+    for file in (tmp_path / "out").rglob("*"):
+        assert str(home).encode() not in file.read_bytes(), file
+        assert str(tmp_path).encode() not in file.read_bytes(), file
+    assert "OSError: x.jpg: gone" in (tmp_path / "out" / "index.html").read_text()
 
 
 def test_nothing_is_loaded_from_elsewhere(three, read):

@@ -1,9 +1,12 @@
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from lmod_train.errors import ArtifactError
+from lmod_train.artifacts import read_scores
+from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.report.headline import headline
 from lmod_train.report.report import report
 
 
@@ -21,9 +24,25 @@ def test_the_same_runs_give_the_same_bytes(three, tmp_path):
 
 
 def test_a_run_without_predictions_names_the_cure(three, tmp_path):
+    (tmp_path / "replies").mkdir()
     (tmp_path / "scores.csv").write_bytes((three[0][0] / "scores.csv").read_bytes())
     with pytest.raises(ArtifactError, match="rescore"):
         report([tmp_path], tmp_path / "out")
+
+
+def test_a_report_is_not_written_over_a_run(three, tmp_path):
+    run = shutil.copytree(three[0][0], tmp_path / "run")
+    before = {file.name: file.read_bytes() for file in run.iterdir() if file.is_file()}
+    with pytest.raises(BadArgument, match=r"--out='.*/run': expected a folder that is no run"):
+        report([three[0][1], run], run)
+    assert {file.name: file.read_bytes() for file in run.iterdir() if file.is_file()} == before
+
+
+def test_a_copied_run_is_called_by_its_own_folder(three, tmp_path):
+    copy = shutil.copytree(three[0][1], tmp_path / "copy")
+    assert {row.run for row in headline([three[0][1], copy])} == {"tuned", "copy"}
+    report([three[0][1], copy], tmp_path / "out")
+    assert {run for run, _, _ in read_scores(tmp_path / "out" / "scores.csv")} == {"tuned", "copy"}
 
 
 def test_importing_it_waits_for_no_heavy_library():
@@ -32,3 +51,16 @@ def test_importing_it_waits_for_no_heavy_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("holds", "allowed"), [("photo.jpg", False), ("scores.csv", True), ("index.html", True)])
+def test_a_folder_of_something_else_is_not_written_into(holds, allowed, three, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / holds).write_text("")
+    if allowed:
+        assert report(three[0], out) == out / "index.html"
+        return
+    with pytest.raises(BadArgument, match=r"--out=.*expected a new or empty folder, or that of a report"):
+        report(three[0], out)
+    assert [f.name for f in out.iterdir()] == [holds]

@@ -1,0 +1,86 @@
+"""Where a row comes from stands where the number stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lmod_train.artifacts import read_predictions, write_json, write_predictions
+from lmod_train.report.origin import origin_of, origin_table, phantom_tasks, remarks
+from lmod_train.report.report import report
+from lmod_train.report.runs import read_outcomes
+from tests.report.make import curate, run
+
+
+def change(folder: Path, **fields: object) -> Path:
+    """Give all records of a run other values."""
+    file = folder / "predictions.parquet"
+    changed = [replace(p, record=replace(p.record, **fields)) for p in read_predictions(file)]
+    write_predictions(file, changed)
+    return folder
+
+
+def configure(folder: Path, **values: object) -> Path:
+    (folder / "config.yaml").write_text(yaml.safe_dump(values))
+    return folder
+
+
+@pytest.fixture
+def tuned(tmp_path: Path) -> Path:
+    return run(tmp_path / "tuned", 0.9, curated=curate(tmp_path / "curated"))
+
+
+def test_weights_code_split_and_leaks_are_told(tuned: Path, tmp_path: Path):
+    counts = {"group": {"crossing_splits": 0}, "near": {"crossing_splits": 7}}
+    write_json(tmp_path / "curated" / "manifest.json", {"schema_version": 2, "leakage": {"counts": counts}})
+    said = {"lmod_train": "0.9", "git": "ab" * 20, "weights": {"base/model.safetensors": "cd" * 32}}
+    configure(tuned, data={"curated": str(tmp_path / "curated")}, provenance=said)
+    origin = origin_of(read_outcomes(tuned))
+    assert origin.weights == "base/model.safetensors cdcdcdcdcdcd" and origin.version == "0.9 abababababab"
+    assert origin.leaks == {"group": 0, "near": 7} and origin.phantoms == 0
+    assert origin.splits == {"test": 72} and origin.images == "phantoms"  # the name of its source
+    (line,) = [line for line in origin_table({"base": origin}).splitlines() if line.startswith("| base")]
+    assert "group 0, near 7" in line and "test 72" in line and "no step" in line
+
+
+def test_what_the_files_do_not_tell_is_said_to_be_so_and_random_weights_are_called_random(tuned: Path):
+    (tuned / "config.yaml").unlink()
+    origin = origin_of(read_outcomes(tuned))
+    assert (origin.weights, origin.version, origin.leaks) == ("not told", "not told", None)
+    configure(tuned, model={"class_path": "x.Y", "init_args": {"weights": "random"}})
+    assert origin_of(read_outcomes(tuned)).weights == "random"
+
+
+def test_phantoms_are_called_so_on_every_surface_and_nothing_published_stands_beside_them(tuned: Path, tmp_path: Path):
+    before = report([tuned], tmp_path / "before").read_text()
+    assert "published (" in before and "drawn, not eyes" not in before
+    change(tuned, phantom=True)
+    after = report([tuned], tmp_path / "after").read_text()
+    tables = (tmp_path / "after" / "tables.md").read_text()
+    for text in (after, tables):
+        assert "phantoms, drawn, not eyes" in text and "published (" not in text and "## Published" not in text
+    assert after.count("(drawn, not eyes)") > 24, "at every prediction"
+    assert phantom_tasks({"x": read_outcomes(tuned)}) == {"four_way", "glaucoma", "anatomy"}
+
+
+def test_phantoms_among_photographs_are_counted(tuned: Path):
+    outcomes = read_outcomes(tuned)
+    mixed = [replace(p, record=replace(p.record, phantom=i < 10)) for i, p in enumerate(outcomes.predictions)]
+    found = replace(outcomes, predictions=tuple(mixed))
+    assert origin_of(found).images == "phantoms: 10 of 72 are phantoms"
+    (said,) = remarks({"x": found})
+    assert "and of photographs" in said
+
+
+def test_runs_of_other_records_do_not_stand_side_by_side_without_a_word(tuned: Path, tmp_path: Path):
+    other = change(run(tmp_path / "val", 0.5, model="other", n=20), split="val")
+    said = remarks({"base": read_outcomes(tuned), "other": read_outcomes(other)})
+    assert said[0] == (
+        "four_way: the runs do not answer the same records (base test 24; other val 20; at most 20 in common)"
+    )
+    assert len(said) == 3 and remarks({"a": read_outcomes(tuned), "b": read_outcomes(tuned)}) == []
+    report([tuned, other], tmp_path / "out")
+    assert said[0] in (tmp_path / "out" / "tables.md").read_text()
