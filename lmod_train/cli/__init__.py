@@ -8,7 +8,10 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 from lmod_train.cli import curated, lab, plain, weights
-from lmod_train.errors import BadArgument, LmodError
+from lmod_train.cli.disk import CURES, said_of
+from lmod_train.cli.own import own_classes
+from lmod_train.cli.terminal import harmless, lines
+from lmod_train.errors import BadArgument, LmodError, Untrusted
 
 PLAIN: dict[str, Callable[..., None]] = {
     "phantom": plain.phantom,
@@ -41,13 +44,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _run(arguments)
+        with own_classes(arguments):
+            return _run(arguments)
+    except Untrusted as error:
+        print(lines(f"error: {error.typed(arguments)}"), file=sys.stderr)
+        return 2
     except LmodError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(lines(f"error: {error}"), file=sys.stderr)
         return 2
     except BrokenPipeError:  # `list sources | head`: what was asked for has been read
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno not in CURES:
+            raise
+        print(lines(f"error: {said_of(error)}"), file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("interrupted: whole files are complete, and the same command continues", file=sys.stderr)
         return 130
@@ -63,20 +75,28 @@ def _run(arguments: list[str]) -> int:
     elif arguments[0] in PLAIN:
         from lmod_train.cli.parse import call
 
-        call(PLAIN[arguments[0]], arguments[0], arguments[1:])
-    elif arguments[0] == "doctor":
-        from lmod_train.cli import doctor
+        with harmless():
+            call(PLAIN[arguments[0]], arguments[0], arguments[1:])
+    elif arguments[0] in (*LIGHTNING, *LATE):
+        from lmod_train.cli.names import check_names
 
-        return doctor.run(arguments[1:])
-    elif arguments[0] in LIGHTNING:
-        from lmod_train.cli import experiment  # torch, Lightning: seconds
-
-        experiment.run(arguments)
+        check_names(arguments[0], arguments[1:])
+        return _late(arguments)
     else:
         commands = [*PLAIN, *LIGHTNING, *LATE]
         near = get_close_matches(arguments[0], commands, n=1)
         cure = f"did you mean `python -m lmod_train {near[0]}`?" if near else "see `python -m lmod_train --help`"
         raise BadArgument("command", arguments[0], f"one of {', '.join(commands)}", cure)
+    return 0
+
+
+def _late(arguments: list[str]) -> int:
+    """Run a command that needs torch and Lightning, which take seconds to load."""
+    from lmod_train.cli import doctor, experiment
+
+    if arguments[0] == "doctor":
+        return doctor.run(arguments[1:])
+    experiment.run(arguments)
     return 0
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.errors import BadArgument
 
@@ -16,7 +17,7 @@ def subset(
     curated: Path,
     *,
     n: int = 1000,
-    seed: int = 0,
+    seed: NonNegativeInt = 0,
     split: Literal["train", "val", "test", "all"] = "all",
     tasks: str = "",
 ) -> None:
@@ -34,8 +35,10 @@ def subset(
         split: Draw from one split only.
         tasks: Names of tasks to draw from, separated by commas; left out: all.
     """
+    from lmod_train.artifacts import read_manifest
     from lmod_train.curation.subset import write_subset
 
+    read_manifest(curated)
     chosen = [name for name in tasks.split(",") if name]
     path, strata = write_subset(curated, n, seed, split, chosen)
     for stratum, _, share in strata:
@@ -47,32 +50,36 @@ def subset(
 
 
 def blind(curated: Path) -> None:
-    """Try to answer every task from its words alone, without an image: what a benchmark must not allow.
+    """Try to answer every task without looking for disease: from its words, its source, its border, its files.
 
-    Prints, and writes to CURATED/blind.csv, for each task the accuracy of a classifier of words, choices and region ids
-    trained on the training split and tried on the others, beside the most frequent answer to the same question. Where
-    the records are so few that the test could not have found a lead of 20 points, it is too few to tell. What keys and
-    image paths alone would give away stands apart: no model sees them.
+    Prints, and writes to CURATED/audit.csv, for each task what classifiers fitted on the training split get right in
+    val and test: of words, choices and region ids (an accuracy above the most frequent answer means that the words give
+    answers away; where a lead of 20 points could not have been found, the records are too few to tell), of the source,
+    of the mask of the black border, of the nearest thumbnail of 24 x 24 pixels, and of the raw file's type and size.
+    A model's score means nothing beyond these. What keys and image paths alone would give away stands apart: no model
+    sees them.
 
     Args:
         curated: Folder that `curate` wrote.
     """
-    from lmod_train.artifacts import read_manifest, read_records, whole
+    from lmod_train.artifacts import read_manifest, read_records
     from lmod_train.curation.blind import blind as answer
+    from lmod_train.curation.shortcuts import rows_of, shortcuts
+    from lmod_train.shortcut import FILE, write_shortcuts
 
     read_manifest(curated)
-    found = answer(read_records(curated / "records"))
+    records = read_records(curated / "records")
+    found = answer(records)
     if not found:
         raise BadArgument("curated", str(curated), "records", "curate with more samples or tasks")
-    columns = ("task", "n", "classes", "accuracy", "low", "high", "prior", "chance", "p", "names", "can_tell", "leaks")
-    rows = [{c: getattr(one, c) for c in columns} for one in found]
-    with whole(curated / "blind.csv") as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    shortcut_rows = shortcuts(curated, records)
+    write_shortcuts(curated / FILE, [*(row for one in found for row in rows_of(one)), *shortcut_rows])
     for one in found:
         print(f"{one.task}: {_said_of(one)}")
-    print(f"wrote {curated / 'blind.csv'}")
+        for row in shortcut_rows:
+            if row.task == one.task and row.split == "val+test" and row.value is not None:
+                print(f"  {row.shortcut} alone {row.value:.3f} [{row.low:.3f}, {row.high:.3f}], n {row.n}")
+    print(f"wrote {curated / FILE}")
 
 
 def _said_of(one: Blind) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from lmod_train.cli.examination import findings_of, plain
+from lmod_train.cli.examination import findings_of, identity, plain
 from lmod_train.cli.experiment import Experiment, default_run, options
 from lmod_train.doctor.finding import FILE, failures, table, write
 
@@ -34,12 +36,13 @@ def run(arguments: Sequence[str]) -> int:
         0 where nothing stands in the way, else 2.
     """
     warnings.filterwarnings("ignore", message="LightningCLI's args parameter")  # `fit` is ours, the rest as typed
-    parsed = Parsed(**options(), args=["fit", *arguments])
+    parsed = Parsed(ExitStack(), **options(), args=["fit", *arguments])
     config = parsed.config["fit"]
-    found = findings_of(config, plain(parsed._parser("fit"), config))
+    resolved = plain(parsed._parser("fit"), config)
+    found = findings_of(config, resolved)
     folder = Path(config.run or default_run(config, "fit"))
     folder.mkdir(parents=True, exist_ok=True)
-    write(folder / FILE, found)
+    write(folder / FILE, found, identity(resolved, dict(os.environ)))
     print(table(found))
     verdict = (
         f"{len(failures(found))} checks failed: fit would refuse" if failures(found) else "nothing stands in the way"

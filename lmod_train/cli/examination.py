@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
 import yaml
 from jsonargparse import ArgumentParser, Namespace
 
+from lmod_train import __version__
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.examine import WHY, examine
-from lmod_train.doctor.finding import FILE, Finding, Refused, failures, table, write
+from lmod_train.doctor.finding import FILE, Finding, Refused, failures, passed, table, write
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
 from lmod_train.modules.conversation import Conversation
 
 Built = TypeVar("Built")
+
+UNREAD = ("run", "config", "ckpt_path", "checkpoint", "doctor", "evaluation", "tripwires", "read_back")
+"""Keys of a configuration that no check reads."""
 
 
 def findings_of(config: Namespace, resolved: dict[str, Any]) -> list[Finding]:
@@ -35,26 +43,71 @@ def findings_of(config: Namespace, resolved: dict[str, Any]) -> list[Finding]:
     room, _, name = str(config.model.class_path).rpartition(".")
     if not issubclass(getattr(import_module(room), name), Conversation):
         found.append(Finding("module", "skip", f"{name} writes no text: its weights are checked as it loads"))
-        return [*examine(Subject(resolved, None, data, environment, None, images)), *found]
-    build = partial(_module, config)
-    module = _tried(build, "load_report", found)
-    return [*examine(Subject(resolved, module, data, environment, build, images)), *found]
+        return [*examine(Subject(resolved, None, data, environment, images)), *found]
+    module = _tried(partial(_module, config), "load_report", found)
+    with every_core(environment):
+        return [*examine(Subject(resolved, module, data, environment, images)), *found]
 
 
 def examined(config: Namespace, resolved: dict[str, Any], run: Path, *, refuse: bool) -> None:
     """Examine before a `fit`, print what is not well, and keep the report in the run folder.
 
+    A run that is continued is not examined again where nothing has changed since it passed.
+
     Raises:
         Refused: A check failed, and `refuse` is set.
     """
+    of = identity(resolved, dict(os.environ))
+    if passed(run / FILE, of):
+        print(f"doctor: passed before, and nothing has changed since; {run / FILE} (remove it to be examined again)")
+        return
     found = findings_of(config, resolved)
-    write(run / FILE, found)
+    write(run / FILE, found, of)
     shown = [f for f in found if f.level in ("warn", "fail")]
     print(f"doctor: {len(found)} findings, {len(failures(found))} failures; {run / FILE}")
     if shown:
         print(table(shown))
     if failures(found) and refuse:
         raise Refused(failures(found))
+
+
+def identity(resolved: Mapping[str, Any], environment: Mapping[str, str]) -> str:
+    """Return a SHA-256 over what the doctor looks at: configuration, weights, records and launcher.
+
+    Where a run lies, what it keeps and how it is asked on the way change nothing. Weights and records count by their
+    files' names, sizes and times, so that this costs no reading.
+    """
+    read = {k: v for k, v in resolved.items() if k not in UNREAD}
+    read["trainer"] = {
+        k: v for k, v in (resolved.get("trainer") or {}).items() if k not in ("default_root_dir", "logger")
+    }
+    options = (resolved.get("model") or {}).get("init_args") or {}
+    curated = str((resolved.get("data") or {}).get("curated") or "")
+    named = [str(options.get("checkpoint") or ""), curated, f"{curated}/records"]
+    launcher = [environment.get(name, "") for name in ("WORLD_SIZE", "CROSS_SIZE", "LOCAL_SIZE")]
+    said = json.dumps([__version__, read, [_files(Path(folder)) for folder in named if folder], launcher], default=str)
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _files(folder: Path) -> list[tuple[str, int, int]]:
+    found = sorted(file for file in folder.glob("*") if file.is_file()) if folder.is_dir() else []
+    return [(file.name, (about := file.stat()).st_size, about.st_mtime_ns) for file in found]
+
+
+@contextmanager
+def every_core(environment: Mapping[str, str]) -> Iterator[None]:
+    """Compute on all cores of this machine where a launcher has left each process a part of them.
+
+    One process examines, and the others wait for it.
+    """
+    before = torch.get_num_threads()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if int(environment.get("WORLD_SIZE") or 1) > 1:
+        torch.set_num_threads(max(before, cores))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def plain(parser: ArgumentParser, config: Namespace) -> dict[str, Any]:

@@ -6,7 +6,9 @@ import os
 import re
 import sys
 import warnings
+from argparse import SUPPRESS
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,40 +16,74 @@ import torch
 import yaml
 from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
-from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only
+from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only, rank_zero_warn
 
-from lmod_train.artifacts import whole
+from lmod_train.artifacts import read_config, whole
 from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.callbacks.termination import Termination
 from lmod_train.callbacks.tripwires import Collapsed, Tripwires
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.plain import rescore
+from lmod_train.cli.provenance import write_provenance, write_trained
+from lmod_train.cli.refusal import Refusing
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.read_back import ReadBack
-from lmod_train.errors import BadArgument, RunConflict
+from lmod_train.errors import BadArgument, LmodError, RunConflict, Unbuildable
+from lmod_train.lock import locked
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import Conversation
-from lmod_train.modules.saved import AnyCheckpoint
-from lmod_train.modules.sharding import set_aside
+from lmod_train.modules.keeping import LAST, damaged, remove, set_aside
+from lmod_train.modules.saved import AnyCheckpoint, damage, to_continue
+from lmod_train.modules.sharding import Sharded
 from lmod_train.report.tripwires import draw_probes
 
 VOLATILE = (
-    "config", "run", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath", "checkpoint.save_top_k",
-    "checkpoint.enable_version_counter", "trainer.logger", "doctor", "read_back",
+    "config", "run", "trust", "provenance", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath",
+    "checkpoint.save_top_k", "checkpoint.enable_version_counter", "trainer.logger", "doctor", "read_back",
 )  # fmt: skip
 """Keys that say where a run lies, what it keeps on the way or how it is continued, not what it is."""
 
 
+WRITTEN = ("provenance", "weights")
+"""Keys that a run writes into its ``config.yaml`` and that are not read from one."""
+
+TRUST = (
+    "A module outside this package whose task classes may be imported where records name them, or a checkpoint folder "
+    "whose pickles may run code; again for another."
+)
+
 DEEPSPEED = "lmod_train.modules.sharding_deepspeed.DeepSpeed"
 
 
+class Parser(Refusing, LightningArgumentParser):
+    """Lightning's parser, which answers a mistake as every other command does."""
+
+
 class Experiment(LightningCLI):
-    """LightningCLI with a run folder, the evaluation callback, and one link: the classifier's choices."""
+    """LightningCLI with a run folder, the evaluation callback, and one link: the classifier's choices.
+
+    Args:
+        held: Keeps the lock of the run folder.
+        options: Of LightningCLI.
+
+    Attributes:
+        loaded: The checkpoint that answers or that a training begins from; empty without `--ckpt_path`.
+        own: Modules of the classes that the user's own words name for the data: they are trusted.
+    """
+
+    def __init__(self, held: ExitStack, **options: Any) -> None:
+        self._held = held
+        super().__init__(**options)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add `--run`, the callbacks that every run has, and the link."""
         parser.add_argument("--run", type=Path, default=None, help="Folder of the run; runs/<config>/<command>.")
+        parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
+        for key in WRITTEN:  # so that the config.yaml of a run can be given to another
+            parser.add_argument(f"--{key}", type=Any, default=None, help=SUPPRESS)
         parser.link_arguments("data.choices", "model.init_args.choices", apply_on="instantiate")
         parser.add_lightning_class_args(GenerationEval, "evaluation")
         parser.add_lightning_class_args(Tripwires, "tripwires")
@@ -59,6 +95,9 @@ class Experiment(LightningCLI):
         parser.set_defaults({"checkpoint.every_n_train_steps": 20})
         # a run that was moved would else write last-v1.ckpt beside the file that it is continued from
         parser.set_defaults({"checkpoint.enable_version_counter": False})
+
+    def _parse_ckpt_path(self) -> None:
+        """Take nothing from a checkpoint here: Lightning would let one that was received say which class is built."""
 
     def before_instantiate_classes(self) -> None:
         """Settle the run folder, refuse to mix two configurations in it, and continue what lies there."""
@@ -78,11 +117,16 @@ class Experiment(LightningCLI):
                 "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`",
             )
         resolved = plain(self._parser(self.subcommand), config)
+        resolved = {key: value for key, value in resolved.items() if key not in WRITTEN}
+        self.own = list(_modules(resolved["data"]))
+        self.loaded = [Path(config.ckpt_path)] if config.ckpt_path else []
         if config.ckpt_path:
             resolved["weights"] = str(config.ckpt_path)
+        self._held.enter_context(locked(run, "--run"))
         _settle(run, resolved)
-        last = to_continue(run)
-        if self.subcommand == "fit" and last is not None:  # whatever weights it began from, it goes on from its own
+        last = continued(run / "checkpoints" / LAST) if self.subcommand == "fit" else None
+        self._continues = last is not None
+        if last is not None:  # whatever weights it began from, it goes on from its own
             rank_zero_info(f"continuing from {last}")
             config.ckpt_path = str(last)
 
@@ -94,13 +138,33 @@ class Experiment(LightningCLI):
         """
         try:
             super().instantiate_classes()
-            self.trainer.strategy.checkpoint_io = AnyCheckpoint()
-        except ValueError as error:
-            raise cause_of(error) from None
+            trusted = [Path(name) for name in self.config[self.subcommand].trust]
+            self.trainer.strategy.checkpoint_io = AnyCheckpoint(trusted)
+            if isinstance(self.trainer.strategy, Sharded):
+                self.trainer.strategy.trusted = trusted
+        except (ValueError, MisconfigurationException) as error:
+            cause = cause_of(error)
+            if isinstance(cause, LmodError):
+                raise cause from None
+            raise Unbuildable(" ".join(str(error).split())) from error
+
+    def before_validate(self) -> None:
+        """Write down which code and which weights answer."""
+        write_provenance(self.config[self.subcommand].run, (*self.model.identity().weights, *self.loaded))
+
+    before_test = before_predict = before_validate
 
     def before_fit(self) -> None:
-        """Let the doctor look at a model that writes, on the first rank; the others wait for it to join."""
+        """Write down which code and weights learn, and let the doctor look at a model that writes, on the first rank.
+
+        The others wait for it to join.
+
+        Raises:
+            RunConflict: The run that is continued began from other weights.
+        """
         config = self.config["fit"]
+        weights = (*self.model.identity().weights, *self.loaded)
+        write_provenance(config.run, weights, continues=self._continues)
         if isinstance(self.model, Conversation) and self.trainer.is_global_zero:
             examined(config, plain(self._parser("fit"), config), Path(config.run), refuse=config.doctor.refuse)
 
@@ -112,7 +176,8 @@ def options() -> dict[str, Any]:
         "datamodule_class": RecordsDataModule,
         "subclass_mode_model": True,
         "save_config_callback": None,
-        "trainer_defaults": {"use_distributed_sampler": False, "num_sanity_val_steps": 0},
+        "parser_class": Parser,
+        "trainer_defaults": {"use_distributed_sampler": False, "num_sanity_val_steps": 0, "callbacks": Termination()},
         "parser_kwargs": {"prog": "python -m lmod_train"},
     }
 
@@ -126,9 +191,14 @@ def run(arguments: list[str]) -> None:
     if not os.environ.get("WANDB_API_KEY") and not (Path.home() / ".netrc").exists():
         os.environ.setdefault("WANDB_MODE", "offline")  # without a key wandb would stop the run to ask for one
     warnings.filterwarnings("ignore", message="Found .* module\\(s\\) in eval mode")  # a frozen tower is meant to be
+    with ExitStack() as held:
+        _run(arguments, held)
+
+
+def _run(arguments: list[str], held: ExitStack) -> None:
     given = None if arguments == sys.argv[1:] else arguments  # Lightning warns of arguments given twice
     try:
-        experiment = Experiment(**options(), args=given)
+        experiment = Experiment(held, **options(), args=given)
     except Collapsed as stopped:
         rank_zero_only(draw_probes)(stopped.file.parent)
         raise
@@ -141,9 +211,13 @@ def run(arguments: list[str]) -> None:
         experiment.trainer.save_checkpoint(folder / "checkpoints" / "last.ckpt")
         if experiment.trainer.is_global_zero:
             draw_probes(folder)
+    if experiment.subcommand == "fit":
+        write_trained(folder, experiment.trainer.current_epoch, experiment.trainer.global_step)
+    elif experiment.loaded:
+        write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
     answered = any(file.stat().st_size for file in (folder / "replies").glob("*.jsonl"))
     if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and answered:
-        rescore(folder)
+        rescore(folder, trust=[*experiment.config[experiment.subcommand].trust, *experiment.own])
 
 
 def default_run(config: Namespace, command: str) -> Path:
@@ -153,10 +227,28 @@ def default_run(config: Namespace, command: str) -> Path:
     return Path("runs") / (Path(files[-1]).stem if files else "unnamed") / f"{command}{sweep}"
 
 
-def to_continue(run: Path) -> Path | None:
-    """Return the checkpoint that a run goes on from: its last, or the one before if that was being replaced."""
-    last = run / "checkpoints" / "last.ckpt"
-    return next((path for path in (last, set_aside(last)) if path.exists()), None)
+def continued(last: Path) -> Path | None:
+    """Return the checkpoint that a run goes on from, and say so where it is not its last.
+
+    A last one that cannot be read is put aside, so that the one before stays where it is until the next is whole.
+
+    Args:
+        last: Where the run's last checkpoint lies.
+
+    Raises:
+        ArtifactError: There are checkpoints, and none can be read.
+    """
+    found = to_continue(last)
+    if found == set_aside(last) and last.exists():
+        rank_zero_warn(f"{last} cannot be read ({damage(last)}): continuing from the one before it, {found}")
+        _put_aside(last)
+    return found
+
+
+@rank_zero_only
+def _put_aside(last: Path) -> None:
+    remove(damaged(last))
+    last.rename(damaged(last))
 
 
 def ours(strategy: Any) -> Any:
@@ -194,7 +286,7 @@ def _settle(run: Path, resolved: dict[str, Any]) -> None:
     """
     file = run / "config.yaml"
     if file.exists() and ((run / "replies").exists() or (run / "checkpoints").exists()):
-        was = dict(_flat(yaml.safe_load(file.read_text(encoding="utf-8"))))
+        was = dict(_flat(read_config(run)))
         now = dict(_flat(resolved))
         differing = [k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _volatile(k)]
         if differing:
@@ -206,6 +298,17 @@ def _settle(run: Path, resolved: dict[str, Any]) -> None:
 
 def _volatile(key: str) -> bool:
     return any(key == v or key.startswith(f"{v}.") for v in VOLATILE)
+
+
+def _modules(tree: Any) -> Iterator[str]:
+    """Yield the module of every class path."""
+    if isinstance(tree, Mapping):
+        if isinstance(path := tree.get("class_path"), str):
+            yield path.rpartition(".")[0]
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for value in tree:
+            yield from _modules(value)
 
 
 def _flat(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -12,8 +12,8 @@ def collapse_lab(
 ) -> None:
     """Fine-tune the same model from whole weights and from their delta, and show how each answers; minutes on a CPU.
 
-    The same data, order, steps and learning rate, once with short answers and once with long ones. Writes collapse.md,
-    collapse.csv and collapse.png; started again it does what is missing.
+    The same data, order, steps and learning rate, with short, long and varied answers. Writes collapse.md, collapse.csv
+    and collapse.png; started again it does what is missing. The limits of what it shows stand below its table.
 
     Args:
         out: Folder to write to.
@@ -21,7 +21,7 @@ def collapse_lab(
         steps: Optimiser steps of each training.
         lr: Highest learning rate.
         max_new_tokens: Where a reply is cut off.
-        n: Phantoms of each of two sources.
+        n: Phantoms of each of three sources.
     """
     if seeds < 1 or steps < 1 or n < 16:
         raise BadArgument("--seeds, --steps, --n", (seeds, steps, n), "at least 1, 1 and 16", "leave them out")

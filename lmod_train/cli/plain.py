@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
+from jsonargparse.typing import NonNegativeInt, PositiveInt
 
-from lmod_train.errors import ArtifactError, BadArgument, NothingToCurate
+from lmod_train.errors import ArtifactError, BadArgument, NothingToCurate, SourceNotFound, StrictDrops
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
+from lmod_train.types import Dropped
 
 _LIST = "`python -m lmod_train list sources` names them"
 
 
-def phantom(*, out: Path, n: int = 64, seed: int = 0, sources: str = "eye_diseases,refuge") -> None:
+def phantom(*, out: Path, n: PositiveInt = 64, seed: NonNegativeInt = 0, sources: str = "eye_diseases,refuge") -> None:
     """Draw phantom eyes from known truth, in the folder shapes of raw datasets.
 
     Args:
@@ -34,8 +35,6 @@ def phantom(*, out: Path, n: int = 64, seed: int = 0, sources: str = "eye_diseas
         if name not in known:
             expected = f"names among {', '.join(known)}, or `all` alone"
             raise BadArgument("--sources", name, expected, f"e.g. `--sources {known[0]}`")
-    if n < 1:
-        raise BadArgument("--n", n, "at least 1 eye", "leave it out for 64")
     for name in chosen:
         import_module(f"lmod_train.phantom.{name}").write(out, n, seed)
         print(f"{name}: {n} phantoms, seed {seed}, below {out}")
@@ -50,7 +49,7 @@ def _drawable() -> list[str]:
     return [name for name in names if (PACKAGE / "phantom" / f"{name}.py").exists()]
 
 
-def rescore(run: Path) -> None:
+def rescore(run: Path, *, trust: list[str] | None = None) -> None:
     """Parse and score the saved replies of a run again, without a model; seconds instead of hours.
 
     Writes predictions.parquet and scores.csv anew, as the run itself does. Records that have no reply yet are left
@@ -58,24 +57,41 @@ def rescore(run: Path) -> None:
 
     Args:
         run: Folder of a run, with records.parquet and replies/ in it.
+        trust: A module outside this package whose task classes may be imported where the run names them; again for
+            another.
     """
+    from lmod_train.lock import locked
+
+    if not (run / "replies").is_dir():
+        raise ArtifactError(run / "replies", "no saved replies here", _ask_first(run))
+    with locked(run, "run"):
+        _rescore(run, tuple(trust or ()))
+
+
+def _rescore(run: Path, trust: tuple[str, ...]) -> None:
     from lmod_train import artifacts
     from lmod_train.tasks import judging
+    from lmod_train.tasks.current import current
+    from lmod_train.tasks.trust import Trust
 
-    cure = f"name the folder of a run, or make its replies: `python -m lmod_train validate --config ... --run {run}`"
-    if not (run / "replies").is_dir():
-        raise ArtifactError(run / "replies", "no saved replies here", cure)
-    records = artifacts.read_records(run / "records.parquet")
-    replies = judging.newest(artifacts.read_replies(run / "replies").values())
-    tasks = judging.tasks_asked(records, judging.task_arguments(_config_of(run)))
-    predictions = [p for task in tasks for p in judging.judge(task, records, replies)]
+    records = artifacts.read_run_records(run / "records.parquet")
+    saved = current(
+        artifacts.read_run_column(run / "records.parquet", "asked"), artifacts.read_replies(run / "replies").values()
+    )
+    tasks = judging.tasks_asked(records, judging.task_arguments(artifacts.read_config(run)), Trust(trust, run))
+    predictions = [p for task in tasks for p in judging.judge(task, records, saved.replies)]
     if not predictions:
-        raise ArtifactError(run / "replies", f"no reply to any of the {len(records)} records", cure)
+        others = f" ({saved.stale} are to something else)" if saved.stale else ""
+        raise ArtifactError(run / "replies", f"no reply to any of the {len(records)} records{others}", _ask_first(run))
     scores = judging.scores_of(tasks, predictions)
     artifacts.write_predictions(run / "predictions.parquet", predictions)
     models = ", ".join(sorted({p.reply.model for p in predictions}))
-    artifacts.write_scores(run / "scores.csv", *(_named_before(run) or (_label(run), models)), scores)
+    artifacts.write_scores(run / "scores.csv", artifacts.run_name(run), models, scores)
     print(f"{run}: {len(predictions)} of {len({r.id for r in records})} records have a reply")
+    if saved.stale:
+        print(f"left out: {saved.stale} replies to other words, images, choices, weights, template or settings")
+    if saved.unverified:
+        print(f"unverified: {saved.unverified} replies do not say what was asked; `validate` asks these records again")
     for task in tasks:
         older = sorted({r.task_version for r in records if r.task == task.name} - {task.version})
         if older:
@@ -86,27 +102,13 @@ def rescore(run: Path) -> None:
     print(f"wrote {run / 'predictions.parquet'} and {run / 'scores.csv'}")
 
 
-def _config_of(run: Path) -> dict[str, Any]:
-    path = run / "config.yaml"
-    return (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.exists() else {}
+def _ask_first(run: Path) -> str:
+    return f"name the folder of a run, or make its replies: `python -m lmod_train validate --config CONFIG --run {run}`"
 
 
-def _label(run: Path) -> str:
-    """Return what a run is called in tables: its place below a folder ``runs``, otherwise its own name."""
-    parts = run.resolve().parts
-    start = max(i for i, part in enumerate(("runs", *parts)) if part == "runs")
-    return "/".join(parts[start:]) if start and start < len(parts) else parts[-1]
-
-
-def _named_before(run: Path) -> tuple[str, str] | None:
-    """Return run and model as the run itself wrote them, so that scoring again changes figures only."""
-    from lmod_train import artifacts
-
-    rows = artifacts.read_scores(run / "scores.csv") if (run / "scores.csv").exists() else []
-    return rows[0][:2] if rows else None
-
-
-def report(runs: list[Path], *, out: Path, curated: Path | None = None, cap: int = 500) -> None:
+def report(
+    runs: list[Path], *, out: Path, curated: Path | None = None, cap: PositiveInt = 500, trust: list[str] | None = None
+) -> None:
     """Draw tables, figures and a page to look through from the predictions of one or more runs.
 
     Prints the headline table, task by model: n, score, interval, chance, majority class, unparsed share.
@@ -116,16 +118,18 @@ def report(runs: list[Path], *, out: Path, curated: Path | None = None, cap: int
         out: Folder to write the report to.
         curated: Folder with the images; the one that each run's config.yaml names where it is left out.
         cap: Predictions on the page at most, 1 or more.
+        trust: A module outside this package whose task classes may be imported where a run names them; again for
+            another.
     """
+    from lmod_train.artifacts import read_manifest
     from lmod_train.report.headline import format_table, headline
     from lmod_train.report.report import report as draw
 
-    if cap < 1:
-        raise BadArgument("--cap", cap, "at least 1 prediction", "leave it out for 500")
-    if curated is not None and not curated.is_dir():
-        raise BadArgument("--curated", str(curated), "the folder that `curate` wrote", "leave it out, or name another")
-    page = draw(runs, out, curated, cap)
-    print(format_table(headline(runs)))
+    if curated is not None:
+        read_manifest(curated)
+    said: list[str] = []
+    page = draw(runs, out, curated, cap, trust or (), said.append)
+    print("\n".join([format_table(headline(runs)), *said]))
     print(f"wrote {page}")
 
 
@@ -139,6 +143,7 @@ def curate(
     box_quantity: Literal["side", "area", "percentile"] = "side",
     box_threshold: float = 0.02,
     strict: bool = False,
+    accept: Path | None = None,
     **settings: Any,
 ) -> None:
     """Turn raw datasets into benchmark records; started again after a kill, it continues.
@@ -153,34 +158,78 @@ def curate(
         box_quantity: What makes a box too small to be asked about: its longer side over the image's, its area over the
             image's, or the percentile of that area within the source.
         box_threshold: Boxes below it are left out and counted; 0 keeps all.
-        strict: Where anything was left out, end with an error once everything is read and drawn and dropped.csv lists
-            it, and write no records; the same command without it goes on from there.
+        strict: Where anything was left out or is missing, end with an error once everything is read and drawn and
+            dropped.csv lists it, and write no records; the same command without it goes on from there.
+        accept: A copy of dropped.csv that you have looked through (or lines of source, key, reason): what it lists,
+            `--strict` lets pass, and nothing else.
         **settings: Of the pipeline.
     """
     from lmod_train.curation import pipeline
+    from lmod_train.curation.accepted import outdated, read_accepted
     from lmod_train.curation.balance import absent
     from lmod_train.curation.filters import BoxFilter
+    from lmod_train.curation.manifest import read_dropped
+    from lmod_train.curation.missing import missing
+    from lmod_train.lock import locked
 
-    manifest = pipeline.curate(
-        _sources(raw, sources, roots or {}),
-        tasks,
-        out,
-        box_filter=BoxFilter(box_quantity, box_threshold),
-        strict=strict,
-        command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
-        progress=sys.stderr.isatty(),
-        **settings,
-    )
+    if accept is not None and not strict:
+        raise BadArgument("--accept", str(accept), "`--strict` beside it, which it makes milder", "add `--strict`")
+    accepted = read_accepted(accept) if accept else None
+    found, unfound = _sources(raw, sources, roots or {})
+    with locked(out, "--out"):
+        try:
+            manifest = pipeline.curate(
+                found,
+                tasks,
+                out,
+                box_filter=BoxFilter(box_quantity, box_threshold),
+                strict=strict,
+                accepted=accepted,
+                missing=unfound,
+                command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
+                progress=sys.stderr.isatty(),
+                **settings,
+            )
+        except StrictDrops:
+            _tell_drops(out)
+            raise
     for task, counts in manifest["counts"].items():
         parts = ", ".join(f"{split} {c['records']}" for split, c in counts.items()) or "none"
         print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts})")
     for line in absent([account for accounts in manifest["balance"].values() for account in accounts]):
         print(f"missing: {line}")
-    for source, steps in manifest["dropped"].items():
-        reasons = ", ".join(f"{reason} {n}" for reasons in steps.values() for reason, n in reasons.items())
-        print(f"dropped of {source}: {reasons}; listed in {out / 'dropped.csv'}")
+    ratios = manifest["settings"]["ratios"]
+    for line in missing(
+        manifest["counts"], tuple(s for s, r in zip(("train", "val", "test"), ratios, strict=True) if r)
+    ):
+        print(f"missing: {line}")
+    _tell_families(manifest, out)
+    _tell_drops(out)
+    for name in outdated(read_dropped(out / "dropped.csv"), accepted) if accepted else ():
+        print(f"accepted, and dropped no more: {', '.join(name)}")
     _tell_copies(manifest, out)
     print(f"wrote {out / 'manifest.json'}")
+
+
+def _tell_families(manifest: Mapping[str, Any], out: Path) -> None:
+    """Say how many images are copies of one photograph, and which of them contradict each other; nothing of none."""
+    told, contradictory = manifest["families"], manifest["families"]["contradictory"]
+    if told["families"]:
+        images = f"{told['in_families']} of {told['photographs']} images show {told['families']} photographs"
+        kept = "kept in one split each" if manifest["settings"]["split_by"] == "group" else "not kept together"
+        print(f"copies, mirrored and turned ones too: {images}, {kept}; listed in {out / 'leakage.csv'}")
+    if contradictory:
+        said = "are copies of one photograph with contradicting labels: none is used"
+        print(f"contradiction: {contradictory} images {said}; listed in {out / 'dropped.csv'}")
+
+
+def _tell_drops(out: Path) -> None:
+    """Say what is missing and how much was left out."""
+    from lmod_train.curation.drop_lines import drop_lines
+    from lmod_train.curation.manifest import read_dropped
+
+    for line in drop_lines(read_dropped(out / "dropped.csv"), out / "dropped.csv"):
+        print(line)
 
 
 def _tell_copies(manifest: Mapping[str, Any], out: Path) -> None:
@@ -194,8 +243,14 @@ def _tell_copies(manifest: Mapping[str, Any], out: Path) -> None:
         print(f"in two splits: {found}; listed in {out / 'leakage.csv'}")
 
 
-def _sources(raw: Path | None, wanted: list[Source] | None, roots: dict[str, Path]) -> list[Source]:
-    """Return the sources found and named, sorted by name, and say which they are and what was passed over."""
+def _sources(
+    raw: Path | None, wanted: list[Source] | None, roots: dict[str, Path]
+) -> tuple[list[Source], list[Dropped]]:
+    """Return the sources found and named, sorted by name, and what should be there and is not; say both.
+
+    A source whose root was named by hand must be whole; one found below `raw` by its files, and lacking what it cannot
+    do without, is left out. Folders that are no source count as left out where every known source was looked for.
+    """
     from lmod_train.sources.base import UNPLACED
     from lmod_train.sources.discovery import discover, source_classes
 
@@ -205,6 +260,8 @@ def _sources(raw: Path | None, wanted: list[Source] | None, roots: dict[str, Pat
             raise BadArgument(f"--roots.{name}", str(roots[name]), f"one of {', '.join(known)} as its name", _LIST)
     placed = {name: source for name, source in known.items() if source.root != UNPLACED}
     placed |= {name: known[name].at(root) for name, root in roots.items()}
+    missing: list[Dropped] = []
+    named = set(placed)
     if raw is None and not placed:
         raise BadArgument("--raw", None, "a folder to look for sources in, or `--roots.SOURCE PATH`", _LIST)
     if raw is not None:
@@ -213,14 +270,26 @@ def _sources(raw: Path | None, wanted: list[Source] | None, roots: dict[str, Pat
             placed.setdefault(source.name, source)
         for skipped in found.skipped:
             print(f"skipped {skipped.folder}: {skipped.why}")
+            if not wanted:
+                place = skipped.folder.relative_to(raw).as_posix()
+                missing.append(Dropped("raw", place, place, "read", "folder not used", skipped.why))
     if not placed and raw is not None:
         raise NothingToCurate(raw, list(known))
+    whole = []
     for name, source in sorted(placed.items()):
-        source.verify()
+        try:
+            source.verify()
+        except SourceNotFound as error:
+            if name in named or len(placed) == 1:
+                raise
+            missing.append(Dropped(name, "all", ".", "read", "missing folder", str(error).splitlines()[0]))
+            continue
+        whole.append(source)
         print(f"found {name} in {source.root}")
     for name in sorted(set(known) - set(placed)) if wanted else ():
+        missing.append(Dropped(name, "all", ".", "read", "missing folder", "nothing of it was recognised"))
         print(f"not found: {name}; get it at {known[name].reference}, or name its folder with --roots.{name} PATH")
-    return [placed[name] for name in sorted(placed)]
+    return whole, missing
 
 
 def show(kind: Literal["sources", "tasks", "models"]) -> None:
@@ -241,6 +310,7 @@ def export(
     sources: str = "",
     images: Literal["copy", "link", "none"] = "copy",
     for_own_use: bool = False,
+    trust: list[str] | None = None,
 ) -> None:
     """Write a curated folder as another tool reads it, word for word, with the licence of every source.
 
@@ -257,6 +327,8 @@ def export(
         images: Copies, links to the curated folder, or none (then paths are relative to the curated folder). Where
             images lie inside the files, `copy` puts them there.
         for_own_use: Export what must not be passed on too, for this machine alone, with a NOTICE in the folder.
+        trust: A module outside this package whose task classes may be imported where records name them; again for
+            another.
     """
     from lmod_train.formats import export as formats
 
@@ -269,6 +341,7 @@ def export(
         sources=[name for name in sources.split(",") if name],
         images=images,
         for_own_use=for_own_use,
+        trust=trust or (),
         progress=sys.stderr.isatty(),
     )
     if done.left_out:
@@ -291,7 +364,7 @@ def import_(
     language: str = "en",
     ratios: tuple[float, float, float] = (0.8, 0.15, 0.05),
     longest_side: int | None = 1024,
-    seed: int = 0,
+    seed: NonNegativeInt = 0,
 ) -> None:
     """Make a curated folder of conversations in LLaVA's format, to train and evaluate on like any other.
 
@@ -313,23 +386,23 @@ def import_(
     import re
 
     from lmod_train.formats.imported import Origin, import_conversations
+    from lmod_train.lock import locked
 
-    manifest = import_conversations(
-        file,
-        images,
-        out,
-        Origin(name or re.sub(r"\W|^(?=\d)", "_", file.stem), licence, redistributable, modality, language),
-        ratios=ratios,
-        longest_side=longest_side,
-        seed=seed,
-        command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
-        progress=sys.stderr.isatty(),
-    )
+    with locked(out, "--out"):
+        manifest = import_conversations(
+            file,
+            images,
+            out,
+            Origin(name or re.sub(r"\W|^(?=\d)", "_", file.stem), licence, redistributable, modality, language),
+            ratios=ratios,
+            longest_side=longest_side,
+            seed=seed,
+            command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
+            progress=sys.stderr.isatty(),
+        )
     _tell_copies(manifest, out)
     for task, counts in manifest["counts"].items():
         parts = ", ".join(f"{part} {c['records']}" for part, c in counts.items())
         print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts})")
-    for source, steps in manifest["dropped"].items():
-        reasons = ", ".join(f"{reason} {n}" for reasons in steps.values() for reason, n in reasons.items())
-        print(f"dropped of {source}: {reasons}; listed in {out / 'dropped.csv'}")
+    _tell_drops(out)
     print(f"wrote {out / 'manifest.json'}")

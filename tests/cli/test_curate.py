@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import shlex
+import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from lmod_train.curation import pipeline
 from lmod_train.curation.filters import BoxFilter
 from lmod_train.tasks.base import Task
 from lmod_train.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from tests.test_lock import end, hold
 
 
 class Diagnosis(Task):
@@ -115,6 +119,86 @@ def test_a_file_left_out_is_said_and_strict_refuses(
         broken.unlink()
 
 
+@pytest.fixture
+def refuge(raw: Path, tmp_path: Path) -> Path:
+    """A copy of the refuge phantoms without the masks of the validation part."""
+    root = shutil.copytree(raw / "REFUGE", tmp_path / "REFUGE")
+    shutil.rmtree(root / "REFUGE-Validation400-GT" / "Disc_Cup_Masks")
+    return root
+
+
+def test_what_is_missing_is_said_and_what_was_looked_at_may_pass(
+    refuge: Path,
+    config: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    config.write_text(config.read_text().replace(f"{__name__}.Diagnosis", "lmod_train.tasks.glaucoma.Glaucoma"))
+    out, listing = tmp_path / "out", tmp_path / "out" / "dropped.csv"
+    typed = ["curate", "--config", str(config), "--raw", str(refuge), "--out", str(out), "--strict"]
+    monkeypatch.setattr("sys.argv", ["lmod_train", *typed])
+    assert cli.main(typed) == 2
+    said = capsys.readouterr()
+    assert "missing of refuge: mask of val (none of 3 has one)" in said.out
+    assert f"dropped of refuge: 0 gone, 1 in part (missing mask 1); listed in {listing}" in said.out
+    assert listing.read_text().splitlines()[1].startswith("refuge,val,REFUGE-Validation400/")
+    copy, again = (
+        command.removeprefix("python -m lmod_train ") for command in re.findall("`((?:cp|python) .*?)`", said.err)
+    )
+    assert subprocess.run(shlex.split(copy), check=False).returncode == 0
+    assert cli.main(shlex.split(again)) == 0, "the command that the error printed"
+    assert artifacts.read_manifest(out)["dropped_extents"] == {"refuge": {"gone": 0, "part": 1}}
+    assert artifacts.read_records(out / "records")
+    assert cli.main(shlex.split(again)) == 0 and cli.main(typed) == 2, "a finished folder is held to the same"
+    capsys.readouterr()
+    next(refuge.rglob("T0001.bmp")).unlink()
+    other = shlex.join([*typed[:-2], str(tmp_path / "other"), *shlex.split(again)[-3:]])
+    assert cli.main(shlex.split(other)) == 2, "a drop that nobody accepted"
+    assert "refuge read missing mask: 1" in capsys.readouterr().err
+    shutil.rmtree(refuge / "REFUGE-Validation400")
+    (tmp_path / "two.csv").write_text(
+        "source;key;reason\nrefuge;test/T0001;missing mask\nrefuge;val;missing split\nrefuge;val;missing mask\n"
+    )
+    mended = [*shlex.split(other)[:-1], str(tmp_path / "two.csv")]
+    mended[mended.index("--out") + 1] = str(tmp_path / "third")
+    assert cli.main(mended) == 0
+    assert "accepted, and dropped no more: refuge, val, missing mask" in capsys.readouterr().out
+
+
+def test_accept_needs_strict_and_a_file_that_can_be_read(
+    raw: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert curate(config, tmp_path / "out", "--raw", raw, "--accept", tmp_path / "none.csv") == 2
+    assert "add `--strict`" in capsys.readouterr().err
+    assert curate(config, tmp_path / "out", "--raw", raw, "--strict", "--accept", tmp_path / "none.csv") == 2
+    said = capsys.readouterr().err
+    assert "accept=" in said and "none.csv" in said and not (tmp_path / "out").exists()
+
+
+def test_sources_that_are_not_there_and_folders_that_are_none_are_listed(
+    raw: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    copy = shutil.copytree(raw, tmp_path / "raw")
+    for photographs in ("REFUGE-Training400", "REFUGE-Validation400", "REFUGE-Test400"):
+        shutil.rmtree(copy / "REFUGE" / photographs)
+    assert curate(config, tmp_path / "all", "--raw", copy) == 0
+    rows = [line.split(",")[:5] for line in (tmp_path / "all" / "dropped.csv").read_text().splitlines()[1:]]
+    assert rows == [
+        ["raw", "holiday", "holiday", "read", "folder not used"],
+        ["refuge", "all", ".", "read", "missing folder"],
+    ]
+    assert "missing of refuge: folder of all (source 'refuge': every photograph" in capsys.readouterr().out
+    config.write_text(
+        config.read_text()
+        + "sources:\n"
+        + "".join(f"- class_path: lmod_train.sources.{path}\n" for path in ("eye_diseases.EyeDiseases", "idrid.Idrid"))
+    )
+    assert curate(config, tmp_path / "some", "--raw", copy) == 0
+    rows = [line.split(",")[:5] for line in (tmp_path / "some" / "dropped.csv").read_text().splitlines()[1:]]
+    assert rows == [["idrid", "all", ".", "read", "missing folder"]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
@@ -165,11 +249,28 @@ def test_what_the_command_presets_is_what_the_pipeline_presets():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "part"), [(["--n", "0"], "--n=0"), (["--sources", "refuge,orig"], "--sources='orig'")]
+    ("arguments", "part"), [(["--n", "0"], "n='0'"), (["--sources", "refuge,orig"], "--sources='orig'")]
 )
 def test_phantoms_that_cannot_be_drawn_are_refused(
     arguments: list[str], part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    assert cli.main(["phantom", "--out", str(tmp_path / "raw"), *arguments]) == 2
+    try:
+        status: object = cli.main(["phantom", "--out", str(tmp_path / "raw"), *arguments])
+    except SystemExit as refused:  # by the parser
+        status = refused.code
+    assert status == 2
     assert part in capsys.readouterr().err
     assert not (tmp_path / "raw").exists()
+
+
+def test_a_folder_that_another_process_writes_is_not_touched(
+    raw: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    other = hold(tmp_path / "out")
+    assert curate(config, tmp_path / "out", "--raw", raw) == 2
+    error = capsys.readouterr().err
+    assert f"process {other.pid} on" in error and "`--out DIR`" in error
+    assert [f.name for f in (tmp_path / "out").iterdir()] == [".lock"]
+    end(other)
+    assert curate(config, tmp_path / "out", "--raw", raw) == 0
+    assert not (tmp_path / "out" / ".lock").exists()

@@ -49,10 +49,14 @@ def test_blind_prints_and_writes_the_account(folder, tmp_path, capsys):
     assert cli.main(["blind", str(folder)]) == 0
     assert "glaucoma: blind 0.500 [0.3" in (printed := capsys.readouterr().out) and "no leak found" in printed
     assert "n 40: no leak found; names alone 0." in printed and "(no model sees them)" in printed
-    with (folder / "blind.csv").open(newline="", encoding="utf-8") as file:
-        (row,) = csv.DictReader(file)
-    assert (row["task"], row["n"], row["accuracy"], row["leaks"]) == ("glaucoma", "40", "0.5", "False")
-    assert row["can_tell"] == "True" and 0 <= float(row["names"]) <= 1
+    with (folder / "audit.csv").open(newline="", encoding="utf-8") as file:
+        rows = {(r["shortcut"], r["split"], r["metric"]): r for r in csv.DictReader(file)}
+    assert all(r["task"] == "glaucoma" for r in rows.values())
+    words = rows["words", "val+test", "accuracy"]
+    assert (words["n"], words["value"], rows["words", "val+test", "leaks"]["value"]) == ("40", "0.5", "0.0")
+    assert rows["words", "val+test", "can_tell"]["value"] == "1.0" and "  source alone 0.500 [" in printed
+    assert {shortcut for shortcut, _, _ in rows} >= {"chance", "names", "border_mask", "thumbnail"}
+    assert not (folder / "blind.csv").exists()
     assert cli.main(["blind", str(tmp_path)]) == 2
 
 
@@ -64,3 +68,12 @@ def test_blind_does_not_say_no_leak_where_none_could_be_found(tmp_path, capsys):
     assert cli.main(["blind", str(write_curated(tmp_path / "curated", few))]) == 0
     printed = capsys.readouterr().out
     assert "n 1: too few to tell" in printed and "no leak found" not in printed
+
+
+def test_blind_names_the_image_that_is_gone_and_writes_nothing(folder, capsys):
+    gone = min(folder.rglob("*.png"))
+    gone.unlink()
+    assert cli.main(["blind", str(folder)]) == 2
+    said = capsys.readouterr().err
+    assert str(gone) in said and "python -m lmod_train curate --raw RAW --out OTHER" in said
+    assert not (folder / "audit.csv").exists()

@@ -8,7 +8,7 @@ from lmod_train.cli.listing import configs_folder
 CONFIGS = configs_folder()
 
 
-def test_the_published_command_is_refused_for_its_delta_and_its_two_sharding_systems(
+def test_the_published_command_is_refused_for_its_delta_its_two_sharding_systems_and_its_precision(
     tmp_path, monkeypatch, capsys, recwarn
 ):
     monkeypatch.chdir(tmp_path)
@@ -17,8 +17,9 @@ def test_the_published_command_is_refused_for_its_delta_and_its_two_sharding_sys
     printed = capsys.readouterr().out
     report = json.loads((tmp_path / "looked" / "doctor.json").read_text())
     failed = {f["check"]: f for f in report["findings"] if f["level"] == "fail"}
-    assert report["passed"] is False and {"delta", "strategy"} <= failed.keys()
+    assert report["passed"] is False and {"delta", "strategy", "recipe"} <= failed.keys()
     assert "apply-delta" in failed["delta"]["cure"] and "deepspeed_zero3.yaml" in failed["strategy"]["cure"]
+    assert "bf16-true" in failed["recipe"]["what"] and "bf16-mixed" in failed["recipe"]["cure"]
     assert "fit would refuse" in printed and "FAIL  delta" in printed
     assert [p.name for p in (tmp_path / "looked").iterdir()] == ["doctor.json"], "nothing was started"
 

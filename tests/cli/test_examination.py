@@ -1,11 +1,13 @@
 """`fit` examines before its first step: what fails refuses it, and the report is kept either way."""
 
 import json
+import os
 
 import pytest
+import torch
 
 from lmod_train.cli import experiment
-from lmod_train.cli.examination import cause_of
+from lmod_train.cli.examination import cause_of, every_core, identity
 from lmod_train.cli.listing import configs_folder
 from lmod_train.doctor.finding import Refused
 from lmod_train.errors import BadArgument
@@ -48,3 +50,56 @@ def test_an_error_of_ours_is_found_below_a_parsers():
         assert cause_of(wrapped) is ours
     alone = ValueError("theirs")
     assert cause_of(alone) is alone
+
+
+def test_a_run_that_is_continued_is_not_examined_again_unless_something_has_changed(curated, tiny, tmp_path, capsys):
+    fit(curated, tiny, tmp_path)
+    assert "findings" in capsys.readouterr().out
+    fit(curated, tiny, tmp_path)
+    assert "passed before, and nothing has changed" in capsys.readouterr().out
+    records = next((curated / "records").glob("*.parquet"))
+    os.utime(records, (0, 0))
+    fit(curated, tiny, tmp_path)
+    assert "passed before" not in capsys.readouterr().out
+
+
+def resolved(folder, **more):
+    model = {"class_path": "C", "init_args": {"checkpoint": str(folder / "weights"), "lora": {"rank": 8}}}
+    return {"model": model, "data": {"curated": str(folder / "curated")}, "trainer": {"devices": 1}, **more}
+
+
+def test_what_was_examined_is_told_by_configuration_weights_records_and_launcher(tmp_path):
+    for name in ("weights", "curated/records"):
+        (tmp_path / name).mkdir(parents=True)
+    first = identity(resolved(tmp_path), {})
+    same = [
+        identity(resolved(tmp_path, run="elsewhere", ckpt_path="last.ckpt"), {"HOME": "/"}),
+        identity(resolved(tmp_path, trainer={"devices": 1, "default_root_dir": "x", "logger": False}), {}),
+    ]
+    assert set(same) == {first}
+    others = [
+        identity(resolved(tmp_path, trainer={"devices": 2}), {}),
+        identity(resolved(tmp_path, model={"init_args": {"lora": {"rank": 9}}}), {}),
+        identity(resolved(tmp_path), {"WORLD_SIZE": "8"}),
+    ]
+    (tmp_path / "weights" / "model.safetensors").write_bytes(b"new")
+    others.append(identity(resolved(tmp_path), {}))
+    (tmp_path / "curated" / "records" / "glaucoma.parquet").write_bytes(b"new")
+    others.append(identity(resolved(tmp_path), {}))
+    assert len({first, *others}) == 6
+
+
+def test_a_launcher_that_left_one_core_gets_all_of_them_while_one_process_examines(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(7)), raising=False)
+    before = torch.get_num_threads()
+    with every_core({"WORLD_SIZE": "8"}):
+        assert torch.get_num_threads() == 7
+    assert torch.get_num_threads() == before
+    with every_core({}):
+        assert torch.get_num_threads() == before, "without a launcher it is the user's word"
+
+
+def test_a_rank_of_zero_is_refused_in_our_words(curated, tiny, tmp_path):
+    with pytest.raises((BadArgument, SystemExit)) as refused:
+        fit(curated, tiny, tmp_path, "--model.init_args.lora.rank", "0")
+    assert "lora.rank=0" in str(refused.value)

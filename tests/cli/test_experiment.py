@@ -8,12 +8,13 @@ import pytest
 import torch
 import yaml
 
-from lmod_train.artifacts import read_predictions, read_replies, read_scores
+from lmod_train.artifacts import read_config, read_predictions, read_replies, read_scores
 from lmod_train.callbacks.tripwires import Collapsed
 from lmod_train.cli import experiment
 from lmod_train.cli.listing import configs_folder
-from lmod_train.errors import BadArgument, RunConflict, WeightsNotFound
+from lmod_train.errors import ArtifactError, BadArgument, FolderBusy, LmodError, RunConflict, WeightsNotFound
 from lmod_train.modules.base import LmodModule
+from tests.test_lock import end, hold
 
 CONFIGS = configs_folder()
 QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
@@ -40,7 +41,7 @@ def test_validate_leaves_a_whole_run_folder(command, tmp_path):
     assert [t["class_path"].rpartition(".")[2] for t in written["data"]["tasks"]] == ["Anatomy", "Glaucoma", "FourWay"]
     predictions = read_predictions(run / "predictions.parquet")
     assert predictions and {p.record.split for p in predictions} == {"val"}
-    assert {p.record.id for p in predictions} == {i for i, _ in read_replies(run / "replies")}
+    assert {p.record.id for p in predictions} == {i for i, *_ in read_replies(run / "replies")}
     strict = {
         s.task: s.value
         for _, _, s in read_scores(run / "scores.csv")
@@ -66,6 +67,15 @@ def test_the_same_configuration_continues_and_another_is_refused(command, tmp_pa
         command("validate", "scripted.yaml", "--run", "here", *options)
 
 
+@pytest.mark.parametrize("name", ["fit", "validate", "test", "predict"])
+def test_a_run_that_another_process_writes_is_not_touched(command, tmp_path, name):
+    other = hold(tmp_path / "here")
+    with pytest.raises(FolderBusy, match=f"process {other.pid} on"):
+        command(name, "cnn_glaucoma.yaml" if name == "fit" else "scripted.yaml", "--run", "here")
+    assert [f.name for f in (tmp_path / "here").iterdir()] == [".lock"]
+    end(other)
+
+
 def test_a_start_that_came_to_nothing_does_not_hold_the_folder(command):
     with pytest.raises(WeightsNotFound):
         command("fit", "quickstart.yaml", "--run", "here", "--model.init_args.checkpoint", "nowhere")
@@ -83,8 +93,9 @@ def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(co
     small += ["--trainer.max_epochs", "2", "--trainer.check_val_every_n_epoch", "1"]
     small += ["--checkpoint.every_n_train_steps", "1"]
     command("fit", "cnn_glaucoma.yaml", *small)
-    steps = {step for _, step in read_replies(tmp_path / "here" / "replies")}
-    assert [f.name for f in (tmp_path / "here" / "checkpoints").iterdir()] == ["last.ckpt"]
+    steps = {step for _, step, _ in read_replies(tmp_path / "here" / "replies")}
+    kept = {f.name for f in (tmp_path / "here" / "checkpoints").iterdir()}
+    assert kept == {"last.ckpt", "last.ckpt.before"}
     saved = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
     before = (tmp_path / "here" / "replies" / "rank-0.jsonl").read_bytes()
     command("fit", "cnn_glaucoma.yaml", *small)
@@ -96,8 +107,23 @@ def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(co
     tuned += ["--data.split", "val"]
     command("validate", "cnn_glaucoma.yaml", *tuned)
     after = read_replies(tmp_path / "after" / "replies")
-    last = {i: r.reply for (i, step), r in read_replies(tmp_path / "here" / "replies").items() if step == max(steps)}
-    assert {step for _, step in after} == {max(steps)} and {i: r.reply for (i, _), r in after.items()} == last
+    last = {i: r.reply for (i, step, _), r in read_replies(tmp_path / "here" / "replies").items() if step == max(steps)}
+    assert {step for _, step, _ in after} == {max(steps)} and {i: r.reply for (i, *_), r in after.items()} == last
+    for run in ("here", "after"):
+        told = read_config(tmp_path / run)["provenance"]
+        assert (told["epochs"], told["steps"]) == (2, max(steps)), run
+    torch.save({**again, "hyper_parameters": {"_class_path": "nowhere.Hostile", "side": 8}}, tmp_path / "received.ckpt")
+    command("validate", "cnn_glaucoma.yaml", *tuned[:2], "--ckpt_path", "received.ckpt", "--run", "of_others")
+    assert read_config(tmp_path / "of_others")["model"] == read_config(tmp_path / "after")["model"]
+
+
+@pytest.mark.parametrize(
+    "options", [("--trainer.accelerator", "tpux"), ("--trainer.devices", "0"), ("--trainer.strategy", "nope")]
+)
+def test_a_trainer_that_cannot_be_built_is_two_lines(command, options):
+    with pytest.raises(LmodError, match=rf"{options[1]}.*\nNext: .*--help") as refused:
+        command("validate", "scripted.yaml", "--run", "here", *options)
+    assert str(refused.value).count("\n") == 1
 
 
 def test_a_run_that_was_stopped_and_moved_goes_on_in_the_one_file_it_is_continued_from(command, tmp_path, monkeypatch):
@@ -112,7 +138,8 @@ def test_a_run_that_was_stopped_and_moved_goes_on_in_the_one_file_it_is_continue
         command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
     (tmp_path / "here").rename(tmp_path / "there")
     command("fit", "cnn_glaucoma.yaml", *small, "--run", "there")
-    assert [f.name for f in (tmp_path / "there" / "checkpoints").iterdir()] == ["last.ckpt"]
+    kept = {f.name for f in (tmp_path / "there" / "checkpoints").iterdir()}
+    assert kept == {"last.ckpt", "last.ckpt.before"}
 
 
 def test_ctrl_c_in_training_is_an_interruption_and_the_same_command_goes_on(command, tmp_path, monkeypatch):
@@ -135,12 +162,20 @@ def test_ctrl_c_in_training_is_an_interruption_and_the_same_command_goes_on(comm
     assert stopped["global_step"] == 1 < ended["global_step"]
 
 
-def test_a_checkpoint_set_aside_while_the_next_took_its_place_is_continued_from(tmp_path):
-    assert experiment.to_continue(tmp_path) is None
-    (tmp_path / "checkpoints" / "last.ckpt.before").mkdir(parents=True)
-    assert experiment.to_continue(tmp_path) == tmp_path / "checkpoints" / "last.ckpt.before"
-    (tmp_path / "checkpoints" / "last.ckpt").mkdir()
-    assert experiment.to_continue(tmp_path) == tmp_path / "checkpoints" / "last.ckpt"
+def test_a_last_checkpoint_that_cannot_be_read_gives_way_to_the_one_before_and_is_kept_to_look_at(tmp_path):
+    last = tmp_path / "last.ckpt"
+    assert experiment.continued(last) is None
+    torch.save({"global_step": 1}, tmp_path / "last.ckpt.before")
+    assert experiment.continued(last) == tmp_path / "last.ckpt.before", "a kill between two renamings"
+    torch.save({"global_step": 2}, last)
+    assert experiment.continued(last) == last
+    last.write_bytes(last.read_bytes()[:-40])
+    with pytest.warns(UserWarning, match=r"last\.ckpt cannot be read \(cut off.*continuing from the one before"):
+        assert experiment.continued(last) == tmp_path / "last.ckpt.before"
+    assert {f.name for f in tmp_path.iterdir()} == {"last.ckpt.before", "last.ckpt.damaged"}
+    (tmp_path / "last.ckpt.before").write_bytes(b"")
+    with pytest.raises(ArtifactError, match="no other checkpoint of this run can"):
+        experiment.continued(last)
 
 
 def test_a_classifier_of_several_tasks_is_refused(command):
@@ -159,7 +194,7 @@ def test_the_paper_s_recipe_runs_whole_on_a_tiny_checkpoint(command, tiny, tmp_p
         "--data.workers",
         "0",
         "--model.init_args.max_new_tokens",
-        "4",
+        "32",
         "--data.limit",
         "2",
     ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from lmod_train import cli
+from lmod_train.sources.refuge import Refuge
 
 
 def export(curated: Path, *more: str | Path) -> int:
@@ -24,7 +26,18 @@ def test_a_curated_folder_becomes_llava_s_file(curated: Path, tmp_path: Path, ca
     assert "must not be passed on" not in said
 
 
-def test_a_closed_source_is_refused_with_the_next_command(curated: Path, tmp_path: Path, capsys):
+@pytest.fixture
+def closed(curated: Path, tmp_path: Path) -> Path:
+    """The same folder, had its REFUGE been photographs and no phantoms."""
+    folder = shutil.copytree(curated, tmp_path / "closed")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["sources"]["refuge"] |= {"licence": Refuge.licence, "redistributable": Refuge.redistributable}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def test_a_closed_source_is_refused_with_the_next_command(closed: Path, tmp_path: Path, capsys):
+    curated = closed
     assert export(curated, "--to", "hugging_face", "--out", tmp_path / "out") == 2
     error = capsys.readouterr().err
     assert "refuge (CC BY 4.0 as stated by LMOD" in error and "--sources eye_diseases" in error

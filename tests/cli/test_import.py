@@ -9,6 +9,7 @@ import pytest
 
 from lmod_train import cli
 from lmod_train.artifacts import read_manifest, read_records
+from tests.test_lock import end, hold
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_conversations_become_a_curated_folder(curated: Path, file: Path, tmp_pa
     assert manifest["images"]["longest_side"] == 64 and manifest["settings"]["ratios"] == [0.5, 0.25, 0.25]
     said = capsys.readouterr().out
     assert f"conversation: {len(records)} records (" in said
-    assert f"dropped of _1_talk: image_missing 1; listed in {out / 'dropped.csv'}" in said
+    assert f"dropped of _1_talk: 1 gone (image_missing 1), 0 in part; listed in {out / 'dropped.csv'}" in said
     assert cli.main(["export", str(out), "--to", "llava", "--out", str(tmp_path / "again")]) == 2  # not said to be free
     assert "_1_talk (CC0)" in capsys.readouterr().err
 
@@ -51,3 +52,10 @@ def test_a_mistake_is_named(curated: Path, file: Path, tmp_path: Path, capsys):
     assert cli.main(["import", str(file), *arguments]) == 2
     assert "sum to 1" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_another_process_writes_is_not_touched(curated: Path, file: Path, tmp_path: Path, capsys):
+    other = hold(tmp_path / "out")
+    assert cli.main(["import", str(file), "--images", str(curated), "--out", str(tmp_path / "out")]) == 2
+    assert f"process {other.pid} on" in capsys.readouterr().err
+    end(other)

@@ -52,8 +52,9 @@ def test_reference_replies_score_one_and_silence_is_counted(
     capsys.readouterr()
     assert cli.main(["report", *map(str, runs), "--out", str(tmp_path / "report")]) == 0
     said = capsys.readouterr().out
-    assert said == f"{format_table(headline(runs))}\nwrote {tmp_path / 'report' / 'index.html'}\n"
-    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in said.splitlines()[2:-1]]
+    phantoms = "phantoms, drawn, not eyes: the scores of anatomy, four_way, glaucoma say nothing about eyes"
+    assert said == f"{format_table(headline(runs))}\n{phantoms}\nwrote {tmp_path / 'report' / 'index.html'}\n"
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in said.splitlines()[2:-2]]
     assert sorted(row[0:3] for row in table) == sorted(
         [task, "by hand", run] for task in n for run in ("perfect", "silent")
     )
@@ -77,7 +78,7 @@ def test_images_come_from_the_named_folder_and_the_page_is_capped(curated: Path,
 
 
 @pytest.mark.parametrize(
-    ("arguments", "part"), [(["--cap", "0"], "--cap=0"), (["--curated", "nowhere"], "--curated='nowhere'")]
+    ("arguments", "part"), [(["--cap", "0"], "--cap=0"), (["--curated", "nowhere"], "nowhere/manifest.json")]
 )
 def test_options_that_cannot_be_used_are_refused(
     arguments: list[str], part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -93,7 +94,7 @@ def test_the_cap_of_the_command_is_that_of_the_page():
 
 
 def test_a_run_without_predictions_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "replies").mkdir(parents=True)
     assert cli.main(["report", str(tmp_path / "run"), "--out", str(tmp_path / "report")]) == 2
     error = capsys.readouterr().err
     assert str(tmp_path / "run") in error and "rescore" in error

@@ -9,6 +9,7 @@ import pytest
 from lmod_train import artifacts, cli
 from lmod_train.types import Reply, Unparsed
 from tests.tasks.test_judging import Shout, record
+from tests.test_lock import end, hold
 
 
 @pytest.fixture
@@ -32,24 +33,28 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
+def rescore(run: Path) -> int:
+    return cli.main(["rescore", str(run), "--trust", Shout.__module__])
+
+
 def scores(run: Path) -> list[tuple[str, str, str, int, float | None]]:
     return [(name, model, s.metric, s.n, s.value) for name, model, s in artifacts.read_scores(run / "scores.csv")]
 
 
 def test_predictions_and_scores_are_those_of_the_newest_replies(run: Path, capsys: pytest.CaptureFixture[str]):
-    assert cli.main(["rescore", str(run)]) == 0
+    assert rescore(run) == 0
     predictions = artifacts.read_predictions(run / "predictions.parquet")
     assert {p.record.id: p.answer for p in predictions} == {"a": "YES", "b": "NO", "c": Unparsed("failed", "timeout")}
     assert scores(run) == [("tuned", "m", "accuracy", 3, pytest.approx(2 / 3, abs=1e-6))]
     assert f"{run}: 3 of 4 records have a reply" in capsys.readouterr().out
 
 
-def test_rescoring_again_changes_nothing_and_keeps_the_names_the_run_gave(run: Path):
+def test_rescoring_again_changes_nothing_and_names_the_folder_and_the_model_that_replied(run: Path):
     artifacts.write_scores(run / "scores.csv", "my run", "my model", [artifacts.Score("shout", "all", "x", 1, 0.0)])
-    assert cli.main(["rescore", str(run)]) == 0
+    assert rescore(run) == 0
     once = [(run / name).read_bytes() for name in ("scores.csv", "predictions.parquet")]
-    assert [row[:3] for row in scores(run)] == [("my run", "my model", "accuracy")]
-    assert cli.main(["rescore", str(run)]) == 0
+    assert [row[:3] for row in scores(run)] == [("tuned", "m", "accuracy")]
+    assert rescore(run) == 0
     assert [(run / name).read_bytes() for name in ("scores.csv", "predictions.parquet")] == once
 
 
@@ -58,7 +63,7 @@ def test_several_steps_and_another_task_version_are_said(
 ):
     artifacts.ReplyFile(run / "replies" / "rank-2.jsonl").append([Reply("d", "no", step=0)])
     monkeypatch.setattr(Shout, "version", 2)
-    assert cli.main(["rescore", str(run)]) == 0
+    assert rescore(run) == 0
     said = capsys.readouterr().out
     assert "of several checkpoint steps: 0, 100" in said
     assert "shout: asked as version 1, read and scored as 2" in said
@@ -69,7 +74,7 @@ def test_arguments_of_the_tasks_come_from_the_run_config(run: Path, capsys: pyte
         f"data:\n  tasks:\n  - class_path: {Shout.__module__}.Shout\n    init_args: {{language: 7, wrong: 1}}\n"
     )
     with pytest.raises(TypeError, match="wrong"):
-        cli.main(["rescore", str(run)])
+        rescore(run)
 
 
 @pytest.mark.parametrize(
@@ -78,16 +83,25 @@ def test_arguments_of_the_tasks_come_from_the_run_config(run: Path, capsys: pyte
 )
 def test_what_is_missing_is_named(run: Path, remove: str, named: str, capsys: pytest.CaptureFixture[str]):
     (run / remove).rename(run / "elsewhere")
-    assert cli.main(["rescore", str(run)]) == 2
+    assert rescore(run) == 2
     error = capsys.readouterr().err
     assert named in error and "\nNext: " in error
     assert not (run / "scores.csv").exists()
 
 
+def test_a_run_that_another_process_writes_is_not_touched(run: Path, capsys: pytest.CaptureFixture[str]):
+    other = hold(run)
+    assert rescore(run) == 2
+    error = capsys.readouterr().err
+    assert f"process {other.pid} on" in error and "\nNext: wait" in error
+    assert not (run / "scores.csv").exists()
+    end(other)
+
+
 def test_replies_to_none_of_the_records_write_no_scores(run: Path, capsys: pytest.CaptureFixture[str]):
     for file in (run / "replies").iterdir():
         file.unlink()
-    assert cli.main(["rescore", str(run)]) == 2
+    assert rescore(run) == 2
     assert "no reply to any of the 4 records" in capsys.readouterr().err
     assert not (run / "scores.csv").exists()
 
@@ -105,5 +119,5 @@ def test_a_run_is_called_by_its_place_below_runs(run: Path, folder: str, label: 
     moved = run.parent / "elsewhere" / folder
     moved.parent.mkdir(parents=True)
     run.rename(moved)
-    assert cli.main(["rescore", str(moved)]) == 0
+    assert rescore(moved) == 0
     assert {row[0] for row in scores(moved)} == {label}

@@ -1,0 +1,234 @@
+"""The names in a command of Lightning's, looked up in source text before torch is loaded: a typo costs no waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+from zipfile import is_zipfile
+
+import yaml
+
+from lmod_train.artifacts import is_run, read_manifest
+from lmod_train.cli.listing import configs_folder
+from lmod_train.cli.own import check_trusted
+from lmod_train.cli.signatures import class_names, module_file, parameters_of
+from lmod_train.doctor.finding import FILE as DOCTOR
+from lmod_train.errors import BadArgument
+from lmod_train.lock import is_first
+
+TRAINER = "lightning.pytorch.trainer.trainer.Trainer"
+GROUPS = {
+    "trainer": TRAINER,
+    "data": "lmod_train.datamodules.records.RecordsDataModule",
+    "evaluation": "lmod_train.callbacks.generation.GenerationEval",
+    "tripwires": "lmod_train.callbacks.tripwires.Tripwires",
+    "read_back": "lmod_train.doctor.read_back.ReadBack",
+    "checkpoint": "lightning.pytorch.callbacks.model_checkpoint.ModelCheckpoint",
+}
+"""Option group -> the class whose parameters are its options."""
+
+PLAIN = ("config", "c", "run", "trust", "seed_everything", "model", "doctor", "optimizer", "lr_scheduler", "help", "h",
+         "print_config", "provenance", "weights")  # fmt: skip
+"""Options that are no group of `GROUPS` and no argument of the Trainer's method."""
+
+CHECKPOINTS = ("meta.pt", "latest")
+"""Files of which a checkpoint that is a folder has one: FSDP's, and DeepSpeed's."""
+
+FEW = 12
+"""Up to so many names are all listed where one is wrong."""
+
+Given = tuple[str, Any]
+"""An option without its dashes, dots and all, and its value; a value of None is not looked at."""
+
+
+def check_configs(arguments: Sequence[str]) -> None:
+    """Read every ``--config`` before the parser does, whose reader dies of what is nested deeply.
+
+    Raises:
+        BadArgument: A file is missing, is no YAML, or holds no options.
+    """
+    for before, word in zip(["", *arguments], arguments, strict=False):
+        name = word if before == "--config" else word.removeprefix("--config=")
+        if name != word or before == "--config":
+            _options_in("--config", name)
+
+
+def check_names(command: str, arguments: Sequence[str]) -> None:
+    """Look up every option, file, class and folder that a command names.
+
+    What the text cannot tell is left to the parser, which comes after torch.
+
+    Args:
+        command: ``fit``, ``validate``, ``test``, ``predict`` or ``doctor``.
+        arguments: What was typed behind it.
+
+    Raises:
+        BadArgument: A name leads nowhere; the error gives the closest one.
+    """
+    if {"-h", "--help"} & set(arguments):
+        return
+    typed = list(_typed(arguments))
+    _check_options(command, [name for name, _ in typed])
+    given = [pair for pair in typed if pair[0] not in ("config", "c")]
+    for name, value in typed:
+        if name in ("config", "c"):
+            given = [*_leaves(_options_in(f"--{name}", str(value))), *given]
+    _check_options(command, [name for name, _ in given], dashes="")
+    for path in [value for name, value in given if name.rpartition(".")[2] == "class_path"]:
+        _check_class(str(path))
+    _check_model([str(v) for n, v in given if n in ("model", "model.class_path") and v], [n for n, _ in given])
+    _check_places(dict(given))
+
+
+def _typed(arguments: Sequence[str]) -> Iterator[Given]:
+    """Yield options with their values, in the order typed."""
+    waiting = list(arguments)
+    while waiting:
+        name, equals, value = waiting.pop(0).partition("=")
+        if not name.startswith("-"):
+            raise BadArgument("arguments", name, "options, which begin with --", f"perhaps you meant `--config {name}`")
+        if not equals and waiting and not waiting[0].startswith("--"):
+            value = waiting.pop(0)
+        yield name.lstrip("-").removesuffix("+"), value or None
+
+
+def _check_options(command: str, names: Sequence[str], dashes: str = "--") -> None:
+    method = parameters_of(TRAINER, "fit" if command == "doctor" else command) or ()
+    heads = sorted({*GROUPS, *PLAIN, *method} - {"train_dataloaders", "val_dataloaders", "dataloaders", "datamodule"})
+    for name in names:
+        head, _, rest = name.partition(".")
+        _check_one(dashes, head, heads, "", name)
+        known = parameters_of(GROUPS[head]) if head in GROUPS and rest else None
+        if known:
+            _check_one(dashes, rest.partition(".")[0], known, f"{head}.", name)
+
+
+def _check_one(dashes: str, name: str, known: Sequence[str], before: str, whole: str) -> None:
+    if name in known:
+        return
+    near = get_close_matches(name, known, n=1)
+    cure = f"did you mean `{dashes}{before}{near[0]}`?" if near else "`python -m lmod_train fit --help` shows them all"
+    few = len(known) <= FEW
+    kind = f"one of {', '.join(known)}" if few else f"an option of {before[:-1]}" if before else "an option"
+    raise BadArgument("option" if dashes else "key", f"{dashes}{whole}", kind, cure)
+
+
+def _options_in(option: str, name: str) -> Mapping[str, Any]:
+    tree = _loaded(option, name, Path())
+    if not isinstance(tree, Mapping):
+        found = "nothing" if tree is None else f"a {type(tree).__name__}"
+        raise BadArgument(option, name, f"YAML of options, `key: value`; it holds {found}", f"mend {name}")
+    return tree
+
+
+def _loaded(option: str, name: str, folder: Path) -> Any:
+    """Return what a YAML file holds; files that it names in place of a part are read too."""
+    file = next((f for f in (folder / name, Path(name)) if f.is_file()), None)
+    if file is None:
+        raise BadArgument(option, name, "an existing YAML file", _closest_config(name))
+    try:
+        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        where = " ".join(str(error).split())[:200]
+        raise BadArgument(option, str(file), f"YAML that can be read ({where})", f"mend {file}") from error
+    return _composed(tree, option, file.parent)
+
+
+def _composed(tree: Any, key: str, folder: Path) -> Any:
+    if isinstance(tree, Mapping):
+        return {str(k): _composed(v, str(k), folder) for k, v in tree.items()}
+    if isinstance(tree, list):
+        return [_composed(v, key, folder) for v in tree]
+    is_part = isinstance(tree, str) and tree.endswith((".yaml", ".yml"))
+    return _loaded(key, tree, folder) if is_part else tree
+
+
+def _closest_config(name: str) -> str:
+    shipped = {f.relative_to(configs_folder()).as_posix(): f for f in sorted(configs_folder().rglob("*.yaml"))}
+    wanted = name if name.endswith(".yaml") else f"{name}.yaml"
+    near = get_close_matches(wanted.removeprefix("configs/"), shipped, n=1)
+    return f"did you mean `{shipped[near[0]]}`?" if near else f"{configs_folder()} has those that come with the package"
+
+
+def _leaves(tree: Any, key: str = "") -> Iterator[Given]:
+    """Yield (dotted key, value) of nested mappings; a list of classes yields each one's own keys below its key."""
+    if isinstance(tree, Mapping):
+        for name, value in tree.items():
+            yield from _leaves(value, f"{key}.{name}" if key else name)
+    elif isinstance(tree, list) and any(isinstance(item, Mapping) for item in tree):
+        for item in tree:
+            yield from _leaves(item, key)
+    else:
+        yield key, tree
+
+
+def _check_class(path: str) -> None:
+    """Refuse a class path into this package that its text does not hold; other packages are the parser's business."""
+    module, _, name = path.rpartition(".")
+    if not path.startswith("lmod_train.") or name in class_names(module):
+        return
+    if module_file(module) is not None:
+        known = [f"{module}.{n}" for n in class_names(module)]
+    else:
+        room = module.rpartition(".")[0]
+        folder = module_file(room)
+        files = sorted(folder.parent.glob("*.py")) if folder else []
+        known = [f"{room}.{f.stem}.{n}" for f in files for n in class_names(f"{room}.{f.stem}")]
+    near = get_close_matches(path, known, n=1, cutoff=0.5)
+    cure = f"did you mean `{near[0]}`?" if near else "`python -m lmod_train list models` and `list tasks` name classes"
+    raise BadArgument("class_path", path, "the path of a class", cure)
+
+
+def _check_model(models: Sequence[str], names: Sequence[str]) -> None:
+    """Look up the model that counts, which is the last, and the options given to it."""
+    path = models[-1] if models else ""
+    if path.endswith((".yaml", ".yml")):
+        path = str(dict(_leaves(_loaded("--model", path, Path()))).get("class_path", ""))
+    if not path.startswith("lmod_train."):
+        return
+    _check_class(path)
+    known = parameters_of(path)
+    for name in names:
+        if known and name.startswith("model.init_args."):
+            _check_one("--", name.split(".")[2], known, "model.init_args.", name)
+
+
+def _check_places(given: Mapping[str, Any]) -> None:
+    """Look for the checkpoint, the curated folder, the run and the trusted that count, which are the last named."""
+    checkpoint, curated, run, trust = (given.get(name) for name in ("ckpt_path", "data.curated", "run", "trust"))
+    if checkpoint:
+        _check_checkpoint(Path(str(checkpoint)))
+    if curated:
+        read_manifest(Path(str(curated)))
+    if run:
+        _check_run(Path(str(run)))
+    if trust and not Path(str(trust)).exists():
+        check_trusted([str(trust)])
+
+
+def _check_run(run: Path) -> None:
+    """Refuse a folder that holds something else than a run or the doctor's account of one."""
+    cure = "name another for the run: `--run RUN`"
+    if (run / "manifest.json").exists():
+        raise BadArgument("--run", str(run), "a folder that is not curated", cure)
+    begun = is_run(run) or (run / DOCTOR).exists() or not is_first()
+    if run.is_dir() and not begun and any(not entry.name.startswith(".") for entry in run.iterdir()):
+        raise BadArgument("--run", str(run), "a new or empty folder, or that of a run", cure)
+
+
+def _check_checkpoint(path: Path) -> None:
+    """Refuse what cannot be a checkpoint, before a run folder is begun with it.
+
+    Lightning's words ``last`` and ``best`` are refused too: they look in the new run, and where they find nothing the
+    model answers with the weights that it began from.
+    """
+    cure = "name a checkpoint of a run of `fit`, e.g. `--ckpt_path RUN/checkpoints/last.ckpt`"
+    if not path.exists():
+        raise BadArgument("--ckpt_path", str(path), "an existing file or folder", cure)
+    if path.is_dir() and not any((path / name).is_file() for name in CHECKPOINTS):
+        expected = f"a checkpoint; the folder holds no {' and no '.join(CHECKPOINTS)}, or was never finished"
+        raise BadArgument("--ckpt_path", str(path), expected, cure)
+    if path.is_file() and not is_zipfile(path):
+        raise BadArgument("--ckpt_path", str(path), "a checkpoint; the file is none, or is cut off", cure)

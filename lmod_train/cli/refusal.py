@@ -1,0 +1,94 @@
+"""What the parser refuses, in two lines: the argument and what was expected, then the next command to type."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from jsonargparse import ArgumentParser
+
+from lmod_train.cli.signatures import parameters_of
+
+_UNKNOWN = re.compile(r"unrecognized arguments: (--[\w.-]+)|Option '([\w.-]+)' is not accepted")
+_KEY = re.compile(r'(?:Parser key|Validation failed.*?key) "([^"]+)"|[Ff]ailed at "([^"]+)"')
+_EXPECTED = re.compile(r"Expected an? (path) but|Expected an? (.+?)(?:\. Got|\.?$)", re.MULTILINE)
+_GIVEN = re.compile(r"(?:Given value|Got value|but got):? ([^\n]+)")
+_OF_CLASS = re.compile(r"class_path '([\w.]+)'")
+_RANGE = re.compile(r'key "([^"]+)":\s+Not of type (\w+): (?:.* base 10: )?(.+?)(?: does not conform.*)?$', re.DOTALL)
+_NUMBERS = {"NonNegativeInt": "a whole number of at least 0", "PositiveInt": "a whole number of at least 1"}
+PROGRAM = "python -m lmod_train"
+LONGEST = 400
+"""Characters of a parser's message that are printed where it is of no known form."""
+
+
+class Refusing(ArgumentParser):
+    """Says in two lines what is wrong, names the closest option, and never takes an abbreviation for an option."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{**kwargs, "allow_abbrev": False})
+
+    def error(self, message: str, *args: Any, **kwargs: Any) -> NoReturn:
+        """Print what was wrong and what to type next, and exit with status 2."""
+        known = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+        command = self.prog.replace(" [options]", "")
+        if not command.startswith(PROGRAM):  # a parser that jsonargparse made for a part
+            command = PROGRAM
+        print(f"error: {in_short(message, known)}\nNext: `{command} --help` shows every option.", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def in_short(message: str, known: Sequence[str]) -> str:
+    r"""Return a parser's message in one line: the argument, its value, what was expected, the closest name.
+
+    Args:
+        message: As jsonargparse or argparse writes it, over several lines where a type has alternatives.
+        known: Options of the parser, dashes included.
+
+    Example:
+        >>> in_short('Parser key "n":\n  Errors:\n    - Expected a <class \'int\'>\n  Given value: abc', [])
+        "n='abc': expected int"
+        >>> in_short('Parser key "n":\n  Not of type PositiveInt: 0 does not conform to restriction v>0', [])
+        "n='0': expected a whole number of at least 1"
+        >>> in_short('Parser key "by":\n  Expected a typing.Literal[\'group\', \'image\']. Got value: pear', [])
+        "by='pear': expected one of 'group', 'image'"
+        >>> in_short("unrecognized arguments: --portoins 3", ["--portions"])
+        'unrecognized arguments: --portoins 3 (did you mean --portions?)'
+    """
+    limited = _RANGE.search(message)
+    if limited and limited[2] in _NUMBERS:
+        return f"{limited[1]}={limited[3].strip(chr(39))!r}: expected {_NUMBERS[limited[2]]}"
+    unknown = _UNKNOWN.search(message)
+    if unknown and not (unknown[2] and f"--{unknown[2]}" in known):
+        return _unknown(message, unknown, known)
+    key, given = _KEY.search(message), _GIVEN.findall(message)
+    expected = [_plainly(path or kind) for path, kind in _EXPECTED.findall(message)]
+    if key and expected and given:
+        return f"{key[1] or key[2]}={given[-1].strip().strip(chr(39))!r}: expected {_either(expected)}"
+    said = " ".join(message.split())
+    return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
+
+
+def _unknown(message: str, unknown: re.Match[str], known: Sequence[str]) -> str:
+    kind = _OF_CLASS.search(message)
+    if unknown[2] and kind and (own := parameters_of(kind[1])):
+        near = get_close_matches(unknown[2], own, n=1)
+        return f"{unknown[2]!r} is no option of {kind[1]}" + (f" (did you mean {near[0]}?)" if near else "")
+    name, dot, rest = (unknown[1] or f"--{unknown[2]}").partition(".")
+    near = get_close_matches(name, sorted(set(known)), n=1)
+    meant = f" (did you mean {near[0]}{dot}{rest}?)" if near and near[0] != name else ""
+    return " ".join(message.split())[:LONGEST] + meant
+
+
+def _plainly(kind: str) -> str:
+    if "Literal[" in kind:
+        return "one of " + kind.partition("[")[2].rstrip("]")
+    name = kind.removeprefix("<class '").removesuffix("'>").rpartition(".")[2].strip()
+    return {"NoneType": "null", "path": "an existing file"}.get(name, name)
+
+
+def _either(kinds: Sequence[str]) -> str:
+    several = list(dict.fromkeys(kinds))
+    return several[0] if len(several) == 1 else f"{', '.join(several[:-1])} or {several[-1]}"

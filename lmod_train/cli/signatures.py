@@ -1,0 +1,102 @@
+"""What a class may be given, read from source text: nothing is imported, so nothing waits for torch."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def module_file(module: str) -> Path | None:
+    """Return the file of a module by its dotted name, None where there is none; only finds, never imports.
+
+    Example:
+        >>> module_file("lmod_train.cli.signatures").name, module_file("lmod_train.nowhere")
+        ('signatures.py', None)
+    """
+    top, *rest = module.split(".")
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or not rest:
+        return Path(spec.origin) if spec and spec.origin else None
+    for folder in spec.submodule_search_locations or ():
+        place = Path(folder, *rest)
+        for file in (place.with_suffix(".py"), place / "__init__.py"):
+            if file.is_file():
+                return file
+    return None
+
+
+def class_names(module: str) -> tuple[str, ...]:
+    """Return the public classes that a module's text defines, in its order; none where there is no such module."""
+    tree = _tree(module)
+    body = tree.body if tree else []
+    return tuple(node.name for node in body if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
+
+
+def parameters_of(path: str, method: str = "__init__") -> tuple[str, ...] | None:
+    """Return the names of a method's parameters, those of the bases it passes ``**`` on to included.
+
+    Args:
+        path: Class path, as a config names it; a class that its module only imports is followed.
+        method: Of the class; where it has none, that of its bases.
+
+    Returns:
+        The names, without the first; None where the text cannot tell.
+
+    Example:
+        >>> parameters_of("lmod_train.callbacks.generation.GenerationEval")
+        ('log_subsets',)
+        >>> parameters_of("nowhere.Class") is None
+        True
+    """
+    module, _, name = path.rpartition(".")
+    node = _definition(module, name)
+    if isinstance(node, ast.ImportFrom):
+        return parameters_of(f"{node.module}.{name}", method) if node.module and not node.level else None
+    if node is None:
+        return None
+    function = next((f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == method), None)
+    own = _own(function) if function else ()
+    if function is not None and function.args.kwarg is None:
+        return own
+    above = [_of_base(module, base, method) for base in node.bases]
+    known = [names for names in above if names is not None]
+    return None if len(known) < len(above) else tuple(dict.fromkeys([*own, *(n for names in known for n in names)]))
+
+
+def _own(function: ast.FunctionDef) -> tuple[str, ...]:
+    arguments = function.args
+    return tuple(a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs])[1:]
+
+
+def _of_base(module: str, base: ast.expr, method: str) -> tuple[str, ...] | None:
+    """Return the parameters of a base as a module names it; an abstract base has none."""
+    if not isinstance(base, ast.Name):
+        return None
+    return () if base.id in ("ABC", "object") else parameters_of(f"{module}.{base.id}", method)
+
+
+def _definition(module: str, name: str) -> ast.ClassDef | ast.ImportFrom | None:
+    """Return the class of a module, or the import that brings it there."""
+    tree = _tree(module)
+    for node in tree.body if tree else ():
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return node
+        if isinstance(node, ast.ImportFrom) and any(a.name == name and a.asname is None for a in node.names):
+            return node
+    return None
+
+
+@cache
+def _tree(module: str) -> ast.Module | None:
+    file = module_file(module)
+    if file is None or file.suffix != ".py":
+        return None
+    try:
+        return ast.parse(file.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError):
+        return None

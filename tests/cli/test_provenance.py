@@ -1,0 +1,80 @@
+"""Which code and which weights made a run stands in its config."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lmod_train import __version__
+from lmod_train.artifacts import sha256_of
+from lmod_train.cli.provenance import provenance_of, revision, write_provenance, write_trained
+from lmod_train.errors import RunConflict
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text("seed: 1\n")
+    for name in ("base", "last.ckpt"):
+        (tmp_path / name).write_text(name)
+    return tmp_path / "run"
+
+
+def written(run: Path) -> dict:
+    return yaml.safe_load((run / "config.yaml").read_text())
+
+
+def test_version_revision_and_the_hash_of_every_file_are_written(run: Path, tmp_path: Path):
+    write_provenance(run, (tmp_path / "base", "https://models.example/v1", tmp_path / "last.ckpt"))
+    assert written(run)["seed"] == 1
+    version, git, weights = provenance_of(written(run))
+    assert version == __version__ and (git is None or len(git) >= 40)
+    assert weights == {
+        f"{tmp_path.name}/base": sha256_of(tmp_path / "base"),
+        "https://models.example/v1": "https://models.example/v1",
+        f"{tmp_path.name}/last.ckpt": sha256_of(tmp_path / "last.ckpt"),
+    }
+    write_provenance(run, ())
+    assert provenance_of(written(run))[2] == {}, "drawn at random"
+    assert provenance_of({}) == ("", None, {})
+
+
+def test_a_training_does_not_go_on_from_other_weights_and_an_evaluation_does(run: Path, tmp_path: Path):
+    weights = [tmp_path / "base"]
+    write_provenance(run, weights)
+    write_provenance(run, weights, continues=True)
+    (tmp_path / "base").write_text("esab")
+    with pytest.raises(RunConflict, match=f"weights.{tmp_path.name}/base: "):
+        write_provenance(run, weights, continues=True)
+    write_provenance(run, weights)
+    assert provenance_of(written(run))[2] == {f"{tmp_path.name}/base": sha256_of(tmp_path / "base")}
+
+
+def test_a_run_of_an_earlier_version_goes_on(run: Path, tmp_path: Path):
+    write_provenance(run, [tmp_path / "base"], continues=True)
+    assert provenance_of(written(run))[0] == __version__
+
+
+def test_the_revision_is_that_of_the_checkout_and_none_elsewhere(tmp_path: Path):
+    (tmp_path / "package").mkdir()
+    assert revision(tmp_path / "package") is None
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    (tmp_path / "package" / "a").write_text("1")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["tag", "v1"]):
+        subprocess.run([*git, *command], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    assert revision(tmp_path / "package") == head
+    (tmp_path / "package" / "a").write_text("2")
+    assert revision(tmp_path / "package") == f"{head}-dirty"
+
+
+def test_how_long_the_weights_were_trained_stands_beside_them(run: Path, tmp_path: Path):
+    write_provenance(run, [tmp_path / "base"])
+    write_trained(run, epochs=3, steps=120)
+    said = written(run)["provenance"]
+    assert (said["epochs"], said["steps"]) == (3, 120) and provenance_of(written(run))[2] and written(run)["seed"] == 1
+    write_provenance(run, [tmp_path / "base"])
+    assert "epochs" not in written(run)["provenance"], "the next command answers with other weights"

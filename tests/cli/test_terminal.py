@@ -1,0 +1,20 @@
+"""A file name, a task or a model that holds commands of a terminal is printed, and commands nothing."""
+
+from lmod_train.cli import main
+from lmod_train.cli.terminal import harmless
+
+
+def test_what_is_printed_keeps_its_lines_and_loses_its_commands(capsys):
+    with harmless():
+        print("a\x1b[2J\udcff", "b\n四 级")
+    assert capsys.readouterr().out == "a\\u001b[2J\\udcff b\n四 级\n"
+
+
+def test_names_of_folders_and_errors_are_harmless(tmp_path, capsys):
+    folder = tmp_path / "raw" / "x\x1b]0;y\x07\udcff"
+    folder.mkdir(parents=True)
+    assert main(["curate", "--raw", str(tmp_path / "raw"), "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr()
+    assert main(["report", str(tmp_path / "\x1b[31m"), "--out", str(tmp_path / "out")]) == 2
+    shown = said.out + said.err + capsys.readouterr().err
+    assert "\x1b" not in shown and "\x07" not in shown and "\\u001b" in shown
