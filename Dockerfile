@@ -3,7 +3,7 @@
 #
 #   docker build -t lmod-train .
 #   docker run --rm -it lmod-train                                  the quick start
-#   docker run --rm -v "$PWD/raw:/data/raw" -v "$PWD/out:/data/out" lmod-train \
+#   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/raw:/data/raw:ro" -v "$PWD/out:/data/out" lmod-train \
 #       .venv/bin/python -m lmod_train curate --raw /data/raw --out /data/out/curated
 FROM python:3.11-slim
 
@@ -12,8 +12,11 @@ RUN apt-get update \
     && apt-get install --no-install-recommends --yes g++ ninja-build \
     && rm -rf /var/lib/apt/lists/*
 
+# An ordinary user: what decodes files from strangers has no rights beyond its own folder.
+RUN useradd --create-home --uid 1000 lmod && install --directory --owner=lmod --group=lmod /lmod_train
+USER lmod
 WORKDIR /lmod_train
-COPY . .
+COPY --chown=lmod:lmod . .
 
 # The environment of the quick start, installed when the image is built; PIP_EXTRA_INDEX_URL offers the smaller CPU build
 # of torch, which the local version label "+cpu" makes pip prefer.

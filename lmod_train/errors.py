@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 
@@ -39,7 +40,7 @@ class NothingToCurate(LmodError):
         super().__init__(
             f"raw={str(raw)!r}: no known source was recognised in it (known: {', '.join(known)}).\n"
             f"Next: `python -m lmod_train list sources` shows the folders each source is recognised by; "
-            f"`python -m lmod_train phantom --out {raw} --n 64` draws phantoms to try with."
+            f"`python -m lmod_train phantom --out PHANTOMS --n 64` draws phantoms to try with."
         )
 
 
@@ -48,6 +49,67 @@ class ArtifactError(LmodError):
 
     def __init__(self, path: Path, problem: str, cure: str) -> None:
         super().__init__(f"{path}: {problem}\nNext: {cure}")
+
+
+class CuratedDamaged(ArtifactError):
+    """A file of a finished curated folder is missing or damaged; curating into the same folder would change nothing."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(
+            path, problem, "curate into a new folder: `python -m lmod_train curate --config CONFIG --raw RAW --out NEW`"
+        )
+
+
+class NotCurated(ArtifactError):
+    """A folder that should be a curated one is none."""
+
+    def __init__(self, curated: Path) -> None:
+        taken = curated.is_dir() and any(curated.iterdir())
+        out = "NEW" if taken else shlex.quote(str(curated))
+        raw = shlex.quote(str(curated)) if taken else "RAW"
+        super().__init__(
+            curated / "manifest.json",
+            "missing: this folder is not curated, or its curation did not finish",
+            f"name the folder that `curate` wrote, or make it: `python -m lmod_train curate --raw {raw} --out {out}`",
+        )
+
+
+class NotScored(ArtifactError):
+    """A folder that should be a run with scores holds none."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        run = path.parent
+        cure = f"derive it from the replies: `python -m lmod_train rescore {shlex.quote(str(run))}`"
+        if not (run / "replies").is_dir():
+            cure = "name the folder of a run, which `python -m lmod_train validate --config CONFIG --run RUN` makes"
+        super().__init__(path, problem, cure)
+
+
+class NotAsked(ArtifactError):
+    """The records of a run are missing or damaged; asking again writes them anew and keeps the replies."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        run = shlex.quote(str(path.parent))
+        cure = f"`python -m lmod_train validate --config CONFIG --run {run}` writes it anew and keeps the replies"
+        super().__init__(path, problem, cure)
+
+
+class ConfigDamaged(ArtifactError):
+    """The ``config.yaml`` of a run cannot be read; without it the run can be scored, reported and continued."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        aside = shlex.join(["mv", str(path), f"{path}.damaged"])
+        super().__init__(path, problem, f"`{aside}` and type the same again; replies and checkpoints stay as they are")
+
+
+class Unbuildable(LmodError):
+    """Options that are each of the right type, and of which no model, data or trainer can be made."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(
+            f"model, data and trainer cannot be built from these options: {said}\n"
+            "Next: change the option that this names; `python -m lmod_train fit --help` shows them all"
+        )
 
 
 class FolderConflict(LmodError):
@@ -66,6 +128,20 @@ class RunConflict(FolderConflict):
 
     def __init__(self, run: Path, differences: Sequence[str]) -> None:
         super().__init__("run", run, "started with another configuration", differences)
+
+
+class FolderBusy(LmodError):
+    """Another process writes into a folder."""
+
+    def __init__(self, option: str, folder: Path, holder: Mapping[str, object]) -> None:
+        who, host = (holder.get(name, "?") for name in ("pid", "host"))
+        known = f"process {who} on {host}, since {holder.get('since')}: {holder.get('command')}"
+        stop = f", or stop it (`kill {who}` on {host})" if holder else ""
+        instead = f", or name another folder: `{option} DIR`" if option.startswith("--") else ""
+        super().__init__(
+            f"{option}={str(folder)!r}: another process writes into it ({known if holder else 'it has just begun'}).\n"
+            f"Next: wait until it has ended{stop}{instead}."
+        )
 
 
 class WeightsNotFound(LmodError):
@@ -95,6 +171,34 @@ class BadArgument(LmodError):
         super().__init__(f"{argument}={value!r}: expected {expected}.\nNext: {cure}")
 
 
+class Untrusted(LmodError):
+    """A file names a class whose code is neither this package's nor trusted by the user.
+
+    Attributes:
+        module: What `--trust` would have to name; empty where that would not help.
+        place: Where it would be imported from; None where there is nothing of that name.
+    """
+
+    def __init__(self, path: str, module: str, place: Path | None, folder: str) -> None:
+        self.module, self.place = "" if folder or place is None else module, place
+        where = f"it would be imported from {place}" if place else "no module of that name is installed"
+        if folder:
+            cure = f"nothing in {folder} is ever run; if the module is yours, keep it elsewhere and start from there"
+        elif place is None:
+            cure = "install the package that defines it, or start where its file lies, and trust its module"
+        else:
+            cure = f"look into that file; if you trust it, type the same with `--trust {module}`"
+        super().__init__(
+            f"task_class={path!r}: expected a class of this package, as a file names it and nobody else; {where}.\n"
+            f"Next: {cure}"
+        )
+
+    def typed(self, arguments: Sequence[str]) -> str:
+        """Return the message with the whole command that trusts the module."""
+        again = shlex.join(["python", "-m", "lmod_train", *arguments, "--trust", self.module])
+        return f"{self}: `{again}`" if self.module else str(self)
+
+
 class CurationConflict(FolderConflict):
     """A curated folder was begun with other settings or other inputs."""
 
@@ -103,10 +207,31 @@ class CurationConflict(FolderConflict):
 
 
 class StrictDrops(LmodError):
-    """A strict curation left something out."""
+    """A strict curation left something out that nobody accepted."""
 
-    def __init__(self, listing: Path, reasons: Sequence[str]) -> None:
+    def __init__(self, listing: Path, reasons: Sequence[str], command: str = "") -> None:
+        copied, again = listing.parent.with_name(f"{listing.parent.name}-accepted.csv"), _with_accepted(command)
         super().__init__(
             f"strict=True: some samples or files were dropped ({'; '.join(reasons)}); {listing} lists them.\n"
-            f"Next: mend or remove these files, or curate without `--strict` (what is done is kept)."
+            f"Next: mend these files and curate into a new folder, or curate without `--strict`, or look through the "
+            f"list, `cp {shlex.quote(str(listing))} {shlex.quote(str(copied))}`, remove what must not pass, and type "
+            f"`{again} --accept {shlex.quote(str(copied))}` (what is done is kept)."
+        )
+
+
+def _with_accepted(command: str) -> str:
+    """Return a command without its ``--accept FILE``, for another one to follow."""
+    words = shlex.split(command) or ["python", "-m", "lmod_train", "curate", "--strict"]
+    left = [w for before, w in zip(["", *words], words, strict=False) if "--accept" not in (before, w)]
+    return shlex.join(word for word in left if not word.startswith("--accept="))
+
+
+class BadSample(LmodError):
+    """A source yielded something that curation cannot use; its author can mend it."""
+
+    def __init__(self, source: str, key: object, problem: str, where: str) -> None:
+        super().__init__(
+            f"source {source!r}, key {key!r}: {problem}.\n"
+            f"Next: mend `samples` of `{where}`; a test class that inherits `SourceContract` of tests/contracts.py "
+            f"finds such values"
         )

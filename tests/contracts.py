@@ -11,6 +11,7 @@ from typing import ClassVar
 import pytest
 
 from lmod_train.artifacts import answer_json, answer_of, read_records, record_id, write_records
+from lmod_train.curation.conformity import check
 from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
@@ -34,6 +35,10 @@ class SourceContract:
 
     def test_verify_accepts_the_layout(self, source):
         source.verify()
+
+    def test_every_value_is_of_the_declared_type(self, source):
+        for item in source.samples():
+            check(item, source.name, type(source).__qualname__)
 
     def test_two_readings_are_the_same(self, source):
         assert list(source.samples()) == list(source.at(source.root).samples())
@@ -70,6 +75,7 @@ class SourceContract:
     def test_drops_name_a_file_and_a_reason(self, source):
         for dropped in (s for s in source.samples() if isinstance(s, Dropped)):
             assert dropped.source == source.name and dropped.reason and (source.root / dropped.file).exists()
+            assert dropped.extent in ("gone", "part")
 
     def test_found_in_means_this_very_folder(self, source, tmp_path):
         assert type(source).found_in(source.root)
@@ -107,6 +113,7 @@ def record_from(question: Question, sample: Sample, task: Task) -> Record:
         choices=question.choices,
         answer=question.answer,
         regions=question.regions,
+        variant=question.variant,
         patient=sample.patient,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def record(
         "key": id,
         "modality": "CFP",
         "image_plain": tuple(image),
-        "image_sha256": tuple("0" * 64 for _ in image),
+        "image_sha256": tuple(sha256(name.encode()).hexdigest() for name in image),
         "split": "train",
         "group": id,
         "language": "en",

@@ -1,63 +1,174 @@
-"""Kill `curate`, `validate` and `fit` with SIGKILL at random moments, start them again, and compare with a quiet run.
+"""End commands at random moments, or take their disk away, type them again, and compare with an undisturbed run.
 
 Nothing may be lost, nothing done twice, and the result must be the same: bytes of the curated folder, one reply a
-record, equal scores, equal trained tensors.
+record, equal scores, equal trained tensors, equal merged weights. `fit` may go back by at most the steps between two
+checkpoints. Every folder of `--work` is tried; name two on different file systems, e.g. one below /dev/shm.
 
-    python scripts/benchmarks/kills.py --work build/kills --n 48
+    python scripts/benchmarks/kills.py --work build/kills /dev/shm/kills --n 48
+
+Kinds of ends: SIGKILL and SIGTERM to the command and all its children (`--signals`), and a full disk (`--full`, a small
+tmpfs, which takes root to mount).
+
+Commands are forked from this process, which has imported everything: so the moments fall into their work, not into the
+loading of torch. The run that ends each series is a process of its own, with another seed of its hashes.
 """
 
 from __future__ import annotations
 
 import argparse
+import atexit
 import hashlib
+import importlib
 import json
 import os
+import pkgutil
 import random
+import runpy
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+from lightning import Callback
+
+import lmod_train
 from lmod_train.artifacts import read_scores
 
-CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+HERE = Path(__file__).resolve().parent
+CONFIGS = HERE.parents[1] / "configs"
+EVERY = 2
+"""Steps between two checkpoints of `fit`."""
 
 
-def lmod(*arguments: str | Path) -> list[str]:
-    """Return one command of the package."""
-    return [sys.executable, "-m", "lmod_train", *(str(a) for a in arguments)]
+class Steps(Callback):
+    """Writes down each step of a training, which tells how far back a run goes when it is continued."""
+
+    def on_train_batch_end(self, trainer: Any, *arguments: Any) -> None:
+        """Add a line: where this process begins, the steps before it, and each step."""
+        with (Path(trainer.default_root_dir) / "steps.txt").open("a", encoding="utf-8") as file:
+            file.write(f"{os.getpid()} {trainer.global_step}\n")
+
+
+@dataclass
+class Tally:
+    """What was done to a command, and what came of it."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    over: int = 0
+    compared: int = 0
+    went: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+
+def lmod(*arguments: str | Path | int) -> list[str]:
+    """Return the words of one command of the package."""
+    return [str(a) for a in arguments]
+
+
+def load() -> None:
+    """Import all that a command could, so that a forked one begins with its work."""
+    for module in pkgutil.walk_packages(lmod_train.__path__, "lmod_train."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def fork(command: Sequence[str], said: Path) -> int:
+    """Start a command in a group of processes of its own and return its id; what it says goes into a file."""
+    sys.stdout.flush()
+    if (process := os.fork()) == 0:
+        os._exit(_become(command, said))
+    return process
+
+
+def _become(command: Sequence[str], said: Path) -> int:
+    os.setsid()
+    words = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(words, 1)
+    os.dup2(words, 2)
+    sys.argv, status = ["lmod_train", *command], 0
+    try:
+        runpy.run_module("lmod_train", run_name="__main__", alter_sys=True)
+    except SystemExit as left:
+        status = int(left.code or 0)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return status
+
+
+def status_within(process: int, seconds: float) -> int | None:
+    """Return the status of a process, negative for a signal; None where it still runs after so many seconds."""
+    late = time.perf_counter() + seconds
+    while time.perf_counter() < late:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    return None
+
+
+def run(command: Sequence[str]) -> tuple[int, str]:
+    """Run a command to its end and return its status and what it said."""
+    with tempfile.NamedTemporaryFile() as said:
+        status = status_within(fork(command, Path(said.name)), 3600)
+        return -1 if status is None else status, Path(said.name).read_text(encoding="utf-8", errors="replace")
 
 
 def quiet(command: Sequence[str]) -> float:
     """Run a command to its end and return its seconds; its output is shown only when it fails."""
     began = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-3000:]}")
+    status, said = run(command)
+    if status:
+        sys.exit(f"{' '.join(command)} ended with {status}:\n{said[-3000:]}")
     return time.perf_counter() - began
 
 
-def kill(command: Sequence[str], after: float) -> bool:
-    """Start a command, kill it and all its children after some seconds; return whether it was still running."""
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    ) as process:
-        try:
-            process.wait(after)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return True
-    return False
+def finish(command: Sequence[str]) -> None:
+    """Run a command to its end in a new process, as a user types it."""
+    found = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(
+        [sys.executable, "-m", "lmod_train", *command], capture_output=True, text=True, check=False, env=found
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-3000:]}")
 
 
-def digest(folder: Path) -> str:
-    """Return one hash over the names and bytes of all files."""
+def end(command: Sequence[str], after: float, how: signal.Signals) -> int | None:
+    """Start a command and end it and all its children after some seconds.
+
+    Returns:
+        Its status; None where it was over before.
+    """
+    with tempfile.NamedTemporaryFile() as said:
+        process = fork(command, Path(said.name))
+        if (status := status_within(process, after)) is not None:
+            if status:
+                sys.exit(f"{' '.join(command)} ended with {status} by itself:\n{Path(said.name).read_text()[-3000:]}")
+            return None
+        os.killpg(process, how)
+        if (status := status_within(process, 120)) is None:
+            os.killpg(process, signal.SIGKILL)
+            status = status_within(process, 120)
+        return status
+
+
+def digest(folder: Path, *but: str) -> str:
+    """Return one hash over the names and bytes of all files, those of some names left out."""
     whole = hashlib.sha256()
-    for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+    for file in sorted(p for p in folder.rglob("*") if p.is_file() and p.name not in but):
         whole.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
     return whole.hexdigest()
 
@@ -67,11 +178,22 @@ def figures(run: Path) -> list[object]:
     return [score for _, _, score in read_scores(run / "scores.csv")]
 
 
+def lines(run: Path) -> list[dict[str, Any]]:
+    """Return every reply of a run as it was written."""
+    texts = [line for f in (run / "replies").glob("*.jsonl") for line in f.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(text) for text in texts]
+
+
 def asked_twice(run: Path) -> int:
     """Return how many replies were written for a record that had one already, of the same weights."""
-    lines = [line for f in (run / "replies").glob("*.jsonl") for line in f.read_text(encoding="utf-8").splitlines()]
-    keys = Counter((row["id"], row["step"]) for row in map(json.loads, lines))
+    keys = Counter((row["id"], row["step"], row.get("asked", "")) for row in lines(run))
     return sum(keys.values()) - len(keys)
+
+
+def back(run: Path) -> list[int]:
+    """Return by how many steps each continued process of a `fit` went back."""
+    steps = [line.split() for line in (run / "steps.txt").read_text(encoding="utf-8").splitlines()]
+    return [int(before[1]) - (int(after[1]) - 1) for before, after in pairwise(steps) if before[0] != after[0]]
 
 
 def tensors(run: Path) -> dict[str, object]:
@@ -82,85 +204,251 @@ def tensors(run: Path) -> dict[str, object]:
     return {k: v.numpy().tobytes() for k, v in state.items()}
 
 
-def survive(name: str, commands: Sequence[list[str]], kills: int, rng: random.Random) -> None:
-    """Run the first command undisturbed; kill the second at random moments within that time, then let it finish."""
-    command, spoiled = commands
-    seconds = quiet(command)
-    moments = sorted(rng.uniform(0.05, 0.95) * seconds for _ in range(kills))
-    hit = [kill(spoiled, moment) for moment in moments]
-    quiet(spoiled)
-    told = ", ".join(f"{m:.1f}" + ("" if h else " (over)") for m, h in zip(moments, hit, strict=True))
-    print(f"{name}: {seconds:.1f} s undisturbed; killed after {told} s")
+class Trial:
+    """One folder in which every command is disturbed.
+
+    Args:
+        work: Emptied first.
+        raw: Folder of phantoms.
+        random: Draws the moments.
+        kills: For each command.
+        signals: One of these for each kill, in turn.
+    """
+
+    def __init__(self, work: Path, raw: Path, random: random.Random, kills: int, signals: Sequence[str]) -> None:
+        self.work, self.raw, self._random, self._kills, self._signals = work, raw, random, kills, signals
+        self.quiet, self.spoiled = work / "quiet", work / "spoiled"
+        self.tallies: dict[str, Tally] = {}
+        shutil.rmtree(work, ignore_errors=True)
+
+    def survive(self, name: str, make: Callable[[Path], list[str]], same: Callable[[], None], product: str) -> None:
+        """Run a command undisturbed; end it at random moments within that time elsewhere, then let it finish.
+
+        Where it was over before it could be ended, what it made is compared and removed, and it begins anew.
+        """
+        tally = self.tallies[name] = Tally(seconds=quiet(make(self.quiet)))
+        while tally.kills.total() < self._kills and tally.over < 2 * self._kills:
+            how = signal.Signals[self._signals[tally.kills.total() % len(self._signals)]]
+            status = end(make(self.spoiled), self._random.uniform(0.02, 0.95) * tally.seconds, how)
+            if not status:  # None, or 0 where it ended in the same instant
+                tally.over += 1
+                self._compare(tally, same)
+                shutil.rmtree(self.spoiled / product)
+                continue
+            tally.kills[how.name] += 1
+            if status not in {signal.SIGKILL: (-9,), signal.SIGTERM: (-15, 143)}[how]:
+                tally.wrong.append(f"status {status} after {how.name}")
+        finish(make(self.spoiled))
+        self._compare(tally, same)
+
+    @staticmethod
+    def _compare(tally: Tally, same: Callable[[], None]) -> None:
+        tally.compared += 1
+        same()
+
+    def check(self, name: str, what: str, held: bool) -> None:
+        """Note what does not hold."""
+        if not held:
+            self.tallies[name].wrong.append(what)
+
+    def both(self, what: Callable[[Path], object], *parts: str) -> bool:
+        """Return whether something is the same of both folders."""
+        return what(self.quiet.joinpath(*parts)) == what(self.spoiled.joinpath(*parts))
+
+    def curating(self) -> None:
+        """Disturb `curate`."""
+        self.survive("curate", lambda at: curate(self.raw, at / "curated"), self._same_curated, "curated")
+
+    def _same_curated(self) -> None:
+        but = ("manifest.json",)  # the command line, and so the folder's own name, stands in it
+        self.check("curate", "every image, record and drop", self.both(lambda f: digest(f, *but), "curated"))
+        manifests = [(f / "curated" / "manifest.json").read_text(encoding="utf-8") for f in (self.quiet, self.spoiled)]
+        self.check("curate", "manifest", manifests[0] == manifests[1].replace(str(self.spoiled), str(self.quiet)))
+
+    def validating(self) -> None:
+        """Disturb a zero-shot `validate`."""
+        curated = self.quiet / "curated"
+        self.survive("validate", lambda at: validate(curated, at / "untuned"), self._same_replies, "untuned")
+
+    def _same_replies(self) -> None:
+        self.check("validate", "every score", self.both(figures, "untuned"))
+        self.check("validate", "a record was asked twice", asked_twice(self.spoiled / "untuned") == 0)
+        self.check("validate", "a reply for each record", self.both(lambda run: len(lines(run)), "untuned"))
+
+    def fitting(self) -> None:
+        """Disturb a `fit` of a model that writes."""
+        self.survive("fit", lambda at: fit(self.quiet / "curated", at / "fit"), self._same_training, "fit")
+
+    def _same_training(self) -> None:
+        went = back(self.spoiled / "fit")
+        self.tallies["fit"].went += went
+        self.check("fit", "every trained tensor, to the bit", self.both(tensors, "fit"))
+        self.check("fit", f"at most {EVERY} steps back (went {went})", all(0 <= steps <= EVERY for steps in went))
+        self.check("fit", "a record was asked twice", self.both(asked_twice, "fit"))
+        self.check("fit", "every score", self.both(figures, "fit"))
+
+    def merging(self) -> None:
+        """Disturb `merge`, which leaves nothing half done and can be typed again as long as it has not ended."""
+
+        def make(at: Path) -> list[str]:
+            if at == self.spoiled and (at / "merged").exists():  # ended between its last act and its end
+                same()
+                shutil.rmtree(at / "merged")
+            return lmod("merge", "--ckpt", self.quiet / "fit" / "checkpoints" / "last.ckpt", "--out", at / "merged")
+
+        def same() -> None:
+            self.check("merge", "the same files", self.both(digest, "merged"))
+
+        self.survive("merge", make, same, "merged")
+
+    def rescoring(self) -> None:
+        """Disturb `rescore` of the replies of the undisturbed `validate`."""
+
+        def same() -> None:
+            self.check("rescore", "every score", self.both(figures, "again"))
+            self.check(
+                "rescore", "every prediction", self.both(lambda f: digest_of(f / "predictions.parquet"), "again")
+            )
+
+        def make(at: Path) -> list[str]:
+            if not (at / "again").exists():
+                shutil.copytree(self.quiet / "untuned", at / "again")  # whose replies took the same seconds
+            return lmod("rescore", at / "again")
+
+        self.survive("rescore", make, same, "again")
+
+    def reporting(self) -> None:
+        """Disturb `report`."""
+
+        def same() -> None:
+            names = [sorted(p.name for p in (f / "report").rglob("*")) for f in (self.quiet, self.spoiled)]
+            self.check("report", "the same files", names[0] == names[1])
+            self.check("report", "the same tables", self.both(lambda f: digest(f, "report.html"), "report"))
+
+        untuned = self.quiet / "untuned"
+        self.survive("report", lambda at: lmod("report", untuned, "--out", at / "report"), same, "report")
+
+    def everything(self) -> bool:
+        """Disturb all commands; print what came of it, and return whether all held."""
+        for part in (
+            self.curating, self.validating, self.rescoring, self.reporting, self.fitting, self.merging
+        ):  # fmt: skip
+            part()
+            name, tally = list(self.tallies.items())[-1]
+            told = "nothing lost, nothing twice" if not tally.wrong else f"WRONG: {'; '.join(tally.wrong)}"
+            ends = ", ".join(f"{how} {n}" for how, n in tally.kills.items())
+            went = f", went back {tally.went} steps" if tally.went else ""
+            print(
+                f"{self.work} {name}: {ends} ({tally.over} too late), {tally.compared} times compared{went}, "
+                f"{tally.seconds:.1f} s undisturbed: {told}",
+                flush=True,
+            )
+        return not any(tally.wrong for tally in self.tallies.values())
 
 
-def check(name: str, same: bool) -> bool:
-    """Print one verdict and return it."""
-    print(f"  {'same' if same else 'DIFFERENT'}: {name}", flush=True)
-    return same
+def digest_of(file: Path) -> str:
+    """Return the hash of one file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def curate(raw: Path, out: Path) -> list[str]:
+    """Return a command that curates."""
+    return lmod("curate", "--raw", raw, "--out", out, "--config", CONFIGS / "curate" / "quickstart.yaml")
+
+
+def validate(curated: Path, run: Path) -> list[str]:
+    """Return a command that asks an untuned model."""
+    options = ("--data.curated", curated, "--data.eval_batch_size", 4, "--data.split", "all")
+    return lmod("validate", "--config", CONFIGS / "zero_shot.yaml", *options, "--run", run)
+
+
+def fit(curated: Path, run: Path) -> list[str]:
+    """Return a command that tunes."""
+    options = ("--data.batch_size", 2, "--checkpoint.every_n_train_steps", EVERY, "--trainer.callbacks+=kills.Steps")
+    short = ("--trainer.max_epochs", 1, "--trainer.check_val_every_n_epoch", 1)
+    shared = ("--config", CONFIGS / "quickstart.yaml", "--data.curated", curated)
+    return lmod("fit", *shared, *options, *short, "--run", run)
+
+
+def full(trial: Trial, mounted: Path, shares: Sequence[float]) -> bool:
+    """Fill the disk so that a command has a share of what it needs; then free it and type the command again."""
+    mounted.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512m", "none", str(mounted)], check=True)
+    places: list[tuple[str, Callable[[Path], list[str]], Path, Callable[[Path, Path], bool]]] = [
+        ("curate", lambda at: curate(trial.raw, at), trial.quiet / "curated", same_curated),
+        ("validate", lambda at: validate(trial.quiet / "curated", at), trial.quiet / "untuned", same_scores),
+        ("fit", lambda at: fit(trial.quiet / "curated", at), trial.quiet / "fit", same_weights),
+    ]
+    held = True
+    try:
+        for name, make, model, same in places:
+            need = sum(f.stat().st_size for f in model.rglob("*") if f.is_file())
+            for share in shares:
+                held &= _on_a_full_disk(mounted, name, make, (model, need, share), same)
+    finally:
+        subprocess.run(["umount", str(mounted)], check=True)
+    return held
+
+
+def _on_a_full_disk(
+    mounted: Path,
+    name: str,
+    make: Callable[[Path], list[str]],
+    about: tuple[Path, int, float],
+    same: Callable[[Path, Path], bool],
+) -> bool:
+    model, need, share = about
+    at, filler = mounted / name, mounted / "filler"
+    shutil.rmtree(at, ignore_errors=True)
+    free = shutil.disk_usage(mounted).free
+    with filler.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, max(1, free - int(need * share)))
+    first, words = run(make(at))
+    filler.unlink()
+    second, then = run(make(at))
+    held = first == 2 and second == 0 and same(model, at)
+    told = "the same in the end" if held else f"WRONG: then {second} {then[-300:]}"
+    print(
+        f"full disk, {share:.0%} of what {name} needs: status {first} {words.strip().splitlines()[-2:]}, {told}",
+        flush=True,
+    )
+    return held
+
+
+def same_curated(first: Path, second: Path) -> bool:
+    """Return whether two curated folders are equal but for the command in the manifest."""
+    return digest(first, "manifest.json") == digest(second, "manifest.json")
+
+
+def same_scores(first: Path, second: Path) -> bool:
+    """Return whether two runs have equal scores and no record was asked twice."""
+    return figures(first) == figures(second) and not asked_twice(second)
+
+
+def same_weights(first: Path, second: Path) -> bool:
+    """Return whether two runs have trained the same."""
+    return tensors(first) == tensors(second)
 
 
 def main() -> None:
-    """Kill all three stages and exit with 1 if anything differs."""
+    """Disturb every command in every folder, and exit with 1 if anything was lost or differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="a folder of its own; emptied first")
+    parser.add_argument("--work", type=Path, nargs="+", required=True, help="folders of their own; emptied first")
     parser.add_argument("--n", type=int, default=48, help="phantoms a source")
-    parser.add_argument("--kills", type=int, default=5)
+    parser.add_argument("--kills", type=int, default=5, help="for each command in each folder")
+    parser.add_argument("--signals", nargs="+", default=["SIGKILL", "SIGKILL", "SIGTERM"], help="taken in turn")
+    parser.add_argument("--full", type=float, nargs="*", default=[], help="shares of the disk space a command needs")
     parser.add_argument("--seed", type=int, default=0)
     a = parser.parse_args()
-    shutil.rmtree(a.work, ignore_errors=True)
-    work, rng = a.work.resolve(), random.Random(a.seed)
-    quiet(lmod("phantom", "--out", work / "raw", "--n", a.n, "--seed", a.seed))
-    held = all([curating(work, a.kills, rng), validating(work, a.kills, rng), fitting(work, a.kills, rng)])
+    rng, held, raw = random.Random(a.seed), True, a.work[0].resolve().with_name("kills-raw")
+    load()
+    quiet(lmod("phantom", "--out", raw, "--n", a.n, "--seed", a.seed))
+    for work in a.work:
+        trial = Trial(work.resolve(), raw, rng, a.kills, a.signals)
+        held &= trial.everything()
+    if a.full:
+        held &= full(trial, a.work[0].resolve().with_name("kills-full"), a.full)
     sys.exit(0 if held else 1)
-
-
-def _curate(out: Path, work: Path) -> list[str]:
-    return lmod("curate", "--raw", work / "raw", "--out", out, "--config", CONFIGS / "curate" / "quickstart.yaml")
-
-
-def curating(work: Path, kills: int, rng: random.Random) -> bool:
-    """Kill `curate`."""
-    folders = work / "quiet" / "curated", work / "killed" / "curated"
-    survive("curate", [_curate(folder, work) for folder in folders], kills, rng)
-    texts = [(f / "manifest.json").read_text(encoding="utf-8").replace(str(f), "") for f in folders]
-    for folder in folders:  # the command line, and so the folder's own name, stands in the manifest
-        (folder / "manifest.json").rename(folder.parent / "manifest.json")
-    same = check("every image, record and drop", digest(folders[0]) == digest(folders[1]))
-    for folder in folders:
-        (folder.parent / "manifest.json").rename(folder / "manifest.json")
-    return check("manifest", texts[0] == texts[1]) and same
-
-
-def validating(work: Path, kills: int, rng: random.Random) -> bool:
-    """Kill a zero-shot `validate`."""
-    runs = work / "quiet" / "untuned", work / "killed" / "untuned"
-    options = ("--data.curated", work / "quiet" / "curated", "--data.eval_batch_size", "4", "--data.split", "all")
-    commands = [lmod("validate", "--config", CONFIGS / "zero_shot.yaml", *options, "--run", run) for run in runs]
-    survive("validate", commands, kills, rng)
-    return all(
-        [
-            check("every score", figures(runs[0]) == figures(runs[1])),
-            check("no record asked twice", asked_twice(runs[1]) == 0),
-        ]
-    )
-
-
-def fitting(work: Path, kills: int, rng: random.Random) -> bool:
-    """Kill a `fit`, then ask both tuned models the same records."""
-    runs = work / "quiet" / "fit", work / "killed" / "fit"
-    shared = ("--config", CONFIGS / "quickstart.yaml", "--data.curated", work / "quiet" / "curated")
-    options = ("--data.batch_size", "8", "--checkpoint.every_n_train_steps", "2")
-    survive("fit", [lmod("fit", *shared, *options, "--run", run) for run in runs], kills, rng)
-    tuned = [run.parent / "tuned" for run in runs]
-    for run, answers in zip(runs, tuned, strict=True):
-        weights = run / "checkpoints" / "last.ckpt"
-        quiet(lmod("validate", *shared, "--run", answers, "--ckpt_path", weights))
-    return all(
-        [
-            check("every trained tensor, to the bit", tensors(runs[0]) == tensors(runs[1])),
-            check("every score of the tuned model", figures(tuned[0]) == figures(tuned[1])),
-        ]
-    )
 
 
 if __name__ == "__main__":

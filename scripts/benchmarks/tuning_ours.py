@@ -71,9 +71,9 @@ def shown_apart(batch: Batch) -> Batch:
 
 
 def everywhere(
-    network: Any, sequences: Sequences, encoded: dict[str, Any] | None = None, grids: Tensor | None = None
+    network: Any, sequences: Sequences, encoded: dict[str, Any] | None = None, grids: Tensor | None = None, *over: str
 ) -> Tensor:
-    """Return what `answer_loss` returns, the vocabulary computed at every token."""
+    """Return what `answer_loss` returns over answers, the vocabulary computed at every token."""
     logits = network(**network_inputs(network, sequences, grids), mm_encoder_outputs=encoded or {}).logits.float()
     targets, weights = sequences.labels.roll(-1, 1).flatten(), sequences.weights.roll(-1, 1).flatten()
     losses = functional.cross_entropy(logits.flatten(0, 1), targets, ignore_index=IGNORED, reduction="none")
