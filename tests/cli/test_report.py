@@ -77,15 +77,20 @@ def test_images_come_from_the_named_folder_and_the_page_is_capped(curated: Path,
     assert [pages[name].count("<article ") for name in ("bare", "images", "one")] == [shown, shown, 3]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"), [(["--cap", "0"], "--cap=0"), (["--curated", "nowhere"], "nowhere/manifest.json")]
-)
-def test_options_that_cannot_be_used_are_refused(
-    arguments: list[str], part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
-    assert cli.main(["report", str(tmp_path), "--out", str(tmp_path / "report"), *arguments]) == 2
+def test_folders_of_no_curated_set_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["report", str(tmp_path), "--out", str(tmp_path / "report"), "--curated", "nowhere"]) == 2
     error = capsys.readouterr().err
-    assert part in error and "\nNext: " in error
+    assert "nowhere/manifest.json" in error and "\nNext: " in error
+    assert not (tmp_path / "report").exists()
+
+
+@pytest.mark.parametrize("cap", ["0", "-1", "many"])
+def test_a_page_of_no_predictions_is_refused(cap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["report", str(tmp_path), "--out", str(tmp_path / "report"), "--cap", cap])
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: cap='{cap}': expected a whole number of at least 1\nNext: `")
     assert not (tmp_path / "report").exists()
 
 

@@ -49,8 +49,8 @@ def test_what_takes_too_long_is_left_out_and_the_clock_is_put_back():
     before = signal.signal(signal.SIGALRM, ring)
     try:
         started = time.perf_counter()
-        dropped = guarded(SAMPLE, lambda: time.sleep(20), seconds=0.2)
-        assert time.perf_counter() - started < 5
+        dropped = guarded(SAMPLE, lambda: time.sleep(60), seconds=0.2)
+        assert time.perf_counter() - started < 30
         assert dropped.detail == "TookTooLong: its files were not read in 0.2 s"
         time.sleep(0.3)
         assert signal.getsignal(signal.SIGALRM) is ring

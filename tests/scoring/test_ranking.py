@@ -1,7 +1,5 @@
 """Areas under curves, their intervals and the curves, held to scikit-learn and to worked cases."""
 
-import time
-
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
@@ -128,10 +126,3 @@ def test_the_areas_under_the_drawn_curves_are_the_figures(classes, digits):
     recalls, precision = precision_recall_points(truths, probabilities, range(classes))
     assert np.sum(np.diff(recalls, prepend=0) * precision) == pytest.approx(got["auprc_macro"].value)
     assert np.all(np.diff(rates) >= 0) and np.all(np.diff(true) >= -1e-12)
-
-
-def test_a_thousand_draws_of_two_thousand_items_take_no_time():
-    truths, probabilities = some(n=2000, classes=4)
-    start = time.process_time()
-    score(truths, probabilities, range(4))
-    assert time.process_time() - start < 5

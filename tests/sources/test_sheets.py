@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 import zipfile
 from pathlib import Path
 from zipfile import ZipFile
@@ -13,6 +12,7 @@ import pytest
 from openpyxl import Workbook
 
 from lmod_train.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
+from tests.growth import growth
 
 
 def written(folder: Path, content: bytes | str, name: str = "t.csv") -> Path:
@@ -210,11 +210,9 @@ HEAD = f'<row r="1">{cell("A1", "ImgName")}{cell("B1", "Label")}</row>'
     ],
     ids=["row", "columns", "letters", "deep"],
 )
-def test_a_workbook_that_counts_without_end_is_refused_in_time(tmp_path, sheet, said):
-    started = time.process_time()
+def test_a_workbook_that_counts_without_end_is_refused(tmp_path, sheet, said):
     with pytest.raises(UnreadableSheet, match=said):
         read_sheet(of_xml(tmp_path / "a.xlsx", sheet))
-    assert time.process_time() - started < 2
 
 
 def test_a_workbook_of_packed_blanks_is_refused(tmp_path):
@@ -225,16 +223,16 @@ def test_a_workbook_of_packed_blanks_is_refused(tmp_path):
 
 
 def test_a_text_table_is_read_in_linear_time_and_within_limits(tmp_path):
-    (tmp_path / "marks.csv").write_text("a,b\n" + '"x\n' * 100_000)
+    for rows in (12_500, 100_000):
+        (tmp_path / f"{rows}.csv").write_text("a,b\n" + '"x\n' * rows)
     (tmp_path / "long.csv").write_text("a,b\n" + "1,2\n" * 400_000)
     (tmp_path / "wide.csv").write_text(",".join(f"c{n}" for n in range(5000)) + "\n1\n")
     (tmp_path / "padded.csv").write_text(",".join(f"c{n}" for n in range(1500)) + "\n" + "1\n" * 10_000)
-    started = time.process_time()
-    assert len(read_sheet(tmp_path / "marks.csv")) == 100_000
+    assert len(read_sheet(tmp_path / "100000.csv")) == 100_000
+    assert growth(lambda rows: read_sheet(tmp_path / f"{rows}.csv"), 12_500) < 2.5
     for name in ("long", "wide", "padded"):
         with pytest.raises(UnreadableSheet, match=r"columns|more than"):
             read_sheet(tmp_path / f"{name}.csv")
-    assert time.process_time() - started < 8
 
 
 def test_a_pipe_is_no_table(tmp_path):
