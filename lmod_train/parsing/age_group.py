@@ -70,9 +70,17 @@ _TEENS = re.compile(r"(?<![a-z])(?:teens|teenage[dr]?|teenager)(?![a-z])", re.IG
 _AGE = re.compile(
     rf"(?<![0-9A-Za-z.]){_N}{_YEARS}(?![a-z])(?:(?:\s|-)?(?:old|of age))?"
     r"(?!\s(?:of|ago|later|after|with|history|follow))|"
-    rf"(?<![a-z])age[ds]?\s(?:is\s|of\s|about\s|around\s|approximately\s|at\s){{0,4}}{_M}(?!{_TO}[0-9]|\s?\+)",
+    rf"(?<![a-z])age[ds]?\s(?:(?:of|for)\s(?:the|this)\s(?:patient|person|individual|subject|man|woman)\s)?"
+    r"(?:(?:is|of|about|around|approximately|roughly|at|to|be|would|probably|likely|most|estimated|as|circa|some)\s){0,6}"
+    rf"{_M}(?!{_TO}[0-9]|\s?\+)",
     re.IGNORECASE,
 )
+_BEARER = re.compile(
+    r"(?<![a-z])(?:adult|man|woman|male|female|person|patient|individual|subject|lady|gentleman)\sof\s"
+    r"(?:(?:about|around|roughly|approximately|perhaps|some|nearly|almost|circa)\s){0,2}"
+    rf"{_N}\s?(?:years?|yrs?)(?!\s(?:ago|later|after|with|history|follow))",
+    re.IGNORECASE,
+)  # "a young adult of about 25 years"
 _FIELD = re.compile(
     r"(?:^|[\n{,;.。；(|])[\s\-•(\[{\"']{0,6}(?:(?:the |my )?(?:patient'?s? |predicted |estimated |approximate )?"
     r"(?:sex\s?/\s?)?(?P<label>age(?:[\s_]?(?:group|range))?|年龄(?:组|段|分组)?|组别))[\"']?\s{0,3}(?:[:=]|\s[-–—]\s|为|是)\s{0,3}"
@@ -250,7 +258,11 @@ def _of_decade(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
 
 
 def _of_age(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
-    n = int(m["n"] or m["m"])
+    return _of_years(m["n"] or m["m"])
+
+
+def _of_years(number: str) -> Span:
+    n = int(number)
     return (n, n + 1) if n <= OLDEST else _NONE
 
 
@@ -260,6 +272,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[Span]],
     (_OVER, _of_over),
     (_UNDER, _of_under),
     (_DECADE, _of_decade),
+    (_BEARER, lambda m, spans: _of_years(m["n"])),
     (_AGE, _of_age),
     (_TEENS, lambda m, spans: (13, 20)),
     (_CHILD, lambda m, spans: (0, 13)),

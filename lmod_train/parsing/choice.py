@@ -17,6 +17,7 @@ from itertools import takewhile
 from lmod_train.parsing.alone import LABELLED, LONGEST_BARE, announces, concludes, says_only, stands_alone, valued
 from lmod_train.parsing.cues import CONCLUSION, VERDICT, after, last, settled, split_explanation
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
+from lmod_train.parsing.loss import without_losses
 from lmod_train.parsing.normalise import normalise
 from lmod_train.parsing.slots import Part, Value, holds_number, slot_after, value_at
 from lmod_train.parsing.stance import LONGEST_CLAUSE, Stance, clause_spans, denies, hedges, of_the_whole, stance
@@ -34,6 +35,11 @@ _POLAR_LAST = re.compile(
 )
 _OPENERS = re.compile(r"[\s\"'(\[{:=<-]{0,9}")
 _ASKED = re.compile(r"\?[\s\"'*-]{0,6}$")  # an answer behind a question is that question's
+_UNHEALTHY = re.compile(
+    r"(?:^|(?<=[\n.;]))\s?(?:(?:it is |it's |this is )?(?:not|hardly|far from)\s(?:an?\s)?(?:normal|healthy)"
+    r"(?:\s(?:eye|fundus|image|retina))?|不正常|不健康|(?:并非|不是)(?:正常|健康)(?:眼底?)?)\s?(?:[:,]|-\s)",
+    re.IGNORECASE,
+)  # "Not normal: glaucoma."
 _ABSTAINS = re.compile(r"[.;]?\n\s{0,3}(?:I(?![a-z])|我)")
 _DENYING_WORD = re.compile(r"(?<![a-z])not(?![a-z])|n't|不|非", re.IGNORECASE)
 _NON = re.compile(r"(?<![a-z])non(?=[a-z]{5})", re.IGNORECASE)
@@ -78,13 +84,17 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
     if not text.strip():
         return Unparsed("empty")
     concepts = _concepts(tuple(choices))
-    text = _NON.sub("non-", text)
+    text = without_losses(_UNHEALTHY.sub("\n", _NON.sub("non-", text)))
     spoken = settled(text)
     if spoken is not None:
         final = _verdict(spoken, concepts, final=True)
         if not (isinstance(final, Unparsed) and final.reason == "no_match"):
             return final
-    return _verdict(text, concepts)
+    whole = _verdict(text, concepts)
+    if spoken is None or isinstance(whole, str) or whole.reason != "ambiguous":
+        return whole
+    later = _verdict(spoken, concepts)  # a correction that says what was overlooked first
+    return later if isinstance(later, str) else whole
 
 
 @lru_cache(maxsize=256)
@@ -132,11 +142,12 @@ def _claim_of(choice: str) -> tuple[str | None, bool]:
 def _verdict(text: str, concepts: Sequence[_Concept], final: bool = False) -> str | Unparsed:
     """Read the requested format, then a conclusion, then free text; `final` text states its first clause."""
     head, explained = split_explanation(text)
-    fields = [m.span("value") for m in VERDICT.finditer(head) if re.search(r"\w|\?", m["value"])]
+    found = [m for m in VERDICT.finditer(head) if re.search(r"\w|\?", m["value"])]
+    fields = [m.span("value") for m in found]
     if fields:
         stated = [c for start, end in fields for c in _claims(_Scope(head, start, end, concepts, requested=True))]
         stated = stated or [c for start, _ in fields for c in _silence(head, start)]
-        if stated or all(len(head[start:end].split()) <= 6 for start, end in fields):
+        if stated or all(m["sign"] != "|" and len(m["value"].split()) <= 6 for m in found):  # a table has a head
             return _decide(stated, concepts, "; ".join(head[start:end] for start, end in fields[:4]))
     parts = [_Scope(head, *span, concepts, requested=True) for span in clause_spans(head)]
     opening = parts if explained else parts[:1] if final else takewhile(_Scope.is_choice, parts)
@@ -291,6 +302,8 @@ def _of_slot(part: Part, value: Value, before: str, non: bool) -> Claims | None:
 def _of_polar(scope: _Scope, concept: _Concept) -> Claims:
     """Return what a leading yes or no states; of a question without a concept also one that ends a short clause."""
     text, start, end = scope.text, scope.start, scope.end
+    if scope.asks:
+        return ()
     lead = _OPENERS.match(text, start)
     first = value_at(text, lead.end() if lead else start)
     if first is not None and not _ASKED.search(text, max(0, start - 9), start):

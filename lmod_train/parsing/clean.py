@@ -6,8 +6,10 @@ import html
 import re
 import unicodedata
 
+from lmod_train.parsing.aside import without_asides
 from lmod_train.parsing.coordination import spelled_out
 from lmod_train.parsing.normalise import normalise
+from lmod_train.parsing.withdrawn import without_withdrawn
 
 _HTML = re.compile(
     r"</?(?:b|i|u|em|strong|span|div|p|br|hr|pre|code|li|ul|ol|h[1-6]|sub|sup|small|table|tbody|thead|tr|td|th|font|a)"
@@ -36,8 +38,8 @@ def clean(text: str) -> str:
     r"""Return the words of a reply in plain form: one width of letters, no markup, no special tokens.
 
     Line breaks stay, for they part statements. Angle brackets become blanks, for models copy them from the prompt's
-    placeholders (``AMD <TRUE>``); before a digit they stay (``<18``). Names that share a word are written out. What a
-    model boxed as its answer is led in by "final answer:".
+    placeholders (``AMD <TRUE>``); before a digit they stay (``<18``). Names that share a word are written out, what is
+    said aside or taken back is left out. What a model boxed as its answer is led in by "final answer:".
 
     Example:
         >>> clean("**DISEASE:** <diabetic_retinopathy>；</s>")
@@ -53,6 +55,6 @@ def clean(text: str) -> str:
         c if c == "\n" or unicodedata.category(c) not in _INVISIBLE else " " if c in "\t\r" else "" for c in text
     )
     text = _LEFT_BLANK.sub(" ? ", _RUN.sub(r"\1\1\1", text))
-    text = re.sub(r"<(?![0-9])|>(?![0-9])|[*`_#]|\\", " ", text)
+    text = re.sub(r"<(?![0-9])|>(?![0-9])|[*`_]|#(?![0-9])|\\", " ", text)
     lines = (" ".join(line.split()) for line in text.split("\n"))
-    return spelled_out("\n".join(line for line in lines if line))
+    return without_withdrawn(without_asides(spelled_out("\n".join(line for line in lines if line))))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from lmod_train.vocabulary import phrases as said
 
-_LEAD = r"(?:^|[\n.;。；,!?])\s{0,9}[-•*(\[{\"']{0,3}\s{0,9}"
+_LEAD = r"(?:^|[\n.;。；,!?|]|\s-\s)\s{0,9}[-•*(\[{\"']{0,3}\s{0,9}"
 
 
 def any_of(english: Iterable[str], chinese: Iterable[str] = ()) -> str:
@@ -38,7 +38,7 @@ CORRECTION = re.compile(f"{_LEAD}(?:{any_of(said.CORRECTIONS_EN, said.CORRECTION
 CONCLUSION = re.compile(f"{_LEAD}(?:{any_of(said.CONCLUSIONS_EN, said.CONCLUSIONS_ZH)})", re.IGNORECASE)
 EXPLANATION = re.compile(rf"(?:{any_of(said.EXPLANATION_LABELS)})[\"']?\s{{0,3}}[:=]", re.IGNORECASE)
 VERDICT = re.compile(
-    rf"{_LEAD}(?:(?:the|my)\s)?(?:{any_of(said.VERDICT_LABELS)})[\"']?\s{{0,3}}[:=]\s{{0,3}}"
+    rf"{_LEAD}(?:(?:the|my)\s)?(?:{any_of(said.VERDICT_LABELS)})[\"']?\s{{0,3}}(?P<sign>[:=|])\s{{0,3}}"
     r"(?:[\"'(\[]{0,2}[A-H][.)]\s{1,2})?(?P<value>[^\n;。]{0,400}?)(?=[\n;。]|\.(?:\s|$)|$)",
     re.IGNORECASE,
 )

@@ -9,7 +9,7 @@ from functools import lru_cache
 from lmod_train.parsing.choice import parse_choice
 from lmod_train.parsing.cues import settled, split_explanation
 from lmod_train.parsing.forms import forms_of, pattern_of
-from lmod_train.parsing.stance import WINDOW, clauses, denies_ahead, stance
+from lmod_train.parsing.stance import WINDOW, clauses, denies_ahead, stance, statements
 from lmod_train.parsing.structure import as_condition
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import answers as said
@@ -30,7 +30,8 @@ _LABEL = re.compile(
 )
 _GENERAL = re.compile(
     r"answer|verdict|diagnosis|result|label|output|prediction|statement|response|decision|image|patient|question"
-    r"|conclusion|class|condition|disease|presence|present",
+    r"|conclusion|class|condition|disease|presence|present|decision|judge?ment|assessment|reading|call|choice|opinion"
+    r"|答|判断|判定|结论|结果|诊断|选择",
     re.IGNORECASE,
 )
 _BARE_FIRST = re.compile(r"\W{0,9}(?:true|false)\W{0,9}[;.,\n]", re.IGNORECASE)
@@ -102,7 +103,7 @@ def _bare(head: str, condition: str, choices: Sequence[str]) -> set[str]:
     yes, no = choices
     return {
         yes if m[0].casefold() == "true" else no
-        for clause in clauses(spoken)
+        for clause in statements(spoken)
         for part in re.split("[,，]", clause)  # "no drusen, TRUE": the no does not reach it
         for m in _BARE.finditer(part)
         if not _OTHER_LABEL.search(_own(condition).sub(" ", part[: m.start()]))

@@ -12,6 +12,12 @@ from lmod_train.parsing.stage import parse_stage
 from lmod_train.parsing.stance import stance, statements
 from lmod_train.types import Unparsed
 
+_DEFINES = re.compile(
+    r"(?<![0-9.])[0-9]\s?(?:means|stands for|denotes|signifies|is defined as|refers to|describes|corresponds to|equals|=|表示|代表|指)\s?"
+    r"(?:\w{1,12}\s){0,3}$",
+    re.IGNORECASE,
+)  # the legend of a scale: "0 means no retinopathy"
+_NEAR = 60
 Words = tuple[tuple[str, ...], ...]
 """Of each level, the names of it as regular-expression fragments."""
 
@@ -59,6 +65,8 @@ def _of_clause(clause: str, pattern: re.Pattern[str], bare: bool) -> Iterator[in
     if is_refusal(clause):  # "not able to grade diabetic retinopathy"
         return
     for mention in pattern.finditer(clause):
+        if _DEFINES.search(clause, max(0, mention.start() - _NEAR), mention.start()):
+            continue
         level = int((mention.lastgroup or "l0")[1:])
         alone = bare or len(mention[0]) + 2 >= len(clause)
         said_of = stance(clause, mention.start(), mention.end(), bare=alone and level > 0)

@@ -76,6 +76,7 @@ _QUESTION = re.compile(
     rf"[^?\n;:|。]{{0,80}}\?[\s\"'*:|]{{0,6}}(?:{_HYPHEN}\s?)?(?:{_SAID})?{_OPENERS}",
     re.IGNORECASE,
 )
+_ASKED = re.compile(r"[\s\"')\]}>]{0,3}\?")  # "X TRUE?" asks and says nothing
 _WEAK = re.compile(rf"{_CLOSERS}{_BRACKET}[<\[]?", re.IGNORECASE)
 _WEAK_VALUE = re.compile(
     rf"(?P<refused>{any_of(said.SLOT_REFUSED_EN)}{_STOP})"
@@ -99,6 +100,18 @@ def slot_after(text: str, end: int) -> tuple[Part, Value] | None:
         >>> slot_after("X: no signs of Y", 1), slot_after("X +", 1)
         (None, None)
     """
+    slot = _slot_after(text, end)
+    if slot is None or not _ASKED.match(text, slot[1][1]):
+        return slot
+    if slot[1][0] != ("yes",):  # "X FALSE? No.": the doubled negation is not untangled
+        return None
+    lead = _QUESTION.match(text, slot[1][1])
+    value = value_at(text, lead.end()) if lead else None
+    return None if value is None else ("question", value)
+
+
+def _slot_after(text: str, end: int) -> tuple[Part, Value] | None:
+    """Return the part and value that follow a name, also where the value is asked for and not stated."""
     if sign := _SIGN.match(text, end):
         return "strong", ((_kind(sign),), sign.end())
     parts: tuple[tuple[Part, re.Pattern[str]], ...] = (("strong", _STRONG), ("question", _QUESTION))

@@ -11,6 +11,7 @@ from lmod_train.parsing.stance import clauses, stance, statements
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import numerals as said
 
+_ROMAN_E = r"(?!i\.?\s?e(?![a-z]))"  # "stage 2, i.e. moderate"
 _WORDS = "|".join(sorted((re.escape(w) for w in said.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
 _HAN = "".join(w for w in said.NUMERALS if not w.isascii())
 _LATIN_LABEL = "|".join([*(w for w in said.STAGE_LABELS if w.isascii()), *said.SCALE_LABELS])
@@ -21,7 +22,7 @@ _STOP = r"(?=\s{0,3}(?:$|[,;:/)\]}\"'.!?|\n~-]))"
 _RELABELLED = rf"(?:(?:{_LATIN_LABEL})\s{{0,2}}(?:[:=]\s{{0,2}})?)?"
 _JOIN = rf"(?:-|/|~|,|&|(?:to|or|and|through)(?![a-z])|[或至到和、])\s{{0,3}}{_RELABELLED}"
 _OTHER = (
-    rf"{_JOIN}(?P<other>r?[0-9]{{1,3}}(?![0-9]|[.][0-9]){_STOP}|(?:{_WORDS})(?![a-z]){_STOP}|[{_HAN}](?=\s?[期级]))"
+    rf"{_JOIN}(?P<other>r?[0-9]{{1,3}}(?![0-9]|[.][0-9]){_STOP}|{_ROMAN_E}(?:{_WORDS})(?![a-z]){_STOP}|[{_HAN}](?=\s?[期级]))"
 )
 _TAIL = rf"(?P<letter>[abc](?![a-z]))?(?:\s{{0,3}}{_OTHER})?"
 _UNIT = rf"(?P<unit>\s{{0,3}}(?:{said.UNITS}))?"
@@ -31,6 +32,11 @@ _STATED = re.compile(
     rf"(?<![a-z])(?:{_LATIN_LABEL}|{_HAN_LABEL})(?![a-z]){_SEPARATOR}{_NUMBER}{_TAIL}{_UNIT}", re.IGNORECASE
 )
 _STATED_HAN = re.compile(rf"第?\s?(?P<number>[0-9]{{1,9}}|[{_HAN}]|[ivxIVX]{{1,4}})\s?(?:期|级|阶段)")
+_GRADED = re.compile(
+    r"(?<![a-z])(?:stag|grad|rat|scor|classif|assess|judg|assign|plac|label|put|mark)(?:e|ed|l?led|y|ied)?(?:\s(?:it|(?:this|the)(?:\s[\w-]{1,15}){0,7}?))?"
+    rf"\s(?:as|at|to be|to|in|an?)(?:\s(?:an?|being))?\s(?:{_LATIN_LABEL})?\s?{_NUMBER}{_TAIL}{_UNIT}",
+    re.IGNORECASE,
+)  # "I grade this eye as 4"
 _BETWEEN = re.compile(
     rf"(?<![a-z])between\s(?:(?:{_LATIN_LABEL})s?\s){_NUMERAL}\sand\s(?:(?:{_LATIN_LABEL})\s)?{_NUMERAL}(?!\s?(?:{said.UNITS}))",
     re.IGNORECASE,
@@ -45,10 +51,11 @@ _R_LEVEL = re.compile(r"(?<![A-Za-z0-9])R(?P<number>[0-9])(?![0-9.])")  # of the
 _ALONE = re.compile(rf"\W{{0,9}}(?<![+-]){_NUMBER}{_TAIL}{_UNIT}\W{{0,9}}", re.IGNORECASE)
 _FIELD = re.compile(
     r"(?:^|[\n{,;|.])\s{0,5}[\"'\-•(\[]{0,4}(?:(?:the|my|this|its|final|predicted|overall)\s){0,3}(?:[a-z]{1,20}\s){0,4}?"
-    rf"(?:(?:{_LATIN_LABEL}|answer)(?![a-z])|分期|分级|阶段|答案)(?:\s(?:of|for)(?:\s[\w()-]{{1,20}}){{1,6}}?)?[\"')\]]{{0,3}}\s{{0,3}}"
-    r"(?:[:=|]|(?:is|are)(?![a-z])|为|是)\s{0,3}",
+    rf"(?:(?:{_LATIN_LABEL}|answer)(?![a-z])|(?:分期|分级|阶段|答案)(?:结果|等级|级别)?)(?:\s(?:of|for)(?:\s[\w()-]{{1,20}}){{1,14}}?)?[\"')\]]{{0,3}}\s{{0,3}}"
+    r"(?:[:=|]|(?:is|are|(?:would|should|must) be)(?![a-z])|为|是)\s{0,3}",
     re.IGNORECASE,
 )
+_DEFINED = re.compile(r"\s{0,2}(?:means|stands for|denotes|signifies|is defined as|refers to|describes|表示|代表|指)", re.IGNORECASE)
 _FIELD_END = re.compile(r"[\n;}|。]|[.](?=\s|$)|$")
 _FIRST = re.compile(rf"[\s\"'(\[{{<:]{{0,6}}{_NUMBER}{_TAIL}{_UNIT}", re.IGNORECASE)
 _LEADING = re.compile(rf"[\s\"'(\[{{<]{{0,4}}{_NUMBER}{_TAIL}(?=\s{{0,3}}(?:$|[(;\n]|-\s))", re.IGNORECASE)
@@ -142,14 +149,14 @@ def _numbers(parts: Sequence[str], lettered: bool) -> list[int | None]:
     """
     found: dict[int | None, None] = {}
     left_open = any(_BETWEEN.search(clause) for clause in parts)
-    patterns = (_STATED, _STATED_HAN, _ORDINAL, _R_LEVEL) if lettered else (_STATED, _STATED_HAN, _ORDINAL)
+    patterns = (_STATED, _STATED_HAN, _ORDINAL, _GRADED, *([_R_LEVEL] if lettered else []))
     for clause in parts:
         alone = _ALONE.fullmatch(clause)
         matches = [alone] if alone else [m for pattern in patterns for m in pattern.finditer(clause)]
         for m in matches:
             groups = m.groupdict()
             number = _value(m["number"])
-            if number is None or groups.get("unit") or (groups.get("r") and not lettered):
+            if number is None or groups.get("unit") or (groups.get("r") and not lettered) or _DEFINED.match(clause, m.end()):
                 continue
             if _BOUND.search(clause, max(0, m.start() - 20), m.start()):  # every stage from there on
                 left_open = True

@@ -10,6 +10,7 @@ import re
 from typing import Literal
 
 from lmod_train.parsing.cues import any_of, last
+from lmod_train.parsing.doubled import absence_denied
 from lmod_train.parsing.teaching import teaches
 from lmod_train.vocabulary import phrases as said
 
@@ -33,6 +34,11 @@ _DENIED_SUSPICION = re.compile(
     rf"(?:{any_of(said.SUSPICIONS_EN, said.SUSPICIONS_ZH)})\s{{0,3}}(?:\w{{1,20}}\s){{0,3}}$",
     re.IGNORECASE,
 )
+_HEADING = re.compile(
+    rf"\W{{0,4}}(?:(?:an?|the|this)\s)?(?:(?:fundus\s)?(?:image|photo(?:graph)?|picture|scan)\s(?:of|showing)\s(?:an?\s)?)?"
+    rf"(?:(?:right|left|human|adult)\s)?(?:{'|'.join(said.BEARERS_EN)})\swith\s(?:(?:an?|early|advanced|mild|signs of)\s){{0,2}}",
+    re.IGNORECASE,
+)  # "An eye with glaucoma."
 _FIELD = re.compile(r"[,:;|({\[]")
 _SCOPE_END = re.compile(any_of(said.SCOPE_ENDS_EN) + r"|(?<!following)(?<!\sof):", re.IGNORECASE)
 _LIST = re.compile(said.LIST_WORDS, re.IGNORECASE)
@@ -125,6 +131,10 @@ def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | No
     before, after = clause[max(0, start - WINDOW) : start], clause[end : end + WINDOW]
     if _HEDGED_AFTER.match(after) or teaches(before, after):
         return None
+    if (at := absence_denied(before, after)) is not None:
+        return None if hedges(before[:at]) or denies_ahead(before[:at]) else "asserted"
+    if start <= WINDOW and not after.strip(" .\"')") and _HEADING.fullmatch(before):
+        return "asserted"
     if hedges(before):
         return "denied" if _DENIED_SUSPICION.search(before) and not _DENIED_AFTER.match(after) else None
     if _DENIED_AFTER.match(after):

@@ -64,30 +64,30 @@ CONDITIONS: tuple[Term, ...] = (
             "unremarkable",
             "disease free",
             "no disease",
-            "no diseases",
-            "no eye disease",
-            "no ocular disease",
-            "no signs of disease",
-            "no sign of disease",
-            "no signs of any disease",
-            "no evidence of disease",
-            "no evidence of any disease",
-            "no visible disease",
-            "no apparent disease",
-            "no abnormality",
-            "no abnormalities",
-            "no visible abnormality",
-            "no visible abnormalities",
-            "no obvious abnormality",
-            "no obvious abnormalities",
-            "no significant abnormality",
-            "no significant abnormalities",
-            "no signs of abnormality",
-            "no signs of abnormalities",
-            "no pathology",
-            "no signs of pathology",
+            *(
+                f"no {seen}{what}"
+                for seen in (
+                    "",
+                    *("eye ", "ocular ", "visible ", "apparent ", "obvious ", "significant ", "clear ", "evident "),
+                    *("signs of ", "sign of ", "evidence of ", "signs of any ", "evidence of any "),
+                )
+                for what in ("disease", "abnormality", "abnormalities", "pathology")
+            ),
         ),
-        ("正常", "健康", "未见异常", "未见明显异常", "无异常", "无明显异常", "未见病变", "无病变", "没有异常"),
+        (
+            "正常",
+            "健康",
+            *(
+                f"{no}{clear}{of_eye}{what}"
+                for no in ("未见", "未发现", "无", "没有")
+                for clear in ("", "明显", "任何")
+                for of_eye in ("", "眼底", "眼部", "眼科")
+                for what in ("异常", "病变", "疾病")
+            ),
+            "未见眼病",
+            "未见任何眼病",
+            "无眼病",
+        ),
         "Z01.0 without finding; eye-diseases folders, LMOD+ multi-class",
     ),
     Term(
@@ -97,7 +97,7 @@ CONDITIONS: tuple[Term, ...] = (
         "H35.3; BRSET amd, LMOD+ binary",
         ("dry AMD", "wet AMD", "neovascular AMD", "exudative AMD", "advanced AMD", "late AMD"),
     ),
-    Term("drusen", ("drusens",), ("玻璃膜疣",), "H35.36 (ICD-10-CM); BRSET drusens, LMOD+ binary"),
+    Term("drusen", ("drusens",), ("玻璃膜疣", "玻璃疣"), "H35.36 (ICD-10-CM); BRSET drusens, LMOD+ binary"),
     Term(
         "increased cup-to-disc ratio",
         ("increased cup disc", "increased cup disc ratio", "enlarged cup to disc ratio", "large cup to disc ratio"),
@@ -136,13 +136,13 @@ CONDITIONS: tuple[Term, ...] = (
     Term(
         "myopic fundus",
         ("myopic", "pathologic myopia", "pathological myopia", "myopic retinopathy"),
-        ("近视性眼底", "病理性近视", "高度近视眼底改变"),
+        ("近视性眼底", "近视眼底", "近视眼底改变", "近视性眼底改变", "病理性近视", "病理性近视眼底", "高度近视眼底改变", "豹纹状眼底"),
         "H44.2; BRSET myopic_fundus, LMOD+ binary",
     ),
     Term(
         "hypertensive retinopathy",
         ("HTR",),
-        ("高血压视网膜病变", "高血压性视网膜病变"),
+        ("高血压视网膜病变", "高血压性视网膜病变", "高血压眼底病变", "高血压性眼底病变", "高血压眼底改变"),
         "H35.0; BRSET hypertensive_retinopathy, LMOD+ binary",
     ),
     Term(

@@ -42,10 +42,13 @@ DENIALS_EN = (
     "unlikely(?: to (?:be|have|indicate|represent))?",
     "improbable",
     "as opposed to",
-    "(?:fails?|failed|failing) to (?:show|demonstrate|reveal|exhibit|display|suggest|indicate|meet)",
+    "(?:fails?|failed|failing) to (?:\\w{1,10}ly )?(?:show|demonstrate|reveal|exhibit|display|suggest|indicate|meet|find"
+    "|detect|identify|uncover|disclose|confirm|support|bear out|turn up|yield|see|spot|note|observe|recogni[sz]e)",
     "(?:unable|not able) to (?:see|find|detect|observe|spot)",
-    "(?:little|minimal|scant|hardly any|scarcely any|very little) (?:evidence|sign|signs|indication|support)",
-    "little to (?:suggest|indicate|support)",
+    "(?:little|minimal|scant|scarce|sparse|meagre|hardly any|scarcely any|barely any|few)"
+    " (?:\\w{1,12} )?(?:evidence|signs?|indications?|support|hints?|trace|grounds|reason)",
+    "little (?:(?:here|that|which|in \\w{1,10}(?: \\w{1,10})?) )?(?:to )?"
+    "(?:suggests?|indicates?|supports?|favou?rs?|points? to)",
     "nothing",
     "(?:low|small|minimal|negligible|remote) (?:probability|likelihood|chance|suspicion|index of suspicion)",
     r"(?<!no\s)(?<!any\s)(?<!out\s)(?<!beyond\s)doubt(?:s|ful)?",
@@ -59,7 +62,7 @@ DENIALS_EN = (
 )
 DENIALS_ZH = (
     "未见",
-    "未发现",
+    "未(?:能|曾)?(?:发现|见到|看到|检出|观察到)",
     "未提示",
     "未显示",
     "未出现",
@@ -130,8 +133,10 @@ DENIED_AFTER_ZH = (
     "依据不足",
     "证据不足",
     "的?可能性不大",
-    "(?:均|皆|都|也)?(?:未见|未发现|未检出|不存在)",
-    "(?:[、和及与或][^、和及与或,;.\\s]{1,14}){1,5}(?:均|皆|都|也)?(?:未见|未发现|未检出|不存在|阴性|排除)",
+    "(?:的(?:典型)?(?:特征|征象|表现|改变|迹象|体征|证据))?(?:在[^,;。]{1,8}?)?(?:均|皆|都|也|并)?"
+    "(?:未见|未发现|未检出|不存在|未(?:出现|观察到)|没有(?:出现|发现|看到|见到|观察到))",
+    "(?:[、和及与或][^、和及与或,;.\\s]{1,14}){1,5}(?:的(?:典型)?(?:特征|征象|表现|改变|迹象|体征|证据))?"
+    "(?:在[^,;。]{1,8}?)?(?:均|皆|都|也)?(?:未见|未发现|未检出|不存在|阴性|排除|未(?:出现|观察到)|没有(?:出现|发现|看到|见到))",
 )
 
 _OBLIGED = (
@@ -139,11 +144,29 @@ _OBLIGED = (
     r"(?:forced|pressed|pushed|required|asked|obliged) to)"
 )
 """An answer under protest is an answer: "if I had to choose, I would say male"."""
-_OF_CHOICES = r"(?:\w{1,12} ){0,3}(?:options?|choices|candidates|possibilities|categories|alternatives)"
+_OF_CHOICES = (
+    r"(?:(?:\w{1,12} ){0,3}(?:options?|choices|candidates|possibilities|categories|alternatives|diagnoses|labels|classes)"
+    r"|(?:all )?(?:the )?(?:two|three|four|five|six|eight|these|those|them)(?! (?:are|were|\w{1,12}s)(?![a-z])))"
+)
 """What the choice is made among: "the most likely among the given options is"."""
 CONDITIONALS_EN = (rf"if(?! {_OBLIGED})", "unless", "provided that", "in case", "assuming")
 CONDITIONALS_ZH = ("如果", "若", "假如", "假设")
 """What makes all that follows in its clause a supposition."""
+
+BEARERS_ELSE_EN = (
+    "(?:grand|step|god)?(?:mother|father|parent|son|daughter|child)(?:-in-law)?s?", "brothers?", "sisters?",
+    "siblings?", "twins?", "aunts?", "uncles?", "cousins?", "nieces?", "nephews?", "husbands?", "wife", "spouse",
+    "relatives?", "family members?", "friends?", "neighbou?rs?", "colleagues?", "(?:mum|mom|dad)",
+    "(?:another|(?:the )?(?:previous|last|other|next|earlier)) (?:patient|person|case|subject|eye|image|photograph)",
+    "(?:fellow|contralateral|opposite) eye",
+)  # fmt: skip
+BEARERS_ELSE_ZH = (
+    "(?:母亲|父亲|父母|妈妈|爸爸|爷爷|奶奶|祖父|祖母|外公|外婆|外祖父|外祖母|哥哥|弟弟|姐姐|妹妹|兄弟|姐妹|儿子|女儿"
+    "|子女|丈夫|妻子|配偶|亲戚|亲属|家属|家人|朋友|邻居|同事)",
+    "(?:另一|另外一)(?:位|名|个|只)?(?:患者|病人|眼)",
+    "对侧眼",
+)
+"""Who or what has a disease that is not the eye in question: "my mother has glaucoma" says nothing of it."""
 
 HEDGES_EN = (
     rf"if(?! {_OBLIGED})",
@@ -211,10 +234,16 @@ HEDGES_EN = (
     "differential(?: diagnos[ie]s)?",
     "options?(?: are| include)",
     "options:",
+    "(?:asked|wonder(?:ed|ing)?|question|enquir(?:ed|y)|inquir(?:ed|y)) (?:about|whether|if)",
+    "(?:reluctant|loath|unwilling|hesitant|tempt(?:ed|ing)|too early|premature) to",
+    r"(?<!not\s)(?<!n't\s)hesitate to",
+    "(?:not|n't|never) (?:go so far as|ready|prepared|willing|inclined|dare|about|in a position|confident enough) to",
+    "(?:not|n't|never|neither) (?:yet )?(?:claim|assert|affirm|maintain|declare|vouch|commit)",
+    f"(?:{'|'.join(BEARERS_ELSE_EN)})",
 )
 HEDGES_ZH = (
     "是否",
-    "(?<!很)(?<!极)(?<!最)(?<!不)可能(?!性)",
+    "(?<!很)(?<!极)(?<!最)(?<!更)(?<!较)(?<!不)可能(?!性)",
     "不能(?:说|称|认为)",
     "(?:不好|很难|难)说",
     "(?:不能|无法|难以|不可|尚不能)(?:完全|明确)?(?:排除|除外|判断|确定|诊断|确认|区分|给出|提供|识别)",
@@ -234,6 +263,7 @@ HEDGES_ZH = (
     "例如",
     "比如",
     "鉴别",
+    f"(?:{'|'.join(BEARERS_ELSE_ZH)})",
 )
 SUSPICIONS_EN = (
     "suspicious (?:for|of)",
@@ -249,7 +279,7 @@ HEDGED_AFTER_EN = (
     "nor non",
     "(?:only )?(?:if|unless|provided|when)",
     "(?:is|are|was|were|has|have|could|can)? ?(?:not|n't) (?:be |been )?(?:excluded|ruled out|confirmed|certain|clear)",
-    "(?:(?:is|are|was|were|seems|appears) )?not (?:unlikely|improbable|impossible|absent)",
+    "(?:(?:is|are|was|were|seems|appears) )?not (?:unlikely|improbable|impossible)",
     "(?:remains|is|are) (?:a )?(?:possib\\w{1,6}|questionable|equivocal|uncertain|unclear|unknown|borderline)",
     "(?:was|were|would be|would have been|seemed|had been) my (?:first|initial)",
     "(?:cannot|can't|can not|could not|couldn't) be (?:excluded|ruled out|confirmed|determined|diagnosed|assessed)",
@@ -361,6 +391,10 @@ ASSERTIONS_EN = (
     "label(?:led)? as",
     "i\\.?e\\.?,?",
     "(?:high|strong) (?:probability|likelihood|chance)",
+    "vote (?:is )?for",
+    "settled? (?:on|for)",
+    "(?:put|mark|file|note|set|write) (?:\\w{1,10} ){1,2}down as",
+    "(?:my|the) (?:\\w{1,12} )?(?:choice|pick|answer|vote|call|label|option|decision|fit|match) (?:\\w{1,12} ){0,5}would be",
 )
 ASSERTIONS_ZH = (
     "是",
@@ -380,6 +414,11 @@ ASSERTIONS_ZH = (
     "可能",
     "倾向",
     "见",
+    "(?<!未)(?<!没)(?<!没有)(?:发现|看到|观察到|检出)(?:了)?",
+    "选择(?!题|项)",
+    "我(?:会)?选(?!择|项)",
+    "判定",
+    "归为",
 )
 ASSERTED_AFTER_EN = (
     "present",
@@ -399,6 +438,8 @@ ASSERTED_AFTER_EN = (
     "(?:very |quite )?high(?! tension| pressure)",
     "probable",
     "the (?:most likely |likely |correct |probable |primary )?(?:diagnosis|disease|condition|answer)",
+    "the (?:best|closest|most fitting|most plausible) (?:fit|match|answer|option|choice|explanation|description|label)",
+    "(?:fits?|matches|explains?|suits?)(?: (?:it|this|the \\w{1,12}|these|them))?(?: (?:image|findings|picture))? best",
 )
 ASSERTED_AFTER_ZH = (
     "的?可能性(?:很|较|极)?(?:大|高)",
@@ -407,6 +448,8 @@ ASSERTED_AFTER_ZH = (
     "存在",
     "的?(?:典型)?(?:表现|征象|特征|改变|眼底|图像)",
     "样改变",
+    "最(?:为)?(?:符合|可能|吻合|合适|贴切)",
+    "(?:的)?可能性最大",
 )
 
 # A negation before these does not reach behind them: "not round and is consistent with", "no haze, hence".
@@ -427,6 +470,13 @@ ASIDES_EN = (
     "in this (?:image|eye|case|patient)", "as such",
 )  # fmt: skip
 """What may stand between commas behind a subject."""
+PARENTHESES_EN = (
+    "however", "though", "too", "also", "indeed", "in fact", "alas", "clearly", "therefore", "thus", "overall",
+    "(?:un)?fortunately", "in my (?:view|opinion|judge?ment|estimation|assessment)", "to my (?:mind|eye)",
+    "i (?:think|believe|would say|am afraid|fear|am sure)", "in all (?:likelihood|probability)", "of course",
+    "after all", "on balance", "as such", "in conclusion", "in short", "nonetheless", "nevertheless", "in the end",
+)  # fmt: skip
+"""What may stand between commas behind a verb and leaves what is said as it is."""
 REVERSALS_EN = ("not", "never", "hardly", "far from", "anything but", "no longer", "by no means", "not at all")
 REVERSALS_ZH = ("并不", "并非", "不是", "不", "非")
 """What turns a predicate round: "is far from normal"."""
@@ -466,7 +516,7 @@ FINAL_EN = (
     "(?:my |the )?correct (?:answer|diagnosis)",
     "(?:my |the )?(?:corrected|revised|amended|updated) (?:answer|diagnosis|stage|grade|level|group|age group|sex"
     "|reading|response|result|label|assessment|classification|verdict|conclusion|output)",
-    "the answer (?:is|=)(?! only)",
+    "the answer (?:(?:to|for) (?:\\w{1,12} ){1,4}?)?(?:is|=)(?! only)",
 )
 FINAL_ZH = (
     "最终(?:答案|诊断|结论|判断)",
@@ -485,13 +535,17 @@ CORRECTIONS_EN = (
     "erratum",
     "scratch that",
     "i take (?:that|it) back",
+    "i (?:hereby )?(?:correct|contradict|overrule) myself",
+    "i stand corrected",
+    "(?:(?:so|hence|thus|therefore|now),? )?(?:corrected|changed|revised|amended|updated)(?: to)?(?=\\s?:)",
+    "(?:(?:but|no|sorry|oh),? )?(?:that|this|it|which) (?:is|was) (?:wrong|incorrect|mistaken|an error|a mistake|a slip)",
 )
 CORRECTIONS_ZH = (
-    "(?:我)?(?:要|需要|必须|来)?(?:更正|纠正|修正|订正)(?:一下)?",
+    "(?:因此|所以|故|于是|现|应)?(?:我)?(?:要|需要|必须|来|将其|予以)?(?:更正|纠正|修正|订正)(?:一下|为|成)?",
     "应为",
     "应该是",
     "(?:不对|错了|等等|等一下|说错了),?\\s?(?:应该?)?(?:是|为)?",
-    "(?:我)?(?:改为|修改为|更改为|改成)",
+    "(?:因此|所以|故|于是|现|应)?(?:我)?(?:改为|修改为|更改为|改成|改判为?)",
 )
 CONCLUSIONS_EN = ("in conclusion", "to conclude", "conclusion", "overall", "in summary", "to sum up")
 CONCLUSIONS_ZH = ("综上所述", "综上", "总之", "结论")
@@ -507,7 +561,16 @@ VERDICT_LABELS = (
     "output",
     "印象",
     "verdict",
+    "答",
     "result",
+    "(?:best |final |my )?(?:decision|judge?ment|assessment|determination|reading|call|choice|pick|response|opinion"
+    "|option|conclusion|match|fit|guess)",
+    "(?:selected|chosen|predicted|assigned) (?:answer|option|label|class|category|disease|condition|diagnosis)",
+    "判断(?:结果)?",
+    "判定(?:结果)?",
+    "(?:最终|总体)?结论",
+    "(?:我的)?选择",
+    "判读(?:结果)?",
     "疾病(?:名称)?",
     "诊断(?:结果)?",
     "最终诊断",
@@ -542,4 +605,5 @@ WHOLES = (
     r"appearance|appearing|findings?|results?|case|subject|condition|patient|person|limits|眼|图像)|"
     r"(?:is|are|was|were) (?:visible|seen|detected|present|found|noted|evident|observed)|"
     r"with|without|and|or|in|for|at|on|of|as|overall|based|because|since|given|no|there|which|that|it|to"
+    r"|here|now|then|instead|rather|therefore|so|among|from|by|after|fits|is the (?:best|most)"
 )

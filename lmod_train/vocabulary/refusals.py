@@ -77,6 +77,16 @@ REFUSALS_EN = (
     "(?:must|have to|will|shall|need to|i) (?:\\w{1,20} )?(?:decline|abstain|refrain|pass on)",
     "text[- ](?:based|only) (?:\\w{1,20} )?(?:model|ai|assistant|system)",
     "n/a",
+    "(?:do|does|did|will|would|can)(?:n't| not) (?:(?:alone|by itself) )?(?:suffice|permit|allow|enable|support) "
+    "(?:for |to |me |us |one |a |an |any |the |reliable |safe |accurate ){0,4}"
+    "(?:stag(?:e|ing)|grad(?:e|ing)|diagnos\\w{1,4}|judge?(?:ment)?|assess(?:ment)?|determin\\w{1,6}|classif\\w{1,7}"
+    "|estimat\\w{1,4}|conclusion|decision|answer|evaluation|interpretation|tell|decide|say|identif\\w{1,8}|this)",
+    "(?:not enough|not sufficient|insufficient|inadequate|not adequate|not suitable|unsuitable|too little|too poor) "
+    "(?:for|to) (?:an? |any |the |reliable |safe |accurate ){0,3}"
+    "(?:stag(?:e|ing)|grad(?:e|ing)|diagnos\\w{1,4}|judge?(?:ment)?|assess(?:ment)?|determin\\w{1,6}|classif\\w{1,7}"
+    "|estimat\\w{1,4}|conclusion|decision|answer|evaluation|interpretation|tell|decide|say|identif\\w{1,8})",
+    "(?:precludes?|prevents?|prohibits?|rules out|forbids?|defies|hinders?) (?:me from |an? |any |the |reliable |accurate ){0,3}"
+    "(?:stag|grad|diagnos|judg|assess|determin|classif|evaluat|interpret|estimat)\\w{1,8}",
 )
 REFUSALS_ZH = (
     "抱歉",
@@ -94,6 +104,8 @@ REFUSALS_ZH = (
     "(?:不能|无法|难以)(?:置评|作答)",
     "(?:建议|请|应|需)(?:您|患者|尽快|及时)?(?:咨询|就诊|就医|寻求|前往|到).{0,10}?(?:医生|医师|医院|眼科|专业|专家|就诊)?",
     "信息不足",
+    "不足以(?:\\w{0,4}?)(?:分期|分级|诊断|判断|确定|评估|作出|做出|得出|识别|下结论|回答|支持)",
+    "不(?:允许|支持|适合)(?:\\w{0,6}?)(?:分期|分级|诊断|判断|评估)",
     "不清晰.{0,6}(?:无法|不能)",
     "我不是(?:医生|眼科医生)",
     "作为(?:一个)?(?:人工智能|AI|ai|语言模型)",

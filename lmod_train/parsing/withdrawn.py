@@ -1,0 +1,43 @@
+"""Leave out a first thought that the reply itself takes back: "I first thought of glaucoma, but the rim is intact"."""
+
+from __future__ import annotations
+
+import re
+
+_THINKS = (
+    r"(?:wrote|thought|said|put|answered|believed|assumed|read|took|had|called|leaned|considered|suspected|noted"
+    r"|marked|guessed|judged|chose|picked|graded|labell?ed|classified|estimated)"
+)
+_SAID = r"[^\n;.!?]{1,120}?"
+_END = r"(?=[,.]{0,3}\s(?:but|however|yet|though)(?![a-z])|\s-\s|[;\n!?]|\.(?:\s|$)|$)"
+_EARLIER = r"(?:at first|first|initially|originally|previously)"
+_ENGLISH = re.compile(
+    rf"(?<![a-z])(?:(?:i|we)\s(?:had\s)?{_EARLIER}\s{_THINKS}|{_EARLIER},?\s(?:i|we)\s{_THINKS}"
+    rf"|my\s(?:first|initial|original)\s(?:idea|impression|thought|guess|answer|reading|instinct|diagnosis)\swas)\s"
+    rf"{_SAID}{_END}",
+    re.IGNORECASE,
+)
+_CHINESE = re.compile(
+    r"我?(?:最初|起初|一开始|开始时|原本|本来|原先|先前|初看)我?(?:时)?,?我?(?:误)?(?:认为|以为|判断|觉得|考虑|判定|写|答|怀疑|想)"
+    r"[^\n;。!?,]{1,60}?(?=,?(?:但|不过|然而|可是|后来)|[,;。!?\n]|$)"
+)
+
+
+def without_withdrawn(text: str) -> str:
+    """Return the text without what it says it thought first; where nothing follows, without an answer.
+
+    Example:
+        >>> without_withdrawn("I first wrote DRUSEN TRUE, but that was wrong. DRUSEN FALSE")
+        ' , but that was wrong. DRUSEN FALSE'
+        >>> without_withdrawn("I initially thought of glaucoma.")
+        'taken back.'
+    """
+    for pattern in (_ENGLISH, _CHINESE):
+        text = pattern.sub(_taken_back, text)
+    return text
+
+
+def _taken_back(thought: re.Match[str]) -> str:
+    """Return a blank, or words that say nothing where the reply would else be an empty one."""
+    alone = not any(c.isalnum() for c in thought.string[: thought.start()] + thought.string[thought.end() :])
+    return "taken back" if alone else " "
