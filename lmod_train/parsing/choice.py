@@ -19,6 +19,8 @@ from lmod_train.parsing.cues import CONCLUSION, VERDICT, after, last, settled, s
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.loss import without_losses
 from lmod_train.parsing.normalise import normalise
+from lmod_train.parsing.refusal import is_refusal
+from lmod_train.parsing.respelling import respelled
 from lmod_train.parsing.slots import Part, Value, holds_number, slot_after, value_at
 from lmod_train.parsing.stance import LONGEST_CLAUSE, Stance, clause_spans, denies, hedges, of_the_whole, stance
 from lmod_train.types import Unparsed
@@ -91,10 +93,18 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
         if not (isinstance(final, Unparsed) and final.reason == "no_match"):
             return final
     whole = _verdict(text, concepts)
+    if isinstance(whole, Unparsed) and whole.reason == "no_match" and not is_refusal(text):
+        return _verdict(respelled(text, _spelled(tuple(choices))), concepts)
     if spoken is None or isinstance(whole, str) or whole.reason != "ambiguous":
         return whole
     later = _verdict(spoken, concepts)  # a correction that says what was overlooked first
     return later if isinstance(later, str) else whole
+
+
+@lru_cache(maxsize=256)
+def _spelled(choices: tuple[str, ...]) -> dict[str, str]:
+    """Return every lower-case spelling -> choice."""
+    return {plain(form): choice for choice in choices for form in forms_of(choice)}
 
 
 @lru_cache(maxsize=256)

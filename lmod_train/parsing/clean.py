@@ -7,6 +7,7 @@ import re
 import unicodedata
 
 from lmod_train.parsing.aside import without_asides
+from lmod_train.parsing.contrast import told_apart
 from lmod_train.parsing.coordination import spelled_out
 from lmod_train.parsing.normalise import normalise
 from lmod_train.parsing.withdrawn import without_withdrawn
@@ -31,6 +32,8 @@ _PLACE = re.compile(
 )  # a prompt's placeholder, not filled in
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,200}~~")  # Markdown: what was written and taken back
 _LATEX = re.compile(r"\\(?:text(?:bf|it|rm)?|mathbf|mathrm)\s?\{|\\[()\[\]]|\$")
+_THAT_IS = re.compile(r"(?<![a-z.])i\.\s?e(?:\.|(?![a-z])),?", re.IGNORECASE)
+_FOR_EXAMPLE = re.compile(r"(?<![a-z.])e\.\s?g(?:\.|(?![a-z])),?", re.IGNORECASE)
 _INVISIBLE = {"Cc", "Cf", "Co", "Cs"}
 
 
@@ -57,4 +60,5 @@ def clean(text: str) -> str:
     text = _LEFT_BLANK.sub(" ? ", _RUN.sub(r"\1\1\1", text))
     text = re.sub(r"<(?![0-9])|>(?![0-9])|[*`_]|#(?![0-9])|\\", " ", text)
     lines = (" ".join(line.split()) for line in text.split("\n"))
-    return without_withdrawn(without_asides(spelled_out("\n".join(line for line in lines if line))))
+    text = _FOR_EXAMPLE.sub("for example", _THAT_IS.sub("that is", "\n".join(line for line in lines if line)))
+    return without_withdrawn(told_apart(without_asides(spelled_out(text))))

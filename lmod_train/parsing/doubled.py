@@ -21,7 +21,8 @@ _ABSENT = re.compile(
     rf"|(?:{any_of(said.WRONGS_EN)})\s(?:say|claim|conclude|state|think|assume|suggest)\s{_THERE_IS}\sno(?![a-z])"
     rf"|(?:{any_of(said.WRONGS_EN)})\s(?:{any_of(said.CALLS_EN)})\s(?:it|(?:this|the)(?:\s\w{{1,12}}){{1,2}})\s{_WITHOUT}"
     rf"|{_NOT}\s(?:true|correct|the\scase|right)\s(?:that\s)?{_THERE_IS}\sno(?![a-z])"
-    r"|(?<![a-z])no\s(?:absence|lack|shortage|dearth)\sof"
+    r"|(?<![a-z])no\s(?:(?:absence|lack|shortage|dearth)\sof"
+    r"|(?:reason|cause|grounds)\s(?:to|for)\sdoubt(?:ing)?(?:\s(?:that\s)?(?:this|it|there)\sis)?)"
     r"|(?:并非|并不是|不是)(?:完全|真的)?(?:没有|无|未见|不存在)",
     re.IGNORECASE,
 )

@@ -41,11 +41,15 @@ def _unlike(one: str, other: str) -> int:
     return max(more, more + len(other) - len(one))
 
 
+def _digits(word: str) -> str:
+    return "".join(c for c in word if c.isdigit())
+
+
 def nearest(word: str, meant: Mapping[str, str]) -> str | None:
     """Return the choice whose spelling `word` slips from, None where none is clearly nearest.
 
     A slip is one letter in words of five to eleven letters, two in longer ones, and every other choice must be at
-    least two letters further away.
+    least two letters further away. A digit is never a slip: "corena" is no "cornea1".
 
     Args:
         word: Lower-case text.
@@ -54,13 +58,14 @@ def nearest(word: str, meant: Mapping[str, str]) -> str | None:
     Example:
         >>> spelled = {"optic disc": "optic disc", "optic cup": "optic cup", "cornea": "Cornea", "cornea1": "cornea1"}
         >>> nearest("optic dics", spelled), nearest("corena", spelled), nearest("elbow", spelled)
-        ('optic disc', None, None)
+        ('optic disc', 'cornea', None)
     """
     if not 5 <= len(word) <= LONGEST:
         return None
     best: dict[str, int] = {}
+    digits = _digits(word)
     for spelling, choice in meant.items():
-        if len(spelling) >= 4 and abs(len(spelling) - len(word)) <= 4 and _unlike(word, spelling) <= _FAR:
+        if _digits(spelling) == digits and len(spelling) >= 4 and abs(len(spelling) - len(word)) <= 4 and _unlike(word, spelling) <= _FAR:
             distance = slips(word, spelling)
             best[choice] = min(distance, best.get(choice, distance))
     ranked = sorted(best.items(), key=lambda item: item[1])

@@ -25,6 +25,10 @@ _VERB_ZH = re.compile(
     r"(?:(?:部位|结构|区域)的?)?(?:是|为)?"
     r"|(?<=[0-9])\s?(?:中|内|里|处|应该?|分别|的?(?:内容|结构|类型))(?:的?(?:结构|区域|部位))?(?:是|为)"
 )
+_RATHER = re.compile(
+    r"(?:不是|并非)[^,;。\n是]{1,12}?,?\s?而是|(?<![a-z])is\snot\s(?:the\s|an?\s)?[^.;\n]{1,40}?,?\sbut\s(?:rather\s)?",
+    re.IGNORECASE,
+)  # "is not the cup but the disc"
 _COLOURED = re.compile(
     rf"(?<=[0-9])\s?\({_COLOUR}\s?(?:框|(?:bounding )?box|one)?\)"
     r"(?=\s?(?:[:=,;是为-]|is|show|contain))",
@@ -46,6 +50,7 @@ def numbered(text: str) -> str:
         >>> numbered("框1和框2分别为视盘和视杯"), numbered("Region 1 (red): iris")
         ('区域1和2为视盘和视杯', 'Region 1: iris')
     """
+    text = _RATHER.sub(lambda m: "是" if m[0][0] in "不并" else "is ", text)
     text = _CHINESE.sub(_plain_zh, _ENGLISH.sub(_plain, text))
     return _COLOURED.sub("", _VERB_ZH.sub("为", _TOGETHER.sub(r"\g<and>", text)))
 

@@ -10,6 +10,7 @@ from lmod_train.parsing.cues import CORRECTION, FINAL, last
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.nearest import nearest
 from lmod_train.parsing.numbering import numbered
+from lmod_train.parsing.respelling import relabelled
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary.structures import TYPE_SLOT
 
@@ -30,6 +31,10 @@ _NAMED = re.compile(
 _LISTED = re.compile(
     r"(?:^|[\n,;{|])[\s\-•(\[{\"'#]{0,8}(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]]{0,4}\s?(?:[:=|.>)、\]-]{1,2})\s?(?=[\"'(\[]?[^\W\d])"
 )
+_HASHED = re.compile(
+    r"(?:#|(?<![a-z])no\.\s?)(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]:.=]{0,3}\s{0,3}(?:(?:is|are|shows)\s|为|是)?(?=[\"'(\[]?[^\W\d])",
+    re.IGNORECASE,
+)  # "#1 optic disc"
 _TIGHT = re.compile(r"(?:^|[\n\s,;.、{|])(?P<ids>[0-9]{1,9})(?:\s?[:.)、]|为|是)?\s?(?=[\u4e00-\u9fff])")
 """A number in front of a Chinese word: a region only where the word is a choice."""
 _NUMBER_BEHIND = re.compile(
@@ -51,7 +56,7 @@ _LIGHT = re.compile(
 _NEXT = re.compile(r",?\s(?:and|while|whereas)(?:\sthe)?$", re.IGNORECASE)  # "Box 1 is the iris and box 2 ..."
 _AND = re.compile(r",\s?(?:and\s)?|;\s?|\sand\s|[、和]", re.IGNORECASE)
 _MAY_FOLLOW = re.compile(
-    r"\s{0,3}(?:$|[,.:;/]?\s?(?:region|area|structure|layer|boundary|in|of|which|with|that|at|on|located|is|are|was|as|seen|shown|"
+    r"\s{0,3}(?:$|[,.:;/]?\s?(?:handpiece|instrument|tool|device|probe|tip|region|area|structure|layer|boundary|in|of|which|with|that|at|on|located|is|are|was|as|seen|shown|"
     r"because|and is|区域?|区)(?![a-z])|,(?=[\s\u4e00-\u9fff])|\.$)",
     re.IGNORECASE,
 )
@@ -96,7 +101,10 @@ def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparse
         if not isinstance(later, Unparsed):
             earlier = _settle(_stated(text[: corrected.start()], choices), choices)
             return later if isinstance(earlier, Unparsed) else {**earlier, **later}
-    return _settle(_stated(text, choices), choices)
+    regions = _settle(_stated(text, choices), choices)
+    if isinstance(regions, Unparsed) and regions.reason == "no_match":
+        return _settle(_stated(relabelled(text), choices), choices)
+    return regions
 
 
 def _settle(stated: Sequence[tuple[int, str]], choices: Sequence[str]) -> dict[int, str] | Unparsed:
@@ -121,7 +129,7 @@ def _stated(text: str, choices: tuple[str, ...]) -> list[tuple[int, str]]:
         pairs = [(int(m["ids"]), _structure(m["type"], choices)) for m in _REVERSED.finditer(text)]
         return [(number, structure) for number, structure in pairs if structure]
     behind = [] if first_id else _numbered_behind(text, choices)
-    for pattern in (_REQUESTED, _NAMED, _LISTED, _TIGHT):
+    for pattern in (_REQUESTED, _NAMED, _LISTED, _HASHED, _TIGHT):
         first = pattern.search(text) if behind else None
         if first and behind[0][0] < first.start():
             break
@@ -148,7 +156,7 @@ def _pairs(pattern: re.Pattern[str], text: str, choices: tuple[str, ...]) -> Ite
         numbers = [int(number) for number in re.findall("[0-9]{1,9}", m["ids"])]
         for number, said_of in zip(numbers, _one_each(words, len(numbers)), strict=True):
             structure = _structure(said_of, choices)
-            longest = {_LISTED: _WORDS_OF_A_TYPE, _TIGHT: 0}.get(pattern, _LONGEST_TYPE)
+            longest = {_LISTED: _WORDS_OF_A_TYPE, _HASHED: _WORDS_OF_A_TYPE, _TIGHT: 0}.get(pattern, _LONGEST_TYPE)
             if structure and (structure in choices or len(structure.split()) <= longest):
                 yield number, structure
 

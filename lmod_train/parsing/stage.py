@@ -11,7 +11,6 @@ from lmod_train.parsing.stance import clauses, stance, statements
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import numerals as said
 
-_ROMAN_E = r"(?!i\.?\s?e(?![a-z]))"  # "stage 2, i.e. moderate"
 _WORDS = "|".join(sorted((re.escape(w) for w in said.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
 _HAN = "".join(w for w in said.NUMERALS if not w.isascii())
 _LATIN_LABEL = "|".join([*(w for w in said.STAGE_LABELS if w.isascii()), *said.SCALE_LABELS])
@@ -22,7 +21,7 @@ _STOP = r"(?=\s{0,3}(?:$|[,;:/)\]}\"'.!?|\n~-]))"
 _RELABELLED = rf"(?:(?:{_LATIN_LABEL})\s{{0,2}}(?:[:=]\s{{0,2}})?)?"
 _JOIN = rf"(?:-|/|~|,|&|(?:to|or|and|through)(?![a-z])|[或至到和、])\s{{0,3}}{_RELABELLED}"
 _OTHER = (
-    rf"{_JOIN}(?P<other>r?[0-9]{{1,3}}(?![0-9]|[.][0-9]){_STOP}|{_ROMAN_E}(?:{_WORDS})(?![a-z]){_STOP}|[{_HAN}](?=\s?[期级]))"
+    rf"{_JOIN}(?P<other>r?[0-9]{{1,3}}(?![0-9]|[.][0-9]){_STOP}|(?:{_WORDS})(?![a-z]){_STOP}|[{_HAN}](?=\s?[期级]))"
 )
 _TAIL = rf"(?P<letter>[abc](?![a-z]))?(?:\s{{0,3}}{_OTHER})?"
 _UNIT = rf"(?P<unit>\s{{0,3}}(?:{said.UNITS}))?"
@@ -56,6 +55,7 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )
 _DEFINED = re.compile(r"\s{0,2}(?:means|stands for|denotes|signifies|is defined as|refers to|describes|表示|代表|指)", re.IGNORECASE)
+_NOT_SAID = re.compile(r"\s{0,3}(?:\?|(?:only\s)?(?:if|unless|provided)(?![a-z]))", re.IGNORECASE)
 _FIELD_END = re.compile(r"[\n;}|。]|[.](?=\s|$)|$")
 _FIRST = re.compile(rf"[\s\"'(\[{{<:]{{0,6}}{_NUMBER}{_TAIL}{_UNIT}", re.IGNORECASE)
 _LEADING = re.compile(rf"[\s\"'(\[{{<]{{0,4}}{_NUMBER}{_TAIL}(?=\s{{0,3}}(?:$|[(;\n]|-\s))", re.IGNORECASE)
@@ -129,7 +129,7 @@ def _in_field(value: str, lettered: bool) -> list[int | None]:
     """Return the stages that a field begins with, else those that its words state."""
     first = _FIRST.match(value)
     if first and (lettered or not first["r"]) and (n := _value(first["number"])) is not None:
-        return [] if first["unit"] else [None if first["other"] else n]
+        return [] if first["unit"] or _NOT_SAID.match(value, first.end()) else [None if first["other"] else n]
     return _numbers(clauses(_FIELD_BETWEEN.sub("between stage ", value)), lettered)
 
 

@@ -61,7 +61,12 @@ _ASSERTED_AFTER = re.compile(
     _LINK + "(?:" + any_of(said.ASSERTED_AFTER_EN, said.ASSERTED_AFTER_ZH) + ")", re.IGNORECASE
 )
 _PART = re.compile(rf"(?<![a-z])(?:{said.PARTS})(?![a-z])", re.IGNORECASE)
-_NOT_WHOLE = re.compile(rf"\s{{1,3}}(?!(?:{said.WHOLES})(?![a-z]))[a-z]|-[a-z]", re.IGNORECASE)
+_CHOSEN = re.compile(
+    r",\s?(?:(?:so|hence|thus|therefore|and)\s)?(?:[^,.]{0,40}\s)?I(?:\swould|'d)?\s(?:pick|choose|select|answer|opt for|go with|vote for)\s"
+    r"|,\s?(?:因此|所以|故)?(?:我)?(?:属于?|考虑为?|诊断为?|判断为|归为|选择)",
+    re.IGNORECASE,
+)  # what follows is the answer and no longer about the parts before it
+_NOT_WHOLE = re.compile(rf"\s{{1,3}}(?!(?:{said.WHOLES})(?![a-z]))[a-z]|-[a-z]|范围|大小|形态|色泽|值", re.IGNORECASE)
 _OF_PART = re.compile(
     r"\s{1,3}(?:in|of|on|within|at|for)\s{1,3}(?:\w{1,30}\s{1,3}){0,4}?" + f"(?:{said.PARTS})(?![a-z])", re.IGNORECASE
 )
@@ -157,6 +162,8 @@ def of_the_whole(clause: str, start: int, end: int) -> bool:
         False
     """
     before, after = clause[max(0, start - WINDOW) : start], clause[end : end + WINDOW]
+    chosen = last(_CHOSEN, before)
+    before = before[chosen.end() :] if chosen else before
     return not (_PART.search(before) or _NOT_WHOLE.match(after) or _OF_PART.match(after))
 
 

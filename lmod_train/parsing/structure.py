@@ -70,6 +70,7 @@ def as_condition(text: str, finding: Finding) -> str:
             return m[0]
         return f"; {present}" if _odd(_CALLED.search(before), _NOT_A.search(before)) else absent
 
+    text = _headed(finding).sub(lambda m: f"{m['open']}{absent if _odd(m['no'], m['normal']) else present}", text)
     text = _increased(finding).sub(
         lambda m: m[0] if _own(finding.condition).fullmatch(m[0]) else finding.condition, text
     )
@@ -101,6 +102,16 @@ def _predicate(finding: Finding) -> re.Pattern[str]:
     return re.compile(
         rf"{_structure(finding)}(?P<that>\s(?:that|which)(?=\s))?{_LINK}"
         rf"(?:(?P<adjective>{_any(finding.adjective)})|(?:{_any(NORMAL)}))",
+        re.IGNORECASE,
+    )
+
+
+@lru_cache(maxsize=64)
+def _headed(finding: Finding) -> re.Pattern[str]:
+    """Return a pattern of "(not) abnormal: the macula", also with other structures beside it."""
+    return re.compile(
+        rf"(?P<open>^|[\n.;]\s?)(?P<no>not\s)?(?:(?P<normal>normal)|(?:{_any(finding.adjective)}))"
+        rf"\s?[:-]\s(?:(?:the\s)?(?:optic\s)?\w{{1,12}}(?:,\s|\sand\s)){{0,3}}{_structure(finding)}(?=\s?(?:$|[.,;\n]|and\s))",
         re.IGNORECASE,
     )
 

@@ -11,7 +11,7 @@ FILLERS_EN = (
     "label", "result", "clearly", "definitely", "therefore", "so", "i", "would", "say", "think", "stage",
     "retina", "or", "and", "in", "my", "non", "not", "no", "none", "option", "choice", "group", "confidence",
     "yes", "status", "s", "years?", "old", "[a-d]", "sure", "certainly", "assistant", "assessment", "here",
-    "are",
+    "are", "picture", "scan",
 )  # fmt: skip
 
 FILLERS_ZH = (
@@ -32,6 +32,7 @@ MODIFIERS_EN = (
     "pigmented", "flat", "peripheral", "high", "degenerative", "pathologic(?:al)?", "changes?", "signs?",
     "features?", "stage", "grade", "type", "form", "present", "severity", "intermediate", "geographic",
     "atrophy", "ocular", "most", "very", "highly", "likely", "probabl[ey]", "consistent with", "evidence",
+    "seen", "detected", "found", "noted", "observed", "identified", "apparent",
 )  # fmt: skip
 
 MODIFIERS_ZH = (

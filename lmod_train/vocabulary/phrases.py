@@ -146,7 +146,7 @@ _OBLIGED = (
 """An answer under protest is an answer: "if I had to choose, I would say male"."""
 _OF_CHOICES = (
     r"(?:(?:\w{1,12} ){0,3}(?:options?|choices|candidates|possibilities|categories|alternatives|diagnoses|labels|classes)"
-    r"|(?:all )?(?:the )?(?:two|three|four|five|six|eight|these|those|them)(?! (?:are|were|\w{1,12}s)(?![a-z])))"
+    r"|(?:all )?(?:the )?(?:two|three|four|five|six|eight|these|those|them)(?! (?:are|were|\w{3,12}s)(?![a-z])))"
 )
 """What the choice is made among: "the most likely among the given options is"."""
 CONDITIONALS_EN = (rf"if(?! {_OBLIGED})", "unless", "provided that", "in case", "assuming")
@@ -173,7 +173,7 @@ HEDGES_EN = (
     "whether",
     "may",
     "might",
-    "could",
+    "could(?! (?:find|see|detect|identify|discern|observe|spot|note) (?:no|none|neither))",
     "possibly",
     "possible",
     "possibility of",

@@ -1,0 +1,31 @@
+"""Write "not X but Y" as two statements: "this is not cataract but glaucoma" says that it is glaucoma."""
+
+from __future__ import annotations
+
+import re
+
+from lmod_train.parsing.cues import any_of
+from lmod_train.parsing.forms import forms_of, pattern_of
+from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.modifiers import MODIFIERS_EN
+from lmod_train.vocabulary.sexes import SEXES
+
+_NAME = pattern_of(form for term in (*CONDITIONS, *SEXES) for form in forms_of(term.name) if form.isascii())
+_NOT_BUT = re.compile(
+    r"(?P<denied>(?:(?<![a-z])(?i:not)|n't)\s(?!(?i:only|just|merely|simply|sure|certain|clear|possible|know|to)(?![a-z]))"
+    rf"[^.;:,\n?!]{{1,60}}?(?<!\sno)),?\s(?i:but)\s(?:(?i:rather|instead|of)\s){{0,2}}"
+    rf"(?P<said>(?:(?i:an?|the)\s)?(?:(?i:{any_of(MODIFIERS_EN)})\s){{0,2}}{_NAME}"
+    r"(?:\s(?i:one|patient|eye|person|subject|fundus|retina|image))?)(?=[\"')\]]{0,3}\s{0,3}(?:[.;,\n]|$))"
+)
+
+
+def told_apart(text: str) -> str:
+    """Return the text with what follows "not X but" as a statement of its own.
+
+    Example:
+        >>> told_apart("This is not a female patient but a male one.")
+        'This is not a female patient; it is a male one.'
+        >>> told_apart("not only drusen but a scar"), told_apart("It does not look like AMD but drusen may be there.")
+        ('not only drusen but a scar', 'It does not look like AMD but drusen may be there.')
+    """
+    return _NOT_BUT.sub(r"\g<denied>; it is \g<said>", text)
