@@ -32,6 +32,7 @@ _PLACE = re.compile(
 )  # a prompt's placeholder, not filled in
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,200}~~")  # Markdown: what was written and taken back
 _LATEX = re.compile(r"\\(?:text(?:bf|it|rm)?|mathbf|mathrm)\s?\{|\\[()\[\]]|\$")
+_HASH = re.compile(r"#(?![0-9])|(?<!\A)(?<![\n,;.])(?<![,;.]\s)(?<!and\s)#")  # "#1 iris, #2 lens" numbers boxes
 _THAT_IS = re.compile(r"(?<![a-z.])i\.\s?e(?:\.|(?![a-z])),?", re.IGNORECASE)
 _FOR_EXAMPLE = re.compile(r"(?<![a-z.])e\.\s?g(?:\.|(?![a-z])),?", re.IGNORECASE)
 _INVISIBLE = {"Cc", "Cf", "Co", "Cs"}
@@ -58,7 +59,7 @@ def clean(text: str) -> str:
         c if c == "\n" or unicodedata.category(c) not in _INVISIBLE else " " if c in "\t\r" else "" for c in text
     )
     text = _LEFT_BLANK.sub(" ? ", _RUN.sub(r"\1\1\1", text))
-    text = re.sub(r"<(?![0-9])|>(?![0-9])|[*`_]|#(?![0-9])|\\", " ", text)
+    text = re.sub(r"<(?![0-9])|>(?![0-9])|[*`_]|\\", " ", _HASH.sub(" ", text))
     lines = (" ".join(line.split()) for line in text.split("\n"))
     text = _FOR_EXAMPLE.sub("for example", _THAT_IS.sub("that is", "\n".join(line for line in lines if line)))
     return without_withdrawn(told_apart(without_asides(spelled_out(text))))

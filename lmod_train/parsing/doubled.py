@@ -1,4 +1,4 @@
-"""Untangle a negation of an absence, which asserts: "not free of glaucoma", "wrong to say that there is no glaucoma"."""
+"""Untangle the denial of an absence, which asserts: "not free of glaucoma", "wrong to say there is no glaucoma"."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _ABSENT = re.compile(
     r"|(?:并非|并不是|不是)(?:完全|真的)?(?:没有|无|未见|不存在)",
     re.IGNORECASE,
 )
-_TAIL = re.compile(r"(?:\s(?:any|the|signs?|evidence|features?|of|an?|some|\w{1,12}ly|\w{1,12}al)){0,5}\s?", re.IGNORECASE)
+_TAIL = re.compile(
+    r"(?:\s(?:any|the|signs?|evidence|features?|of|an?|some|\w{1,12}ly|\w{1,12}al)){0,5}\s?", re.IGNORECASE
+)
 _AFTER = re.compile(
     r"\s?(?:(?:is|are|was|were)\s(?:by\sno\smeans\s|certainly\s)?(?:not|never)|(?:is|are|was|were)n't)\s"
     r"(?:absent|lacking|missing)(?![a-z])|并(?:非|不是)(?:不存在|没有|阴性)(?=\s?(?:$|[,.;。]))",

@@ -65,7 +65,12 @@ def nearest(word: str, meant: Mapping[str, str]) -> str | None:
     best: dict[str, int] = {}
     digits = _digits(word)
     for spelling, choice in meant.items():
-        if _digits(spelling) == digits and len(spelling) >= 4 and abs(len(spelling) - len(word)) <= 4 and _unlike(word, spelling) <= _FAR:
+        if (
+            _digits(spelling) == digits
+            and len(spelling) >= 4
+            and abs(len(spelling) - len(word)) <= 4
+            and _unlike(word, spelling) <= _FAR
+        ):
             distance = slips(word, spelling)
             best[choice] = min(distance, best.get(choice, distance))
     ranked = sorted(best.items(), key=lambda item: item[1])

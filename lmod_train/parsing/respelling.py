@@ -49,6 +49,9 @@ def relabelled(text: str) -> str:
         >>> relabelled("Regoin ID: 1; Tpye: iris")
         'region ID: 1; type: iris'
     """
-    for pattern, label in ((_REGION, "region"), (_TYPE, "type")):
-        text = pattern.sub(lambda m, label=label: label if slips(m["word"].casefold(), label) == 1 else m[0], text)
-    return text
+    text = _REGION.sub(lambda m: _of_slip(m[0], "region"), text)
+    return _TYPE.sub(lambda m: _of_slip(m[0], "type"), text)
+
+
+def _of_slip(word: str, label: str) -> str:
+    return label if slips(word.casefold(), label) == 1 else word

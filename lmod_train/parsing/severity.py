@@ -13,7 +13,8 @@ from lmod_train.parsing.stance import stance, statements
 from lmod_train.types import Unparsed
 
 _DEFINES = re.compile(
-    r"(?<![0-9.])[0-9]\s?(?:means|stands for|denotes|signifies|is defined as|refers to|describes|corresponds to|equals|=|表示|代表|指)\s?"
+    r"(?<![0-9.])[0-9]\s?(?:means|stands for|denotes|signifies|is defined as|refers to|describes"
+    r"|corresponds to|equals|=|表示|代表|指)\s?"
     r"(?:\w{1,12}\s){0,3}$",
     re.IGNORECASE,
 )  # the legend of a scale: "0 means no retinopathy"

@@ -10,7 +10,8 @@ from lmod_train.types import Unparsed
 
 _FIELD = re.compile(
     r"(?P<lead>^|[\n{,;.。；(|]|(?<=\s)or\s)[\s\-•(\[{\"']{0,6}"
-    r"(?:(?:the |my |this )?(?:(?:patient|person|subject|individual)(?:'?s)? |predicted |biological |estimated |likely |most |probable "
+    r"(?:(?:the |my |this )?(?:(?:patient|person|subject|individual)(?:'?s)? |predicted "
+    r"|biological |estimated |likely |most |probable "
     r"|presumed |apparent |inferred |suspected |self-reported ){0,3}(?:sex|gender)"
     r"(?:\s(?:of|for)\s(?:the|this)\s(?:patient|person|subject|individual))?"
     r"|(?:(?:该|此|这位|本)?(?:患者|病人|受检者|被检者|受试者|检查者)|预测|估计|推测|判断|最可能){0,2}的?性别)"

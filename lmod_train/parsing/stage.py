@@ -54,7 +54,9 @@ _FIELD = re.compile(
     r"(?:[:=|]|(?:is|are|(?:would|should|must) be)(?![a-z])|为|是)\s{0,3}",
     re.IGNORECASE,
 )
-_DEFINED = re.compile(r"\s{0,2}(?:means|stands for|denotes|signifies|is defined as|refers to|describes|表示|代表|指)", re.IGNORECASE)
+_DEFINED = re.compile(
+    r"\s{0,2}(?:means|stands for|denotes|signifies|is defined as|refers to|describes|表示|代表|指)", re.IGNORECASE
+)
 _NOT_SAID = re.compile(r"\s{0,3}(?:\?|(?:only\s)?(?:if|unless|provided)(?![a-z]))", re.IGNORECASE)
 _FIELD_END = re.compile(r"[\n;}|。]|[.](?=\s|$)|$")
 _FIRST = re.compile(rf"[\s\"'(\[{{<:]{{0,6}}{_NUMBER}{_TAIL}{_UNIT}", re.IGNORECASE)
@@ -156,7 +158,12 @@ def _numbers(parts: Sequence[str], lettered: bool) -> list[int | None]:
         for m in matches:
             groups = m.groupdict()
             number = _value(m["number"])
-            if number is None or groups.get("unit") or (groups.get("r") and not lettered) or _DEFINED.match(clause, m.end()):
+            if (
+                number is None
+                or groups.get("unit")
+                or (groups.get("r") and not lettered)
+                or _DEFINED.match(clause, m.end())
+            ):
                 continue
             if _BOUND.search(clause, max(0, m.start() - 20), m.start()):  # every stage from there on
                 left_open = True

@@ -35,8 +35,10 @@ _DENIED_SUSPICION = re.compile(
     re.IGNORECASE,
 )
 _HEADING = re.compile(
-    rf"\W{{0,4}}(?:(?:an?|the|this)\s)?(?:(?:fundus\s)?(?:image|photo(?:graph)?|picture|scan)\s(?:of|showing)\s(?:an?\s)?)?"
-    rf"(?:(?:right|left|human|adult)\s)?(?:{'|'.join(said.BEARERS_EN)})\swith\s(?:(?:an?|early|advanced|mild|signs of)\s){{0,2}}",
+    rf"\W{{0,4}}(?:(?:an?|the|this)\s)?"
+    r"(?:(?:fundus\s)?(?:image|photo(?:graph)?|picture|scan)\s(?:of|showing)\s(?:an?\s)?)?"
+    rf"(?:(?:right|left|human|adult)\s)?(?:{'|'.join(said.BEARERS_EN)})\swith\s"
+    r"(?:(?:an?|early|advanced|mild|signs of)\s){0,2}",
     re.IGNORECASE,
 )  # "An eye with glaucoma."
 _FIELD = re.compile(r"[,:;|({\[]")
@@ -62,7 +64,8 @@ _ASSERTED_AFTER = re.compile(
 )
 _PART = re.compile(rf"(?<![a-z])(?:{said.PARTS})(?![a-z])", re.IGNORECASE)
 _CHOSEN = re.compile(
-    r",\s?(?:(?:so|hence|thus|therefore|and)\s)?(?:[^,.]{0,40}\s)?I(?:\swould|'d)?\s(?:pick|choose|select|answer|opt for|go with|vote for)\s"
+    r",\s?(?:(?:so|hence|thus|therefore|and)\s)?(?:[^,.]{0,40}\s)?I(?:\swould|'d)?"
+    r"\s(?:pick|choose|select|answer|opt for|go with|vote for)\s"
     r"|,\s?(?:因此|所以|故)?(?:我)?(?:属于?|考虑为?|诊断为?|判断为|归为|选择)",
     re.IGNORECASE,
 )  # what follows is the answer and no longer about the parts before it

@@ -136,7 +136,15 @@ CONDITIONS: tuple[Term, ...] = (
     Term(
         "myopic fundus",
         ("myopic", "pathologic myopia", "pathological myopia", "myopic retinopathy"),
-        ("近视性眼底", "近视眼底", "近视眼底改变", "近视性眼底改变", "病理性近视", "病理性近视眼底", "高度近视眼底改变"),
+        (
+            "近视性眼底",
+            "近视眼底",
+            "近视眼底改变",
+            "近视性眼底改变",
+            "病理性近视",
+            "病理性近视眼底",
+            "高度近视眼底改变",
+        ),
         "H44.2; BRSET myopic_fundus, LMOD+ binary",
     ),
     Term(

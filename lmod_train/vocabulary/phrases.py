@@ -42,8 +42,9 @@ DENIALS_EN = (
     "unlikely(?: to (?:be|have|indicate|represent))?",
     "improbable",
     "as opposed to",
-    "(?:fails?|failed|failing) to (?:\\w{1,10}ly )?(?:show|demonstrate|reveal|exhibit|display|suggest|indicate|meet|find"
-    "|detect|identify|uncover|disclose|confirm|support|bear out|turn up|yield|see|spot|note|observe|recogni[sz]e)",
+    "(?:fails?|failed|failing) to (?:\\w{1,10}ly )?(?:show|demonstrate|reveal|exhibit|display|suggest|indicate|meet"
+    "|find|detect|identify|uncover|disclose|confirm|support"
+    "|bear out|turn up|yield|see|spot|note|observe|recogni[sz]e)",
     "(?:unable|not able) to (?:see|find|detect|observe|spot)",
     "(?:little|minimal|scant|scarce|sparse|meagre|hardly any|scarcely any|barely any|few)"
     " (?:\\w{1,12} )?(?:evidence|signs?|indications?|support|hints?|trace|grounds|reason)",
@@ -145,7 +146,8 @@ _OBLIGED = (
 )
 """An answer under protest is an answer: "if I had to choose, I would say male"."""
 _OF_CHOICES = (
-    r"(?:(?:\w{1,12} ){0,3}(?:options?|choices|candidates|possibilities|categories|alternatives|diagnoses|labels|classes)"
+    r"(?:(?:\w{1,12} ){0,3}(?:options?|choices|candidates|possibilities|categories|alternatives"
+    r"|diagnoses|labels|classes)"
     r"|(?:all )?(?:the )?(?:two|three|four|five|six|eight|these|those|them)(?! (?:are|were|\w{3,12}s)(?![a-z])))"
 )
 """What the choice is made among: "the most likely among the given options is"."""
@@ -394,7 +396,8 @@ ASSERTIONS_EN = (
     "vote (?:is )?for",
     "settled? (?:on|for)",
     "(?:put|mark|file|note|set|write) (?:\\w{1,10} ){1,2}down as",
-    "(?:my|the) (?:\\w{1,12} )?(?:choice|pick|answer|vote|call|label|option|decision|fit|match) (?:\\w{1,12} ){0,5}would be",
+    "(?:my|the) (?:\\w{1,12} )?(?:choice|pick|answer|vote|call|label|option|decision|fit|match) "
+    "(?:\\w{1,12} ){0,5}would be",
 )
 ASSERTIONS_ZH = (
     "是",
@@ -538,7 +541,8 @@ CORRECTIONS_EN = (
     "i (?:hereby )?(?:correct|contradict|overrule) myself",
     "i stand corrected",
     "(?:(?:so|hence|thus|therefore|now),? )?(?:corrected|changed|revised|amended|updated)(?: to)?(?=\\s?:)",
-    "(?:(?:but|no|sorry|oh),? )?(?:that|this|it|which) (?:is|was) (?:wrong|incorrect|mistaken|an error|a mistake|a slip)",
+    "(?:(?:but|no|sorry|oh),? )?(?:that|this|it|which) (?:is|was) (?:wrong|incorrect|mistaken|an error"
+    "|a mistake|a slip)",
 )
 CORRECTIONS_ZH = (
     "(?:因此|所以|故|于是|现|应)?(?:我)?(?:要|需要|必须|来|将其|予以)?(?:更正|纠正|修正|订正)(?:一下|为|成)?",

@@ -85,7 +85,8 @@ REFUSALS_EN = (
     "(?:for|to) (?:an? |any |the |reliable |safe |accurate ){0,3}"
     "(?:stag(?:e|ing)|grad(?:e|ing)|diagnos\\w{1,4}|judge?(?:ment)?|assess(?:ment)?|determin\\w{1,6}|classif\\w{1,7}"
     "|estimat\\w{1,4}|conclusion|decision|answer|evaluation|interpretation|tell|decide|say|identif\\w{1,8})",
-    "(?:precludes?|prevents?|prohibits?|rules out|forbids?|defies|hinders?) (?:me from |an? |any |the |reliable |accurate ){0,3}"
+    "(?:precludes?|prevents?|prohibits?|rules out|forbids?|defies|hinders?) "
+    "(?:me from |an? |any |the |reliable |accurate ){0,3}"
     "(?:stag|grad|diagnos|judg|assess|determin|classif|evaluat|interpret|estimat)\\w{1,8}",
 )
 REFUSALS_ZH = (

@@ -147,7 +147,8 @@ def test_oct_replies(text: str, wanted: dict[int, str]) -> None:
         ("Region ID: 1; Type: Cornea\nRegion ID: 2; Type: cornea1", {1: "Cornea", 2: "cornea1"}),
         ("Region ID: 1; Type: irrigation/aspiration", {1: "Irrigation-Aspiration"}),
         ("Region ID: 1; Type: slit-knife", {1: "Slit Knife"}),
-        ("Region ID: 1; Type: Corena\nRegion ID: 2; Type: Lens", {1: "corena", 2: "Lens"}),  # cornea or cornea1?
+        ("Region ID: 1; Type: Corena\nRegion ID: 2; Type: Lens", {1: "Cornea", 2: "Lens"}),  # a digit is no slip
+        ("Region ID: 1; Type: corena1\nRegion ID: 2; Type: Lens", {1: "cornea1", 2: "Lens"}),
         ("Region ID: 1; Type: lens injector\nRegion ID: 2; Type: Lens", {1: "lens injector", 2: "Lens"}),
     ],
 )

@@ -162,11 +162,10 @@ def test_assertions_in_free_text(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("The eye is not without ", ""),
-        ("The eye is not free of ", ""),
-        ("It would be wrong to say there is no ", ""),
         ("I would not say that there is no ", ""),
-        ("It is not true that there is no ", ""),
+        ("I cannot say that the eye is not without ", ""),
+        ("If the eye is not free of ", ""),
+        ("There is no proof that the eye is not free of ", ""),
         ("There is no evidence that ", " is absent"),
         ("I cannot rule out the absence of ", ""),
         ("I cannot comment on the presence of ", ""),
@@ -176,6 +175,29 @@ def test_assertions_in_free_text(before: str, after: str) -> None:
 def test_what_is_denied_twice_is_neither(before: str, after: str) -> None:
     for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
         assert outcome(finding, f"{before}{name}{after}.") not in ("yes", "no"), name
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("The eye is not without ", ""),
+        ("The eye is not free of ", ""),
+        ("The eye is by no means free from ", ""),
+        ("The eye cannot be said to be free of ", ""),
+        ("The eye cannot be called entirely free of ", ""),
+        ("This is not an eye without ", ""),
+        ("It would be wrong to say there is no ", ""),
+        ("It would be a mistake to call this eye free of ", ""),
+        ("It is not true that there is no ", ""),
+        ("There is no lack of ", ""),
+        ("", " is not absent"),
+        ("", " is by no means lacking"),
+        ("并非没有", ""),
+    ],
+)
+def test_a_denied_absence_is_a_presence(before: str, after: str) -> None:
+    for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
+        assert outcome(finding, f"{before}{name}{after}.") == "yes", name
 
 
 @pytest.mark.parametrize(
