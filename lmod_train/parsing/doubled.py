@@ -30,7 +30,7 @@ _TAIL = re.compile(
     r"(?:\s(?:any|the|signs?|evidence|features?|of|an?|some|\w{1,12}ly|\w{1,12}al)){0,5}\s?", re.IGNORECASE
 )
 _AFTER = re.compile(
-    r"\s?(?:(?:is|are|was|were)\s(?:by\sno\smeans\s|certainly\s)?(?:not|never)|(?:is|are|was|were)n't)\s"
+    r"\s?(?:(?:is|are|was|were)\s(?:(?:certainly\s)?(?:not|never)|by\sno\smeans|hardly|far\sfrom)|(?:is|are|was|were)n't)\s"
     r"(?:absent|lacking|missing)(?![a-z])|并(?:非|不是)(?:不存在|没有|阴性)(?=\s?(?:$|[,.;。]))",
     re.IGNORECASE,
 )

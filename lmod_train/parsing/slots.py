@@ -23,7 +23,7 @@ Value = tuple[tuple[Kind, ...], int]
 """The kinds that a slot holds, two where it holds both, and where in the text it ends."""
 
 _STOP = (
-    r"(?=\s{0,3}(?:$|[,:;/|()\[\]}\"'.!?&\n<>-])|\s{1,3}(?:the|there|it|this|that|its|i|we|or|and|but|because|as|since"
+    r"(?=\s{0,3}(?:$|[,:;/|()\[\]}\"'.。!?&\n<>-])|\s{1,3}(?:the|there|it|this|that|its|i|we|or|and|but|because|as|since"
 )
 _STOP += r"|based|due|given|with|in|on|at|for|from|to)(?![a-z]))"  # "No, ..." is an answer; "No signs of ..." is not
 _STOP_HAN = r"(?=\s{0,3}(?:$|[^\w\s]|[\n_]))"  # nor is the 是 of 是否
@@ -41,7 +41,7 @@ def _han(words: Iterable[str]) -> list[str]:
     return [word for word in words if not word.isascii()]
 
 
-_NUMBER_STOP = r"(?=\s{0,3}(?:$|[,;)\]}|\"'\n]|\.(?![0-9])))"
+_NUMBER_STOP = r"(?=\s{0,3}(?:$|[,;)\]}|\"'\n。]|\.(?![0-9])))"
 _KINDS = (
     rf"(?P<refused>{_words(said.SLOT_REFUSED_EN, said.SLOT_REFUSED_ZH)})"
     rf"|(?P<open>{_words(said.SLOT_OPEN_EN, said.SLOT_OPEN_ZH)}|\?)"

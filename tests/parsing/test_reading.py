@@ -254,6 +254,23 @@ UNITS = [
     "GLAUCOMA: 7 ",
     "no image ",
     "not say that no ",
+    "there is, however, ",
+    "I first thought ",
+    "not glaucoma but ",
+    "not free of the ",
+    "- no healthy rim ",
+    "Diagnosi: glaucmoa\n",
+    "AMD TRUE? ",
+    "#1 iris, ",
+    "grade this eye as ",
+    "0 means no retinopathy, ",
+    "Normal: the macula and ",
+    "an eye with ",
+    "patient's sex ",
+    "the stage of the hole in ",
+    "my mother has glaucoma ",
+    "最初认为",
+    "不是视盘，而是",
 ]
 SIZE = 4_000
 READ_BY = ("glaucoma", "conditions abnormal macula", "icdr", "sex", "age_group", "anatomy SS")
