@@ -27,7 +27,7 @@ _LABEL_CELL = re.compile(r"[\s\"']{0,3}\|\s{0,3}[^\s|]{1,12}\s{0,3}(?:\||$)")
 _FIELD_START = re.compile(r"[,:|][^,:|]{0,200}$")
 _BRACKET = re.compile(r"\((?P<inside>[^()\n]{0,80})\)?")
 _TAIL = re.compile(
-    r"\s(?:with|due|because|as|since|given|based|in|of|on|at|for|from|which|where|around|throughout|near|along"
+    r"\s(?:rather than|instead of|as opposed to|with|due|because|as|since|given|based|in|of|on|at|for|from|which|where|around|throughout|near|along"
     r"|evidenced|indicated|shown|manifesting|causing|affecting)(?![a-z])",
     re.IGNORECASE,
 )
@@ -40,7 +40,7 @@ _ANNOUNCED = re.compile(r"[\s\"'\])}]{0,6}(?::|-|\s-)\s{0,3}(?=(?:[\w'-]{1,30}[\
 _TAIL_LEAD = re.compile(r"(?P<said>[^:]{1,200})(?P<sign>[:,])\s{1,3}(?:(?:an?|the|it is|it's|this is|是|为)\s?)?$")
 _OPENING_PHRASE = re.compile(
     r"\W{0,9}(?:based on|given|considering|judging|taking|due to|because of"
-    r"|all in all|taken together"
+    r"|all in all|taken together|(?:out )?of (?:all )?(?:the|these)|among"
     r"|(?:in|to) my (?:opinion|view|judge?ment|assessment|estimation|eye)|根据|综合|结合|鉴于)(?![a-z])[^,]{0,200}$",
     re.IGNORECASE,
 )

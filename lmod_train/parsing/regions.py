@@ -35,6 +35,12 @@ _HASHED = re.compile(
     r"(?:#|(?<![a-z])no\.\s?)(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]:.=]{0,3}\s{0,3}(?:(?:is|are|shows)\s|为|是)?(?=[\"'(\[]?[^\W\d])",
     re.IGNORECASE,
 )  # "#1 optic disc"
+_LOOSE = re.compile(
+    r"(?:^|[\s,;(\[]|(?<=\sR)|(?<=^R))(?P<ids>[0-9]{1,2})\s?(?:[:.)、=(]{1,2}|(?:is|are|marks|shows|type)(?=\s)|为|是)\s?(?:the\s|an?\s)?"
+    r"(?=[^\W\d])",
+    re.IGNORECASE,
+)
+"""A number and a choice, in running text: regions only where there are several."""
 _TIGHT = re.compile(r"(?:^|[\n\s,;.、{|])(?P<ids>[0-9]{1,9})(?:\s?[:.)、]|为|是)?\s?(?=[\u4e00-\u9fff])")
 """A number in front of a Chinese word: a region only where the word is a choice."""
 _NUMBER_BEHIND = re.compile(
@@ -129,12 +135,12 @@ def _stated(text: str, choices: tuple[str, ...]) -> list[tuple[int, str]]:
         pairs = [(int(m["ids"]), _structure(m["type"], choices)) for m in _REVERSED.finditer(text)]
         return [(number, structure) for number, structure in pairs if structure]
     behind = [] if first_id else _numbered_behind(text, choices)
-    for pattern in (_REQUESTED, _NAMED, _LISTED, _HASHED, _TIGHT):
+    for pattern in (_REQUESTED, _NAMED, _LISTED, _HASHED, _TIGHT, _LOOSE):
         first = pattern.search(text) if behind else None
         if first and behind[0][0] < first.start():
             break
         pairs = list(_pairs(pattern, text, choices))
-        if pairs:
+        if pairs and (pattern is not _LOOSE or len(pairs) > 1):
             return pairs
     return [(number, choice) for _, number, choice in behind]
 
@@ -156,7 +162,9 @@ def _pairs(pattern: re.Pattern[str], text: str, choices: tuple[str, ...]) -> Ite
         numbers = [int(number) for number in re.findall("[0-9]{1,9}", m["ids"])]
         for number, said_of in zip(numbers, _one_each(words, len(numbers)), strict=True):
             structure = _structure(said_of, choices)
-            longest = {_LISTED: _WORDS_OF_A_TYPE, _HASHED: _WORDS_OF_A_TYPE, _TIGHT: 0}.get(pattern, _LONGEST_TYPE)
+            longest = {_LISTED: _WORDS_OF_A_TYPE, _HASHED: _WORDS_OF_A_TYPE, _TIGHT: 0, _LOOSE: 0}.get(
+                pattern, _LONGEST_TYPE
+            )
             if structure and (structure in choices or len(structure.split()) <= longest):
                 yield number, structure
 

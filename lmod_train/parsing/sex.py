@@ -14,7 +14,7 @@ _FIELD = re.compile(
     r"|biological |estimated |likely |most |probable "
     r"|presumed |apparent |inferred |suspected |self-reported ){0,3}(?:sex|gender)"
     r"(?:\s(?:of|for)\s(?:the|this)\s(?:patient|person|subject|individual))?"
-    r"|(?:(?:该|此|这位|本)?(?:患者|病人|受检者|被检者|受试者|检查者)|预测|估计|推测|判断|最可能){0,2}的?性别)"
+    r"|(?:(?:该|此|这位|本)?(?:患者|病人|受检者|被检者|受试者|检查者)|预测|估计|推测|判断|最可能){0,2}的?性别(?:判断|预测|推测|估计|分类|判定)?(?:结果)?)"
     r"(?:\s?/\s?age(?:\s?group)?)?[\"']?(?:\s{0,3}[:=|]|\s[-–—](?=\s)|为|是)\s{0,3}[\"'(\[<]{0,4}",
     re.IGNORECASE,
 )

@@ -15,7 +15,9 @@ _WORDS = "|".join(sorted((re.escape(w) for w in said.NUMERALS if w.isascii()), k
 _HAN = "".join(w for w in said.NUMERALS if not w.isascii())
 _LATIN_LABEL = "|".join([*(w for w in said.STAGE_LABELS if w.isascii()), *said.SCALE_LABELS])
 _HAN_LABEL = "|".join(w for w in said.STAGE_LABELS if not w.isascii())
-_NUMERAL = rf"(?:[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))"
+_NOT_ME = r"(?!i(?:'|\s(?:would|will|can|could|have|had|am|was|assign|see|think|believe|choose|pick|give|gave|estimate"
+_NOT_ME += r"|find|found|judge|select|say|read|infer|propose)(?![a-z])))"  # "the stage I would give" is no stage one
+_NUMERAL = rf"{_NOT_ME}(?:[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))"
 _NUMBER = rf"(?P<r>r)?(?P<number>{_NUMERAL})(?![.][0-9])(?:(?:st|nd|rd|th)(?![a-z]))?(?:m[0-9])?"
 _STOP = r"(?=\s{0,3}(?:$|[,;:/)\]}\"'.!?|\n~-]))"
 _RELABELLED = rf"(?:(?:{_LATIN_LABEL})\s{{0,2}}(?:[:=]\s{{0,2}})?)?"
@@ -26,16 +28,25 @@ _OTHER = (
 _TAIL = rf"(?P<letter>[abc](?![a-z]))?(?:\s{{0,3}}{_OTHER})?"
 _UNIT = rf"(?P<unit>\s{{0,3}}(?:{said.UNITS}))?"
 _THIS = r"(?:\s(?:this|it|the hole|the eye|the image)\s(?:as|at|to be))?"  # "I would stage this as 3"
-_SEPARATOR = _THIS + r"[\"')\]}]{0,3}\s{0,3}(?:[:=|-]|(?:is|of|are)(?![a-z])|为|是)?\s{0,3}[\"'(\[{<]{0,3}\s?"
+_SEPARATOR = (
+    _THIS
+    + r"(?:\s(?:number|no\.?))?[\"')\]}]{0,3}\s{0,3}(?:[:=|-]|(?:is|of|are)(?![a-z])|为|是)?\s{0,3}[\"'(\[{<]{0,3}\s?"
+)
 _STATED = re.compile(
     rf"(?<![a-z])(?:{_LATIN_LABEL}|{_HAN_LABEL})(?![a-z]){_SEPARATOR}{_NUMBER}{_TAIL}{_UNIT}", re.IGNORECASE
 )
-_STATED_HAN = re.compile(rf"第?\s?(?P<number>[0-9]{{1,9}}|[{_HAN}]|[ivxIVX]{{1,4}})\s?(?:期|级|阶段)")
+_STATED_HAN = re.compile(
+    rf"(?P<other>(?:[0-9]{{1,2}}|[{_HAN}])\s?[期级]?\s?[-~/、至到或]\s?)?第?\s?(?P<number>[0-9]{{1,9}}|[{_HAN}]|[ivxIVX]{{1,4}})\s?(?:期|级|阶段)"
+)
 _GRADED = re.compile(
     r"(?<![a-z])(?:stag|grad|rat|scor|classif|assess|judg|assign|plac|label|put|mark)(?:e|ed|l?led|y|ied)?(?:\s(?:it|(?:this|the)(?:\s[\w-]{1,15}){0,7}?))?"
     rf"\s(?:as|at|to be|to|in|an?)(?:\s(?:an?|being))?\s(?:{_LATIN_LABEL})?\s?{_NUMBER}{_TAIL}{_UNIT}",
     re.IGNORECASE,
 )  # "I grade this eye as 4"
+_CHOSEN = re.compile(
+    rf"(?<![a-z])(?:go with|settle (?:on|for)|opt for|choose|pick|say)\s(?:an?\s)?(?P<number>[0-9]{{1,2}})(?=\s?(?:$|[,;)]))",
+    re.IGNORECASE,
+)  # "I'd go with 2"
 _BETWEEN = re.compile(
     rf"(?<![a-z])between\s(?:(?:{_LATIN_LABEL})s?\s){_NUMERAL}\sand\s(?:(?:{_LATIN_LABEL})\s)?{_NUMERAL}(?!\s?(?:{said.UNITS}))",
     re.IGNORECASE,
@@ -50,7 +61,7 @@ _R_LEVEL = re.compile(r"(?<![A-Za-z0-9])R(?P<number>[0-9])(?![0-9.])")  # of the
 _ALONE = re.compile(rf"\W{{0,9}}(?<![+-]){_NUMBER}{_TAIL}{_UNIT}\W{{0,9}}", re.IGNORECASE)
 _FIELD = re.compile(
     r"(?:^|[\n{,;|.])\s{0,5}[\"'\-•(\[]{0,4}(?:(?:the|my|this|its|final|predicted|overall)\s){0,3}(?:[a-z]{1,20}\s){0,4}?"
-    rf"(?:(?:{_LATIN_LABEL}|answer)(?![a-z])|(?:分期|分级|阶段|答案)(?:结果|等级|级别)?)(?:\s(?:of|for)(?:\s[\w()-]{{1,20}}){{1,14}}?)?[\"')\]]{{0,3}}\s{{0,3}}"
+    rf"(?:(?:{_LATIN_LABEL}|answer)(?![a-z])|(?:分期|分级|阶段|答案|级别|等级|结果|结论|判断)(?:结果|等级|级别)?)(?:\s(?:of|for|i|we|that)(?:\s[\w()-]{{1,20}}){{1,14}}?)?[\"')\]]{{0,3}}\s{{0,3}}"
     r"(?:[:=|]|(?:is|are|(?:would|should|must) be)(?![a-z])|为|是)\s{0,3}",
     re.IGNORECASE,
 )
@@ -151,7 +162,7 @@ def _numbers(parts: Sequence[str], lettered: bool) -> list[int | None]:
     """
     found: dict[int | None, None] = {}
     left_open = any(_BETWEEN.search(clause) for clause in parts)
-    patterns = (_STATED, _STATED_HAN, _ORDINAL, _GRADED, *([_R_LEVEL] if lettered else []))
+    patterns = (_STATED, _STATED_HAN, _ORDINAL, _GRADED, _CHOSEN, *([_R_LEVEL] if lettered else []))
     for clause in parts:
         alone = _ALONE.fullmatch(clause)
         matches = [alone] if alone else [m for pattern in patterns for m in pattern.finditer(clause)]

@@ -42,7 +42,7 @@ SLOT_NO_EN = (
     f"(?: (?:is |are |was |were )?(?:present|{_FOUND})| of (?:it|this|the disease|the condition))?"
     "(?=\\W{0,9}(?:[\\n.;,]|$))",
     "undetected",
-    "not",
+    "(?:certainly |definitely |absolutely )?not(?: (?:here|at all|in this (?:eye|image|case|patient)|that i can see))?",
     "none",
     "nil",
     "nope",

@@ -32,6 +32,7 @@ MODIFIERS_EN = (
     "pigmented", "flat", "peripheral", "high", "degenerative", "pathologic(?:al)?", "changes?", "signs?",
     "features?", "stage", "grade", "type", "form", "present", "severity", "intermediate", "geographic",
     "atrophy", "ocular", "most", "very", "highly", "likely", "probabl[ey]", "consistent with", "evidence",
+    "undoubtedly", "unquestionably", "unmistakabl[ey]", "evidently", "unequivocal(?:ly)?", "clear-cut", "hence", "thus",
     "seen", "detected", "found", "noted", "observed", "identified", "apparent",
 )  # fmt: skip
 

@@ -51,8 +51,9 @@ DENIALS_EN = (
     "little (?:(?:here|that|which|in \\w{1,10}(?: \\w{1,10})?) )?(?:to )?"
     "(?:suggests?|indicates?|supports?|favou?rs?|points? to)",
     "nothing",
+    "nowhere",
     "(?:low|small|minimal|negligible|remote) (?:probability|likelihood|chance|suspicion|index of suspicion)",
-    r"(?<!no\s)(?<!any\s)(?<!out\s)(?<!beyond\s)doubt(?:s|ful)?",
+    r"(?<!no\s)(?<!any\s)(?<!out\s)(?<!beyond\s)(?<!little\s)doubt(?:s|ful)?",
     "(?:argues?|speaks?|points?|lean(?:ing)?|decide|evidence) against",
     "inconsistent with",
     "incompatible with",
@@ -86,7 +87,7 @@ DENIALS_ZH = (
     "不提示",
     "不像",
     "否认",
-    "看不到",
+    "看不(?:到|出|见)",
     "排除",
     "除外",
     "(?<!毫)无(?!法|疑|论)",
@@ -124,6 +125,8 @@ DENIED_AFTER_EN = (
     "out of the question",
     "(?:does|do|did)(?: not|n't) (?:appear|seem|look)",
     "undetected",
+    "nowhere",
+    "(?:can't|cannot|can not|could not|couldn't) be (?:found|seen|detected|discerned|observed|spotted|made out)",
 )
 DENIED_AFTER_ZH = (
     r"(?:否|无|没有)(?=\s{0,3}(?:$|[.;,。]))",
@@ -158,7 +161,7 @@ CONDITIONALS_ZH = ("如果", "若", "假如", "假设")
 BEARERS_ELSE_EN = (
     "(?:grand|step|god)?(?:mother|father|parent|son|daughter|child)(?:-in-law)?s?", "brothers?", "sisters?",
     "siblings?", "twins?", "aunts?", "uncles?", "cousins?", "nieces?", "nephews?", "husbands?", "wife", "spouse",
-    "relatives?", "family members?", "friends?", "neighbou?rs?", "colleagues?", "(?:mum|mom|dad)",
+    "relatives?", "famil(?:y|ies)(?: members?)?", "friends?", "neighbou?rs?", "colleagues?", "(?:mum|mom|dad)",
     "(?:another|(?:the )?(?:previous|last|other|next|earlier)) (?:patient|person|case|subject|eye|image|photograph)",
     "(?:fellow|contralateral|opposite) eye",
 )  # fmt: skip
@@ -202,7 +205,7 @@ HEDGES_EN = (
     "provided that",
     "in case",
     "assuming",
-    "rule out",
+    r"(?<!i\scan\s)(?<!we\scan\s)(?<!can\ssafely\s)rule out",
     "insufficient (?:evidence|information|data)(?: (?:of|for|to))?",
     "too (?:\\w{1,15} ){1,3}(?:to|for)",
     "(?:assessment|evaluation) (?:of|for)",
@@ -237,7 +240,9 @@ HEDGES_EN = (
     "options?(?: are| include)",
     "options:",
     "(?:asked|wonder(?:ed|ing)?|question|enquir(?:ed|y)|inquir(?:ed|y)) (?:about|whether|if)",
-    "(?:reluctant|loath|unwilling|hesitant|tempt(?:ed|ing)|too early|premature) to",
+    "(?:reluctant|loath|unwilling|hesitant|tempt(?:ed|ing)|too early|premature|refuse|decline|far be it from me) to",
+    "(?:some|others|many|people|one|you) (?:would|might|may|could|will)",
+    "(?:worried|anxious|afraid|scared|fears?|fearful|feared)(?: (?:about|of|that))?",
     r"(?<!not\s)(?<!n't\s)hesitate to",
     "(?:not|n't|never) (?:go so far as|ready|prepared|willing|inclined|dare|about|in a position|confident enough) to",
     "(?:not|n't|never|neither) (?:yet )?(?:claim|assert|affirm|maintain|declare|vouch|commit)",
@@ -279,6 +284,7 @@ SUSPICIONS_ZH = ("怀疑", "可疑")
 
 HEDGED_AFTER_EN = (
     "nor non",
+    "would be (?:premature|rash|hasty|speculat\\w{1,6}|too (?:early|much|bold)|going too far|an? (?:guess|overstatement))",
     "(?:only )?(?:if|unless|provided|when)",
     "(?:is|are|was|were|has|have|could|can)? ?(?:not|n't) (?:be |been )?(?:excluded|ruled out|confirmed|certain|clear)",
     "(?:(?:is|are|was|were|seems|appears) )?not (?:unlikely|improbable|impossible)",
@@ -394,6 +400,11 @@ ASSERTIONS_EN = (
     "i\\.?e\\.?,?",
     "(?:high|strong) (?:probability|likelihood|chance)",
     "vote (?:is )?for",
+    "(?:must|has to|have to) be",
+    "(?:label|answer|diagnosis|verdict|class|disease|category) should be",
+    "(?:that|which|this) makes (?:it|this)",
+    "there's",
+    "(?:i|we) (?:can )?(?:find|found|count|notice|note|spot|observe|identify|detect)",
     "settled? (?:on|for)",
     "(?:put|mark|file|note|set|write) (?:\\w{1,10} ){1,2}down as",
     "(?:my|the) (?:\\w{1,12} )?(?:choice|pick|answer|vote|call|label|option|decision|fit|match) "
@@ -437,10 +448,13 @@ ASSERTED_AFTER_EN = (
     "identified",
     "apparent",
     "lies?",
+    "sits?",
+    "abounds?",
+    "my (?:\\w{1,10} )?(?:answer|choice|pick|diagnosis|guess|verdict|vote)",
     "(?:located|situated)",
     "(?:very |quite )?high(?! tension| pressure)",
     "probable",
-    "the (?:most likely |likely |correct |probable |primary )?(?:diagnosis|disease|condition|answer)",
+    "the (?:most likely |likely |correct |right |best |probable |primary )?(?:diagnosis|disease|condition|answer)",
     "the (?:best|closest|most fitting|most plausible) (?:fit|match|answer|option|choice|explanation|description|label)",
     "(?:fits?|matches|explains?|suits?)(?: (?:it|this|the \\w{1,12}|these|them))?(?: (?:image|findings|picture))? best",
 )

@@ -21,7 +21,7 @@ REFUSALS_EN = (
     "view|see|process|judge|"
     "decide|grad(?:e|ing)|stag(?:e|ing)|classify|"
     "be (?:\\w{1,30} )?(?:determined|made|assessed|diagnosed|inferred|predicted|identified|established|"
-    "estimated|told|judged|graded|answered|given|provided|evaluated)|infer|predict|estimate|read)",
+    "estimated|told|judged|graded|staged|classified|answered|given|provided|evaluated)|infer|predict|estimate|read)",
     "(?:don't|do not|doesn't|does not|didn't) (?:\\w{1,30} )?(?:have|provide|contain|offer|show|"
     "give) (?:\\w{1,30} )?(?:enough|sufficient|"
     "adequate) (?:\\w{1,30} ){0,2}?(?:information|detail|details|evidence|data|quality|resolution)",
@@ -92,7 +92,7 @@ REFUSALS_EN = (
 REFUSALS_ZH = (
     "抱歉",
     "对不起",
-    "(?:无法|不能|不可以|难以|没有办法)(?:根据|从|通过|仅凭|对|为|直接|准确|明确)?.{0,12}?(?:判断|确定|诊断|提供|识别|回答|给出|评估|"
+    "(?:无法|不能|不可以|难以|没有办法)(?:根据|从|通过|仅凭|对|为|直接|准确|明确)?.{0,12}?(?:判断|确定|诊断|分期|分级|提供|识别|回答|给出|评估|"
     "分析|确认|辨认|做出|作出|下结论|看到|评论|评价|查看|读取|打开|处理|发表|推断|推测|估计)",
     f"(?:没有?|未能?|并未)(?:\\w{{0,4}}?)(?:看到|收到|看见|上传|提供|附|发送|发|找到|检测到).{{0,8}}?{_IMAGE_ZH}",
     f"(?:看不到|看不见|打不开|收不到|无法打开|没有|缺少){_IMAGE_ZH}",
