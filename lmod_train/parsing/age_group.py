@@ -76,16 +76,19 @@ _AGE = re.compile(
     re.IGNORECASE,
 )
 _BEARER = re.compile(
-    r"(?<![a-z])(?:(?:adult|man|woman|male|female|person|patient|individual|subject|lady|gentleman)\s(?:of|is|seems to be|appears to be)"
+    r"(?<![a-z])(?:(?:adult|man|woman|male|female|person|patient|individual|subject|lady|gentleman)"
+    r"\s(?:of|is|seems to be|appears to be)"
     r"|s?he\s(?:is|seems to be|appears to be)|(?:guess|estimate)\s(?:is|would be))\s"
     r"(?:(?:likely|probably|about|around|roughly|approximately|perhaps|some|nearly|almost|circa)\s){0,2}"
     rf"{_N}\s?(?:years?|yrs?)(?!\s(?:ago|later|after|with|history|follow))",
     re.IGNORECASE,
 )  # "a young adult of about 25 years"
 _FIELD = re.compile(
-    r"(?:^|[\n{,;.。；(|])[\s\-•(\[{\"']{0,6}(?:(?:the |my )?(?:patient'?s? |predicted |estimated |approximate |most |likely |probable |best ){0,3}"
+    r"(?:^|[\n{,;.。；(|])[\s\-•(\[{\"']{0,6}(?:(?:the |my )?"
+    r"(?:patient'?s? |predicted |estimated |approximate |most |likely |probable |best ){0,3}"
     r"(?:sex\s?/\s?)?(?P<label>age(?:[\s_]?(?:group|range))?|年龄(?:组|段|分组)?|组别))[\"']?\s{0,3}"
-    r"(?:[:=]|\s[-–—]\s|为|是|(?:(?<=group)|(?<=range)|(?<=group\s)|(?<=range\s))(?:(?:of|for) (?:the|this) (?:patient|person|subject|individual) )?"
+    r"(?:[:=]|\s[-–—]\s|为|是|(?:(?<=group)|(?<=range)|(?<=group\s)|(?<=range\s))"
+    r"(?:(?:of|for) (?:the|this) (?:patient|person|subject|individual) )?"
     r"(?:is|would be)(?=\s))\s{0,3}"
     r"(?P<value>[^\n;；。]{1,200}?)(?=[\n;；。]|\.(?:\s|$)|,\s?\"|$)",
     re.IGNORECASE,

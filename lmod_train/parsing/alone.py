@@ -27,7 +27,8 @@ _LABEL_CELL = re.compile(r"[\s\"']{0,3}\|\s{0,3}[^\s|]{1,12}\s{0,3}(?:\||$)")
 _FIELD_START = re.compile(r"[,:|][^,:|]{0,200}$")
 _BRACKET = re.compile(r"\((?P<inside>[^()\n]{0,80})\)?")
 _TAIL = re.compile(
-    r"\s(?:rather than|instead of|as opposed to|with|due|because|as|since|given|based|in|of|on|at|for|from|which|where|around|throughout|near|along"
+    r"\s(?:rather than|instead of|as opposed to|with|due|because|as|since|given|based|in|of"
+    r"|on|at|for|from|which|where|around|throughout|near|along"
     r"|evidenced|indicated|shown|manifesting|causing|affecting)(?![a-z])",
     re.IGNORECASE,
 )

@@ -36,7 +36,7 @@ _HASHED = re.compile(
     re.IGNORECASE,
 )  # "#1 optic disc"
 _LOOSE = re.compile(
-    r"(?:^|[\s,;(\[]|(?<=\sR)|(?<=^R))(?P<ids>[0-9]{1,2})\s?(?:[:.)、=(]{1,2}|(?:is|are|marks|shows|type)(?=\s)|为|是)\s?(?:the\s|an?\s)?"
+    r"(?:^|[\s,;(\[号框]|(?<=\sR)|(?<=^R))(?P<ids>[0-9]{1,2})\s?(?:[:.)、=(]{1,2}|(?:is|are|marks|shows|type)(?=\s)|为|是)\s?(?:the\s|an?\s)?"
     r"(?=[^\W\d])",
     re.IGNORECASE,
 )
@@ -134,15 +134,17 @@ def _stated(text: str, choices: tuple[str, ...]) -> list[tuple[int, str]]:
     if first_type and (first_id is None or first_type.start() < first_id.start()):
         pairs = [(int(m["ids"]), _structure(m["type"], choices)) for m in _REVERSED.finditer(text)]
         return [(number, structure) for number, structure in pairs if structure]
+    foreign: list[tuple[int, str]] = []  # numbers before words that are no choice
     behind = [] if first_id else _numbered_behind(text, choices)
     for pattern in (_REQUESTED, _NAMED, _LISTED, _HASHED, _TIGHT, _LOOSE):
         first = pattern.search(text) if behind else None
         if first and behind[0][0] < first.start():
             break
         pairs = list(_pairs(pattern, text, choices))
-        if pairs and (pattern is not _LOOSE or len(pairs) > 1):
-            return pairs
-    return [(number, choice) for _, number, choice in behind]
+        if pairs and (pattern is _REQUESTED or any(structure in choices for _, structure in pairs)):
+            return pairs if pattern is not _LOOSE or len(pairs) > 1 else foreign
+        foreign = foreign or pairs
+    return foreign or [(number, choice) for _, number, choice in behind]
 
 
 def _numbered_behind(text: str, choices: tuple[str, ...]) -> list[tuple[int, int, str]]:

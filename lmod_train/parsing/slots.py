@@ -23,7 +23,7 @@ Value = tuple[tuple[Kind, ...], int]
 """The kinds that a slot holds, two where it holds both, and where in the text it ends."""
 
 _STOP = r"(?=\s{0,3}(?:$|[,:;/|()\[\]}\"'.。!?&\n<>-])|\s{1,3}(?:the|there|it|this|that|its|i|we|or|and|but"
-_STOP += r"|because|as|since|based|due|given|with|in|on|at|for|from|to)(?![a-z]))"  # not "No signs of ..."
+_STOP += r"|because|as|since|based|due|given|is|would|with|in|on|at|for|from|to)(?![a-z]))"  # not "No signs of ..."
 _STOP_HAN = r"(?=\s{0,3}(?:$|[^\w\s]|[\n_]))"  # nor is the 是 of 是否
 
 

@@ -44,7 +44,8 @@ _GRADED = re.compile(
     re.IGNORECASE,
 )  # "I grade this eye as 4"
 _CHOSEN = re.compile(
-    rf"(?<![a-z])(?:go with|settle (?:on|for)|opt for|choose|pick|say)\s(?:an?\s)?(?P<number>[0-9]{{1,2}})(?=\s?(?:$|[,;)]))",
+    r"(?<![a-z])(?:go with|settle (?:on|for)|opt for|choose|pick|say)\s(?:an?\s)?"
+    r"(?P<number>[0-9]{1,2})(?=\s?(?:$|[,;)]))",
     re.IGNORECASE,
 )  # "I'd go with 2"
 _BETWEEN = re.compile(

@@ -23,7 +23,8 @@ _NOT = rf"n't|\s?(?:{any_of(said.REVERSALS_EN, said.REVERSALS_ZH)})"
 _LINK = (
     rf"(?:结构|形态|外观|走行|走形|走向|管径)?(?:{_TOGETHER}|{_ASIDE})?"
     rf"(?:{_BE}|{_HAVE}|\s?[:=]\s?|\s-\s)?(?P<not>{_NOT})?(?: (?:be|look|appear|seem|considered))?"
-    r"(?: (?:too|very|unusually|abnormally|definitely|somewhat|clearly|slightly|markedly|moderately|entirely|completely|quite|really))?(?: to be| as)?\s?"
+    r"(?: (?:too|very|unusually|abnormally|definitely|somewhat|clearly|slightly"
+    r"|markedly|moderately|entirely|completely|quite|really))?(?: to be| as)?\s?"
     r"(?:明显|可见|存在|出现|显著|轻度|稍|略|有)?"
 )
 _CALLED = re.compile(

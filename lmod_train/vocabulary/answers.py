@@ -95,6 +95,7 @@ SLOT_OPEN_EN = (
     "questionable",
     "equivocal",
     "borderline",
+    "to be (?:confirmed|discussed|excluded|ruled out|verified|clarified)",
     "could be",
     "might be",
     "may be",

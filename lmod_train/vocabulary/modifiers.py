@@ -33,11 +33,14 @@ MODIFIERS_EN = (
     "features?", "stage", "grade", "type", "form", "present", "severity", "intermediate", "geographic",
     "atrophy", "ocular", "most", "very", "highly", "likely", "probabl[ey]", "consistent with", "evidence",
     "undoubtedly", "unquestionably", "unmistakabl[ey]", "evidently", "unequivocal(?:ly)?", "clear-cut", "hence", "thus",
+    "(?:no|without|beyond) doubt",
     "seen", "detected", "found", "noted", "observed", "identified", "apparent",
 )  # fmt: skip
 
 MODIFIERS_ZH = (
-    "早期", "中期", "晚期", "进展期", "轻度", "中度", "重度", "严重", "原发性", "继发性", "开角型", "闭角型",
+    "明确", "确诊", "肯定",
+    "早期", "中期", "晚期", "进展期", "轻度", "中度", "重度", "严重", "原发性", "继发性", "开角型",
+    "闭角型",
     "慢性", "急性", "双眼", "左眼", "右眼", "明显", "典型", "可见", "多个", "多发", "散在", "少量", "大量",
     "征象", "改变", "表现", "迹象", "老年性", "增殖期", "增殖性", "湿性", "干性", "视网膜", "片状", "点状",
     "火焰状", "存在", "有", "患有", "显示", "考虑", "提示",

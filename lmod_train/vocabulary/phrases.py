@@ -16,7 +16,7 @@ _WRONG = (
 _CALL = "(?:call|describe|consider|deem|label|classify|regard|judge|diagnose|term|rate)"
 
 DENIALS_EN = (
-    r"no(?! doubt| question| longer| matter| wonder| other than)",
+    r"no(?! doubt| denying| mistaking| question| longer| matter| wonder| other than)",
     r"not(?! only| just| merely| simply| to mention)",
     r"(?:is|are|was|were|do|does|did|has|have|had)n't",
     r"(?:can't|cannot|can not|could not|couldn't) (?:see|find|detect|observe|identify any|identify signs|note|spot)",
@@ -50,8 +50,11 @@ DENIALS_EN = (
     " (?:\\w{1,12} )?(?:evidence|signs?|indications?|support|hints?|trace|grounds|reason)",
     "little (?:(?:here|that|which|in \\w{1,10}(?: \\w{1,10})?) )?(?:to )?"
     "(?:suggests?|indicates?|supports?|favou?rs?|points? to)",
-    "nothing",
+    "nothing(?! (?:but|else than|less than|other than|short of))",
     "nowhere",
+    "(?:anything but|far from)",
+    "(?:hardly|scarcely|barely) an? (?:\\w{1,12} )?(?:sign|hint|trace|indication)",
+    "little (?:speaks?|argues?) for",
     "(?:low|small|minimal|negligible|remote) (?:probability|likelihood|chance|suspicion|index of suspicion)",
     r"(?<!no\s)(?<!any\s)(?<!out\s)(?<!beyond\s)(?<!little\s)doubt(?:s|ful)?",
     "(?:argues?|speaks?|points?|lean(?:ing)?|decide|evidence) against",
@@ -70,7 +73,9 @@ DENIALS_ZH = (
     "未出现",
     "未患",
     "并未",
-    "没(?:有|发现|见)",
+    "没(?:有|发现|见|看到|看见|观察到|检出|出现|找到)",
+    "(?:谈|称|算)不上",
+    "找不到",
     "缺乏",
     "缺少",
     "尚无",
@@ -90,7 +95,7 @@ DENIALS_ZH = (
     "看不(?:到|出|见)",
     "排除",
     "除外",
-    "(?<!毫)无(?!法|疑|论)",
+    "无(?!法|疑|论)",
     "(?<!除)非(?!常|增殖|增生)",
 )
 _SAID = (
@@ -116,6 +121,7 @@ DENIED_AFTER_EN = (
     "negative",
     "excluded",
     "ruled out",
+    "(?:dismissed|rejected|discarded)",
     "(?:very |highly |quite |rather )?(?:unlikely|improbable|doubtful)",
     "(?:very |quite |rather |extremely )?(?:low|remote|minimal|negligible)(?! tension| pressure| grade)",
     "isn't",
@@ -136,6 +142,7 @@ DENIED_AFTER_ZH = (
     "(?:可|可以|被|已)?排除",
     "依据不足",
     "证据不足",
+    "不符",
     "的?可能性不大",
     "(?:的(?:典型)?(?:特征|征象|表现|改变|迹象|体征|证据))?(?:在[^,;。]{1,8}?)?(?:均|皆|都|也|并)?"
     "(?:未见|未发现|未检出|不存在|未(?:出现|观察到)|没有(?:出现|发现|看到|见到|观察到))",
@@ -154,7 +161,8 @@ _OF_CHOICES = (
     r"|(?:all )?(?:the )?(?:two|three|four|five|six|eight|these|those|them)(?! (?:are|were|\w{3,12}s)(?![a-z])))"
 )
 """What the choice is made among: "the most likely among the given options is"."""
-CONDITIONALS_EN = (rf"if(?! {_OBLIGED})", "unless", "provided that", "in case", "assuming")
+_HAD = r"^(?:had|were|should) (?:the|it|there|this|these)"
+CONDITIONALS_EN = (rf"if(?! {_OBLIGED})", _HAD, "unless", "provided that", "in case", "assuming")
 CONDITIONALS_ZH = ("如果", "若", "假如", "假设")
 """What makes all that follows in its clause a supposition."""
 
@@ -166,6 +174,7 @@ BEARERS_ELSE_EN = (
     "(?:fellow|contralateral|opposite) eye",
 )  # fmt: skip
 BEARERS_ELSE_ZH = (
+    "家族|既往",
     "(?:母亲|父亲|父母|妈妈|爸爸|爷爷|奶奶|祖父|祖母|外公|外婆|外祖父|外祖母|哥哥|弟弟|姐姐|妹妹|兄弟|姐妹|儿子|女儿"
     "|子女|丈夫|妻子|配偶|亲戚|亲属|家属|家人|朋友|邻居|同事)",
     "(?:另一|另外一)(?:位|名|个|只)?(?:患者|病人|眼)",
@@ -174,6 +183,7 @@ BEARERS_ELSE_ZH = (
 """Who or what has a disease that is not the eye in question: "my mother has glaucoma" says nothing of it."""
 
 HEDGES_EN = (
+    _HAD,
     rf"if(?! {_OBLIGED})",
     "whether",
     "may",
@@ -242,6 +252,16 @@ HEDGES_EN = (
     "(?:asked|wonder(?:ed|ing)?|question|enquir(?:ed|y)|inquir(?:ed|y)) (?:about|whether|if)",
     "(?:reluctant|loath|unwilling|hesitant|tempt(?:ed|ing)|too early|premature|refuse|decline|far be it from me) to",
     "(?:some|others|many|people|one|you) (?:would|might|may|could|will)",
+    "as (?:one|we|you) (?:sees?|finds?|expects?)",
+    "as (?:seen|found|expected) in",
+    "(?:was|were|been) told",
+    "(?:referral|letter|title|file ?name|caption|prompt|template|chart|example answer"
+    "|previous (?:report|answer|model))",
+    "(?:drops?|medications?|medicines?|pills|therap(?:y|ies)|drugs?|surgery|laser|operat(?:ion|ed))"
+    " (?:\\w{1,12} ){0,2}for",
+    "(?:too much|not enough) for",
+    "^(?:please )?(?:think|beware) of",
+    "about to (?:say|write|answer|call|conclude|diagnose)",
     "(?:worried|anxious|afraid|scared|fears?|fearful|feared)(?: (?:about|of|that))?",
     r"(?<!not\s)(?<!n't\s)hesitate to",
     "(?:not|n't|never) (?:go so far as|ready|prepared|willing|inclined|dare|about|in a position|confident enough) to",
@@ -253,6 +273,7 @@ HEDGES_ZH = (
     "(?<!很)(?<!极)(?<!最)(?<!更)(?<!较)(?<!不)可能(?!性)",
     "不能(?:说|称|认为)",
     "(?:不好|很难|难)说",
+    "不(?:敢|愿|肯|便)(?:断言|断定|说|称|认定)",
     "(?:不能|无法|难以|不可|尚不能)(?:完全|明确)?(?:排除|除外|判断|确定|诊断|确认|区分|给出|提供|识别)",
     "不(?:排除|除外)",
     "疑似",
@@ -278,13 +299,17 @@ SUSPICIONS_EN = (
     "suspected",
     "concern(?:ing|s)? (?:for|of|about)",
     "risk (?:of|for)",
+    "suspect",
 )
 SUSPICIONS_ZH = ("怀疑", "可疑")
 """Hedges that a negation before them makes denials: "not suspicious for glaucoma", "no concern for glaucoma"."""
 
 HEDGED_AFTER_EN = (
+    "were (?:the|it|there|this|these)",
+    "(?:(?:is|are|remains|yet) ){0,2}to be (?:confirmed|discussed|excluded|ruled out|verified|determined|clarified)",
     "nor non",
-    "would be (?:premature|rash|hasty|speculat\\w{1,6}|too (?:early|much|bold)|going too far|an? (?:guess|overstatement))",
+    "would be (?:premature|rash|hasty|speculat\\w{1,6}"
+    "|too (?:early|much|bold)|going too far|an? (?:guess|overstatement))",
     "(?:only )?(?:if|unless|provided|when)",
     "(?:is|are|was|were|has|have|could|can)? ?(?:not|n't) (?:be |been )?(?:excluded|ruled out|confirmed|certain|clear)",
     "(?:(?:is|are|was|were|seems|appears) )?not (?:unlikely|improbable|impossible)",
@@ -324,6 +349,7 @@ HEDGED_AFTER_ZH = (
     "待查",
     "可能(?!性)",
     "风险",
+    "病?史",
 )
 
 ASSERTIONS_EN = (
@@ -400,7 +426,7 @@ ASSERTIONS_EN = (
     "i\\.?e\\.?,?",
     "(?:high|strong) (?:probability|likelihood|chance)",
     "vote (?:is )?for",
-    "(?:must|has to|have to) be",
+    "(?:must|has to|have to|can only) be",
     "(?:label|answer|diagnosis|verdict|class|disease|category) should be",
     "(?:that|which|this) makes (?:it|this)",
     "there's",
@@ -525,7 +551,17 @@ GENERAL_AFTER_ZH = (
 )
 """What is said of a disease in general, of those who have it, and of no one eye."""
 LIST_WORDS = r"\b(?:or|nor|and)\b|/|及|或|和|、|以及"
-CONTRASTS_EN = ("but", "however", "though", "although", "whereas", "while", "yet", "instead(?! of)", "rather(?! than)")
+CONTRASTS_EN = (
+    r"(?<!anything\s)(?<!nothing\s)(?<!cannot\s)but",
+    "however",
+    "though",
+    "although",
+    "whereas",
+    "while",
+    "yet",
+    "instead(?! of)",
+    "rather(?! than)",
+)
 CONTRASTS_ZH = ("但是", "然而", "不过", "但", "而是")
 
 FINAL_EN = (

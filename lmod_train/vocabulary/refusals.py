@@ -57,7 +57,8 @@ REFUSALS_EN = (
     "inconclusive",
     "cannot be determined",
     "no (?:\\w{1,20} )?(?:answer|diagnosis|determination|conclusion|judge?ment|grading|assessment) "
-    "(?:can|could) be (?:given|made|provided|drawn|reached|offered)",
+    "(?:(?:can|could) be (?:given|made|provided|drawn|reached|offered)|(?:is|was) (?:possible|feasible))",
+    "rather not (?:guess|say|answer|speculate|commit|decide|diagnose|comment)",
     f"no (?:\\w{{1,20}} )?{_IMAGE} (?:(?:was|is|were|are|has been|have been|could be|seems? to be|appears to be) )?"
     "(?:\\w{1,20} )?(?:provided|attached|visible|uploaded|supplied|included|shared|received|found|sent|available|here"
     "|(?:in|to|with|on) (?:your|the|this|our|my))",

@@ -271,6 +271,11 @@ UNITS = [
     "my mother has glaucoma ",
     "最初认为",
     "不是视盘，而是",
+    "1 (optic disc), ",
+    "2-3期",
+    "had the cup been ",
+    "the age group of this patient is ",
+    "not in this eye ",
 ]
 SIZE = 4_000
 READ_BY = ("glaucoma", "conditions abnormal macula", "icdr", "sex", "age_group", "anatomy SS")
