@@ -12,7 +12,7 @@ setup(
     package_dir=SHIPPED,
     package_data={
         "lmod_train": ["py.typed"],
-        "lmod_train.models": ["small_base/*"],
+        "lmod_train.chat": ["small_base/*"],
         "lmod_train.report": ["published.csv"],
         **{package: ["*.yaml"] for package in SHIPPED},
     },

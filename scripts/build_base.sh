@@ -6,7 +6,7 @@
 # Draws pictures of all five modalities (seeds from 2**48, apart from every demo and test), teaches a tower from nothing
 # what each patch holds, a language model to describe pictures, then the tower what each number stands for and the
 # language model to say it. The result lies in DIR/small_base; compare it, then copy it over
-# lmod_train/models/small_base, whose README.md stays.
+# lmod_train/chat/small_base, whose README.md stays.
 set -euo pipefail
 
 target="${1:-build/base}"

@@ -31,12 +31,12 @@ from transformers import (
     LlavaProcessor,
 )
 
+from lmod_train.chat import checkpoint
+from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.encoding import class_tokens
 from lmod_train.errors import BadArgument, LmodError, WeightsNotFound
-from lmod_train.models import checkpoint
-from lmod_train.models.dialects import dialect_of
-from lmod_train.models.encoding import class_tokens
-from lmod_train.models.pixels import open_rgb, pad_square
-from lmod_train.phantom import eye_diseases
+from lmod_train.phantom.folders import eye_diseases
+from lmod_train.pixels import open_rgb, pad_square
 
 IMAGE = "<image>"
 PAD = "<|endoftext|>"

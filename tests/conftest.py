@@ -16,7 +16,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def curated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve phantom eyes a source, curated: three tasks, three splits."""
     from lmod_train.curation.pipeline import curate
-    from lmod_train.phantom import eye_diseases, refuge
+    from lmod_train.phantom.folders import eye_diseases, refuge
     from lmod_train.sources.discovery import discover
     from lmod_train.tasks.anatomy import Anatomy
     from lmod_train.tasks.four_way import FourWay

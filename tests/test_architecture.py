@@ -16,20 +16,22 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 GROUND = {"types", "vocabulary", "errors", "arrays", "raw", "pixels", "escaping", "unpickling"}
-GROUND |= {"files", "lock", "replies", "shortcut"}
+GROUND |= {"files", "cache", "zipped", "lock", "replies", "shortcut"}
 ARROWS: dict[str, set[str]] = {
-    **dict.fromkeys((*GROUND, "artifacts", "sources", "phantom", "parsing", "scoring", "models"), GROUND),
+    **dict.fromkeys((*GROUND, "artifacts", "sources", "phantom", "parsing", "scoring"), GROUND),
+    **dict.fromkeys(("vision", "chat", "strategies"), GROUND),  # no arrow between the two houses of models
     "tasks": {"parsing", "scoring", *GROUND},
     "metrics": {"scoring", *GROUND},
     "curation": {"tasks", "artifacts", "sources.base", *GROUND},
     "datamodules": {"tasks", "artifacts", *GROUND},
-    "backends": {"models", *GROUND},
-    "modules": {"models", "backends", *GROUND},
+    "audit": {"curation", "tasks", "parsing", "scoring", "artifacts", *GROUND},
+    "backends": {"chat", *GROUND},
+    "modules": {"vision", "chat", "backends", "strategies", *GROUND},
     "callbacks": {"tasks", "metrics", "scoring", "artifacts", *GROUND},
     "report": {"tasks", "scoring", "artifacts", *GROUND},
     "formats": {"curation", "tasks", "artifacts", *GROUND},  # an imported file is curated like any other
 }
-ARROWS["doctor"] = {"models", "modules", "datamodules", "callbacks", "tasks", "artifacts", *GROUND}
+ARROWS["doctor"] = {"chat", "strategies", "modules", "datamodules", "callbacks", "tasks", "artifacts", *GROUND}
 ARROWS["lab"] = set(ARROWS)
 ARROWS["cli"] = set(ARROWS)
 ARROWS["__main__"] = {"cli"}
@@ -43,6 +45,7 @@ WITHOUT_TORCH = {
     "scoring",
     "tasks",
     "curation",
+    "audit",
     "report",
     "formats",
     "cli",
@@ -265,12 +268,12 @@ def test_a_seeded_long_file_and_a_seeded_long_function_are_found(tmp_path: Path)
 
 
 def test_seeded_words_paths_and_missing_mirrors_are_found(tmp_path: Path):
-    plant(tmp_path, "lmod_train/models/io_utils.py", "class HTTPHandler: ...\nclass Umbrella: ...")
+    plant(tmp_path, "lmod_train/chat/io_utils.py", "class HTTPHandler: ...\nclass Umbrella: ...")
     plant(tmp_path, "configs/x.yaml", "root: " + "/".join(["", "home", "me", "data"]) + "\nref: https://x.org/home/a")
     assert [w.rpartition(": ")[2] for w in words_not_used(tmp_path)] == ["file name", "class HTTPHandler"]
     assert [p.partition(": ")[0] for p in machine_paths(tmp_path)] == ["configs/x.yaml:1"]
-    assert without_mirror(tmp_path) == ["lmod_train/models/io_utils.py: no tests/models/test_io_utils.py"]
-    plant(tmp_path, "tests/models/test_both.py", "from lmod_train.models.io_utilities import x")
+    assert without_mirror(tmp_path) == ["lmod_train/chat/io_utils.py: no tests/chat/test_io_utils.py"]
+    plant(tmp_path, "tests/chat/test_both.py", "from lmod_train.chat.io_utilities import x")
     assert len(without_mirror(tmp_path)) == 1
-    plant(tmp_path, "tests/models/test_both.py", "from lmod_train.models.io_utils import Umbrella")
+    plant(tmp_path, "tests/chat/test_both.py", "from lmod_train.chat.io_utils import Umbrella")
     assert without_mirror(tmp_path) == []

@@ -10,7 +10,8 @@ from PIL import Image, ImageCms, ImageOps, PngImagePlugin
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from lmod_train import pixels
-from lmod_train.pixels import KINDS, blank, jpeg_bytes, open_picture, picture_size, upright
+from lmod_train.errors import ArtifactError
+from lmod_train.pixels import KINDS, blank, jpeg_bytes, open_picture, open_rgb, pad_square, picture_size, upright
 
 NAME = b"Ada Lovelace"
 
@@ -170,3 +171,24 @@ def test_every_image_of_the_package_is_opened_and_written_here():
         assert not re.search(r"\bImage\.open\((?![^\n]*formats=KINDS)", text), file
         if "PIL" in text:
             assert not re.search(r"\.save\(", text), file
+
+
+@pytest.mark.parametrize(("size", "rows", "columns"), [((4, 2), (1, 3), (0, 4)), ((2, 4), (0, 4), (1, 3))])
+def test_the_whole_image_stands_in_the_middle(size, rows, columns):
+    square = np.asarray(pad_square(Image.new("RGB", size, (9, 9, 9)), (1, 2, 3)))
+    expected = np.full((4, 4, 3), (1, 2, 3))
+    expected[slice(*rows), slice(*columns)] = 9
+    assert (square == expected).all()
+
+
+def test_a_damaged_image_is_named(tmp_path):
+    Image.new("RGB", (40, 40)).save(tmp_path / "a.png")
+    whole = (tmp_path / "a.png").read_bytes()
+    (tmp_path / "a.png").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ArtifactError, match=r"a\.png.*cannot be read"):
+        open_rgb(tmp_path / "a.png")
+
+
+def test_grey_becomes_rgb(tmp_path):
+    Image.new("L", (4, 4), 7).save(tmp_path / "a.png")
+    assert open_rgb(tmp_path / "a.png").getpixel((0, 0)) == (7, 7, 7)

@@ -14,11 +14,11 @@ from PIL import Image
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from lmod_train.chat import checkpoint
+from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.encoding import encode
 from lmod_train.cli.listing import PACKAGE
 from lmod_train.errors import BadArgument, WeightsNotFound
-from lmod_train.models import checkpoint
-from lmod_train.models.dialects import dialect_of
-from lmod_train.models.encoding import encode
 from tests.tiny import TOKENS, base, record
 
 CHATML = (

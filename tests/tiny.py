@@ -21,7 +21,7 @@ from transformers import (
 )
 
 from lmod_train.artifacts import SCHEMA_VERSION, write_json, write_records
-from lmod_train.models.checkpoint import SHIPPED
+from lmod_train.chat.checkpoint import SHIPPED
 from lmod_train.types import Message, Part, Record
 
 SIDE, PATCH = 192, 16

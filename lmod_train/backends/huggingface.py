@@ -8,10 +8,10 @@ import torch
 from transformers import PreTrainedModel
 
 from lmod_train.backends.base import Backend
-from lmod_train.models.base_files import identity_of
-from lmod_train.models.checkpoint import find, load
-from lmod_train.models.dialects import dialect_of
-from lmod_train.models.generation import Decoding, respond
+from lmod_train.chat.base_files import identity_of
+from lmod_train.chat.checkpoint import find, load
+from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.generation import Decoding, respond
 from lmod_train.types import Batch, Identity, Reply
 
 

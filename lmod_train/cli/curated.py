@@ -10,7 +10,7 @@ from jsonargparse.typing import NonNegativeInt
 from lmod_train.errors import BadArgument
 
 if TYPE_CHECKING:
-    from lmod_train.curation.blind import Blind
+    from lmod_train.audit.blind import Blind
 
 
 def subset(
@@ -36,7 +36,7 @@ def subset(
         tasks: Names of tasks to draw from, separated by commas; left out: all.
     """
     from lmod_train.artifacts import read_manifest
-    from lmod_train.curation.subset import write_subset
+    from lmod_train.audit.subset import write_subset
 
     read_manifest(curated)
     chosen = [name for name in tasks.split(",") if name]
@@ -63,8 +63,8 @@ def blind(curated: Path) -> None:
         curated: Folder that `curate` wrote.
     """
     from lmod_train.artifacts import read_manifest, read_records
-    from lmod_train.curation.blind import blind as answer
-    from lmod_train.curation.shortcuts import rows_of, shortcuts
+    from lmod_train.audit.blind import blind as answer
+    from lmod_train.audit.shortcuts import rows_of, shortcuts
     from lmod_train.shortcut import FILE, write_shortcuts
 
     read_manifest(curated)

@@ -35,10 +35,10 @@ from lmod_train.errors import BadArgument, LmodError, RunConflict, Unbuildable
 from lmod_train.lock import locked
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import Conversation
-from lmod_train.modules.keeping import LAST, damaged, remove, set_aside
-from lmod_train.modules.saved import AnyCheckpoint, damage, to_continue
-from lmod_train.modules.sharding import Sharded
 from lmod_train.report.tripwires import draw_probes
+from lmod_train.strategies.keeping import LAST, damaged, remove, set_aside
+from lmod_train.strategies.saved import AnyCheckpoint, damage, to_continue
+from lmod_train.strategies.sharding import Sharded
 
 VOLATILE = (
     "config", "run", "trust", "provenance", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath",
@@ -55,7 +55,7 @@ TRUST = (
     "whose pickles may run code; again for another."
 )
 
-DEEPSPEED = "lmod_train.modules.sharding_deepspeed.DeepSpeed"
+DEEPSPEED = "lmod_train.strategies.sharding_deepspeed.DeepSpeed"
 
 
 class Parser(Refusing, LightningArgumentParser):

@@ -14,7 +14,7 @@ def apply_delta(*, delta: Path, base: Path, out: Path) -> None:
         base: Folder of the language model that the delta's model card names, e.g. LLaMA 7B.
         out: Folder to write; it must not exist.
     """
-    from lmod_train.models import delta as weights
+    from lmod_train.chat import delta as weights
 
     weights.apply_delta(delta, base, out)
     gain = weights.mean_gain(out)

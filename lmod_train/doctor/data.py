@@ -15,7 +15,7 @@ from lmod_train.datamodules.balance import class_of
 from lmod_train.doctor.finding import Finding, Level
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
-from lmod_train.models.pixels import open_rgb
+from lmod_train.pixels import open_rgb
 from lmod_train.types import Record
 
 SHOWN = 5

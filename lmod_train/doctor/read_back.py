@@ -12,8 +12,8 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 from torch import Tensor
 
 from lmod_train.errors import LmodError
-from lmod_train.modules.saved import read
-from lmod_train.modules.sharding import shape_of, whole_tensors
+from lmod_train.strategies.saved import read
+from lmod_train.strategies.sharding import shape_of, whole_tensors
 
 FLOAT32 = 4
 CURE = (

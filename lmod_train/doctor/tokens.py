@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from lmod_train.chat.generation import end_tokens
 from lmod_train.doctor.finding import Finding, Level
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
-from lmod_train.models.generation import end_tokens
 from lmod_train.types import Batch, Record
 
 MASKED = 0.001

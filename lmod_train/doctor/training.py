@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lmod_train.chat.family import family_of
 from lmod_train.doctor.finding import Finding
 from lmod_train.doctor.subject import Subject
-from lmod_train.models.family import family_of
 from lmod_train.modules.conversation import Conversation
 
 STEPS = 100

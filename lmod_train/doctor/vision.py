@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from lmod_train.callbacks.tripwires import with_picture_of
+from lmod_train.chat.encoding import encode
+from lmod_train.chat.family import family_of
 from lmod_train.doctor.finding import Finding
 from lmod_train.doctor.subject import Subject
-from lmod_train.models.encoding import encode
-from lmod_train.models.family import family_of
-from lmod_train.models.pixels import open_rgb
+from lmod_train.pixels import open_rgb
 from lmod_train.types import Record
 
 BLIND = 1e-4

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lmod_train.chat.checkpoint import find
+from lmod_train.chat.delta import DeltaSigns, described, mean_gain, named_delta, next_token_entropy
 from lmod_train.doctor.finding import Finding
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
-from lmod_train.models.checkpoint import find
-from lmod_train.models.delta import DeltaSigns, described, mean_gain, named_delta, next_token_entropy
 
 WHY_DELTA = (
     "a delta is what is left of a model when its base is subtracted: noise around zero that loads without an error and "

@@ -24,17 +24,17 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 from lmod_train.artifacts import read_replies, whole
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.callbacks.tripwires import items_read
+from lmod_train.chat.checkpoint import find
+from lmod_train.chat.delta import make_delta
 from lmod_train.curation.pipeline import curate
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.examine import examine
 from lmod_train.doctor.finding import failures
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import BadArgument
-from lmod_train.models.checkpoint import find
-from lmod_train.models.delta import make_delta
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.optimisation import Optimisation
-from lmod_train.phantom import cataract_1k, eye_diseases, refuge
+from lmod_train.phantom.folders import cataract_1k, eye_diseases, refuge
 from lmod_train.scoring.collapse import signs_of
 from lmod_train.sources.discovery import discover
 from lmod_train.tasks.anatomy import Anatomy

@@ -15,8 +15,8 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from lmod_train import __version__
 from lmod_train.errors import LmodError, WeightsMismatch
-from lmod_train.modules.saved import refuse_to_continue
-from lmod_train.modules.sharding import Sharded, shape_of
+from lmod_train.strategies.saved import refuse_to_continue
+from lmod_train.strategies.sharding import Sharded, shape_of
 from lmod_train.types import Batch, Collate, Identity, Reply
 
 

@@ -12,12 +12,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from lmod_train.errors import BadArgument
-from lmod_train.models.cnn import FeasibilityCNN
-from lmod_train.models.crop_variation import Variation, varied
-from lmod_train.models.crops import Crops
-from lmod_train.models.wording import refuse_several_questions, said, wordings
 from lmod_train.modules.base import LmodModule
 from lmod_train.types import Batch, Record, Reply
+from lmod_train.vision.cnn import FeasibilityCNN
+from lmod_train.vision.crop_variation import Variation, varied
+from lmod_train.vision.crops import Crops
+from lmod_train.vision.wording import refuse_several_questions, said, wordings
 
 
 class Classifier(LmodModule):

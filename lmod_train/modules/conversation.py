@@ -15,21 +15,21 @@ from PIL import Image
 from safetensors.torch import save_file
 from torch import Tensor
 
+from lmod_train.chat.adapters import Lora, check_scale, trainable
+from lmod_train.chat.answer_loss import Over, batch_loss, too_long, weight_of
+from lmod_train.chat.base_files import check_base, fingerprint, identity_of, processor_files
+from lmod_train.chat.checkpoint import find, load
+from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.encoding import Images
+from lmod_train.chat.family import family_of
+from lmod_train.chat.generation import Decoding, respond
+from lmod_train.chat.masks import unshareable
+from lmod_train.chat.tower_features import TowerFeatures, divided
 from lmod_train.errors import BadArgument
-from lmod_train.models.adapters import Lora, check_scale, trainable
-from lmod_train.models.answer_loss import Over, batch_loss, too_long, weight_of
-from lmod_train.models.base_files import check_base, fingerprint, identity_of, processor_files
-from lmod_train.models.checkpoint import find, load
-from lmod_train.models.dialects import dialect_of
-from lmod_train.models.encoding import Images
-from lmod_train.models.family import family_of
-from lmod_train.models.generation import Decoding, respond
-from lmod_train.models.masks import unshareable
-from lmod_train.models.tower_features import TowerFeatures, divided
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.optimisation import Optimisation, optimiser
-from lmod_train.modules.sharding import whole_tensors
 from lmod_train.modules.too_long import TooLong
+from lmod_train.strategies.sharding import whole_tensors
 from lmod_train.types import Batch, Identity, Reply
 
 
@@ -49,11 +49,11 @@ class Conversation(LmodModule):
         tune_language_model: Full tuning: the language model itself learns at `lr`, its embeddings and head included;
             needs `lora: null`.
         shared_prefix: Questions about one image that come in one batch share a sequence that holds the image once. Loss
-            and gradients are the same; it costs a fraction of the time, see `lmod_train.models.shared_prefix`.
+            and gradients are the same; it costs a fraction of the time, see `lmod_train.chat.shared_prefix`.
         max_tokens: Longest record in tokens, image and answer included (LLaVA: 2048). A longer one is left out of
             training, counted as `train/too_long` and listed in the run's folder.
         tower_features: Folder for what the frozen tower makes of each image, computed once and read in later epochs and
-            runs (`lmod_train.models.tower_features`); null computes it in every epoch. Not with `tune_tower`, not with
+            runs (`lmod_train.chat.tower_features`); null computes it in every epoch. Not with `tune_tower`, not with
             ZeRO-3.
         loss_over: What weighs the same in an optimiser step, over all its batches and ranks: every ``answer``, however
             long it is, or every ``token`` of every answer, as in LLaVA, LLaVA-Med, TRL and transformers, where a list

@@ -16,17 +16,17 @@ from torch import Tensor
 from torch.nn import functional
 
 from lmod_train.errors import BadArgument, LmodError
-from lmod_train.models.augmentation import FAITHFUL, Augmentation
-from lmod_train.models.centre_crop import on_square
-from lmod_train.models.occlusion import occlusion
-from lmod_train.models.retfound import Family, Pooling, vision_transformer
-from lmod_train.models.retfound_weights import LoadReport, TwiceLayerNorm, initialise, load_finetuned, norm_twice
-from lmod_train.models.whole_image import WholeImages
-from lmod_train.models.wording import refuse_several_questions, said, wordings
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.layer_decay import RETFOUND, LayerDecay, factor, layer_groups, scaled_lr
 from lmod_train.pixels import picture_size
 from lmod_train.types import Batch, Identity, Record, Reply
+from lmod_train.vision.augmentation import FAITHFUL, Augmentation
+from lmod_train.vision.centre_crop import on_square
+from lmod_train.vision.occlusion import occlusion
+from lmod_train.vision.retfound import Family, Pooling, vision_transformer
+from lmod_train.vision.retfound_weights import LoadReport, TwiceLayerNorm, initialise, load_finetuned, norm_twice
+from lmod_train.vision.whole_image import WholeImages
+from lmod_train.vision.wording import refuse_several_questions, said, wordings
 
 
 class FineTuning(LmodModule):
@@ -239,7 +239,7 @@ class FineTuning(LmodModule):
     def saliency(self, batch: Batch) -> Tensor:
         """Return where each record's answer comes from, (records, size, size) in [0, 1]: occlusion.
 
-        See `lmod_train.models.occlusion`: it costs 220 answers for each picture. A map lies over the picture padded to
+        See `lmod_train.vision.occlusion`: it costs 220 answers for each picture. A map lies over the picture padded to
         a square; what the network has not seen, because the centre crop of ``square: crop`` has cut it off, is 0. Only
         pictures that records ask about are looked at, each once. It needs the run's datamodule where pictures are
         cropped.

@@ -1,7 +1,7 @@
 """The cheap baselines: a linear probe, and the nearest neighbours, on features of a transformer that is not trained.
 
 They tell how much a pre-trained network knows before anyone fine-tunes it, in minutes on a CPU. Both train, answer and
-are scored like every other module; features are computed once for all epochs and runs (`lmod_train.models`).
+are scored like every other module; features are computed once for all epochs and runs (`lmod_train.cache`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lmod_train.errors import BadArgument, WeightsMismatch
-from lmod_train.models.feature_table import Encoder, FeatureDialect, feature_table
-from lmod_train.models.wording import refuse_several_questions
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.classifier import worded
 from lmod_train.types import Batch, Identity, Reply
+from lmod_train.vision.feature_table import Encoder, FeatureDialect, feature_table
+from lmod_train.vision.wording import refuse_several_questions
 
 
 class FrozenFeatures(LmodModule):

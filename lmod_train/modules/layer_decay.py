@@ -81,7 +81,7 @@ def layer_groups(model: VisionTransformer, lr: float, settings: LayerDecay) -> l
     counts the last ``norm``, which there is with the class token, to the last block.
 
     Args:
-        model: From `lmod_train.models.retfound.vision_transformer`.
+        model: From `lmod_train.vision.retfound.vision_transformer`.
         lr: Of the head.
         settings: Its `decay` and `weight_decay` count.
 
@@ -90,7 +90,7 @@ def layer_groups(model: VisionTransformer, lr: float, settings: LayerDecay) -> l
         52 for the 26 layers of a ViT-L.
 
     Example:
-        >>> from lmod_train.models.retfound import vision_transformer
+        >>> from lmod_train.vision.retfound import vision_transformer
         >>> groups = layer_groups(vision_transformer("tiny", classes=2, image_size=32), 1.0, LayerDecay(decay=0.5))
         >>> sorted({group["lr"] for group in groups})
         [0.03125, 0.0625, 0.125, 0.25, 0.5, 1.0]

@@ -12,15 +12,15 @@ import torch
 from torch import Tensor
 
 from lmod_train import __version__
+from lmod_train.chat.adapters import Lora, trainable
+from lmod_train.chat.base_files import check_base, fingerprint, licence_of, write_processor_files
+from lmod_train.chat.checkpoint import find, load
+from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.generation import end_tokens
+from lmod_train.chat.server_names import Names, rename_for_servers
 from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
-from lmod_train.models.adapters import Lora, trainable
-from lmod_train.models.base_files import check_base, fingerprint, licence_of, write_processor_files
-from lmod_train.models.checkpoint import find, load
-from lmod_train.models.dialects import dialect_of
-from lmod_train.models.generation import end_tokens
-from lmod_train.models.server_names import Names, rename_for_servers
-from lmod_train.modules.keeping import flush
-from lmod_train.modules.saved import read
+from lmod_train.strategies.keeping import flush
+from lmod_train.strategies.saved import read
 
 WRAPPED = "model."
 """What the module's own attribute puts before every name of a tensor."""
@@ -38,8 +38,8 @@ def merge(
         ckpt: A checkpoint of `Conversation`, a file or the folder of any strategy.
         out: New or empty folder.
         base: Folder of the base; what the checkpoint names where left out.
-        names: What tensors are called, see `lmod_train.models.server_names`; transformers loads either.
-        trusted: Checkpoint folders whose pickles may run code, see `lmod_train.modules.vetting`.
+        names: What tensors are called, see `lmod_train.chat.server_names`; transformers loads either.
+        trusted: Checkpoint folders whose pickles may run code, see `lmod_train.strategies.vetting`.
 
     Returns:
         What the checkpoint says of itself: base, fingerprint, adapter settings, type.

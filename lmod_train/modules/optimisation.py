@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lmod_train.modules.sharding import shape_of
+from lmod_train.strategies.sharding import shape_of
 
 
 @dataclass(frozen=True)

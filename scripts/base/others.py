@@ -11,9 +11,9 @@ from shown import Mask, Shown
 
 from lmod_train.phantom import eye_photograph, oct, surgery
 from lmod_train.phantom.eye_photograph import EyePhotograph
+from lmod_train.phantom.folders.roboflow import augment
 from lmod_train.phantom.instruments import INSTRUMENTS
 from lmod_train.phantom.oct import Scan
-from lmod_train.phantom.roboflow import augment
 from lmod_train.phantom.surgery import Scene
 from lmod_train.phantom.truth import extent
 

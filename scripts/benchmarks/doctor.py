@@ -23,14 +23,14 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
+from lmod_train.chat.adapters import Lora
 from lmod_train.curation.pipeline import curate
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor import data, training
 from lmod_train.doctor.examine import FROM_FILES, WITH_NETWORK
 from lmod_train.doctor.subject import Subject
-from lmod_train.models.adapters import Lora
 from lmod_train.modules.conversation import Conversation
-from lmod_train.phantom import refuge
+from lmod_train.phantom.folders import refuge
 from lmod_train.sources.discovery import discover
 from lmod_train.tasks.glaucoma import Glaucoma
 

@@ -47,17 +47,17 @@ from torch.utils.data import DataLoader, Dataset
 
 from lmod_train.artifacts import SCHEMA_VERSION, write_json, write_records
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.models.augmentation import seeded
-from lmod_train.models.cnn import FeasibilityCNN
-from lmod_train.models.crops import Crops
-from lmod_train.models.pixels import open_rgb
-from lmod_train.models.retfound import vision_transformer
-from lmod_train.models.whole_image import WholeImages
 from lmod_train.modules.classifier import Classifier
 from lmod_train.modules.fine_tuning import FineTuning
+from lmod_train.pixels import open_rgb
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Box, Message, Part, Record, Region
+from lmod_train.vision.augmentation import seeded
+from lmod_train.vision.cnn import FeasibilityCNN
+from lmod_train.vision.crops import Crops
+from lmod_train.vision.retfound import vision_transformer
+from lmod_train.vision.whole_image import WholeImages
 
 ANATOMY = Anatomy(options={"CFP": ["optic disc", "optic cup"]})
 EPOCHS = 2

@@ -26,11 +26,11 @@ from torch import Tensor
 from torch.nn import functional
 from tuning_world import datamodule, ordered
 
-from lmod_train.models import answer_loss as loss_of
-from lmod_train.models.encoding import Images, encode
-from lmod_train.models.family import family_of
-from lmod_train.models.sequences import IGNORED, Sequences, pack
-from lmod_train.models.shared_prefix import network_inputs, share
+from lmod_train.chat import answer_loss as loss_of
+from lmod_train.chat.encoding import Images, encode
+from lmod_train.chat.family import family_of
+from lmod_train.chat.sequences import IGNORED, Sequences, pack
+from lmod_train.chat.shared_prefix import network_inputs, share
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.types import Batch

@@ -2,9 +2,9 @@ import pytest
 import torch
 
 from lmod_train.backends.huggingface import HuggingFace
+from lmod_train.chat.checkpoint import load
+from lmod_train.chat.generation import Decoding, respond
 from lmod_train.errors import WeightsMismatch, WeightsNotFound
-from lmod_train.models.checkpoint import load
-from lmod_train.models.generation import Decoding, respond
 from tests import families
 from tests.tiny import record, write_curated
 

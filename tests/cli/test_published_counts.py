@@ -18,8 +18,8 @@ from PIL import Image
 from lmod_train import cli
 from lmod_train.artifacts import read_manifest, read_records
 from lmod_train.cli.listing import configs_folder
-from lmod_train.phantom import brset
-from lmod_train.phantom.brset_table import MISSING, PUBLISHED
+from lmod_train.phantom.folders import brset
+from lmod_train.phantom.folders.brset_table import MISSING, PUBLISHED
 from lmod_train.types import own_part
 
 pytestmark = pytest.mark.slow

@@ -1,8 +1,8 @@
 """Commands about weights, as they are typed."""
 
+from lmod_train.chat.checkpoint import SHIPPED
+from lmod_train.chat.delta import make_delta, mean_gain
 from lmod_train.cli import main
-from lmod_train.models.checkpoint import SHIPPED
-from lmod_train.models.delta import make_delta, mean_gain
 
 
 def test_a_delta_is_applied_and_its_gain_told(tmp_path, capsys):

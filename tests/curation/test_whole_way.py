@@ -10,12 +10,12 @@ import yaml
 from lmod_train.artifacts import read_manifest, read_predictions, read_records, read_replies, write_json
 from lmod_train.backends.scripted import Scripted
 from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.chat.adapters import Lora
+from lmod_train.chat.generation import Decoding, respond
+from lmod_train.chat.llava import LlavaDialect
 from lmod_train.cli import experiment
 from lmod_train.curation.pipeline import curate
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.models.adapters import Lora
-from lmod_train.models.generation import Decoding, respond
-from lmod_train.models.llava import LlavaDialect
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.frozen import Frozen
 from lmod_train.report.report import report
@@ -68,7 +68,7 @@ def test_every_record_is_batched_once_whatever_it_shows(folder, records, tmp_pat
 
 
 def test_a_language_model_reads_text_alone_and_mixed(folder, records, tiny):
-    from lmod_train.models.checkpoint import load
+    from lmod_train.chat.checkpoint import load
 
     dialect, network = LlavaDialect(tiny), load(tiny).eval()
     ask = lambda some: respond(network, dialect, dialect(some, folder), Decoding(3), "tiny")  # noqa: E731

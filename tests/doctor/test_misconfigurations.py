@@ -13,6 +13,9 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
+from lmod_train.chat.adapters import Lora
+from lmod_train.chat.checkpoint import SHIPPED, load
+from lmod_train.chat.delta import make_delta
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor import training
 from lmod_train.doctor.examine import examine
@@ -20,9 +23,6 @@ from lmod_train.doctor.finding import failures
 from lmod_train.doctor.subject import Subject
 from lmod_train.doctor.tokens import labels, replies
 from lmod_train.errors import LmodError, WeightsMismatch
-from lmod_train.models.adapters import Lora
-from lmod_train.models.checkpoint import SHIPPED, load
-from lmod_train.models.delta import make_delta
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma

@@ -1,4 +1,4 @@
-"""The first checkpoint is read back and compared with what learns; tests/modules/test_sharding.py has strategies."""
+"""The first checkpoint is read back and compared with what learns; tests/strategies/test_sharding.py has strategies."""
 
 import pytest
 import torch

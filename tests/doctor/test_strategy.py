@@ -7,7 +7,7 @@ from lmod_train.doctor.strategy import strategy, strategy_of
 from lmod_train.doctor.subject import Subject
 
 SOUND = {"accelerator": "cpu", "devices": 1, "gradient_clip_val": 1.0}
-OURS = "lmod_train.modules.sharding_fsdp.FullyShard"
+OURS = "lmod_train.strategies.sharding_fsdp.FullyShard"
 
 
 def found(environment=None, dtype="float32", **trainer):
@@ -41,14 +41,14 @@ def test_the_deepspeed_launcher_without_its_strategy_is_refused():
     for name in ("auto", "ddp"):
         (refused,) = failures(found(launched, strategy=name, devices=8))
         assert "no engine of DeepSpeed" in refused.what and "deepspeed_zero2.yaml" in refused.cure
-    ours = {"class_path": "lmod_train.modules.sharding_deepspeed.DeepSpeed", "init_args": {"stage": 2}}
+    ours = {"class_path": "lmod_train.strategies.sharding_deepspeed.DeepSpeed", "init_args": {"stage": 2}}
     assert not failures(found(launched, strategy=ours, devices=8))
 
 
 @pytest.mark.parametrize("options", [{"stage": 0}, {"config": {}}, {"config": {"zero_optimization": {"stage": 0}}}])
 def test_a_deepspeed_that_spreads_nothing_is_refused(options):
     pytest.importorskip("deepspeed")
-    named = {"class_path": "lmod_train.modules.sharding_deepspeed.DeepSpeed", "init_args": options}
+    named = {"class_path": "lmod_train.strategies.sharding_deepspeed.DeepSpeed", "init_args": options}
     (refused,) = failures(found(strategy=named))
     assert "ZeRO stage 0" in refused.what
 
@@ -65,7 +65,7 @@ def test_fsdp2_is_not():
 
 def test_an_optimiser_in_deepspeeds_own_file_is_refused():
     pytest.importorskip("deepspeed")
-    named = {"class_path": "lmod_train.modules.sharding_deepspeed.DeepSpeed"}
+    named = {"class_path": "lmod_train.strategies.sharding_deepspeed.DeepSpeed"}
     own = {"config": {"optimizer": {}, "scheduler": {}, "zero_optimization": {"stage": 2}}}
     (refused,) = failures(found(strategy=named | {"init_args": own}))
     assert "names optimizer, scheduler" in refused.what
@@ -74,7 +74,7 @@ def test_an_optimiser_in_deepspeeds_own_file_is_refused():
 
 def test_deepspeeds_own_file_is_read_as_its_table_is(tmp_path):
     pytest.importorskip("deepspeed")
-    named = {"class_path": "lmod_train.modules.sharding_deepspeed.DeepSpeed"}
+    named = {"class_path": "lmod_train.strategies.sharding_deepspeed.DeepSpeed"}
     file = tmp_path / "zero.json"
     for text, said in (
         ('{"scheduler": {}, "zero_optimization": {"stage": 2}}', "names scheduler"),

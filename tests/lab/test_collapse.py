@@ -4,10 +4,10 @@ import csv
 
 import pytest
 
+from lmod_train.chat.delta import mean_gain
 from lmod_train.cli import main
 from lmod_train.errors import BadArgument
 from lmod_train.lab.collapse import ANSWERS, STARTS, Outcome, Recipe, collapse_lab
-from lmod_train.models.delta import mean_gain
 
 N = 24
 """Phantoms a source: of 16, all eight that train happened to have their two regions numbered in one order."""

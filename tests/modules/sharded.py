@@ -11,12 +11,12 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.strategies import DDPStrategy
 
 from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.chat.adapters import Lora
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.read_back import ReadBack
-from lmod_train.models.adapters import Lora
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.optimisation import Optimisation
-from lmod_train.modules.saved import AnyCheckpoint
+from lmod_train.strategies.saved import AnyCheckpoint
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.tiny import record, trainer, write_curated
 
@@ -31,10 +31,10 @@ def strategy(name):
     if name == "ddp":
         return DDPStrategy(process_group_backend="gloo")
     if name == "fsdp2":
-        from lmod_train.modules.sharding_fsdp import FullyShard
+        from lmod_train.strategies.sharding_fsdp import FullyShard
 
         return FullyShard(process_group_backend="gloo")
-    from lmod_train.modules.sharding_deepspeed import DeepSpeed
+    from lmod_train.strategies.sharding_deepspeed import DeepSpeed
 
     offload = name.endswith("offload")
     made = DeepSpeed(int(name[4]), offload, offload, logging_level=30)

@@ -7,11 +7,11 @@ import torch
 from lightning.pytorch.callbacks import Callback
 
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.models.feature_table import Encoder
 from lmod_train.modules.classifier import Classifier
 from lmod_train.modules.fine_tuning import FineTuning
 from lmod_train.modules.frozen_features import LinearProbe
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.vision.feature_table import Encoder
 from tests.tiny import record, trainer, write_curated
 
 WORDS = Glaucoma.choices

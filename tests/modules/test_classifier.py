@@ -8,14 +8,14 @@ from PIL import Image
 
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument
-from lmod_train.models.crop_variation import Variation
-from lmod_train.models.crops import Crops
 from lmod_train.modules.classifier import Classifier
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Box, Region
+from lmod_train.vision.crop_variation import Variation
+from lmod_train.vision.crops import Crops
 from tests.tiny import record, trainer, write_curated
 
 ANATOMY = Anatomy(options={"CFP": ["Optic Disc", "optic cup"]})

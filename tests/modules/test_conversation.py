@@ -12,11 +12,11 @@ from peft import PeftModel
 from PIL import Image
 from safetensors.torch import load_file
 
+from lmod_train.chat.adapters import Lora
+from lmod_train.chat.checkpoint import load
+from lmod_train.chat.generation import Decoding, respond
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
-from lmod_train.models.adapters import Lora
-from lmod_train.models.checkpoint import load
-from lmod_train.models.generation import Decoding, respond
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma

@@ -17,7 +17,6 @@ from timm.loss import LabelSmoothingCrossEntropy
 from lmod_train.callbacks.saliency import Saliency, TellsSaliency, spread
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, LmodError, WeightsMismatch, WeightsNotFound
-from lmod_train.models.augmentation import Augmentation, eval_transform
 from lmod_train.modules.classifier import Classifier
 from lmod_train.modules.fine_tuning import FineTuning, inverse_frequencies
 from lmod_train.modules.layer_decay import LayerDecay
@@ -26,6 +25,7 @@ from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.staging import Staging
 from lmod_train.types import Batch
+from lmod_train.vision.augmentation import Augmentation, eval_transform
 from tests.tiny import record, trainer, write_curated
 
 WORDS = Glaucoma.choices

@@ -15,10 +15,10 @@ from sklearn.preprocessing import StandardScaler
 
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, WeightsMismatch
-from lmod_train.models.feature_table import Encoder
 from lmod_train.modules.frozen_features import LinearProbe, NearestNeighbour
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.vision.feature_table import Encoder
 from tests.modules import two_ranks
 from tests.tiny import record, trainer, write_curated
 

@@ -9,8 +9,8 @@ from timm.optim import param_groups_layer_decay
 from timm.scheduler import CosineLRScheduler
 
 from lmod_train.errors import BadArgument
-from lmod_train.models.retfound import vision_transformer
 from lmod_train.modules.layer_decay import LayerDecay, factor, layer_groups, learning_rate, scaled_lr
+from lmod_train.vision.retfound import vision_transformer
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import torch
 from transformers import GenerationConfig
 
-from lmod_train.models.adapters import Lora
-from lmod_train.models.generation import end_tokens
+from lmod_train.chat.adapters import Lora
+from lmod_train.chat.generation import end_tokens
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.merging import merge
 from tests.families import write_tiny

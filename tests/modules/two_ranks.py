@@ -9,10 +9,10 @@ import torch
 from lightning.pytorch.strategies import DDPStrategy
 
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.models import feature_table
-from lmod_train.models.feature_table import Encoder
 from lmod_train.modules.frozen_features import LinearProbe
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.vision import feature_table
+from lmod_train.vision.feature_table import Encoder
 from tests.tiny import trainer
 
 TINY = Encoder("random", "tiny", 32)

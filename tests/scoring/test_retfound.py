@@ -15,7 +15,7 @@ from lmod_train.scoring.retfound import retfound_accuracy, retfound_auroc, retfo
 from tests.formula import table
 from tests.scoring.make import item
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "models" / "retfound_reference.json").read_text())["metrics"]
+REFERENCE = json.loads((Path(__file__).parents[1] / "vision" / "retfound_reference.json").read_text())["metrics"]
 
 
 @pytest.mark.parametrize("case", REFERENCE, ids=lambda case: case["name"])

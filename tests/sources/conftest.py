@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmod_train.phantom import eye_diseases, refuge
+from lmod_train.phantom.folders import eye_diseases, refuge
 
 LAYOUTS = ("challenge", "refuge2", "kaggle")
 

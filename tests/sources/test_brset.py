@@ -13,8 +13,8 @@ import pytest
 from lmod_train.curation.boxes import read_boxes
 from lmod_train.curation.images import Opened, open_image
 from lmod_train.errors import SourceNotFound
-from lmod_train.phantom.brset import truths, write
-from lmod_train.phantom.brset_cases import cases
+from lmod_train.phantom.folders.brset import truths, write
+from lmod_train.phantom.folders.brset_cases import cases
 from lmod_train.sources.brset import Brset
 from lmod_train.sources.discovery import discover
 from lmod_train.types import Dropped, Sample

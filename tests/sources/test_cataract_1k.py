@@ -8,7 +8,7 @@ from PIL import Image
 from lmod_train.curation.boxes import read_boxes
 from lmod_train.curation.images import open_image
 from lmod_train.errors import BadArgument, SourceNotFound
-from lmod_train.phantom import cataract_1k as phantom
+from lmod_train.phantom.folders import cataract_1k as phantom
 from lmod_train.sources.cataract_1k import Cataract1K
 from lmod_train.types import Dropped, Outline, Sample
 from tests.contracts import SourceContract

@@ -8,8 +8,8 @@ from lmod_train.cli.listing import configs_folder
 from lmod_train.curation.boxes import read_boxes
 from lmod_train.curation.images import open_image
 from lmod_train.errors import BadArgument
-from lmod_train.phantom import cataract_detection_2
-from lmod_train.phantom.cau001 import truths, write
+from lmod_train.phantom.folders import cataract_detection_2
+from lmod_train.phantom.folders.cau001 import truths, write
 from lmod_train.sources.cau001 import ALIASES, Cau001
 from lmod_train.types import Dropped, Sample
 from tests.contracts import SourceContract

@@ -3,7 +3,7 @@ import shutil
 import pytest
 
 from lmod_train.errors import SourceNotFound
-from lmod_train.phantom.eye_diseases import truth
+from lmod_train.phantom.folders.eye_diseases import truth
 from lmod_train.sources.eye_diseases import EyeDiseases
 from lmod_train.types import Dropped, Sample
 from tests.contracts import SourceContract

@@ -7,7 +7,7 @@ import pytest
 from lmod_train.curation.boxes import read_boxes
 from lmod_train.curation.images import open_image
 from lmod_train.errors import BadArgument, SourceNotFound
-from lmod_train.phantom.fairseg import truths, write
+from lmod_train.phantom.folders.fairseg import truths, write
 from lmod_train.sources import fairseg
 from lmod_train.sources.fairseg import FairSeg
 from lmod_train.types import Dropped, Sample

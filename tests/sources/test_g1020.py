@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from lmod_train.errors import BadArgument, SourceNotFound
-from lmod_train.phantom.g1020 import truths, write
+from lmod_train.phantom.folders.g1020 import truths, write
 from lmod_train.sources.g1020 import G1020
 from lmod_train.types import Dropped, Sample
 from tests.contracts import SourceContract

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from lmod_train.errors import BadArgument, SourceNotFound
-from lmod_train.phantom.idrid import photographs, truths, write
+from lmod_train.phantom.folders.idrid import photographs, truths, write
 from lmod_train.sources.idrid import Idrid
 from lmod_train.types import Box, Dropped, Sample
 from tests.contracts import SourceContract

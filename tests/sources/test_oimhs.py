@@ -10,7 +10,7 @@ from PIL import Image
 from lmod_train.curation.boxes import read_boxes
 from lmod_train.curation.images import open_image
 from lmod_train.errors import BadArgument, SourceNotFound
-from lmod_train.phantom.oimhs import truths, write
+from lmod_train.phantom.folders.oimhs import truths, write
 from lmod_train.sources.oimhs import Oimhs
 from lmod_train.sources.oimhs_labels import EyeRow, read_eyes, read_quality
 from lmod_train.sources.sheets import UnreadableSheet

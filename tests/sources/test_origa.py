@@ -7,8 +7,8 @@ from PIL import Image
 from scipy.io import savemat
 
 from lmod_train.errors import BadArgument, SourceNotFound
-from lmod_train.phantom import g1020, refuge
-from lmod_train.phantom.origa import truths, write
+from lmod_train.phantom.folders import g1020, refuge
+from lmod_train.phantom.folders.origa import truths, write
 from lmod_train.sources.g1020 import G1020
 from lmod_train.sources.origa import Origa
 from lmod_train.sources.refuge import Refuge

@@ -7,8 +7,8 @@ import pytest
 from openpyxl import load_workbook
 from PIL import Image
 
+from lmod_train.phantom.folders.refuge import truth
 from lmod_train.phantom.fundus import cup_mask, disc_mask
-from lmod_train.phantom.refuge import truth
 from lmod_train.sources.refuge import Refuge
 from lmod_train.types import Dropped, Sample
 from tests.contracts import SourceContract

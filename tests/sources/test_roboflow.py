@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from lmod_train.errors import SourceNotFound
-from lmod_train.phantom import cau001
+from lmod_train.phantom.folders import cau001
 from lmod_train.sources.cau001 import Cau001
 from lmod_train.types import Dropped, Sample
 

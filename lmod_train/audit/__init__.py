@@ -1,0 +1,1 @@
+"""What a curated folder gives away without looking for disease, and subsets of it."""

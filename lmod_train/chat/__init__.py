@@ -1,0 +1,1 @@
+"""Vision-language models: dialects, encoding, shared prefixes, generation, adapters and checkpoints."""

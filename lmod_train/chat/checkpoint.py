@@ -1,0 +1,103 @@
+"""Find and load Hugging Face checkpoints, and refuse what would load half or wrong."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shlex
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForImageTextToText, PreTrainedModel
+from transformers.utils import logging as transformers_logging
+
+from lmod_train.chat.family import MODEL_TYPES
+from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
+
+SHIPPED = Path(__file__).parent
+"""Checkpoints that come with the package lie beside this file, one folder each."""
+
+
+def find(checkpoint: str) -> Path:
+    """Return the folder of a checkpoint: a path, or the name of one that comes with the package.
+
+    Raises:
+        WeightsNotFound: There is no such folder, or it holds no weights, or not all that its index names.
+        WeightsMismatch: Its `config.json` is of the LLaVA codebase before transformers had the class.
+        BadArgument: It is of another family than those of `family.MODEL_TYPES`.
+
+    Example:
+        >>> find("small_base").name
+        'small_base'
+    """
+    folder = next((p for p in (Path(checkpoint), SHIPPED / checkpoint) if (p / "config.json").is_file()), None)
+    if folder is None:
+        raise WeightsNotFound(
+            "checkpoint",
+            checkpoint,
+            "no folder of that name with a config.json, neither here nor among the checkpoints of the package",
+            f"download one in transformers layout: `hf download OWNER/NAME --local-dir {shlex.quote(checkpoint)}` on a "
+            "machine with access to the hub; the comment that opens each YAML of configs/model says OWNER/NAME",
+        )
+    if not any(folder.glob("*.safetensors")):
+        raise WeightsNotFound(
+            "checkpoint",
+            checkpoint,
+            f"{folder} holds a configuration but no *.safetensors",
+            "fetch the weights too; pickled *.bin files are not loaded (they can execute code)",
+        )
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if "mm_vision_tower" in config and "text_config" not in config:
+        raise WeightsMismatch(
+            str(folder),
+            ["text_config", "vision_config"],
+            ["mm_vision_tower"],
+            "this is a checkpoint of the original LLaVA code, which transformers would read as a default 7B model "
+            "without an error; use one converted to transformers layout",
+        )
+    if config.get("model_type") not in MODEL_TYPES:
+        raise BadArgument(
+            "checkpoint",
+            checkpoint,
+            f"one of {', '.join(MODEL_TYPES)}; its config.json says model_type {config.get('model_type')!r}",
+            "name a checkpoint of one of these families in transformers layout",
+        )
+    index = folder / "model.safetensors.index.json"
+    shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()) if index.exists() else set()
+    if absent := sorted(s for s in shards if not (folder / s).is_file()):
+        raise WeightsNotFound(
+            "checkpoint", checkpoint, f"{folder} lacks {', '.join(absent)}", "fetch the missing files"
+        )
+    return folder
+
+
+def load(folder: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
+    """Load a model whole, or not at all.
+
+    Raises:
+        WeightsMismatch: A tensor is missing, left over, or of another shape.
+    """
+    level = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity(logging.ERROR)  # the load report is checked below and belongs in the error
+    try:
+        loaded: Any = AutoModelForImageTextToText.from_pretrained(
+            folder,
+            dtype=dtype,
+            output_loading_info=True,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            ignore_mismatched_sizes=True,  # so that shapes are in the report and not only the first in an exception
+        )
+    finally:
+        transformers_logging.set_verbosity(level)
+    model: PreTrainedModel = loaded[0]
+    report: dict[str, Any] = loaded[1]
+    missing = [*report["missing_keys"], *(str(k[0]) for k in report["mismatched_keys"])]
+    unexpected = list(report["unexpected_keys"])
+    if missing or unexpected:
+        raise WeightsMismatch(
+            str(folder), missing, unexpected, "fetch the checkpoint again, or name one of this architecture"
+        )
+    return model

@@ -1,0 +1,215 @@
+"""The dialect of a checkpoint: how a record is written, tokenised, and what its images become.
+
+Built from configuration, tokenizer and processor alone, before any network exists. One rendering serves training and
+inference: the training text is the inference prompt, the answer, and the end token, so that what is asked later is a
+prefix of what was learnt, and the model is taught to stop. (The chat template shipped with llava-hf checkpoints writes
+no end token after an answer; a model tuned with it as it stands never learns to stop.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from transformers import AutoConfig, AutoProcessor
+
+from lmod_train.chat.encoding import Images, verify_tokens
+from lmod_train.chat.family import family_of
+from lmod_train.errors import BadArgument, WeightsMismatch
+from lmod_train.pixels import open_rgb
+from lmod_train.types import Batch, Part, Record
+
+_PREFIX = "a generation prompt that is a prefix of the rendered answer"
+_TENSORS = ("pixel_values", "image_sizes", "image_grid_thw")
+
+
+class Dialect:
+    """Chat template, image token, pixels, and the split of a sequence into prompt and answer.
+
+    Args:
+        folder: A checkpoint in transformers layout; its weights are not read.
+
+    Raises:
+        WeightsMismatch: There is no chat template among its files, or one that asks otherwise than it teaches.
+        BadArgument: It is of no known family.
+
+    Attributes:
+        end: Text that ends an answer: what the template writes there if that is a special token, else the tokenizer's.
+        end_id: Its token; generation stops on it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.config: Any = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        self.family = family_of(self.config)
+        self.processor: Any = AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        self.tokenizer: Any = self.processor.tokenizer
+        if not self.processor.chat_template:
+            raise WeightsMismatch(
+                str(folder),
+                ["chat_template"],
+                [],
+                "add the chat_template.jinja that was published with these weights; their prompt is unknown without it",
+            )
+        if self.tokenizer.pad_token_id is None:
+            self.tokenizer.pad_token = self.tokenizer.unk_token or self.tokenizer.eos_token
+        self.end, self.end_id = self._ending()
+
+    def shaped(self, picture: Image.Image) -> Image.Image:
+        """Return a picture in the shape the family was trained on: as it is, unless the family says otherwise."""
+        return picture
+
+    def images(self, pictures: Sequence[Image.Image]) -> Images:
+        """Return RGB pictures as the network takes them, with the places each has in a prompt."""
+        return self._prepared(pictures)[0]
+
+    def _prepared(self, pictures: Sequence[Image.Image]) -> tuple[Images, list[str]]:
+        """Return the images, and for each the text that its marker in a prompt becomes."""
+        options = getattr(self.processor, "images_kwargs", None) or {}  # what the processor itself would set
+        items, expansions = [], []
+        for picture in pictures:
+            made = self.processor.image_processor([self.shaped(picture)], return_tensors="pt", **options)
+            items.append({name: made[name] for name in _TENSORS if name in made})
+            expansions.append(str(self.processor.replace_image_token(made, 0)))
+        places = [self._ids(text).count(self.family.image_token_id) for text in expansions]
+        return Images(items, places), expansions
+
+    def verify(self, config: Any) -> None:
+        """Check that a network of this configuration makes as many embeddings of a picture as its prompt has places.
+
+        Raises:
+            WeightsMismatch: It does not.
+        """
+        verify_tokens(config, self.images([Image.new("RGB", (120, 90))]))
+
+    def render(self, record: Record) -> tuple[str, str]:
+        """Return the prompt as sent (one image marker an image) and what follows it when the answer is right.
+
+        The words of the record stand unchanged inside; a template may trim spaces around them (Gemma's does), and the
+        answer is learnt without white space at its ends, as a reply is read. Nothing follows a record without an
+        answer: it can be asked and not learnt.
+
+        Raises:
+            WeightsMismatch: The template writes the prompt otherwise once the answer is there.
+        """
+        turns, answer = _turns(record), record.answer.strip()
+        if not answer:
+            return self._apply(turns, add_generation_prompt=True), ""
+        prompt, lead, _ = self._written(turns, answer)
+        return prompt, lead + answer + self.end
+
+    def plain_prompt(self, record: Record, root: Path) -> list[int]:
+        """Return the prompt's token ids as transformers makes them in one call, with nothing of ours but its images.
+
+        Whoever loads the tuned model with transformers alone asks with these.
+        """
+        pictures = [self.shaped(open_rgb(root / image)) for image in record.image]
+        made = self._apply(
+            _turns(record, pictures), tokenize=True, add_generation_prompt=True, return_dict=True, return_tensors="pt"
+        )
+        return list(map(int, made["input_ids"][0]))
+
+    def _written(self, turns: list[dict[str, Any]], answer: str) -> tuple[str, str, str]:
+        """Return the prompt, what stands between it and the answer (white space at most), and what follows that."""
+        answered = [*turns, {"role": "assistant", "content": [{"type": "text", "text": answer}]}]
+        prompt, whole = self._apply(turns, add_generation_prompt=True), self._apply(answered)
+        lead, found, tail = whole[len(prompt) :].partition(answer)
+        if not whole.startswith(prompt) or not found or lead.strip():
+            raise WeightsMismatch(
+                "chat_template",
+                [_PREFIX],
+                [],
+                "give the checkpoint a chat template in which add_generation_prompt=True renders a prefix of the "
+                "conversation with its answer; otherwise training and inference use different prompts (a template "
+                "that opens a block of thoughts is of another kind of model: use the instruct variant)",
+            )
+        return prompt, lead, tail
+
+    def _apply(self, turns: list[dict[str, Any]], *, tokenize: bool = False, **options: Any) -> Any:
+        if "enable_thinking" in self.processor.chat_template:
+            options["enable_thinking"] = False
+        return self.processor.apply_chat_template(turns, tokenize=tokenize, **options)
+
+    def _ending(self) -> tuple[str, int]:
+        turns = [{"role": "user", "content": [{"type": "text", "text": "question"}]}]
+        _, _, tail = self._written(turns, "answer")
+        special = {str(token): i for i, token in self.tokenizer.added_tokens_decoder.items() if token.special}
+        for token, i in special.items():
+            if tail.lstrip().startswith(token):
+                return tail[: tail.index(token) + len(token)], int(i)
+        return self.tokenizer.eos_token, int(self.tokenizer.eos_token_id)
+
+    def encode(self, prompt: str, answer: str, expansion: str = "") -> tuple[list[int], list[int]]:
+        """Return the token ids of the prompt, its image marker expanded, and of what follows it.
+
+        The answer's ids are those it has in place; only where its first characters would melt into the prompt's last
+        token is it tokenised alone, as the prompt must be the same with and without an answer.
+        """
+        prompt = prompt.replace(self.processor.image_token, expansion)
+        ids, whole = self._ids(prompt), self._ids(prompt + answer)
+        if whole[: len(ids)] == ids:
+            return ids, whole[len(ids) :]
+        return ids, list(self.tokenizer(answer, add_special_tokens=False).input_ids)
+
+    def _ids(self, text: str) -> list[int]:
+        begins = self.tokenizer.bos_token is not None and text.startswith(self.tokenizer.bos_token)
+        return list(self.tokenizer(text, add_special_tokens=not begins).input_ids)
+
+    def __call__(self, records: Sequence[Record], root: Path) -> Batch:
+        """Collate: each image once, prompt and answer ids for each record.
+
+        Raises:
+            BadArgument: A record shows several images, or its prompt has another number of image places than images.
+        """
+        paths = list(dict.fromkeys(image for r in records for image in r.image))
+        image_of = [paths.index(r.image[0]) if r.image else -1 for r in records]
+        rendered = [self.render(r) for r in records]
+        for record, (prompt, _) in zip(records, rendered, strict=True):
+            self._check_markers(record, prompt)
+        images, expansions = self._prepared([open_rgb(root / p) for p in paths])
+        encoded = []
+        for record, (prompt, answer), row in zip(records, rendered, image_of, strict=True):
+            ids = self.encode(prompt, answer, expansions[row] if row >= 0 else "")
+            self._check_places(record, ids[0] + ids[1], (images.tokens or [])[row] if row >= 0 else 0)
+            encoded.append(ids)
+        tensors: dict[str, Any] = {
+            "rendered": [prompt for prompt, _ in rendered],
+            "prompt_ids": [prompt for prompt, _ in encoded],
+            "answer_ids": [answer for _, answer in encoded],
+        }
+        if paths:
+            tensors["images"] = images
+        return Batch(records, image_of, tensors)
+
+    def _check_markers(self, record: Record, prompt: str) -> None:
+        marker = self.processor.image_token
+        if prompt.count(marker) != len(record.image) or len(record.image) > 1:
+            raise BadArgument(
+                f"messages of {record.id}",
+                prompt,
+                f"one {marker} and one image, or neither; it has {len(record.image)} image(s)",
+                "leave the task out of data.tasks, or curate it again",
+            )
+
+    def _check_places(self, record: Record, ids: Sequence[int], places: int) -> None:
+        found = ids.count(self.family.image_token_id)
+        if found != places:
+            raise BadArgument(
+                f"messages and answer of {record.id}",
+                f"{found} image tokens",
+                f"{places}, all of its image; the words themselves must not hold the model's image token",
+                "leave the task out of data.tasks, or curate it again",
+            )
+
+
+def _turns(record: Record, pictures: Sequence[Image.Image] = ()) -> list[dict[str, Any]]:
+    """Return a record's messages as templates read them; with pictures, each at its place."""
+    left = iter(pictures)
+
+    def content(part: Part) -> dict[str, Any]:
+        if part.type == "text":
+            return {"type": "text", "text": part.text}
+        return {"type": "image", "image": next(left)} if pictures else {"type": "image"}
+
+    return [{"role": m.role, "content": [content(p) for p in m.parts]} for m in record.messages]

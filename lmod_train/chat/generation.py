@@ -1,0 +1,202 @@
+"""Greedy generation that computes an image and the prompt's common beginning once, however many questions share them.
+
+The prefix (system text, image, first words) is prefilled once per image; its key-value cache is then repeated to the
+questions that continue it. Twelve questions about one image of 576 tokens cost about a fifth of twelve single calls.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+
+from lmod_train.chat.dialect import Dialect
+from lmod_train.chat.encoding import Encoded, encode
+from lmod_train.chat.family import family_of
+from lmod_train.chat.sequences import common
+from lmod_train.errors import BadArgument
+from lmod_train.types import Batch, Reply
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How a reply is decoded: greedy, as in the papers (temperature 0, one beam).
+
+    Attributes:
+        max_new_tokens: Longest reply in tokens; LMOD's Table 6 says 512.
+    """
+
+    max_new_tokens: int = 512
+
+    def __post_init__(self) -> None:
+        """Refuse replies without room for a token."""
+        if self.max_new_tokens < 1:
+            raise BadArgument("max_new_tokens", self.max_new_tokens, "at least 1 token", "leave it out for 512")
+
+    def __str__(self) -> str:
+        return json.dumps({"do_sample": False, "max_new_tokens": self.max_new_tokens, "num_beams": 1}, sort_keys=True)
+
+
+@torch.no_grad()
+def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name: str, step: int = 0) -> list[Reply]:
+    """Answer every record of a batch.
+
+    Args:
+        model: A `...ForConditionalGeneration` of a known family, adapters included.
+        dialect: The dialect that made the batch.
+        batch: Records with their images and prompt ids.
+        decoding: How to decode.
+        name: What the reply calls the model.
+        step: Checkpoint step, for the reply's key.
+
+    Returns:
+        One reply per record, in the batch's order; an empty batch gives an empty list.
+    """
+    began = time.perf_counter()
+    prompts: list[list[int]] = batch.tensors["prompt_ids"]
+    ends = end_tokens(model, dialect)
+    asked = _Asked(model, encode(model, batch.tensors.get("images")), prompts, batch.image_of, ends, _pad(dialect))
+    made: list[list[int]] = [[] for _ in prompts]
+    for rows in _by_prefix(prompts, model.config.image_token_id):
+        for row, tokens in zip(rows, _generate(asked, rows, decoding.max_new_tokens), strict=True):
+            made[row] = tokens
+    seconds = (time.perf_counter() - began) / max(len(batch), 1)
+    return [
+        Reply(
+            id=record.id,
+            reply=dialect.tokenizer.decode(tokens, skip_special_tokens=True).strip(),
+            finish_reason="stop" if tokens and tokens[-1] in ends else "length",
+            rendered=batch.tensors["rendered"][i],
+            step=step,
+            tokens_in=len(prompts[i]),
+            tokens_out=len(tokens),
+            seconds=round(seconds, 4),
+            model=name,
+            settings=str(decoding),
+        )
+        for i, (record, tokens) in enumerate(zip(batch.records, made, strict=True))
+    ]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A batch of prompts and what answers it."""
+
+    model: Any
+    images: Encoded
+    prompts: Sequence[Sequence[int]]
+    image_of: Sequence[int]
+    ends: set[int]
+    pad: int
+
+
+def _pad(dialect: Dialect) -> int:
+    return int(dialect.tokenizer.pad_token_id)
+
+
+def end_tokens(model: Any, dialect: Dialect) -> set[int]:
+    """Return the ids of the tokens that end a reply: those of model, tokenizer and template."""
+    configured: Any = model.generation_config.eos_token_id if model.generation_config else None
+    ends = set(configured) if isinstance(configured, list) else {configured} - {None}
+    return ends | {dialect.tokenizer.eos_token_id, dialect.end_id}
+
+
+def _by_prefix(prompts: Sequence[Sequence[int]], image_token: int) -> list[list[int]]:
+    """Group rows whose prompts are equal up to their last image token, so that one prefill serves the group."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for row, prompt in enumerate(prompts):
+        last = max((i for i, t in enumerate(prompt) if t == image_token), default=-1)
+        groups.setdefault(tuple(prompt[: last + 1]), []).append(row)
+    return list(groups.values())
+
+
+def _generate(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
+    """Answer rows of one prefix together, within the model's sliding window; the few beyond it, by equal length.
+
+    Padding stands between the prefix and a shorter question. Layers with a window count it, so that beyond the window
+    they would see less than they should; prompts of one length need none.
+    """
+    window = family_of(asked.model).sliding_window
+    longest = max(len(asked.prompts[r]) for r in rows)
+    even = all(len(asked.prompts[r]) == longest for r in rows)
+    room = new if window is None or even else min(new, window - longest)
+    made = dict(zip(rows, _continue(asked, rows, room), strict=True)) if room > 0 else {}
+    lengths: dict[int, list[int]] = {}
+    for row in rows:
+        if room < new and not (row in made and made[row] and made[row][-1] in asked.ends):
+            lengths.setdefault(len(asked.prompts[row]), []).append(row)
+    if lengths:
+        _say_apart(window or 0)
+    for same in lengths.values():
+        made |= dict(zip(same, _continue(asked, same, new), strict=True))
+    return [made[row] for row in rows]
+
+
+@cache
+def _say_apart(window: int) -> None:
+    """Say it once a process."""
+    _LOG.warning(
+        "Prompts and replies reach beyond the model's sliding window of %d tokens: questions of different lengths are "
+        "answered one length at a time there, which is slower and gives the same replies. Shorter images, questions or "
+        "max_new_tokens avoid it.",
+        window,
+    )
+
+
+def _continue(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
+    """Prefill the common prefix once per image, repeat its cache to the questions, continue greedily."""
+    device = asked.model.device
+    prompts = [asked.prompts[r] for r in rows]
+    shared = min(common(prompts), min(map(len, prompts)) - 1)  # one token at least is asked, of a prompt alone too
+    cache = _prefill(asked, prompts[0][:shared], [asked.image_of[r] for r in rows])
+    longest = max(len(p) for p in prompts)
+    ids = torch.full((len(rows), longest), asked.pad, device=device)
+    mask = torch.zeros_like(ids)
+    for row, prompt in enumerate(prompts):  # padding stands between prefix and question, hidden by the mask
+        own = longest - len(prompt) + shared
+        ids[row, :shared], ids[row, own:] = torch.tensor(prompt[:shared]), torch.tensor(prompt[shared:])
+        mask[row, :shared], mask[row, own:] = 1, 1
+    out = asked.model.generate(
+        input_ids=ids,
+        attention_mask=mask,
+        past_key_values=cache,
+        max_new_tokens=new,
+        do_sample=False,
+        num_beams=1,
+        synced_gpus=False,  # parameters are whole: ranks need not keep step
+        eos_token_id=sorted(asked.ends),
+        pad_token_id=asked.pad,
+    )[:, longest:]
+    return [_until_end(tokens, asked.ends) for tokens in out.tolist()]
+
+
+def _prefill(asked: _Asked, prefix: Sequence[int], images: Sequence[int]) -> Any:
+    """Return the key-value cache of the prefix for each row's image, computed once an image; None without a prefix."""
+    if not prefix:
+        return None
+    distinct = list(dict.fromkeys(images))
+    shown = [i for i in distinct if i >= 0]  # rows of one prefix have an image all, or none
+    ids = torch.tensor([prefix] * len(distinct), device=asked.model.device)
+    given = asked.images.inputs(ids, shown)
+    cache = asked.model(input_ids=ids, use_cache=True, logits_to_keep=1, **given).past_key_values
+    chosen = torch.tensor([distinct.index(i) for i in images], device=ids.device)
+    cache.batch_select_indices(chosen)
+    if family_of(asked.model).three_axis:
+        # how far positions lag behind indices after an image; `generate` reads it from here, whoever wrote it last
+        lag = asked.model.model.rope_deltas if shown else torch.zeros_like(ids[:, :1])
+        asked.model.model.rope_deltas = lag[chosen]
+    return cache
+
+
+def _until_end(tokens: list[int], ends: set[int]) -> list[int]:
+    """Keep tokens up to and including the first end token."""
+    end = next((i for i, t in enumerate(tokens) if t in ends), len(tokens) - 1)
+    return tokens[: end + 1]

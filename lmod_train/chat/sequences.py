@@ -1,0 +1,166 @@
+"""Prompt and answer ids to padded training sequences whose loss falls on the answer and its end token alone.
+
+A sequence holds the records about one image: what their prompts begin with once, then, for each, the rest of its
+prompt and its answer. `lmod_train.chat.masks` keeps the questions blind to one another, and each token stands at the
+place that it would have if its record were alone, so that loss and gradients are those of one record a sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+IGNORED = -100
+"""Label of a token that is not learnt."""
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Token ids with what says where each belongs; all tensors (sequences, longest), padded on the right.
+
+    Attributes:
+        input_ids: Token ids, image tokens expanded.
+        labels: The answer's ids where there is something to learn, -100 elsewhere.
+        weights: One over the length of the answer on its tokens, 0 elsewhere: a record weighs 1 in all.
+        place: Where the token would stand if its record were alone, from 0.
+        segment: 0 for what the records of a sequence share, from 1 for each record in turn, -1 for padding.
+        records: How many records there are.
+        images: Image row of each sequence that has one, in the order of the sequences.
+    """
+
+    input_ids: Tensor
+    labels: Tensor
+    weights: Tensor
+    place: Tensor
+    segment: Tensor
+    records: int
+    images: tuple[int, ...]
+
+    @property
+    def shared(self) -> bool:
+        """Whether any sequence holds several records."""
+        return bool((self.segment > 1).any())
+
+    def predicting(self) -> Tensor:
+        """Return the places whose next token is learnt, boolean (sequences, longest)."""
+        return functional.pad(self.labels[:, 1:] != IGNORED, (0, 1), value=False)
+
+
+def common(prompts: Sequence[Sequence[int]]) -> int:
+    """Return how many leading tokens the prompts share, leaving each of several at least one of its own.
+
+    The first token of an answer is predicted from the last one of its prompt, which no other answer may use. One
+    prompt alone is shared whole.
+
+    Example:
+        >>> common([[1, 5, 5, 8], [1, 5, 5, 9]]), common([[1, 5], [1, 5, 6]]), common([[1, 5]])
+        (3, 1, 2)
+    """
+    if len(prompts) == 1:
+        return len(prompts[0])
+    shared = min(len(p) for p in prompts) - 1
+    for first, second in pairwise(prompts):
+        shared = next((i for i in range(shared) if first[i] != second[i]), shared)
+    return shared
+
+
+def pack(
+    rows: Sequence[Sequence[int]],
+    prompts: Sequence[Sequence[int]],
+    answers: Sequence[Sequence[int]],
+    images: Sequence[int],
+    pad: int,
+    device: torch.device | str = "cpu",
+) -> Sequences:
+    """Lay records out in sequences.
+
+    Labels are built from token ids, never from text.
+
+    Args:
+        rows: Which records each sequence holds, by position; see `lmod_train.chat.shared_prefix`. None gives one
+            sequence of two padding tokens that weighs nothing, as every process must compute something.
+        prompts: Token ids of each record's prompt, image tokens expanded.
+        answers: Token ids of each answer, end token included; an empty one has nothing to learn from.
+        images: Image row of each record, -1 for none; the records of a sequence have the same.
+        pad: Id of the padding token.
+        device: Where to.
+
+    Raises:
+        ValueError: An answer is empty: its loss would be the mean of nothing.
+
+    Example:
+        >>> made = pack([[0, 1]], [[1, 5, 6], [1, 5, 7]], [[8, 2], [9, 3, 2]], [0, 0], pad=0)
+        >>> made.input_ids.tolist(), made.labels.tolist()
+        ([[1, 5, 6, 8, 2, 7, 9, 3, 2]], [[-100, -100, -100, 8, 2, -100, 9, 3, 2]])
+        >>> made.place.tolist(), made.segment.tolist()
+        ([[0, 1, 2, 3, 4, 2, 3, 4, 5]], [[0, 0, 1, 1, 1, 2, 2, 2, 2]])
+    """
+    if not all(answers[i] for row in rows for i in row):
+        raise ValueError("an answer without a token cannot be learnt from")
+    laid = [_lay([(prompts[i], answers[i]) for i in row]) for row in rows] or [_nothing(pad)]
+    longest = max(len(ids) for ids, *_ in laid)
+
+    def column(which: int, fill: float) -> Tensor:
+        values = [one[which] for one in laid]
+        return torch.tensor([[*v, *[fill] * (longest - len(v))] for v in values], device=device)
+
+    shown = tuple(images[row[0]] for row in rows if images[row[0]] >= 0)
+    return Sequences(
+        input_ids=column(0, pad),
+        labels=column(1, IGNORED),
+        weights=column(2, 0.0),
+        place=column(3, 0),
+        segment=column(4, -1),
+        records=sum(map(len, rows)),
+        images=shown,
+    )
+
+
+def training_sequences(
+    prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]], pad: int, device: torch.device | str = "cpu"
+) -> dict[str, Tensor]:
+    """Return `input_ids`, `attention_mask` and `labels` of one record a sequence, as a text model takes them.
+
+    Args:
+        prompts: Token ids of each prompt.
+        answers: Token ids of each answer, end token included.
+        pad: Id of the padding token.
+        device: Where to.
+
+    Raises:
+        ValueError: An answer is empty.
+
+    Example:
+        >>> training_sequences([[1, 5, 6], [1, 5]], [[7, 2], [8, 9, 2]], pad=0)["labels"].tolist()
+        [[-100, -100, -100, 7, 2], [-100, -100, 8, 9, 2]]
+    """
+    alone = [[i] for i in range(len(prompts))]
+    made = pack(alone, prompts, answers, [-1] * len(prompts), pad, device)
+    return {"input_ids": made.input_ids, "attention_mask": (made.segment >= 0).long(), "labels": made.labels}
+
+
+_Laid = tuple[list[int], list[int], list[float], list[int], list[int]]
+
+
+def _lay(records: Sequence[tuple[Sequence[int], Sequence[int]]]) -> _Laid:
+    """Return ids, labels, weights, places and segments of one sequence."""
+    first, shared = records[0][0], common([prompt for prompt, _ in records])
+    ids, labels, weights = list(first[:shared]), [IGNORED] * shared, [0.0] * shared
+    place, segment = list(range(shared)), [0] * shared
+    for number, (prompt, answer) in enumerate(records, 1):
+        own = prompt[shared:]
+        ids += [*own, *answer]
+        labels += [*[IGNORED] * len(own), *answer]
+        weights += [*[0.0] * len(own), *[1 / len(answer)] * len(answer)]
+        place += range(shared, len(prompt) + len(answer))
+        segment += [number] * (len(own) + len(answer))
+    return ids, labels, weights, place, segment
+
+
+def _nothing(pad: int) -> _Laid:
+    return [pad, pad], [IGNORED, pad], [0.0, 0.0], [0, 1], [0, 0]

@@ -1,1 +1,0 @@
-"""Plain networks, their loading and their cards, one file per dialect."""

@@ -1,0 +1,1 @@
+"""Phantoms in the folder shape of one raw dataset each."""

@@ -1,0 +1,91 @@
+"""Phantoms in the folder shape of CAU001: eyes with boxes around eye, iris and pupil, in augmented copies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from lmod_train.phantom.eye_photograph import View, boxes, draw_eye_photograph
+from lmod_train.phantom.folders.roboflow import COPIES, Exported, Flavour, Project, check, places, stems, write_export
+from lmod_train.phantom.shots import eye_seed
+from lmod_train.phantom.truth import Truth
+from lmod_train.types import Patient
+
+_SOURCE = "cau001"
+_VIEWS: tuple[View, ...] = ("right", "left", "both", "left", "right", "both", "iris")
+_CLASSES = {"iris": "Iris", "right eye": "Ojo Der", "left eye": "Ojo Izq", "pupil": "Pupila"}
+_WORDS = {name: structure for structure, name in _CLASSES.items()}
+_PROJECT = Project(
+    "pupiup-rjvfv",
+    "cau001",
+    tuple(_CLASSES.values()),
+    f"{COPIES} copies each, brightness between -45 % and +45 %, blur up to 2.75 pixels of 640, salt and pepper on 7 %",
+)
+
+
+def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
+    """Return what must come back for each of `n` images, family by family.
+
+    Views come in turn: one eye of either side, both eyes of a face (six boxes), and an iris that fills the image (no
+    box around the eye). Three of ten photographs have a cataract, which has no label here.
+
+    Args:
+        n: Images, 0 or more; a training photograph makes three of them.
+        seed: From 0.
+        size: Pixels a side, which boxes are counted in.
+
+    Raises:
+        BadArgument: A number is out of range.
+
+    Example:
+        >>> first = truths(3, seed=0)[0]
+        >>> first.key[:12], first.group, first.patient.laterality, [name for name, _ in first.boxes]
+        ('train/1_jpg.', '1_jpg', 'right', ['right eye', 'iris', 'pupil'])
+    """
+    found = []
+    for image in _images(n, seed, size):
+        view = image.photograph.view
+        found.append(
+            Truth(
+                key=image.key,
+                group=image.stem.partition(".rf.")[0],
+                boxes=tuple((_WORDS[name], box) for name, box in image.objects),
+                patient=Patient(laterality=view if view in ("right", "left") else None),
+            )
+        )
+    return found
+
+
+def write(out: Path, n: int, seed: int, size: int = 256, flavour: Flavour = "yolo", workers: int = 2) -> None:
+    """Draw `n` images below ``out/CAU001``; what is there already stays.
+
+    Args:
+        out: Folder to write below.
+        n: As `truths`.
+        seed: As `truths`; the same seed writes the same files.
+        size: Pixels a side, from 64; 640 in the real set.
+        flavour: Of the export, see `write_export`.
+        workers: Processes to start; 0 works in this one.
+
+    Raises:
+        BadArgument: A number is out of range, or the folder holds phantoms of other numbers.
+    """
+    check(size, flavour)
+    drawn: dict[str, int | float | str] = {"source": _SOURCE, "n": n, "seed": seed}
+    write_export(Path(out) / "CAU001", _images(n, seed, size), _PROJECT, drawn, size, flavour, workers)
+
+
+def _images(n: int, seed: int, size: int) -> list[Exported]:
+    """Return the images of the export; copies of a family show the same photograph."""
+    check(size)
+    found = list(places(n))
+    images = []
+    for place, stem in zip(found, stems(_SOURCE, seed, found), strict=True):
+        eye = eye_seed(_SOURCE, seed, place.family)
+        cloudy = np.random.default_rng([eye, 3]).random() < 0.3
+        photograph = draw_eye_photograph(eye, _VIEWS[place.family % len(_VIEWS)], cataract=bool(cloudy))
+        objects = tuple((_CLASSES[structure], box) for structure, box in boxes(photograph, size))
+        changed = None if place.copy is None else eye_seed(f"{_SOURCE} copy {place.copy}", seed, place.family)
+        images.append(Exported(photograph, place.split, stem, objects, changed))
+    return images

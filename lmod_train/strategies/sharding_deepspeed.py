@@ -1,0 +1,180 @@
+"""DeepSpeed's ZeRO through Lightning, on GPUs and, with gloo, on CPUs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.fabric.utilities.seed import reset_seed
+from lightning.pytorch.accelerators import CPUAccelerator
+from lightning.pytorch.strategies import DeepSpeedStrategy
+from lightning.pytorch.strategies.ddp import DDPStrategy
+from torch import nn
+
+from lmod_train.errors import BadArgument
+from lmod_train.strategies.keeping import FACTS
+from lmod_train.strategies.saved import is_deepspeed, take_weights
+from lmod_train.strategies.sharding import Sharded, load_whole
+from lmod_train.strategies.vetting import vet
+
+AT_ONCE = 200_000_000
+"""Elements gathered in one call: more at once would need twice the model's memory for a moment."""
+
+
+class DeepSpeed(Sharded, DeepSpeedStrategy):
+    """ZeRO: stage 1 spreads the optimiser's state over ranks, 2 gradients too, 3 parameters too.
+
+    With `precision: bf16-mixed` DeepSpeed turns every parameter into bfloat16, trained ones too, and steps on float32
+    copies of the trained ones in its optimiser; these are what is saved. With `32-true` parameters keep their types.
+    Gradients are clipped by norm, at the Trainer's `gradient_clip_val`. Stage 3 reads the whole base into the memory of
+    its host on each rank, and cuts it into shares one parameter at a time, so that a device never holds it whole.
+
+    Runs on CPU as well, where it serves to try a configuration; `DS_ACCELERATOR=cpu` is needed where there is a GPU.
+
+    Args:
+        stage: Of ZeRO, 1 to 3.
+        offload_optimizer: Keep the optimiser's state on the CPU and step there.
+        offload_parameters: Stage 3: keep the shares of parameters on the CPU.
+        **settings: Of Lightning's `DeepSpeedStrategy`; its `config`, a DeepSpeed file, replaces stage and offloading.
+    """
+
+    def __init__(
+        self, stage: int = 2, offload_optimizer: bool = False, offload_parameters: bool = False, **settings: Any
+    ) -> None:
+        if not torch.cuda.is_available():
+            os.environ.setdefault("DS_ACCELERATOR", "cpu")  # read when deepspeed is imported, which happens next
+        settings["exclude_frozen_parameters"] = True  # the base is read from its own folder
+        super().__init__(
+            stage=stage, offload_optimizer=offload_optimizer, offload_parameters=offload_parameters, **settings
+        )
+        self.steps_on_cpu = offload_optimizer
+        self._gathered: ExitStack | None = None
+        if isinstance(self.config, dict) and offload_optimizer:  # torch's fused AdamW needs nothing compiled
+            self.config.setdefault("zero_force_ds_cpu_optimizer", False)
+
+    @property
+    def _on_cpu(self) -> bool:
+        return isinstance(self.accelerator, CPUAccelerator)
+
+    @property
+    def root_device(self) -> torch.device:
+        """This rank's device."""
+        return torch.device("cpu", self.local_rank) if self._on_cpu else super().root_device
+
+    def setup_environment(self) -> None:
+        """Begin, on GPUs as Lightning does, on CPUs without its refusal.
+
+        Raises:
+            BadArgument: On CPU, and DeepSpeed has chosen another device.
+        """
+        if not self._on_cpu:
+            super().setup_environment()
+            return
+        from deepspeed.accelerator import get_accelerator
+
+        if get_accelerator().device_name() != "cpu":
+            expected = f"the device that DeepSpeed has chosen, {get_accelerator().device_name()}"
+            raise BadArgument("trainer.accelerator", "cpu", expected, "set the environment variable DS_ACCELERATOR=cpu")
+        DDPStrategy.setup_environment(self)
+
+    def setup_distributed(self) -> None:
+        """Join the other processes."""
+        if not self._on_cpu:
+            super().setup_distributed()
+            return
+        import deepspeed
+
+        # its shared-memory collectives would be compiled first, for a minute on every new machine; gloo has its own
+        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+        reset_seed()
+        self.set_world_ranks()
+        self._init_deepspeed_distributed()
+
+    @contextmanager
+    def model_sharded_context(self) -> Iterator[None]:
+        """Let the module load its base whole, then, at stage 3, cut it into shares.
+
+        Checkpoints of transformers do not load into parameters that are cut when they are born.
+        """
+        self._init_config_if_needed()
+        yield
+        module = self.lightning_module
+        if not self.zero_stage_3 or module is None or any(hasattr(p, "ds_id") for p in module.parameters()):
+            return
+        from deepspeed import zero
+
+        dtype = torch.bfloat16 if self.precision_plugin.precision.startswith("bf16") else None
+        if dtype is not None:
+            for parameter in module.parameters():
+                parameter.data = parameter.data.to(dtype)
+        zero.Init(module=module, config_dict_or_path=self.config, remote_device=self.remote_device, dtype=dtype)
+
+    def _offload(self) -> Any:
+        """Return what holds the hooks that fetch and release parameters at stage 3."""
+        optimiser = self.deepspeed_engine.optimizer
+        return getattr(optimiser, "parameter_offload", optimiser)
+
+    def _gather(self) -> None:
+        if not self.zero_stage_3:
+            return
+        from deepspeed.runtime.zero import GatheredParameters
+
+        offload = self._offload()
+        for hook in (*offload.forward_hooks, *offload.backward_hooks):
+            hook.remove()
+        offload.forward_hooks, offload.backward_hooks = [], []
+        offload.partition_all_parameters()
+        self._gathered = ExitStack()
+        for few in _few(list(offload.module.parameters())):
+            self._gathered.enter_context(GatheredParameters(few))
+
+    def _scatter(self) -> None:
+        if self._gathered is not None:
+            self._gathered.close()
+            self._gathered = None
+            offload = self._offload()
+            offload._register_deepspeed_module(offload.module)
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
+        """Write a folder with the shares of all ranks; complete, or not at all."""
+        with self.replacing(filepath) as beside:
+            super().save_checkpoint(checkpoint, beside, storage_options)
+            if self.is_global_zero:
+                facts = {k: v for k, v in checkpoint.items() if k not in ("state_dict", "optimizer_states")}
+                torch.save(facts, beside / FACTS)
+
+    def load_checkpoint(self, checkpoint_path: Any, weights_only: bool | None = None) -> dict[str, Any]:
+        """Go on training from a folder of the same stage; for an evaluation, take the weights of any checkpoint.
+
+        Raises:
+            WeightsMismatch: The trained tensors are others.
+            ArtifactError: A pickle of the folder asks for more than checkpoints hold, see `vetting.vet`.
+            LmodError: A training is to go on from what another strategy wrote.
+        """
+        path, module = Path(self.broadcast(checkpoint_path)), self.lightning_module
+        assert module is not None
+        fitting = module.trainer.state.fn == "fit"
+        if fitting and is_deepspeed(path):
+            vet(path, self.trusted)
+            module.on_load_checkpoint(torch.load(path / FACTS, map_location="cpu", weights_only=True))
+            return super().load_checkpoint(path, weights_only)
+        return take_weights(module, path, load_whole, self.trusted)
+
+
+def _few(parameters: list[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
+    """Yield parameters in groups of at most `AT_ONCE` elements, a larger one alone."""
+    group: list[nn.Parameter] = []
+    size = 0
+    for parameter in parameters:
+        numel = int(getattr(parameter, "ds_numel", parameter.numel()))
+        if group and size + numel > AT_ONCE:
+            yield group
+            group, size = [], 0
+        group.append(parameter)
+        size += numel
+    if group:
+        yield group

@@ -1,0 +1,123 @@
+"""FSDP2 through Lightning's ModelParallelStrategy, all devices in one group; modules need know nothing of it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from lightning import Trainer
+from lightning.pytorch.strategies import ModelParallelStrategy
+from torch import nn
+from torch.distributed.constants import default_pg_timeout
+from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
+
+from lmod_train.strategies.keeping import FACTS
+from lmod_train.strategies.saved import by_number, is_deepspeed, read, refuse_to_continue, take_weights
+from lmod_train.strategies.sharding import Sharded
+from lmod_train.strategies.vetting import vet
+
+
+class FullyShard(Sharded, ModelParallelStrategy):
+    """FSDP2: each rank holds its share of parameters, gradients and the optimiser's state.
+
+    Every decoder layer is a unit of its own, fetched when it is its turn; the rest of the model (embeddings, head,
+    projector, tower) is fetched for the length of a step. Parameters keep their type: what is trained stays in float32,
+    frozen weights may be bfloat16 beside it. Each rank reads the whole base into the memory of its host first.
+
+    Args:
+        save_distributed_checkpoint: Each rank writes its share, and the checkpoint is a folder; otherwise all are
+            assembled on rank 0 and written as one file.
+        process_group_backend: ``gloo`` or ``nccl``; by the device where left out.
+        timeout: Of collective calls.
+    """
+
+    def __init__(
+        self,
+        save_distributed_checkpoint: bool = True,
+        process_group_backend: str | None = None,
+        timeout: timedelta | None = default_pg_timeout,
+    ) -> None:
+        super().__init__(
+            save_distributed_checkpoint=save_distributed_checkpoint,
+            process_group_backend=process_group_backend,
+            timeout=timeout,
+        )
+
+    def setup_environment(self) -> None:
+        """Take every device of every node for one data-parallel group."""
+        self._data_parallel_size, self._tensor_parallel_size = self.num_nodes * self.num_processes, 1
+        super().setup_environment()
+
+    def setup(self, trainer: Trainer) -> None:
+        """Cut the model into shares, then go on as usual."""
+        assert self.model is not None
+        self.model = self.precision_plugin.convert_module(self.model)
+        _shard(self.model, self.device_mesh["data_parallel"])
+        super().setup(trainer)
+
+    def _units(self) -> list[FSDPModule]:
+        assert self.model is not None
+        return [m for m in self.model.modules() if isinstance(m, FSDPModule)]
+
+    def _gather(self) -> None:
+        for unit in self._units():
+            unit.set_reshard_after_forward(False, recurse=False)
+            unit.unshard()
+
+    def _scatter(self) -> None:
+        for unit in self._units():
+            unit.reshard()
+            unit.set_reshard_after_forward(cast(Any, unit) is not self.model, recurse=False)
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
+        """Write the shares into a folder, or one file; complete, or not at all."""
+        if self._save_distributed_checkpoint:
+            with self.replacing(filepath) as beside:
+                super().save_checkpoint(checkpoint, beside, storage_options)
+        else:
+            super().save_checkpoint(checkpoint, filepath, storage_options)
+
+    def lightning_module_state_dict(self) -> dict[str, Any]:
+        """Return the trained tensors, their shares or whole on rank 0."""
+        self.scatter()
+        return super().lightning_module_state_dict()
+
+    def load_checkpoint(self, checkpoint_path: Any, weights_only: bool | None = None) -> dict[str, Any]:
+        """Load what this strategy wrote, or one file; of DeepSpeed's folders the weights alone, for an evaluation.
+
+        Raises:
+            WeightsMismatch: The trained tensors are others.
+            ArtifactError: A pickle of the folder asks for more than checkpoints hold, see `vetting.vet`.
+            LmodError: A training is to go on from a folder of DeepSpeed, or from a file of one device or DDP, whose
+                optimiser knows tensors by number and not by name.
+        """
+        path, module = Path(self.broadcast(checkpoint_path)), self.lightning_module
+        assert module is not None
+        if is_deepspeed(path):
+            return take_weights(module, path, _load_whole, self.trusted)
+        if path.is_dir():
+            vet(path, self.trusted)
+            module.on_load_checkpoint(torch.load(path / FACTS, map_location="cpu", weights_only=True))
+        elif by_number(read(path)):
+            refuse_to_continue(module, path)
+        return super().load_checkpoint(path, weights_only=True)
+
+
+def _shard(module: nn.Module, mesh: Any) -> None:
+    """Make every decoder layer of the language model a unit, and the rest another, whose forward is a training step."""
+    for name, part in module.named_modules():
+        if name.endswith("language_model.layers"):
+            for layer in part.children():
+                fully_shard(layer, mesh=mesh)
+    fully_shard(module, mesh=mesh, reshard_after_forward=True)
+    for method in ("training_step", "respond"):  # nobody calls the module's `forward`
+        register_fsdp_forward_method(module, method)
+
+
+def _load_whole(module: nn.Module, tensors: dict[str, Any]) -> None:
+    """Give each rank its share of whole tensors."""
+    from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
+
+    set_model_state_dict(module, tensors, options=StateDictOptions(full_state_dict=True, strict=False))

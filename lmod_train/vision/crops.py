@@ -1,0 +1,103 @@
+"""The dialect of classifiers that look at regions: crops, and the class of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from lmod_train.cache import Table
+from lmod_train.errors import BadArgument
+from lmod_train.types import Batch, Record
+from lmod_train.vision.crop_table import Crop, Pixels, Resampling, crop_table, crops_of, cut_all
+from lmod_train.vision.wording import wordings
+
+
+@dataclass(frozen=True)
+class Crops:
+    """One square crop a region, or the whole padded picture where a record has no regions.
+
+    Crops are cut from the plain picture, without drawn frames, and stretched to the square; whole pictures are padded.
+    Classes are read from the reference reply, which is in the prompt's own words: what stands last in each line.
+
+    Attributes:
+        choices: Words a reply may use, in the order of the classes.
+        side: Of the square crop in pixels.
+        resampling: How crops are resized.
+        table: Crops that have been cut before; any other is cut when it is asked for.
+    """
+
+    choices: tuple[str, ...]
+    side: int = 128
+    resampling: Resampling = "bilinear"
+    table: Table[Crop] | None = None
+
+    def prepared(
+        self, records: Sequence[Record], root: Path, place: Literal["disk", "memory"], share: tuple[int, int] = (0, 1)
+    ) -> Crops:
+        """Return this dialect with the crops of all these records cut, on disk or in memory, as `crop_table` does it.
+
+        Raises:
+            ArtifactError: A curated picture is missing or damaged.
+            BadArgument: A record has no image, or the curated folder cannot be written to.
+        """
+        crops = (crop for record in records for crop in crops_of(record))
+        return replace(self, table=crop_table(crops, root, self.side, self.resampling, place, share))
+
+    def __call__(self, records: Sequence[Record], root: Path) -> Batch:
+        """Collate.
+
+        Args:
+            records: Each with an image.
+            root: The curated folder.
+
+        Returns:
+            A batch of `crops` (crops, 3, side, side), uint8 with the channels last in memory; `targets` (crops), and
+            `owners`, for each crop its record's place. No records: no crops.
+
+        Raises:
+            BadArgument: A record has no image, or its reference reply does not name one of the choices a region.
+            ArtifactError: A curated picture is missing or damaged.
+        """
+        wanted, beside = labelled(records, self.choices)
+        stacked = torch.from_numpy(self.pixels(wanted, root)).permute(0, 3, 1, 2)
+        return Batch(records, [-1] * len(records), {"crops": stacked, **beside})
+
+    def pixels(self, crops: Sequence[Crop], root: Path) -> Pixels:
+        """Return crops (crops, side, side, 3) out of the table where they all are in it, else out of the pictures."""
+        if self.table is not None and all(crop in self.table for crop in crops):
+            return self.table.take(crops)
+        return cut_all(crops, root, self.side, self.resampling, threads=1)  # loaders have several processes
+
+
+def labelled(records: Sequence[Record], choices: Sequence[str]) -> tuple[list[Crop], dict[str, Any]]:
+    """Return the crops of records, and what a batch says of each: `targets` (crops) and `owners`, its record's place.
+
+    Raises:
+        BadArgument: A record has no image, or its reference reply does not name one of the choices a region.
+    """
+    crops: list[Crop] = []
+    targets: list[int] = []
+    owners: list[int] = []
+    for row, record in enumerate(records):
+        own = crops_of(record)
+        crops += own
+        targets += _targets(record, choices, len(own))
+        owners += [row] * len(own)
+    return crops, {"targets": torch.tensor(targets, dtype=torch.long), "owners": owners}
+
+
+def _targets(record: Record, choices: Sequence[str], wanted: int) -> list[int]:
+    """Return the classes of a record, one a line of its reference reply."""
+    lines = wordings(record, choices)
+    if len(lines) != wanted:
+        raise BadArgument(
+            "data.tasks",
+            record.answer,
+            f"{wanted} line(s), each ending in one of the task's choices {list(choices)}",
+            f"curate again with the task's present options (record {record.id})",
+        )
+    return [line.target for line in lines]

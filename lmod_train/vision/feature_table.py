@@ -1,0 +1,193 @@
+"""Features of crops out of a frozen transformer: computed once, kept on disk, and collated instead of pixels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import timm
+import torch
+from timm.models.vision_transformer import VisionTransformer
+
+from lmod_train.cache import Table, table
+from lmod_train.errors import WeightsNotFound
+from lmod_train.files import remembered_sha256
+from lmod_train.types import Batch, Record
+from lmod_train.vision.crop_table import Crop, crops_of, cut_all, table_key
+from lmod_train.vision.crops import labelled
+from lmod_train.vision.retfound import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    SIZES,
+    Family,
+    Pooling,
+    published_pooling,
+    vision_transformer,
+)
+from lmod_train.vision.retfound_weights import initialise
+
+VERSION = 1
+"""Of the way pixels become features; counted up, all are computed anew."""
+
+AT_ONCE = 32  # crops through the transformer; more is no faster on a CPU
+PIECE = 8 * AT_ONCE  # crops of a piece of the table: what a stopped run has to do again
+
+Features = npt.NDArray[np.float32]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A vision transformer without a head, never trained here.
+
+    Attributes:
+        weights: Pre-trained file, or ``random`` for none: drawn from seed 0, a floor to compare with.
+        size: ``large`` is RETFound; ``small`` and ``tiny`` are siblings for CPUs and tests.
+        image_size: Side of the input in pixels.
+        family: Whose layout: ``mae`` or ``dinov2``.
+        pooling: ``mean`` or ``cls``; null for what the family was published with.
+    """
+
+    weights: str
+    size: Literal["large", "small", "tiny"] = "large"
+    image_size: int = 224
+    family: Family = "mae"
+    pooling: Pooling | None = None
+
+    @property
+    def width(self) -> int:
+        """Numbers a feature has."""
+        return SIZES[self.size].width
+
+    def key(self) -> str:
+        """Return a hash of the weights file's bytes and of the shape they are put into, read once for this object.
+
+        Without a file the versions of torch and timm count, which draw the weights. A `pooling` that says what null
+        means for the family has the key of null.
+
+        Raises:
+            WeightsNotFound: There is no such file.
+        """
+        return self._key
+
+    @cached_property
+    def _key(self) -> str:
+        """The key; a file may have gigabytes, and every checkpoint asks."""
+        digest, drawn_by = self.weights, [torch.__version__, timm.__version__] if self.weights == "random" else []
+        if digest != "random":
+            if not Path(digest).is_file():
+                cure = (
+                    "name a pre-trained file (configs/model/retfound_faithful.yaml says where to get one) or `random`"
+                )
+                raise WeightsNotFound("weights", digest, "no such file", cure)
+            digest = remembered_sha256(Path(digest))
+        pooling = None if self.pooling == published_pooling(self.family) else self.pooling
+        shape = [VERSION, digest, self.size, self.image_size, self.family, pooling, IMAGENET_MEAN, IMAGENET_STD]
+        return hashlib.sha256(json.dumps(shape + drawn_by).encode()).hexdigest()[:20]
+
+    def build(self) -> tuple[VisionTransformer, str]:
+        """Return the network, ready to encode, and what became of the weights file.
+
+        Raises:
+            WeightsNotFound: There is no such file.
+            WeightsMismatch: It does not fit.
+        """
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            network = vision_transformer(
+                self.size, 0, image_size=self.image_size, drop_path=0.0, pooling=self.pooling, family=self.family
+            )
+        report = initialise(network, self.weights)
+        return network.requires_grad_(False).eval(), str(report)
+
+
+def feature_table(
+    records: Sequence[Record],
+    root: Path,
+    encoder: Encoder,
+    device: torch.device,
+    place: str,
+    say: Say,
+    share: tuple[int, int] = (0, 1),
+) -> Table[Crop]:
+    """Return the features of all crops of these records, rows of (width), computed or found below ``CURATED/cache``.
+
+    The folder is named by a hash of the weights, the preprocessing and everything that crops follow from. How several
+    processes compute the table, and one that was stopped goes on, is said at `lmod_train.cache.table`.
+
+    Args:
+        records: Each with an image; their crops are stretched to the square as the CNN's, with bicubic resizing, and
+            whole pictures are padded: nothing of the retina is cut off.
+        root: The curated folder.
+        encoder: What computes; not built where nothing is missing.
+        device: Where it computes.
+        place: ``disk``, or ``memory`` for this process alone.
+        say: Told what is done, where it takes time.
+        share: (this process, of how many) that compute it together.
+
+    Raises:
+        ArtifactError: A curated picture is missing or damaged.
+        BadArgument: A record has no image, or the table cannot be written.
+        WeightsNotFound, WeightsMismatch: See `Encoder.build`.
+    """
+    order = sorted({crop for record in records for crop in crops_of(record)})
+    name = f"features-{encoder.key()}-{table_key(order, root, encoder.image_size, 'bicubic')}"
+    folder = root / "cache" / name if place == "disk" else None
+
+    @cache
+    def network() -> VisionTransformer:
+        built, report = encoder.build()
+        say(f"weights: {report}; computing the features of {len(order)} crops, once")
+        return built.to(device)
+
+    def compute(crops: Sequence[Crop]) -> Features:
+        return _computed(crops, root, encoder, network(), device)
+
+    return table(order, np.empty((0, encoder.width), np.float32), compute, folder, PIECE, share)
+
+
+@torch.inference_mode()
+def _computed(
+    order: Sequence[Crop], root: Path, encoder: Encoder, network: VisionTransformer, device: torch.device
+) -> Features:
+    mean, std = (torch.tensor(v, device=device).view(3, 1, 1) * 255 for v in (IMAGENET_MEAN, IMAGENET_STD))
+    features = np.empty((len(order), encoder.width), np.float32)
+    for start in range(0, len(order), AT_ONCE):
+        crops = order[start : start + AT_ONCE]
+        cuts = cut_all(crops, root, encoder.image_size, "bicubic")
+        pixels = torch.from_numpy(cuts).to(device).permute(0, 3, 1, 2)
+        features[start : start + len(crops)] = network((pixels - mean) / std).float().cpu().numpy()
+    return features
+
+
+@dataclass(frozen=True)
+class FeatureDialect:
+    """Collates features in the place of crops: `features` (crops, width), `targets` (crops) and `owners`.
+
+    Attributes:
+        choices: Words a reply may use, in the order of the classes.
+        table: Features of all crops that may be asked about; None until `FrozenFeatures.setup` has computed them.
+    """
+
+    choices: tuple[str, ...]
+    table: Table[Crop] | None = None
+
+    def __call__(self, records: Sequence[Record], root: Path) -> Batch:
+        """Collate.
+
+        Raises:
+            RuntimeError: No features have been computed.
+            BadArgument: A record has no image, or its reference reply does not name one of the choices a region.
+        """
+        if self.table is None:
+            raise RuntimeError("features are computed by setup(); run the module through a Trainer with a datamodule")
+        crops, beside = labelled(records, self.choices)
+        features = torch.from_numpy(self.table.take(crops))
+        return Batch(records, [-1] * len(records), {"features": features, **beside})

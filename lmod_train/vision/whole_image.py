@@ -1,0 +1,99 @@
+"""The dialect of classifiers that look at whole pictures: pixels, classes, and augmentation in training only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import torch
+
+from lmod_train.errors import BadArgument
+from lmod_train.pixels import open_rgb
+from lmod_train.types import Batch, Record
+from lmod_train.vision.augmentation import FAITHFUL, Augmentation, Transform, eval_transform, seeded, train_transform
+from lmod_train.vision.wording import wordings
+
+
+@dataclass(frozen=True)
+class WholeImages:
+    """Collates the plain pictures of records, without drawn frames.
+
+    Called as it is, it prepares pictures for evaluation, each once however many records ask about it. `training` gives
+    a dialect for one epoch, in which every record's picture is augmented from (seed, epoch, record id) alone.
+
+    Attributes:
+        choices: Words a reply may use, in the order of the classes.
+        size: Side of the input in pixels.
+        augmentation: How pictures become pixels.
+        epoch: (seed, epoch) of the training dialect; None in evaluation.
+    """
+
+    choices: tuple[str, ...]
+    size: int = 224
+    augmentation: Augmentation = FAITHFUL
+    epoch: tuple[int, int] | None = None
+
+    def training(self, seed: int, epoch: int) -> WholeImages:
+        """Return the dialect of one epoch of training."""
+        return replace(self, epoch=(seed, epoch))
+
+    def __call__(self, records: Sequence[Record], root: Path) -> Batch:
+        """Collate.
+
+        Args:
+            records: Each with one line in its reference reply.
+            root: The curated folder.
+
+        Returns:
+            A batch of `images` (pictures, 3, size, size), normalised, and `targets` (records), whose `image_of` names
+            each record's picture. No records: no pictures.
+
+        Raises:
+            BadArgument: A record has no image, or its reference reply is no choice, or several.
+            ArtifactError: A picture is missing or damaged.
+        """
+        rows: dict[str, int] = {}
+        images = []
+        for record in records:
+            if self._key(record) not in rows:
+                rows[self._key(record)] = len(rows)
+                images.append(self._pixels(record, root))
+        stacked = torch.stack(images) if images else torch.zeros(0, 3, self.size, self.size)
+        targets = torch.tensor([self.target(r) for r in records], dtype=torch.long)
+        return Batch(records, [rows[self._key(r)] for r in records], {"images": stacked, "targets": targets})
+
+    def target(self, record: Record) -> int:
+        """Return the class of a record, read from its reference reply.
+
+        Raises:
+            BadArgument: It is no choice, or it has several lines.
+        """
+        lines = wordings(record, self.choices)
+        if len(lines) != 1:
+            raise BadArgument(
+                "data.tasks",
+                record.task,
+                f"a task with one answer a picture ({record.id} has {len(lines)})",
+                "train the CNN on it (configs/model/cnn.yaml), which looks at regions",
+            )
+        return lines[0].target
+
+    def _key(self, record: Record) -> str:
+        """Return what shares pixels: in evaluation the picture, in training the record."""
+        if not record.image_plain:
+            raise BadArgument("data.tasks", record.task, f"an image ({record.id} has none)", "leave the task out")
+        return record.image_plain[0] if self.epoch is None else record.id
+
+    def _pixels(self, record: Record, root: Path) -> torch.Tensor:
+        picture = open_rgb(root / record.image_plain[0])
+        if self.epoch is None:
+            return self._transform(picture)
+        with seeded(*self.epoch, record.id):
+            return self._transform(picture)
+
+    @cached_property
+    def _transform(self) -> Transform:
+        make = eval_transform if self.epoch is None else train_transform
+        return make(self.augmentation, self.size)

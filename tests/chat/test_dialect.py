@@ -1,0 +1,112 @@
+"""What each family is sent and taught, against its own template and tokenizer."""
+
+import json
+import pickle
+import shutil
+
+import pytest
+import torch
+from PIL import Image
+
+from lmod_train.chat.dialect import Dialect
+from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.llava import LlavaDialect, LlavaNextDialect
+from lmod_train.errors import BadArgument, WeightsMismatch
+from tests.families import write_tiny
+from tests.tiny import record
+
+ODD = "Two  spaces, a brace {x}, 视盘 or CUP?\nFollow: <JUSTIFICATION>."
+ENDS = {"llava": "</s>", "llava_next": "</s>", "gemma3": "<end_of_turn>"}
+
+
+def test_the_prompt_is_a_prefix_of_what_is_learnt_and_the_end_is_learnt(kin, eyes):
+    for answer in ("GLAUCOMA", "Region ID: 1; Type: optic disc\nRegion ID: 2; Type: optic cup", "正常", "assistant"):
+        batch = kin.dialect([record(text=ODD, image=["a.png"], answer=answer)], eyes)
+        prompt, learnt = batch.tensors["prompt_ids"][0], batch.tensors["answer_ids"][0]
+        asked = kin.dialect([record(text=ODD, image=["a.png"], answer="another")], eyes).tensors["prompt_ids"][0]
+        tokenizer = kin.dialect.tokenizer
+        assert prompt == asked and ODD in batch.tensors["rendered"][0] and ODD in tokenizer.decode(prompt)
+        assert tokenizer.decode(learnt[:-1]).strip() == answer
+        assert learnt[-1] == kin.dialect.end_id and learnt.count(kin.dialect.end_id) == 1
+        assert tokenizer.decode(learnt[-1:]) == kin.dialect.end == ENDS.get(kin.model_type, "<|im_end|>")
+        assert prompt.count(tokenizer.bos_token_id) == (
+            tokenizer.bos_token is not None and kin.model_type != "llava_next"
+        )
+
+
+def test_white_space_around_an_answer_is_not_learnt_and_no_answer_is_asked_alone(kin, eyes):
+    records = [record(text=ODD, image=["a.png"], answer=answer) for answer in ("Yes", " Yes\n", "", "\n")]
+    batch = kin.dialect(records, eyes)
+    plain, around, *nothing = batch.tensors["answer_ids"]
+    assert around == plain and nothing == [[], []]
+    assert all(prompt == batch.tensors["prompt_ids"][0] for prompt in batch.tensors["prompt_ids"])
+
+
+def test_generation_by_others_stops_on_the_end_too(kin):
+    assert kin.dialect.end_id in kin.network.generation_config.eos_token_id
+
+
+def test_each_picture_has_as_many_places_as_its_shape_gives(kin, eyes):
+    batch = kin.dialect([record("1", image=["a.png"]), record("2", image=["tall.png"])], eyes)
+    token = kin.network.config.image_token_id
+    places = [ids.count(token) for ids in batch.tensors["prompt_ids"]]
+    assert places == batch.tensors["images"].tokens
+    known = {"llava_next": [70, 56], "internvl": [20, 12], "qwen2_5_vl": [48, 32], "qwen3_vl": [48, 32]}
+    assert places == known.get(kin.model_type, [16, 16])
+
+
+def test_words_that_hold_an_image_token_are_refused(kin, eyes):
+    token = kin.dialect.tokenizer.decode([kin.network.config.image_token_id])
+    for wrong in (record(text=f"What is {token}?", image=["a.png"]), record(image=["a.png"], answer=f"a {token}")):
+        with pytest.raises(BadArgument, match="glaucoma/phantom/1"):
+            kin.dialect([wrong], eyes)
+
+
+def test_it_travels_to_other_processes(kin, eyes):
+    records = [record(image=["a.png"])]
+    here, there = kin.dialect(records, eyes), pickle.loads(pickle.dumps(kin.dialect))(records, eyes)
+    assert here.tensors["prompt_ids"] == there.tensors["prompt_ids"]
+    mine, theirs = (b.tensors["images"].joined() for b in (here, there))
+    assert mine.keys() == theirs.keys() and all(torch.equal(v, theirs[k]) for k, v in mine.items())
+
+
+def test_the_network_is_checked_before_it_is_built(kin, tmp_path):
+    kin.dialect.verify(kin.network.config)
+    blank = kin.dialect.images([Image.new("RGB", (48, 48))])
+    assert len(blank) == 1 and blank.tokens and blank.tokens[0] > 0
+    shutil.copytree(kin.folder, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.safetensors"))
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text())
+    vision = config["vision_config"]
+    change = {"gemma3": {"mm_tokens_per_image": 4}, "internvl": {"downsample_ratio": 0.25}}.get(kin.model_type, {})
+    vision |= {} if change else {"spatial_merge_size": 4} if "spatial_merge_size" in vision else {"patch_size": 24}
+    path.write_text(json.dumps(config | change))
+    other = dialect_of(tmp_path)
+    with pytest.raises(WeightsMismatch, match="image tokens"):
+        other.verify(other.config)
+
+
+THINKS = "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}"
+MAY_THINK = """{% if add_generation_prompt %}<|im_start|>assistant
+{% if enable_thinking is defined and enable_thinking %}<think>
+{% endif %}{% endif %}"""
+
+
+def test_a_template_that_thinks_is_asked_not_to_and_refused_if_it_must(tmp_path, eyes):
+    write_tiny(tmp_path, "qwen3_vl")
+    path = tmp_path / "chat_template.jinja"
+    plain, opening = (
+        path.read_text(encoding="utf-8"),
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}",
+    )
+    assert opening in plain
+    path.write_text(plain.replace(opening, MAY_THINK), encoding="utf-8")
+    assert dialect_of(tmp_path).render(record(image=["a.png"]))[0].endswith("assistant\n")
+    path.write_text(plain.replace(opening, THINKS), encoding="utf-8")
+    with pytest.raises(WeightsMismatch, match="instruct variant"):
+        dialect_of(tmp_path)
+
+
+def test_each_checkpoint_gets_its_own_dialect(kin):
+    kinds = {"llava": LlavaDialect, "llava_next": LlavaNextDialect}
+    assert type(kin.dialect) is kinds.get(kin.model_type, Dialect)

@@ -1,0 +1,89 @@
+"""Images encoded once against the network's own forward with pixels."""
+
+import pytest
+import torch
+
+from lmod_train.chat.encoding import Images, encode, image_tokens, verify_tokens
+from lmod_train.errors import WeightsMismatch
+from tests.tiny import record
+
+RECORDS = [record("1", image=["a.png"]), record("2", "Is it?", ["tall.png"]), record("3", "Name it.", ["a.png"])]
+
+
+@pytest.fixture
+def batch(kin, eyes):
+    return kin.dialect(RECORDS, eyes)
+
+
+def test_what_is_encoded_once_gives_the_logits_that_pixels_give(kin, batch):
+    images = batch.tensors["images"]
+    with torch.no_grad():
+        encoded = encode(kin.network, images)
+        for prompt, row in zip(batch.tensors["prompt_ids"], batch.image_of, strict=True):
+            ids = torch.tensor([prompt])
+            found = kin.network(input_ids=ids, **encoded.inputs(ids, [row])).logits
+            given = {} if kin.dialect.family.token_types is None else {kin.dialect.family.token_types: _types(kin, ids)}
+            expected = kin.network(input_ids=ids, **images.items[row], **given).logits
+            assert torch.allclose(found, expected, atol=1e-3), (found - expected).abs().max()
+            other = kin.network(input_ids=ids, **given, **{**images.items[row], "pixel_values": _blank(images, row)})
+            assert (other.logits - expected).abs().max() > 0.1, "an image that changes nothing proves nothing"
+
+
+def _types(kin, ids):
+    return (ids == kin.network.config.image_token_id).int()
+
+
+def _blank(images, row):
+    return torch.zeros_like(images.items[row]["pixel_values"])
+
+
+def test_images_are_selected_in_the_order_asked(kin, batch):
+    images = batch.tensors["images"]
+    with torch.no_grad():
+        encoded = encode(kin.network, images)
+        turned = encode(kin.network, Images(images.items[::-1]))
+    assert len(encoded) == 2 and encoded.tokens == turned.tokens[::-1] == images.tokens
+    there, here = turned.select([0, 1, 0])["image"], encoded.select([1, 0, 1])["image"]
+    assert torch.allclose(torch.cat(list(here.pooler_output)), torch.cat(list(there.pooler_output)), atol=1e-4)
+    assert ("deepstack_features" in here) == (kin.model_type == "qwen3_vl")
+    for mine, theirs in zip(
+        getattr(here, "deepstack_features", []), getattr(there, "deepstack_features", []), strict=True
+    ):
+        assert torch.allclose(torch.cat(mine), torch.cat(theirs), atol=1e-4)
+    assert encoded.select([]) == {} and len(encode(kin.network, None)) == 0
+
+
+def test_the_projector_learns_through_it(kin, batch):
+    encoded = encode(kin.network, batch.tensors["images"]).select([0, 1])["image"]
+    total = torch.cat(list(encoded.pooler_output)).square().sum()
+    total = total + sum(f.square().sum() for layer in getattr(encoded, "deepstack_features", []) for f in layer)
+    learnt = [p for n, p in kin.network.named_parameters() if kin.dialect.family.part(n) == "projector"]
+    made = torch.autograd.grad(total, learnt, allow_unused=True)
+    assert all(g is not None and g.abs().sum() > 0 for g in made)
+
+
+def test_a_projector_that_learns_in_float32_meets_a_tower_in_bfloat16(kin, batch):
+    network = type(kin.network)(kin.network.config).to(torch.bfloat16)
+    for name, parameter in network.named_parameters():
+        if kin.dialect.family.part(name) == "projector":
+            parameter.data = parameter.data.float()
+    with torch.no_grad():
+        assert encode(network, batch.tensors["images"]).tokens == batch.tensors["images"].tokens
+
+
+def test_places_and_embeddings_must_be_as_many(kin, batch):
+    images = batch.tensors["images"]
+    assert [image_tokens(kin.network.config, item) for item in images.items] == images.tokens
+    verify_tokens(kin.network.config, images)
+    wrong = Images(images.items, [n + 1 for n in images.tokens])
+    with torch.no_grad(), pytest.raises(WeightsMismatch, match=r"image tokens \(network\)"):
+        encode(kin.network, wrong)
+    with pytest.raises(WeightsMismatch, match=r"image tokens \(processor\)"):
+        verify_tokens(kin.network.config, wrong)
+
+
+def test_grids_stay_whole_numbers(kin, batch):
+    moved = batch.to("cpu", torch.bfloat16).tensors["images"]
+    assert moved.tokens == batch.tensors["images"].tokens
+    assert {v.dtype for item in moved.items for v in item.values() if v.ndim > 2} <= {torch.bfloat16}
+    assert {v.dtype for item in moved.items for k, v in item.items() if k != "pixel_values"} <= {torch.int64}

@@ -1,0 +1,222 @@
+"""What comes out of the folder is what the tower makes, for every family that has a tower of its own."""
+
+import os
+import socket
+import time
+
+import pytest
+import torch
+from lightning.pytorch.callbacks import Callback
+from safetensors import safe_open
+from transformers import AutoModelForImageTextToText
+
+from lmod_train.chat.adapters import Lora
+from lmod_train.chat.encoding import Images, encode
+from lmod_train.chat.tower_features import TowerFeatures, weights_key
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.errors import BadArgument
+from lmod_train.modules.conversation import Conversation
+from lmod_train.tasks.glaucoma import Glaucoma
+from tests.chat import sharded_tower
+from tests.families import write_tiny
+from tests.tiny import record, trainer, write_curated
+
+SEPARATE = ["llava", "llava_next", "internvl", "gemma3"]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    made = {}
+
+    def folder(model_type):
+        if model_type not in made:
+            made[model_type] = write_tiny(tmp_path_factory.mktemp(model_type), model_type)
+        return made[model_type]
+
+    return folder
+
+
+def load(folder, **options):
+    network = AutoModelForImageTextToText.from_pretrained(folder, local_files_only=True, **options)
+    return network.requires_grad_(False)
+
+
+def pixels(network, *seeds):
+    """Return an image of noise a seed, as the family's network takes one; of LLaVA-NeXT and InternVL in tiles."""
+    side = network.config.vision_config.image_size
+    side = side if isinstance(side, int) else side[0]
+    made = []
+    for seed in seeds:
+        draw = torch.Generator().manual_seed(seed)
+        tiles = {"llava_next": 3, "internvl": 1 + seed % 2}.get(network.config.model_type, 1)
+        item = {"pixel_values": torch.rand(tiles, 3, side, side, generator=draw)}
+        if network.config.model_type == "llava_next":
+            item = {"pixel_values": item["pixel_values"][None], "image_sizes": torch.tensor([[side, 2 * side]])}
+        made.append(item)
+    return Images(made)
+
+
+def tower_of(network):
+    return network.model.vision_tower
+
+
+@pytest.mark.parametrize("model_type", SEPARATE)
+def test_the_folder_answers_as_the_tower_does_and_spares_its_forward(folders, tmp_path, model_type):
+    network = load(folders(model_type))
+    images, more = pixels(network, 1, 2, 3), pixels(network, 3, 4, 1)
+    truth, further = encode(network, images).features, encode(network, more).features
+    features = TowerFeatures(network, tmp_path)
+    first = encode(network, images).features
+    tiles = features.computed
+    assert features.found == 0 and tiles >= 3
+    again = encode(network, images).features
+    assert (features.found, features.computed) == (tiles, tiles)
+    for a, b, c in zip(truth, first, again, strict=True):
+        assert torch.equal(a, b) and torch.equal(b, c)
+    for a, b in zip(further, encode(network, more).features, strict=True):  # two known, one new: computed alone
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
+    assert features.computed == tiles + len(pixels(network, 4).joined()["pixel_values"].flatten(0, -4))
+
+
+@pytest.mark.parametrize("model_type", SEPARATE)
+def test_another_run_finds_them_and_gradients_reach_the_projector_alike(folders, tmp_path, model_type):
+    gradients = []
+    for kept in (False, True, True):
+        network = load(folders(model_type))
+        features = TowerFeatures(network, tmp_path) if kept else None
+        network.model.multi_modal_projector.requires_grad_(True)
+        torch.cat([f.flatten() for f in encode(network, pixels(network, 1, 2)).features]).square().mean().backward()
+        gradients.append([p.grad for p in network.model.multi_modal_projector.parameters()])
+    assert features.computed == 0 and features.found >= 2
+    for separate, first, second in zip(*gradients, strict=True):
+        assert torch.equal(separate, first) and torch.equal(first, second)
+
+
+def test_a_file_holds_the_layer_that_is_read_and_no_other(folders, tmp_path):
+    network = load(folders("llava"), dtype=torch.bfloat16)
+    for layer, name in ((-1, "hidden_states.2.3"), (-2, "hidden_states.1.3"), (1, "hidden_states.1.3")):
+        network.config.vision_feature_layer = layer
+        truth = encode(network, pixels(network, 1)).features[0]
+        folder = tmp_path / str(layer)
+        features = TowerFeatures(network, folder)
+        made = [encode(network, pixels(network, 1)).features[0] for _ in range(2)]
+        assert all(torch.equal(truth, m) for m in made) and features.computed == 1
+        (file,) = folder.rglob("*.safetensors")
+        with safe_open(file, "pt") as opened:
+            assert list(opened.keys()) == [name]
+            shape = opened.get_tensor(name)
+        assert shape.dtype == torch.bfloat16 and file.stat().st_size < shape.numel() * 2 + 200
+        tower_of(network).forward = type(tower_of(network)).forward.__get__(tower_of(network))
+
+
+def test_other_weights_pixels_or_types_are_never_taken_for_these(folders, tmp_path):
+    network = load(folders("llava"))
+    features = TowerFeatures(network, tmp_path)
+    encode(network, pixels(network, 1))
+    near = pixels(network, 1)
+    near.items[0]["pixel_values"][0, 0, 0, 0] += 1e-6
+    encode(network, near)
+    with torch.autocast("cpu", torch.bfloat16):
+        network.get_image_features(**pixels(network, 1).joined())
+    assert (features.found, features.computed) == (0, 3)
+    other = load(folders("llava"))
+    with torch.no_grad():
+        next(tower_of(other).parameters()).view(-1)[0] += 1e-3
+    assert weights_key(tower_of(other)) != weights_key(tower_of(load(folders("llava"))))
+    fresh = TowerFeatures(other, tmp_path)
+    encode(other, pixels(other, 1))
+    assert fresh.found == 0
+    assert weights_key(tower_of(load(folders("llava"), dtype=torch.bfloat16))) != weights_key(tower_of(network))
+
+
+def test_what_a_killed_run_or_a_crash_left_is_computed_again(folders, tmp_path):
+    network = load(folders("llava"))
+    TowerFeatures(network, tmp_path)
+    truth = encode(network, pixels(network, 1, 2)).features
+    cut, _ = sorted(tmp_path.rglob("*.safetensors"))
+    cut.write_bytes(cut.read_bytes()[:-100])
+    old, new = cut.with_name(".0.part"), cut.with_name(".1.part")
+    for part in (old, new):
+        part.write_bytes(b"half")
+    os.utime(old, (time.time() - 2 * 86400,) * 2)
+    again = load(folders("llava"))
+    features = TowerFeatures(again, tmp_path)
+    made = encode(again, pixels(again, 1, 2)).features
+    assert (features.found, features.computed) == (1, 1) and not old.exists() and new.exists()
+    for a, b in zip(truth, made, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_the_same_image_twice_in_a_batch_is_computed_once(folders, tmp_path):
+    network = load(folders("gemma3"))
+    features = TowerFeatures(network, tmp_path)
+    one, two, three = encode(network, pixels(network, 1, 2, 1)).features
+    assert features.computed == 2 and torch.equal(one, three) and not torch.equal(one, two)
+
+
+@pytest.mark.parametrize("model_type", ["qwen2_5_vl", "qwen3_vl"])
+def test_a_tower_that_holds_the_projector_is_refused_with_the_reason(folders, tmp_path, model_type):
+    with pytest.raises(BadArgument, match=r"(?s)tower_features=.*model.visual.merger.*lies inside it.*null"):
+        TowerFeatures(load(folders(model_type)), tmp_path)
+
+
+def test_a_tower_that_learns_and_a_folder_that_is_none_are_refused(folders, tmp_path):
+    network = load(folders("llava"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadArgument, match=r"(?s)file.*can be written to.*tower_features DIR"):
+        TowerFeatures(network, tmp_path / "file")
+    next(tower_of(network).parameters()).requires_grad_(True)
+    with pytest.raises(BadArgument, match=r"(?s)a tower that is frozen.*tune_tower"):
+        TowerFeatures(network, tmp_path)
+
+
+def test_a_training_with_kept_features_has_the_losses_of_one_without(tmp_path):
+    images = [f"{i}.png" for i in range(4)]
+    answers = ("GLAUCOMA", "NON-GLAUCOMA")
+    asked = [
+        record(f"glaucoma/phantom/{i}/{q}", f"Question {q}?", [name], answers[(i + q) % 2])
+        for i, name in enumerate(images)
+        for q in range(2)
+    ]
+    curated, checkpoint = write_curated(tmp_path / "curated", asked), tmp_path / "llava"
+    checkpoint.mkdir()
+    write_tiny(checkpoint, "llava")
+
+    def losses(**options):
+        torch.manual_seed(0)
+        seen = Losses()
+        module = Conversation(str(checkpoint), Lora(rank=2, dropout=0.0), **options)
+        data = RecordsDataModule(curated, [Glaucoma()], batch_size=4)
+        trainer(tmp_path, max_epochs=3, limit_val_batches=0, callbacks=[seen]).fit(module, datamodule=data)
+        return module, seen.losses
+
+    _, separate = losses()
+    _, first = losses(tower_features=tmp_path / "features")
+    module, again = losses(tower_features=tmp_path / "features")
+    assert len(separate) == 6 and separate[0] > separate[-1]
+    assert first == pytest.approx(separate, rel=1e-5) and again == pytest.approx(separate, rel=1e-5)
+    kept = module.network.model.vision_tower.forward
+    assert kept.computed == 0 and kept.found == 12, "4 images in 3 epochs"
+    with pytest.raises(BadArgument, match=r"(?s)a tower that is frozen.*tune_tower"):
+        losses(tower_features=tmp_path / "features", tune_tower=True)
+
+
+class Losses(Callback):
+    """Notes the loss of each step."""
+
+    def __init__(self):
+        self.losses = []
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        self.losses.append(float(outputs["loss"]))
+
+
+def test_processes_that_divide_a_tower_run_it_together_or_not_at_all(folders, tmp_path):
+    network = load(folders("llava"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for rank, (images, made, found, computed) in enumerate(sharded_tower.run(folders("llava"), tmp_path, port)):
+        truth = torch.stack(list(network.get_image_features(images, return_dict=True).pooler_output))
+        torch.testing.assert_close(made, truth, rtol=1e-5, atol=1e-5)
+        assert (found, computed) == ((2, 1), (1, 2))[rank]

@@ -1,0 +1,183 @@
+"""The folder as published, and the truth of the table measured from the photographs' pixels."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from bisect import bisect
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lmod_train.errors import BadArgument
+from lmod_train.phantom.folders import brset
+from lmod_train.phantom.folders.brset import portrait, truths, write
+from lmod_train.phantom.folders.brset_cases import Case, cases, eye_of, scottish
+from lmod_train.phantom.folders.brset_table import published_rows
+from lmod_train.phantom.frame import frame_for
+from lmod_train.phantom.fundus import disc_mask
+
+FOLDER = Path("physionet.org") / "files" / "brazilian-ophthalmological" / "1.0.1"
+
+
+def bytes_of(folder: Path) -> dict[str, str]:
+    files = (p for p in folder.rglob("*") if p.is_file())
+    return {p.relative_to(folder).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def case(**changes: Any) -> Case:
+    plain: dict[str, Any] = {"image": 1, "patient": 1, "camera": "Canon CR", "age": 50, "told": True, "sex": "female"}
+    return Case(**{**plain, "seed": 4, "found": frozenset(), "icdr": 0, "sdrg": 0, **changes})
+
+
+def test_the_folder_is_as_published(tmp_path: Path) -> None:
+    write(tmp_path, 9, 1, size=24, workers=0)
+    files = set(bytes_of(tmp_path / FOLDER))
+    missing = [f"img{c.image:05d}.jpg" for c in cases(9, 1) if not c.taken]
+    assert len(missing) == 1
+    photographs = {f"fundus_photos/img{i:05d}.jpg" for i in range(1, 11)} - {f"fundus_photos/{m}" for m in missing}
+    assert files == {"labels_brset.csv", "LICENSE.txt", "fundus_photos/index.html", "phantom.json", *photographs}
+    with (tmp_path / FOLDER / "labels_brset.csv").open(newline="") as table:
+        assert [r["image_id"] for r in csv.DictReader(table)] == [f"img{i:05d}" for i in range(1, 11)]
+
+
+def test_seeds_decide_the_bytes_and_a_second_run_does_nothing(tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        write(tmp_path / name, 3, seed, size=24, workers=0)
+    assert bytes_of(tmp_path / "a") == bytes_of(tmp_path / "b")
+    one, other = bytes_of(tmp_path / "a"), bytes_of(tmp_path / "c")
+    assert not {one[k] for k in one if k.endswith(".jpg")} & set(other.values())
+    stamps = {p: p.stat().st_mtime_ns for p in (tmp_path / "a").rglob("*.jpg")}
+    write(tmp_path / "a", 3, 1, size=24, workers=0)
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "a").rglob("*.jpg")} == stamps
+    with pytest.raises(BadArgument, match="name a new folder"):
+        write(tmp_path / "a", 4, 1, size=24, workers=0)
+
+
+def test_cases_are_as_many_as_asked_and_rich() -> None:
+    drawn = cases(400, 0)
+    taken = [c for c in drawn if c.taken]
+    assert len(taken) == 400
+    assert len(drawn) == 410
+    found = Counter(name for c in taken for name in c.found)
+    assert min(found[name] for name in found if name != "retinal detachment") > 40
+    assert min(Counter(c.icdr for c in taken).values()) > 25
+    assert min(Counter(c.sdrg for c in taken).values()) > 15
+    assert set(Counter(c.icdr for c in taken)) == set(Counter(c.sdrg for c in taken)) == set(range(5))
+    ages = Counter(bisect((18, 30, 40, 50, 60, 70, 80), c.age) for c in taken)  # the benchmark's eight groups
+    assert len(ages) == 8
+    assert min(ages.values()) > 20
+    assert 0.2 < sum(not c.told for c in taken) / 400 < 0.45
+    people = {(c.patient, c.sex, c.age, c.told, c.camera) for c in drawn}
+    assert len(people) == len({c.patient for c in drawn}) < 0.7 * len(drawn)
+
+
+def test_flaws_of_the_table_are_drawn() -> None:
+    drawn = [c for c in cases(30, 0) if c.taken]
+    assert sorted(str(c.stray) for c in drawn if c.stray) == [
+        "{'focus': '0'}",
+        "{'focus': '0'}",
+        "{'optic_disc': 'bv'}",
+    ]
+    assert sum(c.icdr > 0 and "diabetic retinopathy" not in c.found for c in drawn) == 1
+    assert cases(0, 0) == []
+
+
+def test_a_truth_leaves_out_what_the_table_garbles() -> None:
+    by_key = {t.key: t for t in truths(30, 0)}
+    for c in (c for c in cases(30, 0) if c.taken):
+        truth = by_key[f"img{c.image:05d}"]
+        assert ("abnormal optic disc" in truth.labels) == ("optic_disc" not in c.stray)
+        assert truth.patient.age == (c.age if c.told else None)
+        assert truth.labels["icdr"] == str(c.icdr)
+
+
+def test_sdrg_follows_from_the_haemorrhages_drawn() -> None:
+    for c in cases(60, 2):
+        eye = eye_of(c)
+        assert scottish(eye, c.icdr) == c.sdrg
+        blots = [s.y < eye.fovea[1] for s in eye.lesions if s.kind == "haemorrhage"]
+        halves = sum(blots) >= 4, len(blots) - sum(blots) >= 4
+        assert (c.sdrg == 2) == (sum(halves) == 1)
+        assert (c.sdrg >= 3) == all(halves)
+
+
+def test_age_shows_as_yellowing_and_sex_as_the_size_of_the_disc() -> None:
+    size = 96
+    blue: list[float] = []
+    ages: list[int] = []
+    areas: dict[str, list[float]] = {"female": [], "male": []}
+    for number, age in enumerate(range(8, 95, 6)):
+        for sex in ("female", "male"):
+            one = case(seed=number, age=age, sex=sex)
+            pixels = np.asarray(portrait(one, size)).astype(float)
+            lit = pixels[..., 0] > 80
+            blue.append(float(pixels[..., 2][lit].mean() / pixels[..., 1][lit].mean()))
+            ages.append(age)
+            eye, frame = eye_of(one), frame_for(pixels.shape[1], size, number)
+            square = pixels[frame.top : frame.top + size, frame.left : frame.left + size]
+            around = disc_mask(eye, size)
+            areas[sex].append(float(around.mean()))
+            assert square[around].mean() > square[(square[..., 0] > 80) & ~around].mean() + 10  # the disc is there
+    assert np.corrcoef(blue, ages)[0, 1] < -0.9
+    assert max(areas["female"]) < min(areas["male"])
+
+
+def test_the_exposure_shows() -> None:
+    def pixels(*poor: str) -> Any:
+        return np.asarray(portrait(case(poor=poor), 128)).astype(float)
+
+    def sharp(picture: Any) -> float:
+        return float(np.abs(np.diff(picture[40:90, 60:110, 1], axis=0)).mean())
+
+    plain = pixels()
+    assert sharp(pixels("focus")) < 0.95 * sharp(plain)
+    assert pixels("illumination").mean() < 0.7 * plain.mean()
+    lit = [np.nonzero((p.sum(axis=2) > 60).any(axis=1))[0] for p in (plain, pixels("image field"))]
+    assert np.ptp(lit[1]) < np.ptp(lit[0]) - 5
+    assert (np.abs(pixels("artifacts") - plain).max(axis=2) > 20).mean() > 0.005
+
+
+def test_retinopathy_shows_in_the_files(tmp_path: Path) -> None:
+    write(tmp_path, 24, 0, size=128, workers=0)
+    for c in (c for c in cases(24, 0) if c.taken):
+        picture = Image.open(tmp_path / FOLDER / "fundus_photos" / f"img{c.image:05d}.jpg")
+        assert picture.height == 128
+        bare = io.BytesIO()
+        portrait(replace(c, icdr=0), 128).save(bare, format="JPEG", quality=92)
+        drawn, before = (np.asarray(p).astype(int) for p in (picture, Image.open(bare)))
+        assert ((before - drawn)[..., 0] > 25).any() == (c.icdr > 0)
+
+
+def test_cameras_have_their_own_widths_and_tell_nothing() -> None:
+    assert [portrait(case(camera=name), 100).width for name in ("Canon CR", "NIKON NF5050")] == [130, 130]
+    assert [portrait(case(camera=name), 384).width for name in ("Canon CR", "NIKON NF5050")] == [499, 497]
+    drawn = cases(400, 0)
+    share = [np.mean([c.icdr > 0 for c in drawn if c.camera == name]) for name in ("Canon CR", "NIKON NF5050")]
+    assert abs(share[0] - share[1]) < 0.15
+
+
+def test_the_table_of_published_counts_has_a_photograph_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = published_rows(0)[4405:4425]
+    monkeypatch.setattr(brset, "published_rows", lambda seed: few)
+    monkeypatch.setattr(brset, "MISSING", (3, 4))
+    brset.table(tmp_path, 0)
+    files = {k: v for k, v in bytes_of(tmp_path / FOLDER).items() if k.endswith(".jpg")}
+    assert len(files) == len(set(files.values())) == 18
+    assert "fundus_photos/img00003.jpg" not in files
+    assert Image.open(tmp_path / FOLDER / "fundus_photos" / "img00001.jpg").size == (16, 16)
+    with pytest.raises(BadArgument, match="name a new folder"):
+        write(tmp_path, 3, 0, size=24, workers=0)
+
+
+@pytest.mark.parametrize(("wrong", "named"), [({"n": -1}, "n=-1"), ({"size": 8}, r"size=\(8, 8\)")])
+def test_bad_arguments_are_named_before_anything_is_written(tmp_path: Path, wrong: dict[str, int], named: str) -> None:
+    with pytest.raises(BadArgument, match=named):
+        write(tmp_path, **{"n": 3, "seed": 0, "workers": 0, **wrong})
+    assert list(tmp_path.iterdir()) == []

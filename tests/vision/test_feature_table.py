@@ -1,0 +1,135 @@
+"""Features of frozen transformers: equal to the network's own, found again, and keyed by all they follow from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torchvision.transforms import functional as reference
+
+from lmod_train.errors import WeightsNotFound
+from lmod_train.types import Box, Region
+from lmod_train.vision import feature_table as module
+from lmod_train.vision.crop_table import crops_of
+from lmod_train.vision.feature_table import Encoder, FeatureDialect, feature_table
+from tests.tiny import record, write_curated
+
+TINY = Encoder("random", "tiny", 32)
+REGIONS = (Region("optic disc", Box(2, 2, 12, 12), 1), Region("optic cup", Box(0, 0, 16, 9), 2))
+RECORDS = [
+    record("anatomy/p/0", image=["a.png"], answer="Region ID: 1; Type: disc\nRegion ID: 2; Type: cup", regions=REGIONS),
+    record("anatomy/p/1", image=["b.png"], answer="Region ID: 2; Type: cup", regions=REGIONS[1:]),
+    record("anatomy/p/2", image=["a.png"], answer="disc"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_curated(tmp_path, RECORDS)
+
+
+def table(folder, encoder=TINY, place="disk", said=None, records=RECORDS):
+    told = [] if said is None else said
+    return feature_table(records, folder, encoder, torch.device("cpu"), place, told.append)
+
+
+def equal(one, other):
+    return one.names == other.names and np.array_equal(one.take(one.names), other.take(other.names))
+
+
+def by_hand(folder, box):
+    picture = Image.open(folder / "a.png").crop(box).resize((32, 32), Image.Resampling.BICUBIC)
+    pixels = reference.normalize(reference.to_tensor(picture), (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    with torch.no_grad():
+        return TINY.build()[0](pixels[None])[0]
+
+
+def test_features_are_those_of_the_network(folder):
+    found = table(folder)
+    assert found.take(found.names).shape == (4, 64)
+    boxes = [(2, 2, 12, 12), (0, 0, 16, 9), (0, 0, 16, 16)]
+    for crop, box in zip([*crops_of(RECORDS[0]), *crops_of(RECORDS[2])], boxes, strict=True):
+        assert torch.allclose(torch.from_numpy(found.take([crop]))[0], by_hand(folder, box), atol=1e-5)
+
+
+def test_they_are_computed_once_and_again_where_anything_differs(folder, monkeypatch):
+    said = []
+    first = table(folder, said=said)
+    assert len(said) == 1 and "no pre-training: asked for by name" in said[0]
+    assert equal(table(folder, said=said), first) and len(said) == 1
+    table(folder, replace(TINY, image_size=48), said=said)
+    table(folder, replace(TINY, pooling="cls"), said=said)
+    table(folder, said=said, records=RECORDS[:1])
+    Image.new("RGB", (16, 16), "white").save(folder / "a.png")
+    assert not equal(table(folder, said=said), first)
+    assert len(said) == 5 == len(list((folder / "cache").glob("features-*/000-of-001.npy")))
+    monkeypatch.setattr(module, "VERSION", 0)
+    table(folder, place="memory", said=said)
+    assert len(said) == 6 and len(list((folder / "cache").iterdir())) == 5
+
+
+@pytest.mark.parametrize("damage", [b"", b"no array"])
+def test_a_damaged_file_is_computed_again(folder, damage):
+    table(folder)
+    next((folder / "cache").rglob("*.npy")).write_bytes(damage)
+    assert equal(table(folder), table(folder, place="memory"))
+
+
+def test_the_key_follows_the_bytes_of_the_weights(tmp_path):
+    keys = []
+    for name, text in (("a", b"1"), ("b", b"1"), ("a", b"2")):
+        (tmp_path / name).write_bytes(text)
+        keys.append(Encoder(str(tmp_path / name)).key())
+    assert keys[0] == keys[1] != keys[2]
+    with pytest.raises(WeightsNotFound, match=r"no such file"):
+        Encoder("nowhere.pth").key()
+
+
+def test_a_random_encoder_is_the_same_every_time_and_leaves_the_generator_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    first, second = (TINY.build()[0].state_dict() for _ in range(2))
+    assert torch.equal(torch.rand(1), expected)
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_the_dialect_collates_a_row_a_crop(folder):
+    computed = table(folder)
+    batch = FeatureDialect(("disc", "cup"), computed)(RECORDS, folder)
+    assert batch.tensors["features"].shape == (4, 64)
+    assert (batch.tensors["targets"].tolist(), batch.tensors["owners"]) == ([0, 1, 1, 0], [0, 0, 1, 2])
+    assert torch.equal(batch.tensors["features"][3], torch.from_numpy(computed.take(crops_of(RECORDS[2])))[0])
+    assert FeatureDialect(("disc", "cup"), computed)([], folder).tensors["features"].shape == (0, 64)
+    with pytest.raises(RuntimeError, match="setup"):
+        FeatureDialect(("disc", "cup"))(RECORDS, folder)
+
+
+def test_no_records_give_no_features(folder):
+    assert table(folder, records=[]).take([]).shape == (0, 64)
+    assert not (folder / "cache").exists()
+
+
+def test_the_file_is_read_once_for_all_checkpoints(tmp_path, monkeypatch):
+    file = tmp_path / "weights.pth"
+    file.write_bytes(b"1")
+    encoder, read, original = Encoder(str(file)), [], module.hashlib.file_digest
+    monkeypatch.setattr(module.hashlib, "file_digest", lambda *a: read.append(1) or original(*a))
+    assert encoder.key() == encoder.key() and len(read) == 1
+
+
+def test_a_pooling_that_says_what_null_means_has_the_key_of_null():
+    for family, same, other in (("mae", "mean", "cls"), ("dinov2", "cls", "mean")):
+        null = replace(TINY, family=family)
+        assert null.key() == replace(null, pooling=same).key() != replace(null, pooling=other).key()
+
+
+@pytest.mark.parametrize("library", ["torch", "timm"])
+def test_another_release_draws_other_random_weights_and_reads_the_same_file(library, tmp_path, monkeypatch):
+    file = tmp_path / "weights.pth"
+    file.write_bytes(b"1")
+    before = [Encoder(name, "tiny").key() for name in ("random", str(file))]
+    monkeypatch.setattr(getattr(module, library), "__version__", "0.0")
+    after = [Encoder(name, "tiny").key() for name in ("random", str(file))]
+    assert before[0] != after[0] and before[1] == after[1]

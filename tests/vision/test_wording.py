@@ -1,0 +1,77 @@
+"""A class said in a record's own form is read back by the task's own parser, for every task and every class."""
+
+import pytest
+
+from lmod_train.errors import BadArgument
+from lmod_train.tasks.age_group import AgeGroup
+from lmod_train.tasks.anatomy import Anatomy
+from lmod_train.tasks.conditions import Conditions, asked_of
+from lmod_train.tasks.four_way import FourWay
+from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.sex import Sex
+from lmod_train.tasks.staging import Staging
+from lmod_train.types import Box, Patient, Region, Reply, Sample
+from lmod_train.vision.wording import Wording, said, wordings
+from lmod_train.vocabulary.findings import FINDINGS
+from lmod_train.vocabulary.scales import SCALES
+from tests.tiny import record
+
+SAMPLE = {"source": "p", "key": "1", "modality": "CFP", "image": "eye.png", "group": "1", "licence": ""}
+LABELS = {"diagnosis": "normal", "glaucoma": "no", **{f.condition: "no" for f in FINDINGS}}
+LEVELS = {row.name: row.levels[0] for row in SCALES}
+TASKS = [
+    Glaucoma(),
+    FourWay(),
+    Conditions(),
+    *(Staging(row.name) for row in SCALES),
+    *(kind(wording) for kind in (Sex, AgeGroup) for wording in ("lmod_plus", "lmod_v1")),
+]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda t: f"{t.name}-{getattr(t, 'wording', '')}")
+def test_every_class_is_said_so_that_the_task_s_parser_reads_it(task):
+    sample = Sample(**SAMPLE, labels=LABELS | LEVELS, patient=Patient(age=17.0, sex="female"))
+    questions = list(task.ask(sample))
+    assert questions
+    for question in questions:
+        asked = record(task=task.name, choices=question.choices, answer=question.answer)
+        form = wordings(asked, task.choices)
+        for target, word in enumerate(task.choices):
+            reply = said(form, [target], task.choices)
+            assert task.parse(Reply("a", reply), asked) == word, reply
+            assert wordings(record(answer=reply), task.choices) == [Wording(form[0].form, target)]
+
+
+def test_the_form_tells_nothing_about_the_truth():
+    forms = {
+        wordings(record(answer=q.answer), Conditions.choices)[0].form
+        for label in ("yes", "no")
+        for q in Conditions(["drusen"]).ask(Sample(**SAMPLE, labels={"drusen": label}))
+    }
+    assert forms == {f"{asked_of(record(answer='DRUSEN TRUE')).short} "}
+
+
+def test_regions_are_said_line_by_line():
+    task = Anatomy(options={"CFP": ["Optic Disc", "optic cup"]})
+    regions = (Region("optic disc", Box(0, 0, 4, 4), 1), Region("optic cup", Box(1, 1, 3, 3), 2))
+    answer = "Region ID: 1; Type: Optic Disc\nRegion ID: 2; Type: optic cup"
+    asked = record(task="anatomy", choices=task.choices, regions=regions, answer=answer)
+    form = wordings(asked, task.choices)
+    assert [w.target for w in form] == [0, 1]
+    assert said(form, [0, 1], task.choices) == answer
+    swapped = task.parse(Reply("a", said(form, [1, 0], task.choices)), asked)
+    assert {i: word.lower() for i, word in swapped.items()} == {1: "optic cup", 2: "optic disc"}
+
+
+def test_the_longest_choice_counts_and_a_piece_of_a_word_does_not():
+    both = ("retinopathy", "diabetic retinopathy")
+    assert wordings(record(answer="DISEASE: diabetic retinopathy"), both) == [Wording("DISEASE: ", 1)]
+    assert wordings(record(answer="Sex: FEMALE"), ("MALE", "FEMALE")) == [Wording("Sex: ", 1)]
+    with pytest.raises(BadArgument, match="end in one of"):
+        wordings(record(answer="NON-GLAUCOMA"), ("GLAUCOMA",))
+
+
+@pytest.mark.parametrize("answer", ["", "MAYBE", "GLAUCOMA\nMAYBE"])
+def test_an_answer_outside_the_choices_is_refused(answer):
+    with pytest.raises(BadArgument, match="curate again"):
+        wordings(record(answer=answer), Glaucoma.choices)
