@@ -10,7 +10,8 @@ from typing import ClassVar
 
 import pytest
 
-from lmod_train.artifacts import answer_json, answer_of, read_records, record_id, write_records
+from lmod_train.artifacts.predictions import answer_json, answer_of
+from lmod_train.artifacts.records import read_records, record_id, write_records
 from lmod_train.curation.conformity import check
 from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source

@@ -16,12 +16,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 GROUND = {"types", "vocabulary", "errors", "arrays", "raw", "pixels", "escaping", "unpickling"}
-GROUND |= {"files", "cache", "zipped", "lock", "replies", "shortcut"}
+GROUND |= {"files", "cache", "zipped", "lock"}
 ARROWS: dict[str, set[str]] = {
     **dict.fromkeys((*GROUND, "artifacts", "sources", "phantom", "parsing", "scoring"), GROUND),
     **dict.fromkeys(("vision", "chat", "strategies"), GROUND),  # no arrow between the two houses of models
     "tasks": {"parsing", "scoring", *GROUND},
-    "metrics": {"scoring", *GROUND},
+    "metrics": {"scoring", "artifacts", *GROUND},
     "curation": {"tasks", "artifacts", "sources.base", *GROUND},
     "datamodules": {"tasks", "artifacts", *GROUND},
     "audit": {"curation", "tasks", "parsing", "scoring", "artifacts", *GROUND},
@@ -79,6 +79,7 @@ NO_MIRROR = {
         "a rule inside the parsers; the labelled replies of tests/parsing reach it and say what must come out",
     ),
     "phantom/truth.py": "a noun; tests/curation/test_truth.py compares it with the records of every source",
+    "report/rescore.py": "tests/cli/test_rescore.py starts the command, and reads what it writes",
     "report/template.py": "markup alone; tests/report/test_page.py reads the page made of it",
     "scoring/account.py": "the shares that both rulers give; tests/scoring holds them in classification and regions",
     "sources/base.py": "abstract; its promises are tested on every source",

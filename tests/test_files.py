@@ -124,3 +124,8 @@ def test_what_is_written_through_is_there_before_the_file_is_closed(tmp_path: Pa
         files.write_through(file, "one\n")
         files.write_through(file, "two\n")
         assert (tmp_path / "lines").read_text() == "one\ntwo\n"
+
+
+def test_the_hash_is_that_of_the_standard(tmp_path: Path):
+    (tmp_path / "abc").write_bytes(b"abc")  # FIPS 180-2, appendix B.1
+    assert files.sha256_of(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from lmod_train import cli
-from lmod_train.artifacts import read_records
+from lmod_train.artifacts.records import read_records
 from lmod_train.cli.listing import PACKAGE, configs_folder
 from lmod_train.types import Box, Dropped, Sample
 

@@ -18,7 +18,9 @@ import pytest
 import yaml
 from jsonargparse import Namespace
 
-from lmod_train import artifacts
+from lmod_train.artifacts.records import write_records
+from lmod_train.artifacts.replies import read_replies
+from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli.listing import configs_folder
 from lmod_train.tasks.judging import judge
 from lmod_train.types import Reply
@@ -170,7 +172,7 @@ def curated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hashes = {r.image: sha256((made / r.image[0]).read_bytes()).hexdigest() for r in records(8)}
     asked = [replace(r, split="val" if r.key in "01" else "train", image_sha256=(hashes[r.image],)) for r in records(8)]
     for task in ("anatomy", "four_way", "glaucoma"):
-        artifacts.write_records(made / "records" / f"{task}.parquet", [r for r in asked if r.task == task])
+        write_records(made / "records" / f"{task}.parquet", [r for r in asked if r.task == task])
     return made
 
 
@@ -200,9 +202,9 @@ def check(name: str, run: Path, number: int) -> None:
     config = sweep(name)
     written, chosen = yaml.safe_load((run / "config.yaml").read_text()), grid(config)[number]
     assert written_in({key: value_at(written, key) for key in chosen}, meant(chosen))
-    assert len(artifacts.read_replies(run / "replies")) > 0
+    assert len(read_replies(run / "replies")) > 0
     _, task, metric = config["metric"]["name"].split("/")
-    rows = [row for _, _, row in artifacts.read_scores(run / "scores.csv")]
+    rows = [row for _, _, row in read_scores(run / "scores.csv")]
     assert metric in {row.metric for row in rows if row.task == task}
     assert list(run.glob("wandb/offline-run-*/run-*.wandb")), "what `wandb sync` sends"
 

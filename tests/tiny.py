@@ -20,7 +20,9 @@ from transformers import (
     LlavaForConditionalGeneration,
 )
 
-from lmod_train.artifacts import SCHEMA_VERSION, write_json, write_records
+from lmod_train.artifacts.manifest import write_json
+from lmod_train.artifacts.records import write_records
+from lmod_train.artifacts.schema import SCHEMA_VERSION
 from lmod_train.chat.checkpoint import SHIPPED
 from lmod_train.types import Message, Part, Record
 

@@ -21,11 +21,11 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
+from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.audit.blind import Blind
 from lmod_train.curation.copies import DARK
 from lmod_train.errors import ArtifactError
 from lmod_train.pixels import KINDS
-from lmod_train.shortcut import Shortcut
 from lmod_train.types import Record, own_part
 
 MASK_SIDE, THUMBNAIL_SIDE = 32, 24

@@ -8,6 +8,7 @@ from typing import Any
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 
+from lmod_train.artifacts.run import Run
 from lmod_train.errors import BadArgument
 
 
@@ -49,7 +50,7 @@ class BestCheckpoint(ModelCheckpoint):
                 "curate with a larger share for validation, or take BestCheckpoint out of trainer.callbacks",
             )
         self.monitor = f"val/{names[0]}/{self._metric}"
-        self.dirpath = str((Path(trainer.default_root_dir) / "checkpoints").resolve())
+        self.dirpath = str(Run(Path(trainer.default_root_dir)).checkpoints.resolve())
         super().setup(trainer, pl_module, stage)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -14,10 +14,11 @@ from typing import Any
 from lightning import Callback, LightningModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_info
 
-from lmod_train.artifacts import read_run_column, write_run_records
+from lmod_train.artifacts.records import read_run_column, write_run_records
+from lmod_train.artifacts.replies import ReplyFile, has_failed, read_replies
+from lmod_train.artifacts.run import Run
 from lmod_train.files import known_by
 from lmod_train.metrics.prediction import PredictionMetric
-from lmod_train.replies import ReplyFile, has_failed, read_replies
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.current import Current, current
@@ -62,16 +63,16 @@ class GenerationEval(Callback):
 
     def _begin(self, trainer: Trainer, module: LightningModule, stage: str) -> list[Reply]:
         """Write down what is asked of whom, open the reply file, and return the replies that were saved before."""
-        run = Path(trainer.default_root_dir)
+        run = Run(Path(trainer.default_root_dir))
         who: Identity = module.identity()  # type: ignore[operator]
         weights = _weights(trainer, who, stage)
         self._asked = {r.id: asked(r, weights, who.template, who.settings) for r in self._records.values()}
-        saved = list(read_replies(run / "replies").values())
+        saved = list(read_replies(run.replies).values())
         if trainer.is_global_zero:
-            _tell_other_truths(run / "records.parquet", self._records, self._asked)
-            write_run_records(run / "records.parquet", self._records.values(), self._asked)
+            _tell_other_truths(run.records, self._records, self._asked)
+            write_run_records(run.records, self._records.values(), self._asked)
         trainer.strategy.barrier("every rank has read the saved replies before one writes")
-        self._file = ReplyFile(run / "replies" / f"rank-{trainer.global_rank}.jsonl")
+        self._file = ReplyFile(run.replies_of(trainer.global_rank))
         return saved
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:

@@ -9,7 +9,10 @@ from typing import Any
 from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.loggers import WandbLogger
 
-from lmod_train.artifacts import answer_json, read_replies, read_run_column
+from lmod_train.artifacts.predictions import answer_json
+from lmod_train.artifacts.records import read_run_column
+from lmod_train.artifacts.replies import read_replies
+from lmod_train.artifacts.run import Run
 from lmod_train.tasks.current import current
 from lmod_train.tasks.judging import judge
 from lmod_train.types import Prediction
@@ -41,10 +44,8 @@ class PredictionTable(Callback):
     def _predictions(self, trainer: Trainer) -> dict[str, list[Prediction]]:
         """Return the first predictions of each task, in record order."""
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
-        run = Path(trainer.default_root_dir)
-        replies = current(
-            read_run_column(run / "records.parquet", "asked"), read_replies(run / "replies").values()
-        ).replies
+        run = Run(Path(trainer.default_root_dir))
+        replies = current(read_run_column(run.records, "asked"), read_replies(run.replies).values()).replies
         records = data.asked(str(trainer.state.fn.value) if trainer.state.fn else "validate")
         return {name: judge(task, records, replies)[: self._rows] for name, task in data.tasks.items()}
 

@@ -12,6 +12,8 @@ from lightning import Callback, LightningModule, Trainer
 from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning_utilities.core.rank_zero import rank_zero_info
 
+from lmod_train.artifacts.run import Run
+
 STATUS = 128 + signal.SIGTERM
 """What shells report of a process that ended so."""
 
@@ -82,7 +84,7 @@ class Termination(Callback):
         return bool(trainer.strategy.reduce_boolean_decision(self._asked, all=False))
 
     def _save(self, trainer: Trainer) -> None:
-        trainer.save_checkpoint(Path(trainer.default_root_dir) / "checkpoints" / "last.ckpt")
+        trainer.save_checkpoint(Run(Path(trainer.default_root_dir)).last)
 
     def _end(self, trainer: Trainer) -> None:
         """Raise what ends the process.

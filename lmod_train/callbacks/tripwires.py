@@ -17,6 +17,7 @@ import torch
 from lightning import Callback, LightningModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_info
 
+from lmod_train.artifacts.run import Run
 from lmod_train.errors import LmodError
 from lmod_train.scoring.collapse import Limits, Signs, histograms, signs_of, tripped
 from lmod_train.scoring.items import Item, items_of
@@ -24,7 +25,6 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.judging import judge
 from lmod_train.types import Record, Reply
 
-FILE = "tripwires.jsonl"
 SHOWN = 6
 """Replies that a line of the file quotes."""
 PROBES, AT_LEAST = 5, 10
@@ -114,7 +114,7 @@ class Tripwires(Callback):
             module.log_dict(
                 {f"probe/{k}": v for k, v in signs.figures().items()}, batch_size=signs.n, rank_zero_only=True
             )
-        file = Path(trainer.default_root_dir) / FILE
+        file = Run(Path(trainer.default_root_dir)).tripwires
         if trainer.is_global_zero:
             _write(file, step, signs, found, histograms(items, asked), self._probe, replies)
         rank_zero_info(f"probe at step {step}: " + ", ".join(f"{k} {v:.2f}" for k, v in signs.figures().items()))

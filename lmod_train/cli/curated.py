@@ -35,7 +35,7 @@ def subset(
         split: Draw from one split only.
         tasks: Names of tasks to draw from, separated by commas; left out: all.
     """
-    from lmod_train.artifacts import read_manifest
+    from lmod_train.artifacts.manifest import read_manifest
     from lmod_train.audit.subset import write_subset
 
     read_manifest(curated)
@@ -62,10 +62,11 @@ def blind(curated: Path) -> None:
     Args:
         curated: Folder that `curate` wrote.
     """
-    from lmod_train.artifacts import read_manifest, read_records
+    from lmod_train.artifacts.manifest import read_manifest
+    from lmod_train.artifacts.records import read_records
+    from lmod_train.artifacts.shortcuts import FILE, write_shortcuts
     from lmod_train.audit.blind import blind as answer
     from lmod_train.audit.shortcuts import rows_of, shortcuts
-    from lmod_train.shortcut import FILE, write_shortcuts
 
     read_manifest(curated)
     records = read_records(curated / "records")

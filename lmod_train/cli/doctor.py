@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from lmod_train.artifacts.run import Run
 from lmod_train.cli.examination import findings_of, identity, plain
 from lmod_train.cli.experiment import Experiment, default_run, options
-from lmod_train.doctor.finding import FILE, failures, table, write
+from lmod_train.doctor.finding import failures, table, write
 
 
 class Parsed(Experiment):
@@ -42,10 +43,10 @@ def run(arguments: Sequence[str]) -> int:
     found = findings_of(config, resolved)
     folder = Path(config.run or default_run(config, "fit"))
     folder.mkdir(parents=True, exist_ok=True)
-    write(folder / FILE, found, identity(resolved, dict(os.environ)))
+    write(Run(folder).doctor, found, identity(resolved, dict(os.environ)))
     print(table(found))
     verdict = (
         f"{len(failures(found))} checks failed: fit would refuse" if failures(found) else "nothing stands in the way"
     )
-    print(f"\n{verdict}; {folder / FILE}")
+    print(f"\n{verdict}; {Run(folder).doctor}")
     return 2 if failures(found) else 0

@@ -17,9 +17,10 @@ import yaml
 from jsonargparse import ArgumentParser, Namespace
 
 from lmod_train import __version__
+from lmod_train.artifacts.run import Run
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.examine import WHY, examine
-from lmod_train.doctor.finding import FILE, Finding, Refused, failures, passed, table, write
+from lmod_train.doctor.finding import Finding, Refused, failures, passed, table, write
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
 from lmod_train.modules.conversation import Conversation
@@ -58,13 +59,14 @@ def examined(config: Namespace, resolved: dict[str, Any], run: Path, *, refuse: 
         Refused: A check failed, and `refuse` is set.
     """
     of = identity(resolved, dict(os.environ))
-    if passed(run / FILE, of):
-        print(f"doctor: passed before, and nothing has changed since; {run / FILE} (remove it to be examined again)")
+    if passed(Run(run).doctor, of):
+        kept = Run(run).doctor
+        print(f"doctor: passed before, and nothing has changed since; {kept} (remove it to be examined again)")
         return
     found = findings_of(config, resolved)
-    write(run / FILE, found, of)
+    write(Run(run).doctor, found, of)
     shown = [f for f in found if f.level in ("warn", "fail")]
-    print(f"doctor: {len(found)} findings, {len(failures(found))} failures; {run / FILE}")
+    print(f"doctor: {len(found)} findings, {len(failures(found))} failures; {Run(run).doctor}")
     if shown:
         print(table(shown))
     if failures(found) and refuse:

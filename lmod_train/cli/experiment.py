@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 from lightning.fabric.utilities.exceptions import MisconfigurationException
@@ -21,12 +20,11 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only, rank_zero_warn
 
-from lmod_train.artifacts import read_config, whole
+from lmod_train.artifacts.run import Run
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.callbacks.termination import Termination
 from lmod_train.callbacks.tripwires import Collapsed, Tripwires
 from lmod_train.cli.examination import cause_of, examined, plain
-from lmod_train.cli.plain import rescore
 from lmod_train.cli.provenance import write_provenance, write_trained
 from lmod_train.cli.refusal import Refusing
 from lmod_train.datamodules.records import RecordsDataModule
@@ -35,8 +33,9 @@ from lmod_train.errors import BadArgument, LmodError, RunConflict, Unbuildable
 from lmod_train.lock import locked
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import Conversation
+from lmod_train.report.rescore import rescore
 from lmod_train.report.tripwires import draw_probes
-from lmod_train.strategies.keeping import LAST, damaged, remove, set_aside
+from lmod_train.strategies.keeping import damaged, remove, set_aside
 from lmod_train.strategies.saved import AnyCheckpoint, damage, to_continue
 from lmod_train.strategies.sharding import Sharded
 
@@ -104,7 +103,7 @@ class Experiment(LightningCLI):
         config = self.config[self.subcommand]
         run = config.run or default_run(config, str(self.subcommand))
         config.run, config.trainer.default_root_dir = run, str(run)
-        config.checkpoint.dirpath = str(run / "checkpoints")
+        config.checkpoint.dirpath = str(Run(run).checkpoints)
         config.trainer.strategy = ours(config.trainer.strategy)
         for logger in _loggers(config.trainer.logger):
             logger.init_args.save_dir = str(run)
@@ -124,7 +123,7 @@ class Experiment(LightningCLI):
             resolved["weights"] = str(config.ckpt_path)
         self._held.enter_context(locked(run, "--run"))
         _settle(run, resolved)
-        last = continued(run / "checkpoints" / LAST) if self.subcommand == "fit" else None
+        last = continued(Run(run).last) if self.subcommand == "fit" else None
         self._continues = last is not None
         if last is not None:  # whatever weights it began from, it goes on from its own
             rank_zero_info(f"continuing from {last}")
@@ -208,16 +207,17 @@ def _run(arguments: list[str], held: ExitStack) -> None:
         raise
     folder = Path(experiment.trainer.default_root_dir)
     if experiment.subcommand == "fit":  # the last step need not be a multiple of the steps between checkpoints
-        experiment.trainer.save_checkpoint(folder / "checkpoints" / "last.ckpt")
+        experiment.trainer.save_checkpoint(Run(folder).last)
         if experiment.trainer.is_global_zero:
             draw_probes(folder)
     if experiment.subcommand == "fit":
         write_trained(folder, experiment.trainer.current_epoch, experiment.trainer.global_step)
     elif experiment.loaded:
         write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
-    answered = any(file.stat().st_size for file in (folder / "replies").glob("*.jsonl"))
+    answered = any(file.stat().st_size for file in Run(folder).replies.glob("*.jsonl"))
     if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and answered:
-        rescore(folder, trust=[*experiment.config[experiment.subcommand].trust, *experiment.own])
+        trusted = [*experiment.config[experiment.subcommand].trust, *experiment.own]
+        print("\n".join(rescore(folder, trusted)))
 
 
 def default_run(config: Namespace, command: str) -> Path:
@@ -284,16 +284,14 @@ def _settle(run: Path, resolved: dict[str, Any]) -> None:
     Raises:
         RunConflict: The folder was started with other values.
     """
-    file = run / "config.yaml"
-    if file.exists() and ((run / "replies").exists() or (run / "checkpoints").exists()):
-        was = dict(_flat(read_config(run)))
+    if Run(run).config.exists() and (Run(run).replies.exists() or Run(run).checkpoints.exists()):
+        was = dict(_flat(Run(run).read_config()))
         now = dict(_flat(resolved))
         differing = [k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _volatile(k)]
         if differing:
             raise RunConflict(run, [f"{k}: {was.get(k)!r} -> {now.get(k)!r}" for k in differing])
     else:
-        with whole(file) as beside:
-            beside.write_text(yaml.safe_dump(resolved, sort_keys=True), encoding="utf-8")
+        Run(run).write_config(resolved)
 
 
 def _volatile(key: str) -> bool:

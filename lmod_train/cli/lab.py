@@ -25,7 +25,7 @@ def collapse_lab(
     """
     if seeds < 1 or steps < 1 or n < 16:
         raise BadArgument("--seeds, --steps, --n", (seeds, steps, n), "at least 1, 1 and 16", "leave them out")
-    from lmod_train.artifacts import whole
+    from lmod_train.files import whole
     from lmod_train.lab.collapse import Recipe, losses_of
     from lmod_train.lab.collapse import collapse_lab as experiment
     from lmod_train.lab.picture import draw, table

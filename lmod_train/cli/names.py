@@ -10,11 +10,11 @@ from zipfile import is_zipfile
 
 import yaml
 
-from lmod_train.artifacts import is_run, read_manifest
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.run import Run
 from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.own import check_trusted
 from lmod_train.cli.signatures import class_names, module_file, parameters_of
-from lmod_train.doctor.finding import FILE as DOCTOR
 from lmod_train.errors import BadArgument
 from lmod_train.lock import is_first
 
@@ -213,7 +213,7 @@ def _check_run(run: Path) -> None:
     cure = "name another for the run: `--run RUN`"
     if (run / "manifest.json").exists():
         raise BadArgument("--run", str(run), "a folder that is not curated", cure)
-    begun = is_run(run) or (run / DOCTOR).exists() or not is_first()
+    begun = Run(run).has_begun() or Run(run).doctor.exists() or not is_first()
     if run.is_dir() and not begun and any(not entry.name.startswith(".") for entry in run.iterdir()):
         raise BadArgument("--run", str(run), "a new or empty folder, or that of a run", cure)
 

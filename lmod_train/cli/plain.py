@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from jsonargparse.typing import NonNegativeInt, PositiveInt
 
-from lmod_train.errors import ArtifactError, BadArgument, NothingToCurate, SourceNotFound, StrictDrops
+from lmod_train.errors import BadArgument, NothingToCurate, SourceNotFound, StrictDrops
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.types import Dropped
@@ -60,50 +60,10 @@ def rescore(run: Path, *, trust: list[str] | None = None) -> None:
         trust: A module outside this package whose task classes may be imported where the run names them; again for
             another.
     """
-    from lmod_train.lock import locked
+    from lmod_train.report.rescore import rescore as again
 
-    if not (run / "replies").is_dir():
-        raise ArtifactError(run / "replies", "no saved replies here", _ask_first(run))
-    with locked(run, "run"):
-        _rescore(run, tuple(trust or ()))
-
-
-def _rescore(run: Path, trust: tuple[str, ...]) -> None:
-    from lmod_train import artifacts
-    from lmod_train.tasks import judging
-    from lmod_train.tasks.current import current
-    from lmod_train.tasks.trust import Trust
-
-    records = artifacts.read_run_records(run / "records.parquet")
-    saved = current(
-        artifacts.read_run_column(run / "records.parquet", "asked"), artifacts.read_replies(run / "replies").values()
-    )
-    tasks = judging.tasks_asked(records, judging.task_arguments(artifacts.read_config(run)), Trust(trust, run))
-    predictions = [p for task in tasks for p in judging.judge(task, records, saved.replies)]
-    if not predictions:
-        others = f" ({saved.stale} are to something else)" if saved.stale else ""
-        raise ArtifactError(run / "replies", f"no reply to any of the {len(records)} records{others}", _ask_first(run))
-    scores = judging.scores_of(tasks, predictions)
-    artifacts.write_predictions(run / "predictions.parquet", predictions)
-    models = ", ".join(sorted({p.reply.model for p in predictions}))
-    artifacts.write_scores(run / "scores.csv", artifacts.run_name(run), models, scores)
-    print(f"{run}: {len(predictions)} of {len({r.id for r in records})} records have a reply")
-    if saved.stale:
-        print(f"left out: {saved.stale} replies to other words, images, choices, weights, template or settings")
-    if saved.unverified:
-        print(f"unverified: {saved.unverified} replies do not say what was asked; `validate` asks these records again")
-    for task in tasks:
-        older = sorted({r.task_version for r in records if r.task == task.name} - {task.version})
-        if older:
-            print(f"{task.name}: asked as version {', '.join(map(str, older))}, read and scored as {task.version}")
-    steps = sorted({p.reply.step for p in predictions})
-    if len(steps) > 1:
-        print(f"the replies are of several checkpoint steps: {', '.join(map(str, steps))}")
-    print(f"wrote {run / 'predictions.parquet'} and {run / 'scores.csv'}")
-
-
-def _ask_first(run: Path) -> str:
-    return f"name the folder of a run, or make its replies: `python -m lmod_train validate --config CONFIG --run {run}`"
+    for line in again(run, tuple(trust or ())):
+        print(line)
 
 
 def report(
@@ -121,7 +81,7 @@ def report(
         trust: A module outside this package whose task classes may be imported where a run names them; again for
             another.
     """
-    from lmod_train.artifacts import read_manifest
+    from lmod_train.artifacts.manifest import read_manifest
     from lmod_train.report.headline import format_table, headline
     from lmod_train.report.report import report as draw
 

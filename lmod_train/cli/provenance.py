@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lmod_train import __version__
-from lmod_train.artifacts import read_config, whole
+from lmod_train.artifacts.run import Run
 from lmod_train.cli.listing import PACKAGE
 from lmod_train.curation.journal import differing
 from lmod_train.errors import RunConflict
@@ -35,15 +33,13 @@ def write_provenance(run: Path, weights: Iterable[Path | str], continues: bool =
     """
     if not is_first():
         return
-    file = run / "config.yaml"
-    config = read_config(run)
+    config = Run(run).read_config()
     known = {_name(w): known_by(w) for w in weights}
     before = (config.get(KEY) or {}).get("weights")
     if continues and before is not None and before != known:
         raise RunConflict(run, differing({"weights": before}, {"weights": known}))
     config[KEY] = {"lmod_train": __version__, "git": revision(PACKAGE), "weights": known}
-    with whole(file) as beside:
-        beside.write_text(yaml.safe_dump(config, sort_keys=True), encoding="utf-8")
+    Run(run).write_config(config)
 
 
 def write_trained(run: Path, epochs: int, steps: int) -> None:
@@ -58,10 +54,9 @@ def write_trained(run: Path, epochs: int, steps: int) -> None:
     """
     if not is_first():
         return
-    config = read_config(run)
+    config = Run(run).read_config()
     config[KEY] = {**(config.get(KEY) or {}), "epochs": epochs, "steps": steps}
-    with whole(run / "config.yaml") as beside:
-        beside.write_text(yaml.safe_dump(config, sort_keys=True), encoding="utf-8")
+    Run(run).write_config(config)
 
 
 def provenance_of(config: Mapping[str, Any]) -> tuple[str, str | None, dict[str, str]]:

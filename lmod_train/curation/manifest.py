@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts import SCHEMA_VERSION, whole
+from lmod_train.artifacts.schema import SCHEMA_VERSION
 from lmod_train.curation.inputs import relative
 from lmod_train.curation.prepare import Prepared
 from lmod_train.curation.versions import versions
 from lmod_train.escaping import for_csv, from_csv
+from lmod_train.files import whole
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.settings import plain

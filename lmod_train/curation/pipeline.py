@@ -19,7 +19,8 @@ from typing import Any, Literal
 from jsonargparse.typing import NonNegativeInt
 from tqdm import tqdm
 
-from lmod_train.artifacts import read_manifest, sha256_of, write_json, write_records
+from lmod_train.artifacts.manifest import read_manifest, write_json
+from lmod_train.artifacts.records import write_records
 from lmod_train.curation import foreign as abroad
 from lmod_train.curation import manifest
 from lmod_train.curation.accepted import Named, Refusal
@@ -38,6 +39,7 @@ from lmod_train.curation.showing import show_all
 from lmod_train.curation.splits import Place, split
 from lmod_train.curation.workers import Crew, local_crew, run
 from lmod_train.errors import BadArgument, CurationConflict
+from lmod_train.files import sha256_of
 from lmod_train.lock import is_empty
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task

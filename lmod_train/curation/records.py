@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from lmod_train.artifacts import record_id
+from lmod_train.artifacts.records import record_id
 from lmod_train.curation.balance import Candidate, Over, draw
 from lmod_train.curation.prepare import Prepared, image_path, numbered
 from lmod_train.curation.splits import Place

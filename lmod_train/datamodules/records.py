@@ -10,7 +10,8 @@ from typing import Any, Literal
 from lightning import LightningDataModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_info
 
-from lmod_train.artifacts import read_manifest, read_records
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
 from lmod_train.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
 from lmod_train.datamodules.lengths import length_of
 from lmod_train.datamodules.loader import RecordLoader

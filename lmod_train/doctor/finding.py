@@ -9,11 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from lmod_train.artifacts import write_json
+from lmod_train.artifacts.manifest import write_json
 from lmod_train.errors import LmodError
 
 Level = Literal["ok", "warn", "fail", "skip"]
-FILE = "doctor.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lmod_train.artifacts import RECORD_SCHEMA
+from lmod_train.artifacts.schema import RECORD_SCHEMA
 from lmod_train.formats.folder import ExportFolder
 from lmod_train.types import Record
 

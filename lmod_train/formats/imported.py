@@ -14,7 +14,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from lmod_train.artifacts import record_id, sha256_of, write_json, write_records
+from lmod_train.artifacts.manifest import write_json
+from lmod_train.artifacts.records import record_id, write_records
 from lmod_train.curation import manifest
 from lmod_train.curation.copies import thumbnail
 from lmod_train.curation.families import likenesses
@@ -23,6 +24,7 @@ from lmod_train.curation.leakage import Shown, account, find_pairs
 from lmod_train.curation.prepare import image_path, open_guarded
 from lmod_train.curation.splits import Place, split
 from lmod_train.errors import BadArgument
+from lmod_train.files import sha256_of
 from lmod_train.formats.conversation_file import STEP, Item, read_items
 from lmod_train.lock import NAME, is_empty
 from lmod_train.tasks.conversation import Conversation

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
-from lmod_train.artifacts import RECORD_SCHEMA, read_manifest, record_of
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import record_of
+from lmod_train.artifacts.schema import RECORD_SCHEMA
 from lmod_train.errors import BadArgument, CuratedDamaged, LmodError
 from lmod_train.escaping import for_markdown
 from lmod_train.tasks.trust import Trust

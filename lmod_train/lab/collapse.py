@@ -21,7 +21,8 @@ from typing import Any, Literal
 from lightning import Callback, LightningModule, Trainer, seed_everything
 from lightning_utilities.core.rank_zero import rank_zero_info
 
-from lmod_train.artifacts import read_replies, whole
+from lmod_train.artifacts.replies import read_replies
+from lmod_train.artifacts.run import Run
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.callbacks.tripwires import items_read
 from lmod_train.chat.checkpoint import find
@@ -32,6 +33,7 @@ from lmod_train.doctor.examine import examine
 from lmod_train.doctor.finding import failures
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import BadArgument
+from lmod_train.files import whole
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.phantom.folders import cataract_1k, eye_diseases, refuge
@@ -253,7 +255,7 @@ def _outcome(
     data, began = _data_of(curated, task(), modality, seed), time.perf_counter()
     _, losses = _tuned(run, str(checkpoint), data, seed, recipe)
     seconds = time.perf_counter() - began
-    replies = {reply.id: reply for reply in read_replies(run / "replies").values()}
+    replies = {reply.id: reply for reply in read_replies(Run(run).replies).values()}
     asked = data.asked("test")
     items = items_read(data.tasks.values(), asked, replies)
     signs = signs_of(items, replies, {r.id: r.task for r in asked}, [])

@@ -10,7 +10,7 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities.distributed import gather_all_tensors
 
-from lmod_train.metrics.outcomes import decode, encode
+from lmod_train.artifacts.predictions import prediction_line, prediction_of_line
 from lmod_train.types import Prediction, Score
 
 Ruler = Callable[[Sequence[Prediction]], list[Score]]
@@ -62,7 +62,7 @@ class PredictionMetric(Metric):
 
     def update(self, predictions: Sequence[Prediction]) -> None:
         """Add predictions; an empty batch adds nothing."""
-        text = b"".join(encode(prediction) for prediction in predictions)
+        text = b"".join(prediction_line(prediction) for prediction in predictions)
         if text:
             assert isinstance(self.outcomes, list)
             self.outcomes.append(torch.frombuffer(bytearray(text), dtype=torch.uint8).to(self.device))
@@ -71,7 +71,7 @@ class PredictionMetric(Metric):
         """Return the predictions held here, one per id, in id order (of all ranks after `sync`)."""
         parts = self.outcomes if isinstance(self.outcomes, list) else [self.outcomes]
         lines = b"".join(part.cpu().numpy().tobytes() for part in parts).splitlines()
-        last = {p.record.id: p for p in map(decode, lines)}
+        last = {p.record.id: p for p in map(prediction_of_line, lines)}
         return [last[key] for key in sorted(last)]
 
     def compute(self) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from lmod_train.artifacts import read_manifest
+from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.errors import ArtifactError
 from lmod_train.report.headline import grid
 from lmod_train.report.runs import Outcomes

@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
+from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.escaping import without_folders
 from lmod_train.report.comparisons import merit
 from lmod_train.report.headline import Row, interval, number, percent
@@ -22,7 +23,6 @@ from lmod_train.report.runs import Outcomes
 from lmod_train.report.template import PAGE, SCRIPT, STYLE, hash_of
 from lmod_train.report.thumbnails import licences, thumbnail
 from lmod_train.scoring.items import Item
-from lmod_train.shortcut import Shortcut
 from lmod_train.types import Answer, Prediction, Unparsed
 from lmod_train.vocabulary.phantoms import DRAWN
 

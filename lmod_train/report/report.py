@@ -6,9 +6,11 @@ import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lmod_train.artifacts import SCORE_COLUMNS, is_run, whole
+from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.scores import SCORE_COLUMNS
 from lmod_train.errors import BadArgument
 from lmod_train.escaping import for_csv, from_csv, without_folders
+from lmod_train.files import whole
 from lmod_train.lock import is_empty
 from lmod_train.report.curves import draw_calibration, draw_curves
 from lmod_train.report.figures import draw_confusions, draw_modalities, draw_scores
@@ -52,7 +54,7 @@ def report(
         ArtifactError: A run lacks one of its files.
     """
     runs = [Path(run) for run in runs]
-    if is_run(out):
+    if Run(out).has_begun():
         expected = "a folder that is no run: the scores of the run in it would be lost"
         raise BadArgument("--out", str(out), expected, "name another folder, e.g. `--out REPORT`")
     if (out / "manifest.json").exists():
@@ -91,6 +93,6 @@ def _join_scores(runs: Sequence[Figures], out: Path) -> None:
         writer = csv.writer(file)
         writer.writerow(SCORE_COLUMNS)
         for run in runs:
-            with (run.path / "scores.csv").open(newline="", encoding="utf-8") as own:
+            with Run(run.path).scores.open(newline="", encoding="utf-8") as own:
                 rows = [[run.run, *map(from_csv, row[1:])] for row in list(csv.reader(own))[1:]]
             writer.writerows([for_csv(without_folders(cell)) for cell in row] for row in rows)

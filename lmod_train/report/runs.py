@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts import read_config, read_predictions, read_scores, run_name
+from lmod_train.artifacts.predictions import read_predictions
+from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.scores import read_scores
 from lmod_train.errors import BadArgument, NotScored
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.judging import task_arguments, tasks_asked
@@ -57,10 +59,10 @@ def read_figures(runs: Sequence[Path]) -> list[Figures]:
         raise BadArgument("runs", [str(r) for r in runs], "one or more different run folders", "name each run once")
     found = []
     for path in runs:
-        rows = read_scores(path / "scores.csv")
+        rows = read_scores(Run(path).scores)
         if not rows:
-            raise NotScored(path / "scores.csv", "holds no figure")
-        found.append(Figures(path, run_name(path), rows[0][1], tuple(score for _, _, score in rows)))
+            raise NotScored(Run(path).scores, "holds no figure")
+        found.append(Figures(path, Run(path).name, rows[0][1], tuple(score for _, _, score in rows)))
     return found
 
 
@@ -132,8 +134,8 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
         ArtifactError: The run has no predictions.
         BadArgument: A task of the run is not installed, or cannot read its own reference.
     """
-    predictions = tuple({p.record.id: p for p in read_predictions(run / "predictions.parquet")}.values())
-    config = read_config(run)
+    predictions = tuple({p.record.id: p for p in read_predictions(Run(run).predictions)}.values())
+    config = Run(run).read_config()
     items, choices = {}, {}
     for task in tasks_asked([p.record for p in predictions], task_arguments(config), Trust(tuple(trust), run)):
         own = [p for p in predictions if p.record.task == task.name]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from lmod_train.artifacts.shortcuts import Shortcut, read_shortcuts
 from lmod_train.report.headline import grid, interval, number
-from lmod_train.shortcut import Shortcut, read_shortcuts
 from lmod_train.types import Prediction
 
 SAID = """Each was fitted on the training split without looking at the eye: words alone, source, border, a thumbnail of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.report.comparisons import joint, pairs
 from lmod_train.report.every_figure import every_figure
 from lmod_train.report.headline import format_table, grid, headline_metric, headline_rows, interval, number, percent
@@ -15,7 +16,6 @@ from lmod_train.report.runs import Figures, Outcomes
 from lmod_train.report.shortcuts import SAID as SHORTCUTS
 from lmod_train.report.shortcuts import shortcut_table
 from lmod_train.scoring.items import Item
-from lmod_train.shortcut import Shortcut
 from lmod_train.types import Score
 
 _MAIN = """The figure of each task is its strict one: whatever is not an answer counts as wrong. Intervals draw whole

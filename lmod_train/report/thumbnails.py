@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmod_train.artifacts import read_manifest
+from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.errors import ArtifactError
 from lmod_train.pixels import UNREADABLE, jpeg_bytes, open_picture
 from lmod_train.types import Record

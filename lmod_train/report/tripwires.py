@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmod_train.artifacts.run import Run
 from lmod_train.errors import ArtifactError
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS, canvas, hide_from
 
@@ -21,7 +22,7 @@ def read_probes(run: Path) -> list[dict[str, Any]]:
     Raises:
         ArtifactError: A line is not whole JSON; a last one cut off by a crash is left out.
     """
-    file = run / "tripwires.jsonl"
+    file = Run(run).tripwires
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     probes: dict[int, dict[str, Any]] = {}
     for number, line in enumerate(lines, start=1):

@@ -28,7 +28,7 @@ from openpyxl import load_workbook
 from PIL import Image
 from tqdm import tqdm
 
-from lmod_train.artifacts import read_records
+from lmod_train.artifacts.records import read_records
 from lmod_train.curation.pipeline import curate
 from lmod_train.errors import BadArgument, LmodError
 from lmod_train.sources.base import Source

@@ -32,7 +32,7 @@ from damage import TABLES, notes_of, shown, tables_of, told
 from hostile_files import ARRAYS, HARMLESS, IMAGES, LINES, MASKS, NO_FILES, NOTES, SHEETS, Harm
 from tqdm import tqdm
 
-from lmod_train.artifacts import read_records
+from lmod_train.artifacts.records import read_records
 from lmod_train.curation.filters import BoxFilter
 from lmod_train.curation.pipeline import curate
 from lmod_train.curation.prepare import Plan, prepare

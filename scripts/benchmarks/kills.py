@@ -41,7 +41,7 @@ from typing import Any
 from lightning import Callback
 
 import lmod_train
-from lmod_train.artifacts import read_scores
+from lmod_train.artifacts.scores import read_scores
 
 HERE = Path(__file__).resolve().parent
 CONFIGS = HERE.parents[1] / "configs"

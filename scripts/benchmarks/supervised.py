@@ -45,7 +45,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from lmod_train.artifacts import SCHEMA_VERSION, write_json, write_records
+from lmod_train.artifacts.manifest import write_json
+from lmod_train.artifacts.records import write_records
+from lmod_train.artifacts.schema import SCHEMA_VERSION
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.classifier import Classifier
 from lmod_train.modules.fine_tuning import FineTuning

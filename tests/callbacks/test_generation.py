@@ -8,13 +8,15 @@ import pytest
 import torch
 from lightning import Callback
 
-from lmod_train.artifacts import read_replies, read_run_records, read_scores, reply_line
+from lmod_train.artifacts.records import read_run_records
+from lmod_train.artifacts.replies import read_replies, reply_line
+from lmod_train.artifacts.scores import read_scores
 from lmod_train.backends.base import Backend
 from lmod_train.callbacks.generation import GenerationEval
-from lmod_train.cli.plain import rescore
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.frozen import Frozen
+from lmod_train.report.rescore import rescore
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Batch, Identity, Reply
 from tests.callbacks import two_ranks

@@ -14,11 +14,14 @@ pytest.importorskip("torch")
 from lightning import Trainer
 from lightning.pytorch.loggers import CSVLogger, WandbLogger
 
-from lmod_train.artifacts import answer_of, read_replies, sha256_of, write_records
+from lmod_train.artifacts.predictions import answer_of
+from lmod_train.artifacts.records import write_records
+from lmod_train.artifacts.replies import read_replies
 from lmod_train.backends.scripted import Scripted
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.callbacks.prediction_table import COLUMNS, PredictionTable
 from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.files import sha256_of
 from lmod_train.modules.frozen import Frozen
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma

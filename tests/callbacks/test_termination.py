@@ -9,7 +9,7 @@ import time
 import pytest
 import torch
 
-from lmod_train.artifacts import read_replies
+from lmod_train.artifacts.replies import read_replies
 from lmod_train.callbacks.termination import Terminated
 from lmod_train.cli import experiment
 from lmod_train.cli.listing import configs_folder

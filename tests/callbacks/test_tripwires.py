@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from lmod_train.callbacks.tripwires import FILE, Collapsed, Tripwires, exchanged, probe_of
+from lmod_train.callbacks.tripwires import Collapsed, Tripwires, exchanged, probe_of
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.base import LmodModule
 from lmod_train.tasks.glaucoma import Glaucoma
@@ -55,7 +55,7 @@ def fit(place, module, wires, **options):
 
 
 def lines(place):
-    return [json.loads(line) for line in (place / FILE).read_text().splitlines()]
+    return [json.loads(line) for line in (place / "tripwires.jsonl").read_text().splitlines()]
 
 
 def test_a_healthy_run_is_asked_before_and_every_so_many_steps(tmp_path):
@@ -101,7 +101,7 @@ def test_no_probe_where_none_is_asked_for_or_the_module_does_not_write(tmp_path)
     classifier.choices = WORDS
     for module, wires in ((Parrot(), Tripwires(every=0)), (classifier, Tripwires(every=4))):
         fit(tmp_path, module, wires)
-        assert not module.modes and not (tmp_path / FILE).exists()
+        assert not module.modes and not (tmp_path / "tripwires.jsonl").exists()
 
 
 def test_a_continued_run_remembers_that_the_last_probe_was_bad():

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train import artifacts, cli
+from lmod_train import cli
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
 from lmod_train.cli import plain
 from lmod_train.curation import pipeline
 from lmod_train.curation.filters import BoxFilter
@@ -69,8 +71,8 @@ def test_raw_folder_becomes_records(
     out = tmp_path / "curated"
     assert curate(config, out, "--raw", raw, "--seed", "5", "--longest_side", "64", "--ratios", "[0.5,0.5,0]") == 0
     said = capsys.readouterr().out.splitlines()
-    records = artifacts.read_records(out / "records")
-    manifest = artifacts.read_manifest(out)
+    records = read_records(out / "records")
+    manifest = read_manifest(out)
     splits = {s: sum(r.split == s for r in records) for s in ("train", "val")}
     assert {r.source for r in records} >= {"eye_diseases"}
     assert [line for line in said if line.startswith("skipped")] == [
@@ -112,9 +114,7 @@ def test_a_file_left_out_is_said_and_strict_refuses(
         assert ["broken.jpg" in lines[1] and len(lines) == 2 for lines in listed] == [True, True]
         assert not (tmp_path / "strict" / "records").exists(), "as the help of --strict says"
         assert curate(config, tmp_path / "strict", *arguments) == 0, "without it, the same folder is finished"
-        assert artifacts.read_records(tmp_path / "strict" / "records") == artifacts.read_records(
-            tmp_path / "kept" / "records"
-        )
+        assert read_records(tmp_path / "strict" / "records") == read_records(tmp_path / "kept" / "records")
     finally:
         broken.unlink()
 
@@ -148,8 +148,8 @@ def test_what_is_missing_is_said_and_what_was_looked_at_may_pass(
     )
     assert subprocess.run(shlex.split(copy), check=False).returncode == 0
     assert cli.main(shlex.split(again)) == 0, "the command that the error printed"
-    assert artifacts.read_manifest(out)["dropped_extents"] == {"refuge": {"gone": 0, "part": 1}}
-    assert artifacts.read_records(out / "records")
+    assert read_manifest(out)["dropped_extents"] == {"refuge": {"gone": 0, "part": 1}}
+    assert read_records(out / "records")
     assert cli.main(shlex.split(again)) == 0 and cli.main(typed) == 2, "a finished folder is held to the same"
     capsys.readouterr()
     next(refuge.rglob("T0001.bmp")).unlink()
@@ -238,7 +238,7 @@ def test_the_command_that_was_typed_is_in_the_manifest(
     typed = ["curate", "--config", str(config), "--raw", str(raw), "--out", str(tmp_path / "a folder")]
     monkeypatch.setattr("sys.argv", ["lmod_train", *typed, "--longest_side", "64"])
     assert cli.main() == 0
-    command = artifacts.read_manifest(tmp_path / "a folder")["command"]
+    command = read_manifest(tmp_path / "a folder")["command"]
     assert shlex.split(command) == ["python", "-m", "lmod_train", *typed, "--longest_side", "64"]
 
 

@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 import lmod_train
-from lmod_train.artifacts import ReplyFile, read_manifest, read_predictions, read_records, read_scores, write_records
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.predictions import read_predictions
+from lmod_train.artifacts.records import read_records, write_records
+from lmod_train.artifacts.replies import ReplyFile
+from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli import LATE, LIGHTNING, PLAIN, main
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.names import PLAIN as HEADS

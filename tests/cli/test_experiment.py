@@ -8,7 +8,10 @@ import pytest
 import torch
 import yaml
 
-from lmod_train.artifacts import read_config, read_predictions, read_replies, read_scores
+from lmod_train.artifacts.predictions import read_predictions
+from lmod_train.artifacts.replies import read_replies
+from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.scores import read_scores
 from lmod_train.callbacks.tripwires import Collapsed
 from lmod_train.cli import experiment
 from lmod_train.cli.listing import configs_folder
@@ -110,11 +113,11 @@ def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(co
     last = {i: r.reply for (i, step, _), r in read_replies(tmp_path / "here" / "replies").items() if step == max(steps)}
     assert {step for _, step, _ in after} == {max(steps)} and {i: r.reply for (i, *_), r in after.items()} == last
     for run in ("here", "after"):
-        told = read_config(tmp_path / run)["provenance"]
+        told = Run(tmp_path / run).read_config()["provenance"]
         assert (told["epochs"], told["steps"]) == (2, max(steps)), run
     torch.save({**again, "hyper_parameters": {"_class_path": "nowhere.Hostile", "side": 8}}, tmp_path / "received.ckpt")
     command("validate", "cnn_glaucoma.yaml", *tuned[:2], "--ckpt_path", "received.ckpt", "--run", "of_others")
-    assert read_config(tmp_path / "of_others")["model"] == read_config(tmp_path / "after")["model"]
+    assert Run(tmp_path / "of_others").read_config()["model"] == Run(tmp_path / "after").read_config()["model"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts import read_manifest, read_records
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
 from tests.test_lock import end, hold
 
 

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from lmod_train import __version__
-from lmod_train.artifacts import sha256_of
 from lmod_train.cli.provenance import provenance_of, revision, write_provenance, write_trained
 from lmod_train.errors import RunConflict
+from lmod_train.files import sha256_of
 
 
 @pytest.fixture

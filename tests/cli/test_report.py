@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train import artifacts, cli
+from lmod_train import cli
+from lmod_train.artifacts.records import read_records, write_records
+from lmod_train.artifacts.replies import ReplyFile
+from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli import plain
 from lmod_train.report.headline import format_table, headline
 from lmod_train.report.page import CAP
@@ -24,10 +27,10 @@ def curated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_of(curated: Path, run: Path, wrong: int) -> Path:
     """A run that gave the reference reply to every record but the first `wrong` of each task, where it said nothing."""
-    records = artifacts.read_records(curated / "records")
-    artifacts.write_records(run / "records.parquet", records)
+    records = read_records(curated / "records")
+    write_records(run / "records.parquet", records)
     silent = {r.id for task in {r.task for r in records} for r in [x for x in records if x.task == task][:wrong]}
-    file = artifacts.ReplyFile(run / "replies" / "rank-0.jsonl")
+    file = ReplyFile(run / "replies" / "rank-0.jsonl")
     file.append(Reply(r.id, "" if r.id in silent else r.answer, model="by hand") for r in records)
     file.close()
     assert cli.main(["rescore", str(run)]) == 0
@@ -38,10 +41,9 @@ def test_reference_replies_score_one_and_silence_is_counted(
     curated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     runs = [run_of(curated, tmp_path / "perfect", 0), run_of(curated, tmp_path / "silent", 2)]
-    n = {f.stem: len(found) for f in (curated / "records").iterdir() if (found := artifacts.read_records(f))}
+    n = {f.stem: len(found) for f in (curated / "records").iterdir() if (found := read_records(f))}
     scores = [
-        {(s.task, s.metric): s for _, _, s in artifacts.read_scores(run / "scores.csv") if s.subset == "all"}
-        for run in runs
+        {(s.task, s.metric): s for _, _, s in read_scores(run / "scores.csv") if s.subset == "all"} for run in runs
     ]
     for task in ("four_way", "glaucoma"):
         assert (scores[0][task, "accuracy_strict"].value, scores[0][task, "accuracy_strict"].n) == (1.0, n[task])
@@ -60,7 +62,7 @@ def test_reference_replies_score_one_and_silence_is_counted(
     )
     assert {row[0]: int(row[4]) for row in table} == n
     assert (tmp_path / "report" / "index.html").stat().st_size > 1000
-    joined = artifacts.read_scores(tmp_path / "report" / "scores.csv")
+    joined = read_scores(tmp_path / "report" / "scores.csv")
     assert {(run, model) for run, model, _ in joined} == {("perfect", "by hand"), ("silent", "by hand")}
 
 
@@ -73,7 +75,7 @@ def test_images_come_from_the_named_folder_and_the_page_is_capped(curated: Path,
         pages[name] = (tmp_path / name / "index.html").read_text(encoding="utf-8")
     assert ["data:image/jpeg" in pages[name] for name in ("bare", "images")] == [False, True]
     assert ["Image not found" in pages[name] for name in ("bare", "images")] == [True, False]
-    shown = len(artifacts.read_records(curated / "records"))
+    shown = len(read_records(curated / "records"))
     assert [pages[name].count("<article ") for name in ("bare", "images", "one")] == [shown, shown, 3]
 
 

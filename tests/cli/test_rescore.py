@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train import artifacts, cli
-from lmod_train.types import Reply, Unparsed
+from lmod_train import cli
+from lmod_train.artifacts.predictions import read_predictions
+from lmod_train.artifacts.records import write_records
+from lmod_train.artifacts.replies import ReplyFile
+from lmod_train.artifacts.scores import read_scores, write_scores
+from lmod_train.types import Reply, Score, Unparsed
 from tests.tasks.test_judging import Shout, record
 from tests.test_lock import end, hold
 
@@ -20,14 +24,14 @@ def run(tmp_path: Path) -> Path:
     records = [
         record(i, answer, task_class=f"{module}.Shout") for i, answer in zip("abcd", ["YES", "NO"] * 2, strict=False)
     ]
-    artifacts.write_records(folder / "records.parquet", records)
+    write_records(folder / "records.parquet", records)
     for rank, replies in enumerate(
         [
             [Reply("a", "no", step=0, model="m"), Reply("b", "no", step=100, model="m")],
             [Reply("a", "yes", step=100, model="m"), Reply("c", "", error="timeout", step=100, model="m")],
         ]
     ):
-        file = artifacts.ReplyFile(folder / "replies" / f"rank-{rank}.jsonl")
+        file = ReplyFile(folder / "replies" / f"rank-{rank}.jsonl")
         file.append(replies)
         file.close()
     return folder
@@ -38,19 +42,19 @@ def rescore(run: Path) -> int:
 
 
 def scores(run: Path) -> list[tuple[str, str, str, int, float | None]]:
-    return [(name, model, s.metric, s.n, s.value) for name, model, s in artifacts.read_scores(run / "scores.csv")]
+    return [(name, model, s.metric, s.n, s.value) for name, model, s in read_scores(run / "scores.csv")]
 
 
 def test_predictions_and_scores_are_those_of_the_newest_replies(run: Path, capsys: pytest.CaptureFixture[str]):
     assert rescore(run) == 0
-    predictions = artifacts.read_predictions(run / "predictions.parquet")
+    predictions = read_predictions(run / "predictions.parquet")
     assert {p.record.id: p.answer for p in predictions} == {"a": "YES", "b": "NO", "c": Unparsed("failed", "timeout")}
     assert scores(run) == [("tuned", "m", "accuracy", 3, pytest.approx(2 / 3, abs=1e-6))]
     assert f"{run}: 3 of 4 records have a reply" in capsys.readouterr().out
 
 
 def test_rescoring_again_changes_nothing_and_names_the_folder_and_the_model_that_replied(run: Path):
-    artifacts.write_scores(run / "scores.csv", "my run", "my model", [artifacts.Score("shout", "all", "x", 1, 0.0)])
+    write_scores(run / "scores.csv", "my run", "my model", [Score("shout", "all", "x", 1, 0.0)])
     assert rescore(run) == 0
     once = [(run / name).read_bytes() for name in ("scores.csv", "predictions.parquet")]
     assert [row[:3] for row in scores(run)] == [("tuned", "m", "accuracy")]
@@ -61,7 +65,7 @@ def test_rescoring_again_changes_nothing_and_names_the_folder_and_the_model_that
 def test_several_steps_and_another_task_version_are_said(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    artifacts.ReplyFile(run / "replies" / "rank-2.jsonl").append([Reply("d", "no", step=0)])
+    ReplyFile(run / "replies" / "rank-2.jsonl").append([Reply("d", "no", step=0)])
     monkeypatch.setattr(Shout, "version", 2)
     assert rescore(run) == 0
     said = capsys.readouterr().out

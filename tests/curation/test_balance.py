@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmod_train.artifacts import read_manifest, read_records
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
 from lmod_train.curation.balance import Candidate, absent, draw
 from lmod_train.curation.pipeline import curate
 from lmod_train.curation.prepare import Prepared

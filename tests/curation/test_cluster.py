@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.artifacts import read_manifest
+from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.curation import cluster
 from lmod_train.curation.cluster import cluster_crew
 from lmod_train.curation.filters import BoxFilter

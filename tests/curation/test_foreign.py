@@ -4,10 +4,12 @@ import pytest
 from PIL import Image
 from sklearn.datasets import load_sample_images
 
-from lmod_train.artifacts import read_manifest, read_records, sha256_of
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
 from lmod_train.curation.foreign import SHIPPED, curate_foreign, fingerprint, photographs_in
 from lmod_train.curation.pipeline import curate
 from lmod_train.errors import BadArgument, CurationConflict
+from lmod_train.files import sha256_of
 from tests.curation.probe import Without
 from tests.curation.world import Folders, Glaucoma, photograph, tree
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lmod_train.artifacts import read_records
+from lmod_train.artifacts.records import read_records
 from lmod_train.curation import guard, images
 from lmod_train.curation.guard import guarded
 from lmod_train.curation.pipeline import curate

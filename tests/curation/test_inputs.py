@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from lmod_train.artifacts import read_records
+from lmod_train.artifacts.records import read_records
 from lmod_train.curation.inputs import read_sources
 from lmod_train.curation.pipeline import curate
 from lmod_train.errors import BadArgument, SourceNotFound, StrictDrops

@@ -11,12 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from lmod_train.artifacts import read_manifest, read_records, sha256_of
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
 from lmod_train.curation import pipeline
 from lmod_train.curation.filters import BoxFilter
 from lmod_train.curation.journal import NAME
 from lmod_train.curation.pipeline import curate
 from lmod_train.errors import BadArgument, CurationConflict, LmodError, StrictDrops
+from lmod_train.files import sha256_of
 from lmod_train.types import Question
 from tests.curation.world import Discs, Folders, Glaucoma, Regions, asked, mask_file, photograph, tree, truth_of
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.artifacts import read_manifest, read_records
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
 from lmod_train.curation import pipeline
 from lmod_train.curation.filters import BoxFilter
 from lmod_train.curation.journal import NAME

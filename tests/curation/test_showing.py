@@ -4,12 +4,14 @@ from itertools import product
 
 import pytest
 
-from lmod_train.artifacts import read_manifest, read_records, sha256_of
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
 from lmod_train.curation.pipeline import curate
 from lmod_train.curation.prepare import Prepared
 from lmod_train.curation.records import Asked, own_picture
 from lmod_train.curation.showing import show_all
 from lmod_train.errors import LmodError, StrictDrops
+from lmod_train.files import sha256_of
 from lmod_train.types import Question, Sample
 from tests.curation.probe import Without
 from tests.curation.world import Discs, Folders, Glaucoma, Regions, asked, photograph, tree

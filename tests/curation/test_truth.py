@@ -5,7 +5,8 @@ from importlib import import_module
 
 import pytest
 
-from lmod_train.artifacts import read_manifest, read_records
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
 from lmod_train.curation.filters import BoxFilter
 from lmod_train.curation.pipeline import curate
 from lmod_train.sources.discovery import discover, source_classes

@@ -7,7 +7,10 @@ import pytest
 import torch
 import yaml
 
-from lmod_train.artifacts import read_manifest, read_predictions, read_records, read_replies, write_json
+from lmod_train.artifacts.manifest import read_manifest, write_json
+from lmod_train.artifacts.predictions import read_predictions
+from lmod_train.artifacts.records import read_records
+from lmod_train.artifacts.replies import read_replies
 from lmod_train.backends.scripted import Scripted
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.chat.adapters import Lora

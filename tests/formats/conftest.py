@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.artifacts import SCHEMA_VERSION, write_json, write_records
+from lmod_train.artifacts.manifest import write_json
+from lmod_train.artifacts.records import write_records
+from lmod_train.artifacts.schema import SCHEMA_VERSION
 from lmod_train.tasks.prompt import prompt
 from lmod_train.types import Box, Message, Part, Patient, Record, Region
 

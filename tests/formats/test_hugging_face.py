@@ -11,7 +11,7 @@ import yaml
 from datasets import load_dataset
 from PIL import Image
 
-from lmod_train.artifacts import read_records
+from lmod_train.artifacts.records import read_records
 from lmod_train.formats.export import export
 from lmod_train.formats.folder import exported_name
 from tests.formats.conftest import WORDS

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.artifacts import read_manifest, read_records, sha256_of
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
 from lmod_train.errors import BadArgument
+from lmod_train.files import sha256_of
 from lmod_train.formats.imported import Origin, import_conversations
 from lmod_train.tasks.judging import tasks_asked
 from lmod_train.types import Unparsed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lmod_train.artifacts import read_records
+from lmod_train.artifacts.records import read_records
 from lmod_train.formats.export import export
 from lmod_train.formats.folder import exported_name
 from lmod_train.formats.imported import Origin, import_conversations

@@ -10,7 +10,8 @@ from typing import get_args
 import pyarrow.parquet as pq
 import pytest
 
-from lmod_train.artifacts import read_manifest, read_records
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
 from lmod_train.curation.pipeline import curate
 from lmod_train.formats.export import Format, export
 from lmod_train.pixels import KINDS

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lmod_train.artifacts import read_manifest, read_records, write_json
+from lmod_train.artifacts.manifest import read_manifest, write_json
+from lmod_train.artifacts.records import read_records
 from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.formats import selection as room
 from lmod_train.formats.selection import NotRedistributable, select

@@ -9,7 +9,10 @@ import numpy as np
 import yaml
 from PIL import Image
 
-from lmod_train.artifacts import write_json, write_predictions, write_records, write_scores
+from lmod_train.artifacts.manifest import write_json
+from lmod_train.artifacts.predictions import write_predictions
+from lmod_train.artifacts.records import write_records
+from lmod_train.artifacts.scores import write_scores
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from PIL import Image
 
-from lmod_train.artifacts import read_predictions, write_predictions
+from lmod_train.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.report.page import sample
 from lmod_train.report.report import report
 from lmod_train.report.runs import read_outcomes

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from lmod_train.artifacts import read_scores
+from lmod_train.artifacts.scores import read_scores
 from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.report.headline import headline
 from lmod_train.report.report import report

@@ -1,4 +1,4 @@
-from lmod_train.artifacts import read_scores
+from lmod_train.artifacts.scores import read_scores
 from lmod_train.report.runs import labels, read_figures, read_outcomes
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.regions import region_scores

@@ -9,7 +9,10 @@ import pytest
 import yaml
 from sklearn.metrics import cohen_kappa_score
 
-from lmod_train import artifacts, cli
+from lmod_train import cli
+from lmod_train.artifacts.records import read_records, write_records
+from lmod_train.artifacts.replies import ReplyFile
+from lmod_train.artifacts.scores import read_scores
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.judging import task_arguments, tasks_asked
 from lmod_train.tasks.staging import Staging
@@ -117,8 +120,8 @@ def two_scales(tmp_path: Path) -> Path:
     tasks = [Staging("icdr"), Staging("sdrg", disease="retinopathy")]
     sample = replace(FUNDUS, labels={"icdr": "2", "sdrg": "1"})
     records = [record_from(question, sample, task) for task in tasks for question in task.ask(sample)]
-    artifacts.write_records(tmp_path / "records.parquet", records)
-    file = artifacts.ReplyFile(tmp_path / "replies" / "rank-0.jsonl")
+    write_records(tmp_path / "records.parquet", records)
+    file = ReplyFile(tmp_path / "replies" / "rank-0.jsonl")
     file.append([Reply(record.id, "Stage: 2", model="m") for record in records])
     file.close()
     path = "lmod_train.tasks.staging.Staging"
@@ -130,15 +133,13 @@ def two_scales(tmp_path: Path) -> Path:
 
 def test_two_scales_of_one_run_are_scored_apart(two_scales: Path) -> None:
     assert cli.main(["rescore", str(two_scales)]) == 0
-    scores = {
-        (s.task, s.metric): s.value for _, _, s in artifacts.read_scores(two_scales / "scores.csv") if s.subset == "all"
-    }
+    scores = {(s.task, s.metric): s.value for _, _, s in read_scores(two_scales / "scores.csv") if s.subset == "all"}
     assert (scores["icdr", "accuracy_strict"], scores["sdrg", "accuracy_strict"]) == (1.0, 0.0)
     assert scores["sdrg", "mean_absolute_error"] == 1.0
 
 
 def test_a_scale_that_the_run_does_not_name_is_an_error_that_says_where(two_scales: Path) -> None:
-    records = artifacts.read_records(two_scales / "records.parquet")
+    records = read_records(two_scales / "records.parquet")
     config = yaml.safe_load((two_scales / "config.yaml").read_text())
     config["data"]["tasks"].pop()
     with pytest.raises(BadArgument, match=r"task='icdr'.*\n.*data.tasks"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.artifacts import read_records
+from lmod_train.artifacts.records import read_records
 from lmod_train.cli import main
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.shots import note

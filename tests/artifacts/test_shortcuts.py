@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lmod_train.artifacts.shortcuts import COLUMNS, FILE, Shortcut, read_shortcuts, write_shortcuts
 from lmod_train.errors import ArtifactError
-from lmod_train.shortcut import COLUMNS, FILE, Shortcut, read_shortcuts, write_shortcuts
 
 ROWS = [
     Shortcut("four_way", "border_mask", "test", "accuracy", 24, 0.6125, 0.5, 0.7),

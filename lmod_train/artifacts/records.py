@@ -1,0 +1,99 @@
+"""Records as rows: ``records/<task>.parquet`` of a curated folder, and ``records.parquet`` of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from lmod_train.artifacts.parquet import read_rows, read_run_rows, read_table, write_rows
+from lmod_train.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
+from lmod_train.errors import CuratedDamaged, NotAsked
+from lmod_train.types import Box, Message, Part, Patient, Record, Region
+
+
+def record_id(task: str, source: str, key: str, *rest: str) -> str:
+    """Return ``task/source/key[/language][/step][/variant]``, each piece percent-encoded; empty pieces are left out.
+
+    Example:
+        >>> record_id("glaucoma", "refuge", "train/Non-Glaucoma/n 01", "")
+        'glaucoma/refuge/train/Non-Glaucoma/n%2001'
+    """
+    return "/".join([quote(task, safe=""), quote(source, safe=""), quote(key), *(quote(r, safe="") for r in rest if r)])
+
+
+def record_row(record: Record) -> dict[str, Any]:
+    """Return the record as a row of `RECORD_SCHEMA`."""
+    row = {f.name: getattr(record, f.name) for f in fields(Record)}
+    row["messages"] = [{"role": m.role, "parts": [asdict(p) for p in m.parts]} for m in record.messages]
+    row["regions"] = [{"id": r.id, "structure": r.structure, **asdict(r.box)} for r in record.regions]
+    row["tags"] = [{"key": k, "value": v} for k, v in sorted(record.tags.items())]
+    row["patient"] = asdict(record.patient)
+    return row
+
+
+def record_of(row: Mapping[str, Any]) -> Record:
+    """Return the record that `record_row` made the row of."""
+    values = {f.name: row[f.name] for f in fields(Record)}
+    for name in ("image", "image_plain", "image_sha256", "choices", "needs"):
+        values[name] = tuple(values[name])
+    values["messages"] = tuple(
+        Message(m["role"], tuple(Part(p["type"], p["text"]) for p in m["parts"])) for m in row["messages"]
+    )
+    values["regions"] = tuple(
+        Region(r["structure"], Box(r["x0"], r["y0"], r["x1"], r["y1"]), r["id"]) for r in row["regions"]
+    )
+    values["tags"] = {tag["key"]: tag["value"] for tag in row["tags"]}
+    values["patient"] = Patient(**row["patient"])
+    return Record(**values)
+
+
+def write_records(path: Path, records: Iterable[Record]) -> int:
+    """Write one Parquet file, whole or not at all; return the number of rows. No records gives an empty table.
+
+    Rows are written in groups as the records come, so that memory does not grow with their number.
+    """
+    return write_rows(path, RECORD_SCHEMA, map(record_row, records))
+
+
+def write_run_records(path: Path, records: Iterable[Record], asked: Mapping[str, str]) -> int:
+    """Write the records that a run asks, as `write_records` does, each with its `asked` by record id."""
+    return write_rows(path, RUN_SCHEMA, (record_row(r) | {"asked": asked[r.id]} for r in records))
+
+
+def read_records(path: Path) -> list[Record]:
+    """Read ``records/<task>.parquet``, or a folder of them in name order.
+
+    Raises:
+        ArtifactError: The file is missing, unreadable, or of another schema version.
+    """
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files or not files[0].exists():
+        raise CuratedDamaged(path, "no record file here")
+    return [record_of(row) for file in files for row in read_rows(file, RECORD_SCHEMA, CuratedDamaged)]
+
+
+def read_run_records(path: Path) -> list[Record]:
+    """Read ``records.parquet`` of a run folder, of this schema version or of version 1, whose new columns are empty.
+
+    Raises:
+        ArtifactError: The file is missing, unreadable, or of another schema version.
+    """
+    if not path.exists():
+        raise NotAsked(path, "no record file here")
+    return [record_of(row) for row in read_run_rows(path, RUN_SCHEMA, NotAsked)]
+
+
+def read_run_column(path: Path, name: str) -> dict[str, Any]:
+    """Read record id -> value of a column of ``records.parquet`` of a run folder; empty texts where it has none such.
+
+    Raises:
+        ArtifactError: The file is missing or unreadable.
+    """
+    if not path.exists():
+        raise NotAsked(path, "no record file here")
+    table = read_table(path, NotAsked)
+    values = table[name].to_pylist() if name in table.column_names else [""] * len(table)
+    return dict(zip(table["id"].to_pylist(), values, strict=True))

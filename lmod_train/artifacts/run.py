@@ -1,0 +1,109 @@
+"""The folder of a run: what its files are called, what it is called itself, and what it was started with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lmod_train.errors import ConfigDamaged
+from lmod_train.files import whole
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The folder of a run, which need not exist.
+
+    Attributes:
+        folder: Its path.
+    """
+
+    folder: Path
+
+    @property
+    def config(self) -> Path:
+        """What it was started with, YAML."""
+        return self.folder / "config.yaml"
+
+    @property
+    def doctor(self) -> Path:
+        """What was found before the first step."""
+        return self.folder / "doctor.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the checkpoints."""
+        return self.folder / "checkpoints"
+
+    @property
+    def last(self) -> Path:
+        """Checkpoint that a training goes on from."""
+        return self.checkpoints / "last.ckpt"
+
+    @property
+    def records(self) -> Path:
+        """What is asked."""
+        return self.folder / "records.parquet"
+
+    @property
+    def replies(self) -> Path:
+        """Folder of what was replied, a file a rank: the only thing that a run cannot make again."""
+        return self.folder / "replies"
+
+    @property
+    def predictions(self) -> Path:
+        """What the replies were read as."""
+        return self.folder / "predictions.parquet"
+
+    @property
+    def scores(self) -> Path:
+        """Figures."""
+        return self.folder / "scores.csv"
+
+    @property
+    def tripwires(self) -> Path:
+        """Probes of a training, one a line."""
+        return self.folder / "tripwires.jsonl"
+
+    def replies_of(self, rank: int) -> Path:
+        """Return the reply file of one process of a run."""
+        return self.replies / f"rank-{rank}.jsonl"
+
+    def has_begun(self) -> bool:
+        """Return whether the folder holds a run: what it was started with, what it asks, or what was replied."""
+        return any(path.exists() for path in (self.config, self.records, self.replies, self.predictions))
+
+    @property
+    def name(self) -> str:
+        """What the run is called in tables: its place below a folder ``runs``, otherwise the folder's own name.
+
+        Example:
+            >>> Run(Path("here/runs/quickstart/fit")).name, Run(Path("here/TUNED")).name
+            ('quickstart/fit', 'TUNED')
+        """
+        parts = self.folder.resolve().parts
+        start = max(i for i, part in enumerate(("runs", *parts)) if part == "runs")
+        return "/".join(parts[start:]) if start and start < len(parts) else parts[-1]
+
+    def read_config(self) -> dict[str, Any]:
+        """Return what ``config.yaml`` holds; empty where there is none.
+
+        Raises:
+            ConfigDamaged: It is no text, no YAML, or no mapping.
+        """
+        path = self.config
+        try:
+            config = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.exists() else {}
+        except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+            raise ConfigDamaged(path, f"is no YAML that can be read ({' '.join(str(error).split())[:200]})") from error
+        if not isinstance(config, dict):
+            raise ConfigDamaged(path, f"holds a {type(config).__name__}, expected keys and values")
+        return config
+
+    def write_config(self, config: Mapping[str, Any]) -> None:
+        """Write ``config.yaml``, whole or not at all, its keys sorted."""
+        with whole(self.config) as beside:
+            beside.write_text(yaml.safe_dump(dict(config), sort_keys=True), encoding="utf-8")

@@ -1,0 +1,48 @@
+"""Figures of a run as a table: ``scores.csv``."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lmod_train.errors import NotScored
+from lmod_train.escaping import for_csv, from_csv
+from lmod_train.files import whole
+from lmod_train.types import Score
+
+SCORE_COLUMNS = ("run", "model", "task", "subset", "metric", "n", "value", "low", "high")
+
+
+def write_scores(path: Path, run: str, model: str, scores: Sequence[Score]) -> None:
+    """Write ``scores.csv``: one row a figure; no value and no interval are empty cells."""
+    with whole(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(SCORE_COLUMNS)
+        for s in scores:
+            numbers = ["" if v is None else repr(round(float(v), 6)) for v in (s.value, s.low, s.high)]
+            writer.writerow([*map(for_csv, (run, model, s.task, s.subset, s.metric, s.n)), *numbers])
+
+
+def read_scores(path: Path) -> list[tuple[str, str, Score]]:
+    """Read ``scores.csv`` as (run, model, score).
+
+    Raises:
+        ArtifactError: It is missing, damaged, or has other columns.
+    """
+    if not path.exists():
+        raise NotScored(path, "no scores here")
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *rows = [*csv.reader(file)] or [[]]
+        if tuple(header) != SCORE_COLUMNS:
+            raise NotScored(path, "has other columns")
+        named = [dict(zip(SCORE_COLUMNS, map(from_csv, row), strict=True)) for row in rows if row]
+        return [(r["run"], r["model"], _score_of(r)) for r in named]
+    except (ValueError, csv.Error) as error:
+        raise NotScored(path, f"cannot be read ({error})") from error
+
+
+def _score_of(row: Mapping[str, str]) -> Score:
+    value, low, high = (float(row[c]) if row[c] else None for c in ("value", "low", "high"))
+    return Score(row["task"], row["subset"], row["metric"], int(row["n"]), value, low, high)
