@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import time
 import uuid
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
@@ -14,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lmod_train.errors import BadArgument
+from lmod_train.files import sweep
 
-STALE = 24 * 3600.0  # seconds after which the half-written piece of a killed process is taken away
 PIECES = 256  # at most, as each holds a file open
 
 Name = TypeVar("Name", bound=Hashable)
@@ -179,13 +178,3 @@ def _name(beside: Path, file: Path, replaced: bool) -> None:
         except OSError:  # file systems without hard links
             pass
     beside.replace(file)
-
-
-def sweep(folder: Path, pattern: str = ".*.part") -> None:
-    """Take away what killed processes have left half-written below a folder, once it is old."""
-    for left in folder.glob(pattern):
-        try:
-            if time.time() - left.stat().st_mtime > STALE:
-                left.unlink()
-        except FileNotFoundError:  # another process has just finished it, or swept
-            continue

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
+import shutil
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
+
+STALE = 24 * 3600.0
+"""Seconds after which a file that is still being written is taken for a killed process's."""
 
 LARGE = 64 * 2**20
 """Bytes from which the hash of a file is remembered; smaller ones are read again in less than a tenth of a second."""
@@ -19,15 +25,73 @@ SETTLED = 2.0
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Yield a name beside `path` to write to; only when the block succeeds does the file appear under `path`."""
+def write_beside(path: Path) -> Iterator[Path]:
+    """Yield a name beside `path` for a file or folder, which appears under `path` only when the block succeeds.
+
+    A killed process leaves nothing half-written under `path`. For what can be made again; `whole` survives a power
+    failure too. A folder takes the place of an empty one only.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
-        yield beside
-        beside.replace(path)
+        yield part
+        part.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        remove(part)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Yield a name beside `path` as `write_beside` does, and wait until all is on the disk before it is renamed."""
+    with write_beside(path) as part:
+        yield part
+        flush(part)
+
+
+def flush(written: Path) -> None:
+    """Wait until a file, or every file of a folder, is on the disk."""
+    for file in sorted(written.rglob("*")) if written.is_dir() else [written]:
+        if file.is_file():
+            with file.open("rb") as stream:
+                os.fsync(stream.fileno())
+    flush_names(written if written.is_dir() else written.parent)
+
+
+def flush_names(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk; some file systems know no such thing."""
+    with suppress(OSError):
+        place = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(place)
+        finally:
+            os.close(place)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if there is one; of a link the link alone."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def clear_parts(path: Path) -> None:
+    """Remove what killed processes have left half-written of `path`; for whoever alone may write there."""
+    sweep(path.parent, f".{glob.escape(path.name)}.*.part", older=0)
+
+
+def sweep(folder: Path, pattern: str = ".*.part", older: float = STALE) -> None:
+    """Remove what killed processes have left half-written below a folder.
+
+    Args:
+        folder: Where to look.
+        pattern: Of the names, as `Path.glob` takes it.
+        older: Seconds since the last change; what is younger may be another process's, which is still writing.
+    """
+    for left in folder.glob(pattern):
+        with suppress(FileNotFoundError):  # another process has just finished it, or swept
+            if time.time() - left.stat().st_mtime >= older:
+                remove(left)
 
 
 def write_through(file: TextIO, text: str) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from lmod_train import cache as module
-from lmod_train.cache import PIECES, STALE, table
+from lmod_train.cache import PIECES, table
 from lmod_train.errors import BadArgument
+from lmod_train.files import STALE
 
 NAMES = [f"n{i:02}" for i in range(10)]
 LIKE = np.empty((0, 2), np.float32)

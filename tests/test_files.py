@@ -129,3 +129,48 @@ def test_what_is_written_through_is_there_before_the_file_is_closed(tmp_path: Pa
 def test_the_hash_is_that_of_the_standard(tmp_path: Path):
     (tmp_path / "abc").write_bytes(b"abc")  # FIPS 180-2, appendix B.1
     assert files.sha256_of(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.mark.parametrize("write", [files.write_beside, files.whole])
+def test_a_folder_appears_whole_or_not_at_all(write, tmp_path: Path):
+    out = tmp_path / "out"
+    with pytest.raises(ZeroDivisionError), write(out) as part:
+        (part / "deep").mkdir(parents=True)
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+    out.mkdir()
+    with write(out) as part:
+        (part / "deep").mkdir(parents=True)
+        (part / "deep" / "a.txt").write_text("a")
+        assert not any(out.iterdir())
+    assert [f.relative_to(tmp_path).as_posix() for f in tmp_path.rglob("*.txt")] == ["out/deep/a.txt"]
+    with pytest.raises(OSError), write(out) as part:  # what is there is not lost
+        part.mkdir()
+    assert (out / "deep" / "a.txt").read_text() == "a" and [f.name for f in tmp_path.iterdir()] == ["out"]
+
+
+def test_whole_waits_for_the_disk_before_it_renames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    seen = []
+    monkeypatch.setattr(files.os, "fsync", lambda _: seen.append((tmp_path / "a").exists()))
+    with files.whole(tmp_path / "a") as part:
+        part.write_text("a")
+    assert seen and not any(seen) and (tmp_path / "a").read_text() == "a"
+
+
+def test_what_a_kill_left_of_a_path_is_removed_and_nothing_else(tmp_path: Path):
+    (tmp_path / ".out [1].ab.part" / "deep").mkdir(parents=True)
+    (tmp_path / ".out [1].cd.part").write_text("half")
+    others = [tmp_path / ".out 1.ab.part", tmp_path / "out [1]", tmp_path / ".other.ab.part"]
+    for other in others:
+        other.write_text("kept")
+    files.clear_parts(tmp_path / "out [1]")
+    assert sorted(tmp_path.iterdir()) == sorted(others)
+
+
+def test_only_what_is_old_is_swept(tmp_path: Path):
+    old, young = tmp_path / ".a.part", tmp_path / ".b.part"
+    for file in (old, young):
+        file.write_text("half")
+    os.utime(old, (0, 0))
+    files.sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == [young]

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lmod_train.artifacts.records import read_records
-from lmod_train.curation.numbering import lot
 from lmod_train.errors import BadArgument
 from lmod_train.files import whole
+from lmod_train.lots import lot
 from lmod_train.types import Record, own_part
 
 Stratum = tuple[str, str, str, str]

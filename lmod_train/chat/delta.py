@@ -23,6 +23,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from lmod_train.errors import BadArgument, LmodError, WeightsMismatch, WeightsNotFound
+from lmod_train.files import clear_parts, whole
 
 LEAST_GAIN = 0.05
 """Mean gain of the language model's norms below which weights are a delta: a whole toy had 0.99, its delta 0.005."""
@@ -210,22 +211,21 @@ def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
     if out.exists():
         raise BadArgument("out", str(out), "a folder that does not exist yet", "name another")
     ours = {language_name(name) for name, _ in tensors(left) if not name.endswith(RECOMPUTED)} - {""}
-    whole = ((name, read) for name, read in tensors(right) if not name.endswith(RECOMPUTED))
-    theirs = {own: read() for name, read in whole if (own := language_name(name))}
+    added = ((name, read) for name, read in tensors(right) if not name.endswith(RECOMPUTED))
+    theirs = {own: read() for name, read in added if (own := language_name(name))}
     if HEAD in ours and EMBEDDING in theirs:  # a base without a head in its files speaks through its embedding
         theirs.setdefault(HEAD, theirs[EMBEDDING])
     strange, absent = sorted(theirs.keys() - ours - TIED), sorted(ours - theirs.keys() - TIED)
     if strange or absent:
         raise WeightsMismatch(str(right), absent, strange, f"name the language model that {left} belongs to")
-    part = out.with_name(f"{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(left, part, ignore=lambda _, names: [n for n in names if n.endswith((".safetensors", ".bin"))])
-    for file in weight_files(left):
-        kept = ((name, read) for name, read in _in_file(file) if not name.endswith(RECOMPUTED))
-        made = {name: _sum(read(), theirs.get(language_name(name)), sign, name, right) for name, read in kept}
-        save_file(made, part / f"{file.stem}.safetensors", metadata={"format": "pt"})
-    _mend_index(part)
-    part.rename(out)
+    clear_parts(out)
+    with whole(out) as part:
+        shutil.copytree(left, part, ignore=lambda _, names: [n for n in names if n.endswith((".safetensors", ".bin"))])
+        for file in weight_files(left):
+            kept = ((name, read) for name, read in _in_file(file) if not name.endswith(RECOMPUTED))
+            made = {name: _sum(read(), theirs.get(language_name(name)), sign, name, right) for name, read in kept}
+            save_file(made, part / f"{file.stem}.safetensors", metadata={"format": "pt"})
+        _mend_index(part)
 
 
 def _sum(ours: Tensor, theirs: Tensor | None, sign: int, name: str, right: Path) -> Tensor:

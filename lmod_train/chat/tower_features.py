@@ -7,7 +7,6 @@ everything behind it (projector, packing of tiles, language model) runs as ever.
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,9 @@ from torch.distributed.tensor import DTensor
 from transformers import __version__ as transformers_version
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-from lmod_train.cache import sweep
 from lmod_train.chat.family import family_of
 from lmod_train.errors import BadArgument
+from lmod_train.files import sweep, write_beside
 
 VERSION = 1
 """Of what is kept and how; counted up, all is computed anew."""
@@ -110,15 +109,9 @@ class TowerFeatures:
             return None
 
     def _write(self, key: str, tensors: Mapping[str, Tensor]) -> None:
-        file = self._file(key)
-        beside = file.with_name(f".{uuid.uuid4().hex}.part")
         try:
-            file.parent.mkdir(exist_ok=True)
-            try:
-                beside.write_bytes(save({name: tensor.cpu() for name, tensor in tensors.items()}))
-                beside.replace(file)
-            finally:
-                beside.unlink(missing_ok=True)
+            with write_beside(self._file(key)) as part:
+                part.write_bytes(save({name: tensor.cpu() for name, tensor in tensors.items()}))
         except OSError as error:
             raise _unwritable(self._folder, error) from error
 

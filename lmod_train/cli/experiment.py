@@ -30,12 +30,13 @@ from lmod_train.cli.refusal import Refusing
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.read_back import ReadBack
 from lmod_train.errors import BadArgument, LmodError, RunConflict, Unbuildable
+from lmod_train.files import remove
 from lmod_train.lock import locked
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import Conversation
 from lmod_train.report.rescore import rescore
 from lmod_train.report.tripwires import draw_probes
-from lmod_train.strategies.keeping import damaged, remove, set_aside
+from lmod_train.strategies.keeping import damaged, set_aside
 from lmod_train.strategies.saved import AnyCheckpoint, damage, to_continue
 from lmod_train.strategies.sharding import Sharded
 

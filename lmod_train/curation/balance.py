@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lmod_train.curation.numbering import lot
+from lmod_train.lots import lot
 
 Over = Literal["split", "all", "source"]
 """Whether every split is balanced by itself, a task as a whole, or every source within every split."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lmod_train.curation.foreign import Photograph
-from lmod_train.curation.numbering import lot
 from lmod_train.curation.records import Asked, Picture, own_picture
+from lmod_train.lots import lot
 from lmod_train.types import Dropped, own_part
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from lmod_train.curation.numbering import lot
 from lmod_train.errors import BadArgument
+from lmod_train.lots import lot
 from lmod_train.types import Sample, Split
 
 Place = tuple[str, str]

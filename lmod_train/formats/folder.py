@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, Self
@@ -12,6 +11,7 @@ from typing import Literal, Self
 from lmod_train.curation.manifest import write_dropped
 from lmod_train.errors import BadArgument, CuratedDamaged
 from lmod_train.escaping import for_markdown
+from lmod_train.files import clear_parts, whole
 from lmod_train.formats.selection import Selection, licence_table, source_of
 from lmod_train.pixels import UNREADABLE, blank
 from lmod_train.raw import read_bytes
@@ -59,29 +59,26 @@ class ExportFolder:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise BadArgument("--out", str(out), "a new or empty folder", "name another folder with `--out DIR`")
         self._out, self._selection, self.images = out, selection, images
-        self.path = out.with_name(f".{out.name}.part")
+        self._writing = whole(out)
+        self.path = out
         self.written = 0
         self.left_out: list[Dropped] = []
         self._placed: set[str] = set()
 
     def __enter__(self) -> Self:
-        shutil.rmtree(self.path, ignore_errors=True)  # what a kill left
-        self.path.mkdir(parents=True)
+        clear_parts(self._out)
+        self.path = self._writing.__enter__()
+        self.path.mkdir()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None:
-            shutil.rmtree(self.path, ignore_errors=True)
-            return
-        if self.left_out:
+        if kind is None and self.left_out:
             write_dropped(self.path / "dropped.csv", self.left_out, {})
-        if not all(one.redistributable for one in self._selection.licences):
+        if kind is None and not all(one.redistributable for one in self._selection.licences):
             self.write_text("NOTICE", NOTICE + licence_table(self._selection.licences) + "\n")
-        if self._out.exists():
-            self._out.rmdir()
-        self.path.replace(self._out)
+        self._writing.__exit__(kind, error, trace)
 
     def place(self, record: Record) -> list[str]:
         """Bring the images that a record shows into the folder, each once, and return their paths.

@@ -6,7 +6,6 @@ One record a human turn: what was said before stands in its messages, the next t
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from lmod_train.curation.leakage import Shown, account, find_pairs
 from lmod_train.curation.prepare import image_path, open_guarded
 from lmod_train.curation.splits import Place, split
 from lmod_train.errors import BadArgument
-from lmod_train.files import sha256_of
+from lmod_train.files import clear_parts, sha256_of, whole
 from lmod_train.formats.conversation_file import STEP, Item, read_items
 from lmod_train.lock import NAME, is_empty
 from lmod_train.tasks.conversation import Conversation
@@ -100,10 +99,9 @@ def import_conversations(
     """
     _check(images, out, origin, longest_side)
     split((), ratios)  # refuses shares that are none before an hour of images
-    part = out.with_name(f".{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)  # what a kill left
-    part.mkdir(parents=True)
-    try:
+    clear_parts(out)
+    with whole(out) as part:
+        part.mkdir()
         items, dropped = _read(file, images, origin.name)
         seen, unreadable = _take_images(items, images, part, origin, longest_side, progress)
         kept, lost = _with_images(items, unreadable, images)
@@ -125,12 +123,7 @@ def import_conversations(
         written |= {**manifest.header(settings, inputs), "protocol": "conversation", "command": command, "seed": seed}
         written["images"] = {**FORMAT, "longest_side": longest_side, "files": written["images"]}
         write_json(part / "manifest.json", written)
-        if out.exists():
-            (out / NAME).unlink(missing_ok=True)  # the whole folder takes the place of this one, which holds a lock
-            out.rmdir()
-        part.replace(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+        (out / NAME).unlink(missing_ok=True)  # the whole folder takes the place of this one, which holds a lock
     return written
 
 

@@ -190,11 +190,9 @@ def _starts(out: Path, curated: Path) -> dict[Start, Path]:
     merged, delta = out / "weights" / "merged", out / "weights" / "small-delta"
     if not merged.exists():
         module, _ = _tuned(out / "runs" / "start", "small_base", _data_of(curated, FourWay(), "", 0), 0, START)
-        part = merged.with_name("merged.part")
-        shutil.rmtree(part, ignore_errors=True)
-        module.network.save_pretrained(part)
-        module.dialect.processor.save_pretrained(part)
-        part.rename(merged)
+        with whole(merged) as part:
+            module.network.save_pretrained(part)
+            module.dialect.processor.save_pretrained(part)
     if not delta.exists():
         make_delta(merged, find("small_base"), delta)
     return {"merged": merged, "delta": delta}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from lmod_train.chat.dialects import dialect_of
 from lmod_train.chat.generation import end_tokens
 from lmod_train.chat.server_names import Names, rename_for_servers
 from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
-from lmod_train.strategies.keeping import flush
+from lmod_train.files import clear_parts, whole
 from lmod_train.strategies.saved import read
 
 WRAPPED = "model."
@@ -63,20 +62,15 @@ def merge(
     lora = Lora(**facts["lora"]) if facts["lora"] else None
     model = trainable(load(folder), lora, facts["tune_tower"], facts["tune_language_model"])
     _take(model, saved["state_dict"], ckpt)
-    whole: Any = model if lora is None else model.merge_and_unload()
-    beside = out.with_name(f"{out.name}.partial")
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
-    whole.eval().to(getattr(torch, facts["dtype"])).save_pretrained(beside)
-    if names == "server":
-        rename_for_servers(beside)
-    write_processor_files(beside, saved["files"])
-    _stop_as_trained(beside, whole)
-    (beside / "README.md").write_text(_card(folder, facts, int(saved["global_step"])), encoding="utf-8")
-    flush(beside)
-    if out.exists():
-        out.rmdir()
-    beside.rename(out)
+    merged: Any = model if lora is None else model.merge_and_unload()
+    clear_parts(out)
+    with whole(out) as part:
+        merged.eval().to(getattr(torch, facts["dtype"])).save_pretrained(part)
+        if names == "server":
+            rename_for_servers(part)
+        write_processor_files(part, saved["files"])
+        _stop_as_trained(part, merged)
+        (part / "README.md").write_text(_card(folder, facts, int(saved["global_step"])), encoding="utf-8")
     return dict(facts)
 
 

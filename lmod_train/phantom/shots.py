@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -18,6 +17,7 @@ from PIL import Image
 from tqdm import tqdm
 
 from lmod_train.errors import BadArgument
+from lmod_train.files import write_beside
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
 from lmod_train.vocabulary.phantoms import NOTE
 
@@ -90,7 +90,8 @@ def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
     elif root.is_dir() and any(root.iterdir()):  # its photographs would be taken for phantoms
         raise BadArgument("out", str(root), "a folder that is new, empty or of phantoms", "name a new folder")
     root.mkdir(parents=True, exist_ok=True)
-    whole(path, lambda beside: beside.write_text(json.dumps(dict(drawn), sort_keys=True) + "\n", encoding="utf-8"))
+    with write_beside(path) as part:
+        part.write_text(json.dumps(dict(drawn), sort_keys=True) + "\n", encoding="utf-8")
 
 
 def take(shots: Sequence[Shot], size: int, source: str, workers: int = 2) -> None:
@@ -141,16 +142,8 @@ def _take_one(shot: Shot, size: int) -> None:
         codes = np.where(disc_mask(eye, size), rim, background).astype(np.uint8)
         codes[cup_mask(eye, size)] = cup
         kind = "BMP" if shot.mask.suffix == ".bmp" else "PNG"
-        whole(shot.mask, lambda beside: Image.fromarray(codes).save(beside, format=kind))
+        with write_beside(shot.mask) as part:
+            Image.fromarray(codes).save(part, format=kind)
     picture = render(eye, size)
-    whole(shot.photograph, lambda beside: picture.save(beside, format="JPEG", quality=92))
-
-
-def whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a file beside `path`, then move it there, so that a kill leaves no half file."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        write(beside)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with write_beside(shot.photograph) as part:
+        picture.save(part, format="JPEG", quality=92)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from lmod_train.errors import ArtifactError
+from lmod_train.files import flush, flush_names, remove
 
 LAST = "last.ckpt"
 """What a run is continued from. The one before is kept beside it, as no writing tells what a disk will give back."""
@@ -51,7 +50,7 @@ def put_in_place(ckpt: Path) -> None:
     if ckpt.exists():
         ckpt.rename(set_aside(ckpt))
     partial(ckpt).rename(ckpt)
-    _flush_folder(ckpt.parent)
+    flush_names(ckpt.parent)
     if ckpt.name != LAST:
         remove(set_aside(ckpt))
 
@@ -87,30 +86,3 @@ def _reason(error: BaseException) -> str:
         return found
     writer = isinstance(error, RuntimeError) and any(w in str(error) for w in ("inline_container", "iostream"))
     return "the disk did not take all of it, it may be full" if writer else ""
-
-
-def flush(written: Path) -> None:
-    """Wait until a file, or every file of a folder, is on the disk."""
-    for file in sorted(written.rglob("*")) if written.is_dir() else [written]:
-        if file.is_file():
-            with file.open("rb") as stream:
-                os.fsync(stream.fileno())
-    _flush_folder(written if written.is_dir() else written.parent)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Wait until a folder's names are on the disk; some file systems know no such thing."""
-    with suppress(OSError):
-        place = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(place)
-        finally:
-            os.close(place)
-
-
-def remove(ckpt: Path) -> None:
-    """Remove a checkpoint, file or folder, if there is one."""
-    if ckpt.is_dir() and not ckpt.is_symlink():
-        shutil.rmtree(ckpt, ignore_errors=True)
-    else:
-        ckpt.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ def test_nothing_is_left_of_an_export_that_failed(free: Path, tmp_path: Path):
 
 
 def test_what_a_kill_left_is_cleared_and_an_empty_folder_is_taken(free: Path, tmp_path: Path):
-    (tmp_path / ".out.part" / "images").mkdir(parents=True)
+    (tmp_path / ".out.ab12.part" / "images").mkdir(parents=True)
     (tmp_path / "out").mkdir()
     with ExportFolder(tmp_path / "out", select(free)) as folder:
         folder.write_text("a", "b")

@@ -6,7 +6,7 @@ from PIL import Image
 
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye
-from lmod_train.phantom.shots import Shot, eye_seed, note, take, whole
+from lmod_train.phantom.shots import Shot, eye_seed, note, take
 
 
 def shots(folder, n=3):
@@ -47,16 +47,6 @@ def test_a_restart_keeps_whole_files_and_writes_the_missing_ones(tmp_path):
     take(all_shots, 48, "x", workers=0)
     assert kept.photograph.read_bytes() == b"kept"
     assert (lost.photograph.read_bytes(), maskless.mask.read_bytes()) == again
-
-
-def test_a_kill_in_the_middle_leaves_no_half_file(tmp_path):
-    def torn(beside):
-        beside.write_bytes(b"half")
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        whole(tmp_path / "x.jpg", torn)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_of_other_phantoms_is_refused(tmp_path):

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from lmod_train.files import write_beside
 from lmod_train.phantom.canvas import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.findings import SIGNS, laid
 from lmod_train.phantom.folders.brset_cases import Case, cases, eye_of
 from lmod_train.phantom.folders.brset_table import ANATOMY, MISSING, published_rows, row, write_table
 from lmod_train.phantom.frame import frame_for, photograph
-from lmod_train.phantom.shots import draw_all, note, whole
+from lmod_train.phantom.shots import draw_all, note
 from lmod_train.phantom.truth import Truth
 from lmod_train.types import Patient
 
@@ -170,23 +171,22 @@ def _write(
         ("LICENSE.txt", "Drawn phantoms, no photographs.\n"),
         (f"{_PHOTOGRAPHS}/index.html", "<html/>\n"),
     ):
-        whole(root / name, partial(_fill, text))
+        with write_beside(root / name) as beside:
+            beside.write_text(text, encoding="utf-8")
     draw_all(takes, draw, _SOURCE, workers)
-
-
-def _fill(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def _portray(take: _Take, size: int) -> None:
     """Write the photograph of a case."""
     assert take.case is not None  # as `write` makes them
     picture = portrait(take.case, size)
-    whole(take.photograph, lambda beside: picture.save(beside, format="JPEG", quality=92))
+    with write_beside(take.photograph) as beside:
+        picture.save(beside, format="JPEG", quality=92)
 
 
 def _scribble(take: _Take) -> None:
     """Write noise in coarse blocks, another for every number."""
     blocks = np.random.default_rng([take.seed, 12]).integers(0, 256, (4, 4, 3), dtype=np.uint8)
     picture = Image.fromarray(np.kron(blocks, np.ones((4, 4, 1), dtype=np.uint8)))
-    whole(take.photograph, lambda beside: picture.save(beside, format="JPEG", quality=92))
+    with write_beside(take.photograph) as beside:
+        picture.save(beside, format="JPEG", quality=92)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lmod_train.phantom.shots import whole
+from lmod_train.files import write_beside
 
 COLUMNS = (
     *("image_id", "patient_id", "camera", "patient_age", "comorbidities", "diabetes_time_y", "insuline"),
@@ -119,14 +119,10 @@ def row(
 
 def write_table(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
     """Write the rows below the header, whole or not at all; the same rows give the same bytes."""
-
-    def fill(beside: Path) -> None:
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows)
-
-    whole(path, fill)
+    with write_beside(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
 
 
 def published_rows(seed: int) -> list[dict[str, str]]:

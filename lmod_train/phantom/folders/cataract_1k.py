@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from lmod_train.errors import BadArgument
+from lmod_train.files import write_beside
 from lmod_train.phantom.instruments import INSTRUMENTS, Point
-from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
+from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.surgery import Scene, draw_operation, draw_scene, height_of, outlines, render
 from lmod_train.phantom.truth import Truth
 from lmod_train.types import Box
@@ -221,9 +222,11 @@ def _draw(drawing: _Drawing, size: int) -> None:
     """Write the annotation and the image of one frame, the image last."""
     _write_json(drawing.note, _supervisely(drawing.shot, size))
     picture = render(drawing.shot.scene, size)
-    whole(drawing.image, lambda beside: picture.save(beside, format="PNG", compress_level=1))
+    with write_beside(drawing.image) as beside:
+        picture.save(beside, format="PNG", compress_level=1)
 
 
 def _write_json(path: Path, content: dict[str, object]) -> None:
     if not path.exists():
-        whole(path, lambda beside: beside.write_text(json.dumps(content), encoding="utf-8"))
+        with write_beside(path) as beside:
+            beside.write_text(json.dumps(content), encoding="utf-8")

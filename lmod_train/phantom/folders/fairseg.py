@@ -13,8 +13,9 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.errors import BadArgument
+from lmod_train.files import write_beside
 from lmod_train.phantom.eye import Eye, draw_eye
-from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
+from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.slo import CUP, RIM, scan, structures
 from lmod_train.phantom.truth import Truth
 from lmod_train.types import Box, Patient
@@ -162,7 +163,8 @@ def _draw(file: _File, size: int) -> None:
         arrays = {"slo_fundus": image, "disc_cup_mask": codes, **told, "age": float(person.age)}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **{name: np.array(value) for name, value in arrays.items()})  # type: ignore[arg-type]
-    whole(file.path, lambda beside: beside.write_bytes(buffer.getvalue()))
+    with write_beside(file.path) as beside:
+        beside.write_bytes(buffer.getvalue())
 
 
 def _write_summary(path: Path, files: Sequence[_File]) -> None:
@@ -174,4 +176,5 @@ def _write_summary(path: Path, files: Sequence[_File]) -> None:
     rows.writerow(("filename", *_SUMMARY))
     rows.writerows((f.path.name, *(getattr(f.person, name) for name in _SUMMARY)) for f in files)
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole(path, lambda beside: beside.write_text(text.getvalue(), encoding="utf-8"))
+    with write_beside(path) as beside:
+        beside.write_text(text.getvalue(), encoding="utf-8")

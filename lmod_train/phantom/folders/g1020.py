@@ -12,10 +12,11 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.errors import BadArgument
+from lmod_train.files import write_beside
 from lmod_train.phantom.eye import Eye, Point, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import cup_mask, disc_mask
-from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
+from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth, extent
 from lmod_train.types import Box
 
@@ -149,7 +150,8 @@ def write(out: Path, n: int, seed: int, size: int = 384, prevalence: float = 0.5
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "prevalence": prevalence})
     rows = [f"image_{one.number}.jpg,{int(one.eye.diagnosis == 'glaucoma')}\n" for one in drawn]
     text = "imageID,binaryLabels\n" + "".join(rows)
-    whole(root / "G1020.csv", lambda beside: beside.write_text(text, encoding="utf-8"))
+    with write_beside(root / "G1020.csv") as beside:
+        beside.write_text(text, encoding="utf-8")
     draw_all([_Take(root, one) for one in drawn], _take, _SOURCE, workers)
 
 
@@ -160,11 +162,14 @@ def _take(take: _Take) -> None:
     codes = place(disc_mask(drawn.eye, drawn.frame.side), drawn.frame).astype(np.uint8)
     if drawn.cup:
         codes += place(cup_mask(drawn.eye, drawn.frame.side), drawn.frame)
-    whole(mask, lambda beside: Image.fromarray(codes).save(beside, format="PNG"))
+    with write_beside(mask) as beside:
+        Image.fromarray(codes).save(beside, format="PNG")
     text = json.dumps(_labelme(drawn), indent=2)
-    whole(outlines, lambda beside: beside.write_text(text, encoding="utf-8"))
+    with write_beside(outlines) as beside:
+        beside.write_text(text, encoding="utf-8")
     picture = photograph(drawn.eye, drawn.frame)
-    whole(image, lambda beside: picture.save(beside, format="JPEG", quality=92))
+    with write_beside(image) as beside:
+        picture.save(beside, format="JPEG", quality=92)
 
 
 def _labelme(drawn: Photograph) -> dict[str, Any]:

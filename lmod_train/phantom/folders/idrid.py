@@ -6,18 +6,18 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 from lmod_train.errors import BadArgument
+from lmod_train.files import write_beside
 from lmod_train.phantom.eye import Eye, LesionKind, Point, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import disc_mask
 from lmod_train.phantom.retinopathy import Exudates, grade_eye, lesion_mask
-from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
+from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth, extent
 from lmod_train.types import Box
 
@@ -220,15 +220,18 @@ def _take(take: _Take) -> None:
         )
         picture = Image.fromarray(place(mask, drawn.frame).astype(np.uint8))
         picture.putpalette([0, 0, 0, 255, 0, 0])  # red on black, as published
-        whole(path, partial(picture.save, format="TIFF", compression="tiff_lzw"))
+        with write_beside(path) as beside:
+            picture.save(beside, format="TIFF", compression="tiff_lzw")
     encoded = io.BytesIO()
     photograph(drawn.eye, drawn.frame).save(encoded, format="JPEG", quality=92)
     for path in take.photographs:
-        whole(path, lambda beside: beside.write_bytes(encoded.getvalue()))
+        with write_beside(path) as beside:
+            beside.write_bytes(encoded.getvalue())
 
 
 def _write_table(path: Path, header: str, rows: Sequence[str]) -> None:
     """Write a table with the publisher's columns without a name and blank rows at the end."""
     text = "".join(f"{line},,\r\n" for line in (header, *rows, ",,", ",,"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole(path, lambda beside: beside.write_bytes(text.encode("utf-8")))
+    with write_beside(path) as beside:
+        beside.write_bytes(text.encode("utf-8"))

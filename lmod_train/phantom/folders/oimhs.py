@@ -13,8 +13,9 @@ from openpyxl import Workbook
 from PIL import Image
 
 from lmod_train.errors import BadArgument
+from lmod_train.files import write_beside
 from lmod_train.phantom.oct import STAGES, STRUCTURES, Scan, draw_oct_eye, draw_scan, label_map, render
-from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
+from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth
 from lmod_train.types import Box, Patient
 
@@ -147,7 +148,8 @@ def _draw(file: _File, size: int) -> None:
     both = np.empty((size, 2 * size, 3), dtype=np.uint8)
     both[:, :size] = np.asarray(render(file.scan, size))[..., None]
     both[:, size:] = _COLOURS[label_map(file.scan, size)]
-    whole(file.path, lambda beside: Image.fromarray(both).save(beside, format="PNG", compress_level=3))
+    with write_beside(file.path) as beside:
+        Image.fromarray(both).save(beside, format="PNG", compress_level=3)
 
 
 def _boxes(scan: Scan, size: int) -> tuple[tuple[str, Box], ...]:
@@ -216,4 +218,5 @@ def _write_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[int 
     for row in (header, *rows):
         sheet.append(row)
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole(path, book.save)
+    with write_beside(path) as beside:
+        book.save(beside)

@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -17,10 +16,11 @@ from PIL import Image
 from scipy.io import savemat
 
 from lmod_train.errors import BadArgument
+from lmod_train.files import write_beside
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import cup_mask, disc_mask
-from lmod_train.phantom.shots import draw_all, eye_seed, note, whole
+from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth, extent
 from lmod_train.types import Patient
 
@@ -154,11 +154,14 @@ def _take(one: _Take) -> None:
     codes += place(cup_mask(eye, frame.side), frame)
     for path in one.masks:
         if path.suffix == ".mat":
-            whole(path, partial(_save_mat, codes))
+            with write_beside(path) as beside:
+                _save_mat(codes, beside)
         else:
-            whole(path, partial(Image.fromarray(codes).save, format="PNG"))
+            with write_beside(path) as beside:
+                Image.fromarray(codes).save(beside, format="PNG")
     picture = photograph(eye, frame)
-    whole(one.photograph, lambda beside: picture.save(beside, format="JPEG", quality=92))
+    with write_beside(one.photograph) as beside:
+        picture.save(beside, format="JPEG", quality=92)
 
 
 def _save_mat(codes: npt.NDArray[np.uint8], path: Path) -> None:
@@ -202,7 +205,8 @@ def _write_workbook(path: Path, rows: Sequence[dict[str, str]]) -> None:
     sheet.append(["set", "filename", "label"])
     for row in rows:
         sheet.append([row["Set"], f"'{row['Filename']}'", int(row["Glaucoma"])])
-    whole(path, book.save)
+    with write_beside(path) as beside:
+        book.save(beside)
 
 
 def _write_csv(path: Path, header: Sequence[str], rows: Sequence[dict[str, str]]) -> None:
@@ -211,4 +215,5 @@ def _write_csv(path: Path, header: Sequence[str], rows: Sequence[dict[str, str]]
     table = csv.DictWriter(text, header, lineterminator="\n")
     table.writeheader()
     table.writerows(rows)
-    whole(path, lambda beside: beside.write_text(text.getvalue(), encoding="utf-8"))
+    with write_beside(path) as beside:
+        beside.write_text(text.getvalue(), encoding="utf-8")

@@ -12,9 +12,10 @@ import numpy as np
 from openpyxl import Workbook
 
 from lmod_train.errors import BadArgument
+from lmod_train.files import write_beside
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask
-from lmod_train.phantom.shots import Shot, eye_seed, note, take, whole
+from lmod_train.phantom.shots import Shot, eye_seed, note, take
 from lmod_train.phantom.truth import Truth, extent
 
 Layout = Literal["challenge", "refuge2", "kaggle"]
@@ -192,7 +193,8 @@ def _write_sheet(path: Path, header: tuple[str, ...], members: Sequence[tuple[st
         fovea = [round(c * size + 0.5, 2) for c in eye.fovea]
         label = [int(eye.diagnosis == "glaucoma")] if len(header) == 5 else []
         sheet.append([number, f"{stem}.jpg", *label, *fovea])
-    whole(path, book.save)
+    with write_beside(path) as beside:
+        book.save(beside)
 
 
 def _write_index(path: Path, members: Sequence[tuple[str, Eye]], size: int) -> None:
@@ -208,4 +210,5 @@ def _write_index(path: Path, members: Sequence[tuple[str, Eye]], size: int) -> N
         }
         for number, (stem, eye) in enumerate(members)
     }
-    whole(path, lambda beside: beside.write_text(json.dumps(index, indent=1), encoding="utf-8"))
+    with write_beside(path) as beside:
+        beside.write_text(json.dumps(index, indent=1), encoding="utf-8")

@@ -15,8 +15,9 @@ import yaml
 from PIL import Image, ImageFilter
 
 from lmod_train.errors import BadArgument
+from lmod_train.files import write_beside
 from lmod_train.phantom.eye_photograph import SMALLEST, EyePhotograph, render
-from lmod_train.phantom.shots import draw_all, note, whole
+from lmod_train.phantom.shots import draw_all, note
 from lmod_train.types import Box
 
 Flavour = Literal["yolo", "coco"]
@@ -211,11 +212,13 @@ def _draw(file: _File, size: int) -> None:
     """Write the label file and the image of one drawing, the image last."""
     if file.label:
         lines = "\n".join(_yolo_line(file.classes.index(name), box, size) for name, box in file.image.objects)
-        whole(file.label, lambda beside: beside.write_text(lines, encoding="utf-8"))
+        with write_beside(file.label) as beside:
+            beside.write_text(lines, encoding="utf-8")
     picture = render(file.image.photograph, size)
     if file.image.augmentation is not None:
         picture = augment(picture, file.image.augmentation)
-    whole(file.path, lambda beside: picture.save(beside, format="JPEG", quality=92))
+    with write_beside(file.path) as beside:
+        picture.save(beside, format="JPEG", quality=92)
 
 
 def _yolo_line(kind: int, box: Box, size: int) -> str:
@@ -240,7 +243,8 @@ def _write_data_yaml(root: Path, project: Project) -> None:
         },
     }
     text = yaml.safe_dump(said, sort_keys=False)
-    whole(root / "data.yaml", lambda beside: beside.write_text(text, encoding="utf-8"))
+    with write_beside(root / "data.yaml") as beside:
+        beside.write_text(text, encoding="utf-8")
 
 
 def _write_coco(folder: Path, project: Project, images: Sequence[Exported], size: int) -> None:
@@ -271,7 +275,8 @@ def _write_coco(folder: Path, project: Project, images: Sequence[Exported], size
         ],
     }
     folder.mkdir(parents=True, exist_ok=True)
-    whole(folder / _COCO, lambda beside: beside.write_text(json.dumps(said), encoding="utf-8"))
+    with write_beside(folder / _COCO) as beside:
+        beside.write_text(json.dumps(said), encoding="utf-8")
 
 
 def _write_readmes(root: Path, project: Project, count: int, size: int) -> None:
@@ -283,8 +288,5 @@ def _write_readmes(root: Path, project: Project, count: int, size: int) -> None:
         f"Images: {count}, {size}x{size}. Augmentation of training images: {project.augmentation}.\n"
     )
     for name, text in (("README.dataset.txt", about), ("README.roboflow.txt", made)):
-        whole(root / name, partial(_write_text, text=text))
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+        with write_beside(root / name) as beside:
+            beside.write_text(text, encoding="utf-8")
