@@ -13,7 +13,7 @@ setup(
     package_data={
         "lmod_train": ["py.typed"],
         "lmod_train.chat": ["small_base/*"],
-        "lmod_train.report": ["published.csv"],
+        "lmod_train.report": ["published.csv", "page_files/*"],
         **{package: ["*.yaml"] for package in SHIPPED},
     },
 )

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment
-from markupsafe import Markup
-
 from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.escaping import without_folders
 from lmod_train.report.comparisons import merit
@@ -20,7 +17,7 @@ from lmod_train.report.headline import Row, interval, number, percent
 from lmod_train.report.origin import SAID, origin_of, remarks
 from lmod_train.report.published import Published
 from lmod_train.report.runs import Outcomes
-from lmod_train.report.template import PAGE, SCRIPT, STYLE, hash_of
+from lmod_train.report.template import render
 from lmod_train.report.thumbnails import licences, thumbnail
 from lmod_train.scoring.items import Item
 from lmod_train.types import Answer, Prediction, Unparsed
@@ -66,8 +63,7 @@ def page(
     images: dict[tuple[Path | None, str], str] = {}
     cards = [_card(s, curated[s.run], images) for s in shown]
     notes = {n.source: n for label in runs for n in licences(curated[label], _records(shown, label))}
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(PAGE).render(
+    return render(
         rows=rows,
         printed=printed,
         shortcuts=shortcuts,
@@ -86,9 +82,6 @@ def page(
         runs=list(runs),
         statuses=sorted({c["status"] for c in cards}),
         images=list(images.values()),
-        style=Markup(STYLE),  # noqa: S704
-        script=Markup(SCRIPT),  # noqa: S704
-        hash_of=hash_of,
     )
 
 
