@@ -36,7 +36,7 @@ def phantom(*, out: Path, n: PositiveInt = 64, seed: NonNegativeInt = 0, sources
             expected = f"names among {', '.join(known)}, or `all` alone"
             raise BadArgument("--sources", name, expected, f"e.g. `--sources {known[0]}`")
     for name in chosen:
-        import_module(f"lmod_train.phantom.{name}").write(out, n, seed)
+        import_module(f"lmod_train.phantom.folders.{name}").write(out, n, seed)
         print(f"{name}: {n} phantoms, seed {seed}, below {out}")
 
 
@@ -46,7 +46,7 @@ def _drawable() -> list[str]:
 
     found = descendants("Source", list(classes_in(PACKAGE / "sources", "lmod_train.sources")))
     names = [str(source.constants["name"]) for source in found]
-    return [name for name in names if (PACKAGE / "phantom" / f"{name}.py").exists()]
+    return [name for name in names if (PACKAGE / "phantom" / "folders" / f"{name}.py").exists()]
 
 
 def rescore(run: Path, *, trust: list[str] | None = None) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from copy import copy
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 from lmod_train.sources.gaps import gaps, group_of
 from lmod_train.types import Dropped, Extent, SampleStream
 from lmod_train.vocabulary.phantoms import NOTE
+
+Key = TypeVar("Key", bound=Hashable)
 
 UNPLACED = Path()
 """Root of a source that is named in a configuration with its options and still has to be found."""
@@ -84,6 +86,13 @@ class Source(ABC):
     def _twice(self, file: Path, kept: Path) -> Dropped:
         """Return the line for a file whose key another one has already."""
         return self._drop(file, "same key twice", f"the key is taken by {kept.relative_to(self.root).as_posix()}")
+
+    def _keep_first(self, kept: dict[Key, Path], key: Key, file: Path, dropped: list[Dropped]) -> bool:
+        """Keep the first file of a key, and list every later one; return whether this file is the first."""
+        first = kept.setdefault(key, file)
+        if first != file:
+            dropped.append(self._twice(file, first))
+        return first == file
 
     def _missing(
         self,

@@ -112,10 +112,8 @@ class FairSeg(Source):
         for file in (file for place in self._places() for file in place):
             if file.suffix.lower() != ".npz":
                 dropped.append(self._drop(file, "stray file"))
-            elif file.stem in taken:
-                dropped.append(self._twice(file, taken[file.stem]))
             else:
-                taken[file.stem] = file
+                self._keep_first(taken, file.stem, file, dropped)
         masked: dict[str, bool] = {}
         for key, file in sorted(taken.items()):
             sample, left = self._read(file)

@@ -112,12 +112,8 @@ class G1020(Source):
         found = self._walk()
         taken: dict[str, Path] = {}
         for file in sorted(found.photographs, key=_order):
-            stem = file.stem.casefold()
-            if stem in taken:
-                found.dropped.append(self._twice(file, taken[stem]))
-                continue
-            taken[stem] = file
-            yield self._sample(file, found)
+            if self._keep_first(taken, file.stem.casefold(), file, found.dropped):
+                yield self._sample(file, found)
         yield from found.dropped
         yield from self._left(taken, found)
 
@@ -191,17 +187,11 @@ class G1020(Source):
         if where == "images" and kind in _KINDS:
             found.photographs.append(file)
         elif where == "masks" and kind == ".png":
-            self._note(file, found.masks, found)
+            self._keep_first(found.masks, file.stem.casefold(), file, found.dropped)
         elif where and kind == ".json":
-            self._note(file, found.outlines, found)
+            self._keep_first(found.outlines, file.stem.casefold(), file, found.dropped)
         elif where or plain_name(file.name) != _LIST:
             found.dropped.append(self._drop(file, "stray file"))
-
-    def _note(self, file: Path, places: dict[str, Path], found: _Found) -> None:
-        """Keep the first annotation of a photograph."""
-        kept = places.setdefault(file.stem.casefold(), file)
-        if kept != file:
-            found.dropped.append(self._twice(file, kept))
 
     def _label(self, path: Path, found: _Found) -> None:
         """Read the list; one that cannot be read costs the labels, not the photographs."""

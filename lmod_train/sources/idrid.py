@@ -273,15 +273,12 @@ class Idrid(Source):
         """Put one photograph or mask of a part where it belongs."""
         stem, kind = file.stem.strip().casefold(), file.suffix.lower()
         mask = re.fullmatch(r"(idrid_\d+)_(ma|he|ex|se|od)", stem)
-        kept = file
         if split and part == "A" and mask and kind in _MASKS:
-            kept = found.masks.setdefault((split, mask[1]), {}).setdefault(mask[2], file)
+            self._keep_first(found.masks.setdefault((split, mask[1]), {}), mask[2], file, found.dropped)
         elif split and not mask and kind in _KINDS:
-            kept = found.photographs[part].setdefault((split, stem), file)
+            self._keep_first(found.photographs[part], (split, stem), file, found.dropped)
         else:
             found.dropped.append(self._drop(file, "stray file"))
-        if kept != file:
-            found.dropped.append(self._twice(file, kept))
 
     def _table(self, file: Path, found: _Found) -> None:
         """Read one table, whose name tells what it holds; one that cannot be read costs what it tells alone."""

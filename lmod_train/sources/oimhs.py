@@ -107,10 +107,8 @@ class Oimhs(Source):
         for place, file in _scans_below(images):
             if isinstance(place, str):
                 tables.dropped.append(self._drop(file, "stray file", place))
-            elif place in files:
-                tables.dropped.append(self._twice(file, files[place]))
             else:
-                files[place] = file
+                self._keep_first(files, place, file, tables.dropped)
         for place in sorted(files, key=_number):
             yield self._sample(place, files[place], tables)
         yield from tables.dropped

@@ -124,12 +124,8 @@ class Origa(Source):
         found = self._walk()
         taken: dict[str, Path] = {}
         for file in sorted(found.photographs, key=_order):
-            number = number_of(file.name)
-            if number in taken:
-                found.dropped.append(self._twice(file, taken[number]))
-                continue
-            taken[number] = file
-            yield self._sample(file, found)
+            if self._keep_first(taken, number_of(file.name), file, found.dropped):
+                yield self._sample(file, found)
         yield from found.dropped
         yield from self._left(taken, found)
 

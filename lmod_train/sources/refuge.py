@@ -112,14 +112,13 @@ class Refuge(Source):
             SourceNotFound: As `verify`.
         """
         found = self._walk()
+        files: dict[str, Path] = {}
         taken: dict[str, Sample] = {}
         for part, file in sorted(found.photographs, key=lambda f: (_PARTS.index(f[0]), f[1].stem, f[1])):
             key = f"{part}/{file.stem}"
-            if key in taken:
-                found.dropped.append(self._twice(file, taken[key].image))
-                continue
-            taken[key] = self._sample(key, file, found)
-            yield taken[key]
+            if self._keep_first(files, key, file, found.dropped):
+                taken[key] = self._sample(key, file, found)
+                yield taken[key]
         yield from found.dropped
         yield from self._left(taken, found)
 
@@ -197,9 +196,7 @@ class Refuge(Source):
             if kind in _KINDS:
                 found.dropped.append(self._drop(file, "not of the REFUGE challenge"))
         elif _MASKS & set(folders) and kind in _KINDS:
-            kept = found.masks.setdefault((part, file.stem.casefold()), file)
-            if kept != file:
-                found.dropped.append(self._twice(file, kept))
+            self._keep_first(found.masks, (part, file.stem.casefold()), file, found.dropped)
         elif kind in SHEETS:
             self._label(file, part, found)
         elif kind in _KINDS - {".bmp"} and not _MASKS & set(folders):

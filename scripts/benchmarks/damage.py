@@ -243,7 +243,7 @@ def trial(out: Path, n: int, seed: int, names: list[str]) -> int:
 
     rng = np.random.default_rng(seed)
     for name in tqdm(names or list(source_classes()), desc="draw", unit="source"):
-        import_module(f"lmod_train.phantom.{name}").write(out / "raw", n, seed)
+        import_module(f"lmod_train.phantom.folders.{name}").write(out / "raw", n, seed)
     tasks: list[Task] = [Anatomy(), Glaucoma(), FourWay()]
     curate(discover(out / "raw").sources, tasks, out / "whole", balance=(), longest_side=96)
     shutil.copytree(out / "raw", out / "harmed")

@@ -182,7 +182,7 @@ def main() -> int:
 def trial(out: Path, files: int, n: int, seed: int, names: list[str]) -> int:
     """Draw, curate, plant, measure, curate again, compare and print; returns 1 where anything went wrong."""
     for name in tqdm(names or list(source_classes()), desc="draw", unit="source"):
-        import_module(f"lmod_train.phantom.{name}").write(out / "raw", n, seed)
+        import_module(f"lmod_train.phantom.folders.{name}").write(out / "raw", n, seed)
     tasks: list[Task] = [Anatomy(), Glaucoma(), FourWay()]
     curate(discover(out / "raw").sources, tasks, out / "whole", balance=(), longest_side=96)
     shutil.copytree(out / "raw", out / "harmed")

@@ -38,7 +38,7 @@ def drawn(tmp_path_factory):
     """Phantoms of every source, and what curation makes of them with no box too small."""
     folder = tmp_path_factory.mktemp("every")
     for name in source_classes():
-        import_module(f"lmod_train.phantom.{name}").write(folder / "raw", N, 3, workers=0)
+        import_module(f"lmod_train.phantom.folders.{name}").write(folder / "raw", N, 3, workers=0)
     found = discover(folder / "raw")
     assert sorted(s.name for s in found.sources) == sorted(source_classes())
     assert found.skipped == ()
@@ -47,7 +47,7 @@ def drawn(tmp_path_factory):
 
 
 def expected(name):
-    return {t.key: t for t in import_module(f"lmod_train.phantom.{name}").truths(N, 3)}
+    return {t.key: t for t in import_module(f"lmod_train.phantom.folders.{name}").truths(N, 3)}
 
 
 @pytest.mark.parametrize("name", list(source_classes()))

@@ -16,7 +16,7 @@ NAMES = [*source_classes()]
 def raw(tmp_path_factory):
     raw = tmp_path_factory.mktemp("raw")
     for name in NAMES:
-        import_module(f"lmod_train.phantom.{name}").write(raw / f"of {name}", 8, seed=4, size=64, workers=0)
+        import_module(f"lmod_train.phantom.folders.{name}").write(raw / f"of {name}", 8, seed=4, size=64, workers=0)
     return raw
 
 

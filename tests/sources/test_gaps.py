@@ -27,7 +27,7 @@ def raw(tmp_path_factory):
     """A folder for each source, with phantoms in the source's own layout."""
     raw = tmp_path_factory.mktemp("raw")
     for name in NAMES:
-        import_module(f"lmod_train.phantom.{name}").write(raw / f"of {name}", N, seed=3, size=64, workers=0)
+        import_module(f"lmod_train.phantom.folders.{name}").write(raw / f"of {name}", N, seed=3, size=64, workers=0)
     return raw
 
 

@@ -19,7 +19,7 @@ KINDS = {"folder": Path.mkdir, "pipe": os.mkfifo, "link to itself": lambda path:
 @pytest.fixture(scope="module", params=[*source_classes()])
 def source(request, tmp_path_factory):
     raw = tmp_path_factory.mktemp("raw")
-    import_module(f"lmod_train.phantom.{request.param}").write(raw, 8, seed=4, size=64, workers=0)
+    import_module(f"lmod_train.phantom.folders.{request.param}").write(raw, 8, seed=4, size=64, workers=0)
     (found,) = discover(raw).sources
     return found
 
