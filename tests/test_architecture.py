@@ -59,6 +59,7 @@ LOADED_LATE = {
 LINES_A_FILE, LINES_A_FUNCTION = 300, 50  # of code: blank lines, comments and docstrings are free
 WORDS = {"engine", "manager", "handler", "util", "utils", "helper", "helpers", "trainer"}
 
+FAMILIES = sorted((ROOT / "lmod_train/chat/family").glob("*.py"))
 NO_MIRROR = {
     "__init__.py": "the version number alone",
     "__main__.py": "two lines; every test of tests/cli starts it",
@@ -67,6 +68,10 @@ NO_MIRROR = {
     **dict.fromkeys(
         (f"curation/{name}.py" for name in ("inputs", "manifest", "prepare", "records")),
         "a stage of the pipeline; tests/curation/test_pipeline.py reads what it writes",
+    ),
+    **dict.fromkeys(
+        (f"chat/family/{file.name}" for file in FAMILIES if file.stem not in {"__init__", "base"}),
+        "the facts of a family; tests/chat holds those of every family against its network",
     ),
     "backends/base.py": "abstract; its promises are tested on every backend",
     **dict.fromkeys(

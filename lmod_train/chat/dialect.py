@@ -22,7 +22,6 @@ from lmod_train.pixels import open_rgb
 from lmod_train.types import Batch, Part, Record
 
 _PREFIX = "a generation prompt that is a prefix of the rendered answer"
-_TENSORS = ("pixel_values", "image_sizes", "image_grid_thw")
 
 
 class Dialect:
@@ -44,6 +43,7 @@ class Dialect:
         self.config: Any = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         self.family = family_of(self.config)
         self.processor: Any = AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        self.family.prepare(self.processor)
         self.tokenizer: Any = self.processor.tokenizer
         if not self.processor.chat_template:
             raise WeightsMismatch(
@@ -57,8 +57,8 @@ class Dialect:
         self.end, self.end_id = self._ending()
 
     def shaped(self, picture: Image.Image) -> Image.Image:
-        """Return a picture in the shape the family was trained on: as it is, unless the family says otherwise."""
-        return picture
+        """Return a picture in the shape that the family was trained on."""
+        return self.family.shaped(picture, self.processor)
 
     def images(self, pictures: Sequence[Image.Image]) -> Images:
         """Return RGB pictures as the network takes them, with the places each has in a prompt."""
@@ -70,7 +70,7 @@ class Dialect:
         items, expansions = [], []
         for picture in pictures:
             made = self.processor.image_processor([self.shaped(picture)], return_tensors="pt", **options)
-            items.append({name: made[name] for name in _TENSORS if name in made})
+            items.append(self.family.item(made))
             expansions.append(str(self.processor.replace_image_token(made, 0)))
         places = [self._ids(text).count(self.family.image_token_id) for text in expansions]
         return Images(items, places), expansions

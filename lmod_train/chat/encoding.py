@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.modeling_outputs import BaseModelOutputWithPooling
-from transformers.models.llava_next.modeling_llava_next import LlavaNextModel
-from transformers.models.qwen3_vl.modeling_qwen3_vl import BaseModelOutputWithDeepstackFeatures
 
-from lmod_train.chat.family import Family, family_of
+from lmod_train.chat.family import family_of
+from lmod_train.chat.family.base import Family
+from lmod_train.chat.family.llava import class_tokens as class_tokens  # scripts read it from here
 from lmod_train.errors import WeightsMismatch
 
 
@@ -23,9 +21,9 @@ class Images:
     A plain class on purpose, as `Batch` is.
 
     Args:
-        items: For each image its tensors by the name of the network's argument: `pixel_values` (tiles, 3, side, side),
-            for LLaVA-NeXT (1, tiles, 3, side, side) with `image_sizes` (1, 2), for the Qwen family (patches, values)
-            with `image_grid_thw` (1, 3).
+        items: For each image its tensors by the name of the network's argument, as `Family.item` returns them:
+            `pixel_values` (tiles, 3, side, side), (1, tiles, 3, side, side) or (patches, values), and what belongs to
+            them in the family.
         tokens: For each image the places it has in a prompt; None where nobody counted.
     """
 
@@ -42,7 +40,7 @@ class Images:
         return Images(moved, self.tokens)
 
     def joined(self) -> dict[str, Tensor]:
-        """Return each argument for all images together; of LLaVA-NeXT's tiles, fewer are filled up with zeros."""
+        """Return each argument for all images together; tiles in a second axis are filled up with zeros."""
         return {name: _joined([item[name] for item in self.items]) for name in self.items[0]}
 
 
@@ -51,9 +49,9 @@ def _kept(tensor: Tensor) -> torch.dtype | None:
 
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor:
-    if tensors[0].ndim == 5:
+    if tensors[0].ndim > 3:  # (1, tiles, ...), or (tiles, 3, ...), of which nothing is filled up
         most = max(t.shape[1] for t in tensors)
-        tensors = [torch.cat([t, t.new_zeros(1, most - t.shape[1], *t.shape[2:])], 1) for t in tensors]
+        tensors = [torch.cat([t, t.new_zeros(len(t), most - t.shape[1], *t.shape[2:])], 1) for t in tensors]
     return torch.cat(list(tensors))
 
 
@@ -84,13 +82,8 @@ class Encoded:
         """Return what `mm_encoder_outputs=` takes for sequences that hold these images in this order; {} for none."""
         if not rows:
             return {}
-        chosen: Any = [self.features[r] for r in rows]
-        if self._family.tiles:
-            chosen = torch.cat(chosen)
-        if not self.deep:
-            return {"image": BaseModelOutputWithPooling(pooler_output=chosen)}
-        layers: Any = [[self.deep[r][layer] for r in rows] for layer in range(len(self.deep[0]))]
-        return {"image": BaseModelOutputWithDeepstackFeatures(pooler_output=chosen, deepstack_features=layers)}
+        deep = [self.deep[r] for r in rows] if self.deep else []
+        return {"image": self._family.encoder_output([self.features[r] for r in rows], deep)}
 
     def inputs(self, ids: Tensor, rows: Sequence[int]) -> dict[str, Any]:
         """Return what `forward` takes beside ids and mask: the images, which tokens are theirs, their grids.
@@ -127,12 +120,10 @@ def encode(network: Any, images: Images | None) -> Encoded:
     # a projector that learns is float32 behind a tower of 16 bits; else the precision is that of the Trainer
     with torch.autocast(joined["pixel_values"].device.type, tower) if mixed else nullcontext():
         made = network.get_image_features(**joined, return_dict=True)
-    features = made.pooler_output
-    if family.tiles:
-        features = features.split([len(item["pixel_values"]) for item in images.items])
+    features = family.of_each(made.pooler_output, images.items)
     deep = list(zip(*getattr(made, "deepstack_features", None) or [], strict=True))
     grids = [item["image_grid_thw"] for item in images.items if "image_grid_thw" in item]
-    encoded = Encoded(family, list(features), deep, grids)
+    encoded = Encoded(family, features, deep, grids)
     if images.tokens is not None and encoded.tokens != images.tokens:
         raise _other_count(encoded.tokens, images.tokens)
     return encoded
@@ -144,7 +135,8 @@ def verify_tokens(config: Any, images: Images) -> None:
     Raises:
         WeightsMismatch: It will not.
     """
-    made = [image_tokens(config, item) for item in images.items]
+    family = family_of(config)
+    made = [family.image_tokens(item) for item in images.items]
     if made != images.tokens:
         raise _other_count(made, images.tokens or [])
 
@@ -156,38 +148,3 @@ def _other_count(network: Sequence[int], processor: Sequence[int]) -> WeightsMis
         [f"{', '.join(map(str, processor))} image tokens (processor)"],
         "use the processor files that were published with these weights",
     )
-
-
-def image_tokens(config: Any, item: Mapping[str, Tensor]) -> int:
-    """Return how many embeddings a network of this configuration makes of one image.
-
-    Args:
-        config: The network's configuration.
-        item: The image as in `Images.items`.
-
-    Raises:
-        BadArgument: The configuration is of no known family.
-    """
-    vision, tiles = config.vision_config, len(item["pixel_values"])
-    match family_of(config).model_type:
-        case "qwen2_5_vl" | "qwen3_vl":
-            return int(item["image_grid_thw"].prod() // vision.spatial_merge_size**2)
-        case "gemma3":
-            return tiles * int(config.mm_tokens_per_image)
-        case "internvl":
-            sides = [int(s) // int(p) for s, p in zip(vision.image_size, vision.patch_size, strict=True)]
-            return int(tiles * int(sides[0] * config.downsample_ratio) * int(sides[1] * config.downsample_ratio))
-    made = (vision.image_size // vision.patch_size) ** 2 + class_tokens(config)
-    made -= config.vision_feature_select_strategy == "default"
-    if config.model_type == "llava":
-        return int(made)
-    network: Any = SimpleNamespace(config=config)  # its own rule for tiles, padding and line ends, on empty features
-    empty, end = torch.zeros(item["pixel_values"].shape[1], made, 1), torch.zeros(1)
-    strategy = config.vision_feature_select_strategy
-    packed = LlavaNextModel.pack_image_features(network, [empty], item["image_sizes"], strategy, end)
-    return len(packed[0][0])
-
-
-def class_tokens(config: Any) -> int:
-    """Return how many tokens the tower of a LLaVA adds to an image's patches: CLIP one, SigLIP none."""
-    return int(config.vision_config.model_type == "clip_vision_model")

@@ -24,12 +24,6 @@ Rule = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 Mask = Tensor | BlockMask
 
-BY_LAYER = {"qwen2", "qwen3", "qwen2_5_vl_text", "gemma3_text"}
-"""Text models that take a mask for each kind of layer."""
-
-ONE_MASK = {"llama", "mistral", "qwen3_vl_text"}
-"""Text models whose layers are all of one kind: Mistral's have a window or none, the others none."""
-
 
 def image_blocks(is_image: Tensor) -> Tensor:
     """Number the runs of image tokens of each sequence from 0, -1 elsewhere.
@@ -90,7 +84,7 @@ def attention_masks(network: Any, sequences: Sequences) -> Mask | dict[str, Mask
     def made(limit: int | None) -> Mask:
         return _in_form(rule(sequences, limit, blocks), sequences.input_ids, text._attn_implementation, network)
 
-    if text.model_type in BY_LAYER:
+    if family.masks[text.model_type] == "by_layer":
         return {kind: made(window if kind == "sliding_attention" else None) for kind in set(text.layer_types)}
     return made(window)
 
@@ -108,7 +102,7 @@ def _in_form(sees: Rule, ids: Tensor, attention: str, network: Any) -> Mask:
 def unshareable(network: Any) -> str:
     """Return why questions cannot share a sequence in this network, or nothing where they can."""
     text = network.config.get_text_config()
-    if text.model_type not in BY_LAYER | ONE_MASK:
+    if text.model_type not in family_of(network).masks:
         return f"how a {text.model_type} takes its attention masks is not known"
     if text._attn_implementation not in {"sdpa", "eager", "flex_attention"}:
         return f"{text._attn_implementation} takes no mask; sdpa, eager and flex_attention do"

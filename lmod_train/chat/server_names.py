@@ -1,8 +1,4 @@
-"""Names of tensors as inference servers read them: those of the published checkpoints.
-
-transformers 5 writes the CLIP and SigLIP towers of LLaVA, LLaVA-NeXT and Gemma 3 without the `vision_model` that their
-published checkpoints have, and loads both. vLLM 0.32 loads the published names alone.
-"""
+"""Names of tensors as inference servers read them: those of the published checkpoints, which each family states."""
 
 from __future__ import annotations
 
@@ -14,19 +10,9 @@ from typing import Literal
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-Names = Literal["transformers", "server"]
+from lmod_train.chat.family import family_class
 
-_TOWER = (r"^vision_tower\.(?!vision_model\.)", "vision_tower.vision_model.")
-SERVER: dict[str, tuple[tuple[str, str], ...]] = {
-    "llava": (_TOWER,),
-    "llava_next": (_TOWER,),
-    "gemma3": (_TOWER,),
-    "internvl": (),
-    "qwen2_5_vl": (),
-    "qwen3_vl": (),
-}
-"""By `model_type`: (regular expression, what takes its place), from the names that transformers writes. Where there is
-none, transformers writes the published names."""
+Names = Literal["transformers", "server"]
 
 
 def server_name(model_type: str, name: str) -> str:
@@ -38,7 +24,7 @@ def server_name(model_type: str, name: str) -> str:
         >>> server_name("llava", "language_model.model.norm.weight")
         'language_model.model.norm.weight'
     """
-    for pattern, replacement in SERVER[model_type]:
+    for pattern, replacement in family_class(model_type).server_names:
         name = re.sub(pattern, replacement, name)
     return name
 
@@ -47,11 +33,11 @@ def rename_for_servers(folder: Path) -> int:
     """Rename the tensors in a folder's safetensors files and their index; return how many have another name now.
 
     Args:
-        folder: That transformers has written, of one of the families of `SERVER`.
+        folder: That transformers has written, of a known family.
     """
     model_type = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"]
     renamed = 0
-    for file in sorted(folder.glob("*.safetensors")) if SERVER[model_type] else ():
+    for file in sorted(folder.glob("*.safetensors")) if family_class(model_type).server_names else ():
         with safe_open(file, framework="pt") as opened:
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118  # not a dict
             metadata = opened.metadata()

@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from lmod_train.chat.checkpoint import load
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.dialects import dialect_of
-from lmod_train.chat.llava import LlavaDialect
 from tests.families import MODEL_TYPES, write_tiny
 
 
@@ -17,8 +17,8 @@ def network(tiny: Path):
 
 
 @pytest.fixture(scope="session")
-def dialect(tiny: Path) -> LlavaDialect:
-    return LlavaDialect(tiny)
+def dialect(tiny: Path) -> Dialect:
+    return dialect_of(tiny)
 
 
 @pytest.fixture(scope="session", params=MODEL_TYPES)

@@ -80,7 +80,7 @@ def test_sharing_changes_neither_loss_nor_gradients(tuned):
     assert losses[0].item() == pytest.approx(losses[1].item(), rel=1e-5)
     length = torch.stack([g.norm() for g in alone.values() if g is not None]).norm()
     apart = torch.stack([(g - alone[n]).norm() for n, g in together.items() if g is not None]).norm() / length
-    print(f"{tuned.dialect.family.model_type}: gradients with adapters {apart.item():.1e}")  # pytest -s shows it
+    print(f"{tuned.network.config.model_type}: gradients with adapters {apart.item():.1e}")  # pytest -s shows it
     assert apart < 1e-5
 
 

@@ -7,16 +7,14 @@ import shutil
 import pytest
 import torch
 from PIL import Image
+from transformers import BatchFeature
 
-from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.dialects import dialect_of
-from lmod_train.chat.llava import LlavaDialect, LlavaNextDialect
 from lmod_train.errors import BadArgument, WeightsMismatch
-from tests.families import write_tiny
+from tests.families import TINY, write_tiny
 from tests.tiny import record
 
 ODD = "Two  spaces, a brace {x}, 视盘 or CUP?\nFollow: <JUSTIFICATION>."
-ENDS = {"llava": "</s>", "llava_next": "</s>", "gemma3": "<end_of_turn>"}
 
 
 def test_the_prompt_is_a_prefix_of_what_is_learnt_and_the_end_is_learnt(kin, eyes):
@@ -28,10 +26,8 @@ def test_the_prompt_is_a_prefix_of_what_is_learnt_and_the_end_is_learnt(kin, eye
         assert prompt == asked and ODD in batch.tensors["rendered"][0] and ODD in tokenizer.decode(prompt)
         assert tokenizer.decode(learnt[:-1]).strip() == answer
         assert learnt[-1] == kin.dialect.end_id and learnt.count(kin.dialect.end_id) == 1
-        assert tokenizer.decode(learnt[-1:]) == kin.dialect.end == ENDS.get(kin.model_type, "<|im_end|>")
-        assert prompt.count(tokenizer.bos_token_id) == (
-            tokenizer.bos_token is not None and kin.model_type != "llava_next"
-        )
+        assert tokenizer.decode(learnt[-1:]) == kin.dialect.end == TINY[kin.model_type].end
+        assert prompt.count(tokenizer.bos_token_id) == ("bos_token" in TINY[kin.model_type].template)
 
 
 def test_white_space_around_an_answer_is_not_learnt_and_no_answer_is_asked_alone(kin, eyes):
@@ -51,8 +47,7 @@ def test_each_picture_has_as_many_places_as_its_shape_gives(kin, eyes):
     token = kin.network.config.image_token_id
     places = [ids.count(token) for ids in batch.tensors["prompt_ids"]]
     assert places == batch.tensors["images"].tokens
-    known = {"llava_next": [70, 56], "internvl": [20, 12], "qwen2_5_vl": [48, 32], "qwen3_vl": [48, 32]}
-    assert places == known.get(kin.model_type, [16, 16])
+    assert places == [*TINY[kin.model_type].places]
 
 
 def test_words_that_hold_an_image_token_are_refused(kin, eyes):
@@ -77,9 +72,8 @@ def test_the_network_is_checked_before_it_is_built(kin, tmp_path):
     shutil.copytree(kin.folder, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.safetensors"))
     path = tmp_path / "config.json"
     config = json.loads(path.read_text())
-    vision = config["vision_config"]
-    change = {"gemma3": {"mm_tokens_per_image": 4}, "internvl": {"downsample_ratio": 0.25}}.get(kin.model_type, {})
-    vision |= {} if change else {"spatial_merge_size": 4} if "spatial_merge_size" in vision else {"patch_size": 24}
+    change = dict(TINY[kin.model_type].misfit)
+    config["vision_config"] |= change.pop("vision_config", {})
     path.write_text(json.dumps(config | change))
     other = dialect_of(tmp_path)
     with pytest.raises(WeightsMismatch, match="image tokens"):
@@ -107,6 +101,31 @@ def test_a_template_that_thinks_is_asked_not_to_and_refused_if_it_must(tmp_path,
         dialect_of(tmp_path)
 
 
-def test_each_checkpoint_gets_its_own_dialect(kin):
-    kinds = {"llava": LlavaDialect, "llava_next": LlavaNextDialect}
-    assert type(kin.dialect) is kinds.get(kin.model_type, Dialect)
+def test_a_picture_is_made_square_for_the_family_that_would_crop_it(kin):
+    wide = Image.new("RGB", (120, 90))
+    assert kin.dialect.shaped(wide).size == ((120, 120) if kin.model_type == "llava" else (120, 90))
+
+
+def test_what_an_image_processor_makes_is_taken_or_known_or_refused(kin, monkeypatch):
+    image_processor = type(kin.dialect.processor.image_processor)
+    made = image_processor.__call__
+
+    def more(self, *args, **options):
+        return BatchFeature({**made(self, *args, **options), "depth_values": torch.zeros(1)})
+
+    def fewer(self, *args, **options):
+        return BatchFeature({k: v for k, v in made(self, *args, **options).items() if k != "pixel_values"})
+
+    picture = Image.new("RGB", (60, 60))
+    processor, family = kin.dialect.processor, kin.dialect.family
+    options = getattr(processor, "images_kwargs", None) or {}
+    assert {*made(processor.image_processor, [picture], **options)} == {*family.tensors, *family.left_out}
+    assert {*kin.dialect.images([picture]).items[0]} == {*family.tensors}
+    monkeypatch.setattr(image_processor, "__call__", more)
+    with pytest.raises(
+        BadArgument, match=rf"(?s){kin.model_type} makes='.*depth_values.*; not depth_values.*Next: use"
+    ):
+        kin.dialect.images([picture])
+    monkeypatch.setattr(image_processor, "__call__", fewer)
+    with pytest.raises(BadArgument, match=rf"(?s){kin.model_type} makes=.*expected pixel_values"):
+        kin.dialect.images([picture])

@@ -1,4 +1,4 @@
-"""Shared-prefix generation of six families against transformers' own processor and generate, record by record."""
+"""Shared-prefix generation of every family against transformers' own processor and generate, record by record."""
 
 import logging
 

@@ -11,10 +11,11 @@ from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from lmod_train.chat import masks, shared_prefix
 from lmod_train.chat.answer_loss import answer_loss
+from lmod_train.chat.family import family_of
 from lmod_train.chat.masks import unshareable
 from lmod_train.chat.sequences import pack
 from lmod_train.chat.shared_prefix import share
-from tests.families import MODEL_TYPES, write_tiny
+from tests.families import MODEL_TYPES, TINY, write_tiny
 
 QUESTIONS = [  # (image, text, answer)
     (0, "Does this eye have glaucoma?", "NON-GLAUCOMA"),
@@ -62,10 +63,8 @@ class Case:
         ids = torch.cat([inputs.pop("input_ids"), answer], 1)
         kinds = inputs.pop("mm_token_type_ids", None)
         kinds = inputs.pop("token_type_ids", kinds)
-        kinds = functional.pad(kinds, (0, answer.shape[1]))
-        name = {"gemma3": "token_type_ids", "qwen2_5_vl": "mm_token_type_ids", "qwen3_vl": "mm_token_type_ids"}
-        if self.network.config.model_type in name:
-            inputs[name[self.network.config.model_type]] = kinds
+        if name := family_of(self.network).token_types:
+            inputs[name] = functional.pad(kinds, (0, answer.shape[1]))
         labels = ids.clone()
         labels[:, : -answer.shape[1]] = -100
         return self.network(input_ids=ids, labels=labels, attention_mask=torch.ones_like(ids), **inputs).loss
@@ -90,13 +89,17 @@ class Case:
     def _encoded(self, shown):
         if not shown:
             return {}
-        extra = {k: torch.cat([s[k] for s in shown]) for k in ("image_sizes", "image_grid_thw") if k in shown[0]}
-        pixels = [s["pixel_values"] for s in shown]
-        if "image_sizes" in extra:  # tiles of an image lie in a second axis
-            tiles = max(p.shape[1] for p in pixels)
-            pixels = [functional.pad(p, (0, 0, 0, 0, 0, 0, 0, tiles - p.shape[1])) for p in pixels]
-        pixels = torch.cat(pixels).to(self.network.dtype)
+        names = [k for k in ("image_sizes", "image_grid_thw", "pixel_attention_mask") if k in shown[0]]
+        extra = {k: self._together([s[k] for s in shown]) for k in names}
+        pixels = self._together([s["pixel_values"] for s in shown]).to(self.network.dtype)
         return {"image": self.network.get_image_features(pixels, return_dict=True, **extra)}
+
+    @staticmethod
+    def _together(tensors):
+        if tensors[0].ndim > 3:  # tiles of an image may lie in a second axis
+            tiles = max(t.shape[1] for t in tensors)
+            tensors = [functional.pad(t, (0, 0) * (t.ndim - 2) + (0, tiles - t.shape[1])) for t in tensors]
+        return torch.cat(tensors)
 
     def losses(self, rows):
         """The loss of each record of sequences, by its position."""
@@ -208,12 +211,7 @@ def test_without_a_record_the_loss_is_nothing_and_hangs_on_the_network(case):
     assert all(g.abs().sum() == 0 for g in case.gradients(loss).values())
 
 
-WINDOWED = {
-    "llava_next": {"sliding_window": 12},
-    "internvl": {"use_sliding_window": True, "sliding_window": 12, "max_window_layers": 1},
-    "qwen2_5_vl": {"use_sliding_window": True, "sliding_window": 12, "max_window_layers": 1},
-    "gemma3": {"sliding_window": 12},
-}
+WINDOWED = {model_type: tiny.windowed for model_type, tiny in TINY.items() if tiny.windowed}
 
 
 @pytest.mark.parametrize("model_type", WINDOWED)

@@ -12,16 +12,19 @@ from transformers import AutoModelForImageTextToText
 
 from lmod_train.chat.adapters import Lora
 from lmod_train.chat.encoding import Images, encode
+from lmod_train.chat.family import family_of
 from lmod_train.chat.tower_features import TowerFeatures, weights_key
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument
 from lmod_train.modules.conversation import Conversation
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.chat import sharded_tower
-from tests.families import write_tiny
+from tests.families import MODEL_TYPES, write_tiny
 from tests.tiny import record, trainer, write_curated
 
-SEPARATE = ["llava", "llava_next", "internvl", "gemma3"]
+INSIDE = ["qwen2_5_vl", "qwen3_vl"]
+TILES = ["internvl"]
+SEPARATE = [model_type for model_type in MODEL_TYPES if model_type not in INSIDE]
 
 
 @pytest.fixture(scope="module")
@@ -42,22 +45,27 @@ def load(folder, **options):
 
 
 def pixels(network, *seeds):
-    """Return an image of noise a seed, as the family's network takes one; of LLaVA-NeXT and InternVL in tiles."""
-    side = network.config.vision_config.image_size
+    """Return an image of noise a seed, as the family's network takes one; of some in tiles."""
+    side, names = network.config.vision_config.image_size, family_of(network).tensors
     side = side if isinstance(side, int) else side[0]
     made = []
     for seed in seeds:
         draw = torch.Generator().manual_seed(seed)
-        tiles = {"llava_next": 3, "internvl": 1 + seed % 2}.get(network.config.model_type, 1)
+        tiles = 3 if "image_sizes" in names else 1 + seed % 2 if network.config.model_type in TILES else 1
         item = {"pixel_values": torch.rand(tiles, 3, side, side, generator=draw)}
-        if network.config.model_type == "llava_next":
-            item = {"pixel_values": item["pixel_values"][None], "image_sizes": torch.tensor([[side, 2 * side]])}
+        item |= {"image_sizes": torch.tensor([[side, 2 * side]])} if "image_sizes" in names else {}
+        if len(item) > 1:  # tiles are the second axis
+            item["pixel_values"] = item["pixel_values"][None]
         made.append(item)
     return Images(made)
 
 
 def tower_of(network):
-    return network.model.vision_tower
+    return network.get_submodule(family_of(network).tower)
+
+
+def projector_of(network):
+    return network.get_submodule(family_of(network).projector[0])
 
 
 @pytest.mark.parametrize("model_type", SEPARATE)
@@ -84,9 +92,9 @@ def test_another_run_finds_them_and_gradients_reach_the_projector_alike(folders,
     for kept in (False, True, True):
         network = load(folders(model_type))
         features = TowerFeatures(network, tmp_path) if kept else None
-        network.model.multi_modal_projector.requires_grad_(True)
+        projector_of(network).requires_grad_(True)
         torch.cat([f.flatten() for f in encode(network, pixels(network, 1, 2)).features]).square().mean().backward()
-        gradients.append([p.grad for p in network.model.multi_modal_projector.parameters()])
+        gradients.append([p.grad for p in projector_of(network).parameters()])
     assert features.computed == 0 and features.found >= 2
     for separate, first, second in zip(*gradients, strict=True):
         assert torch.equal(separate, first) and torch.equal(first, second)
@@ -154,7 +162,7 @@ def test_the_same_image_twice_in_a_batch_is_computed_once(folders, tmp_path):
     assert features.computed == 2 and torch.equal(one, three) and not torch.equal(one, two)
 
 
-@pytest.mark.parametrize("model_type", ["qwen2_5_vl", "qwen3_vl"])
+@pytest.mark.parametrize("model_type", INSIDE)
 def test_a_tower_that_holds_the_projector_is_refused_with_the_reason(folders, tmp_path, model_type):
     with pytest.raises(BadArgument, match=r"(?s)tower_features=.*model.visual.merger.*lies inside it.*null"):
         TowerFeatures(load(folders(model_type)), tmp_path)

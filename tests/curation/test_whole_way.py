@@ -15,7 +15,6 @@ from lmod_train.backends.scripted import Scripted
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.chat.adapters import Lora
 from lmod_train.chat.generation import Decoding, respond
-from lmod_train.chat.llava import LlavaDialect
 from lmod_train.cli import experiment
 from lmod_train.curation.pipeline import curate
 from lmod_train.datamodules.records import RecordsDataModule
@@ -72,8 +71,9 @@ def test_every_record_is_batched_once_whatever_it_shows(folder, records, tmp_pat
 
 def test_a_language_model_reads_text_alone_and_mixed(folder, records, tiny):
     from lmod_train.chat.checkpoint import load
+    from lmod_train.chat.dialects import dialect_of
 
-    dialect, network = LlavaDialect(tiny), load(tiny).eval()
+    dialect, network = dialect_of(tiny), load(tiny).eval()
     ask = lambda some: respond(network, dialect, dialect(some, folder), Decoding(3), "tiny")  # noqa: E731
     records = [r for k in KINDS for r in [s for s in records if kind(s) == k][:2]]
     mixed = dialect(records, folder)

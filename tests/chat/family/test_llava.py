@@ -1,4 +1,4 @@
-"""The dialect against the tokenizer, the network and pictures whose corners are known."""
+"""LLaVA's dialect against the tokenizer, the network and pictures whose corners are known."""
 
 import copy
 import json
@@ -10,8 +10,9 @@ import pytest
 import torch
 from PIL import Image
 
-from lmod_train.chat.encoding import encode, image_tokens
-from lmod_train.chat.llava import LlavaDialect
+from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.encoding import encode
+from lmod_train.chat.family import family_of
 from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
 from lmod_train.pixels import open_rgb
 from tests.tiny import SIDE, TOKENS, record
@@ -33,7 +34,7 @@ def configured(files, **changes):
     config = json.loads(path.read_text())
     config["image_processor"] |= changes.pop("image_processor", {})
     path.write_text(json.dumps(config | changes))
-    return LlavaDialect(files)
+    return dialect_of(files)
 
 
 def test_the_words_of_the_record_are_sent_unchanged(dialect, eyes):
@@ -60,7 +61,7 @@ def test_places_of_an_image_are_the_embeddings_of_the_network(dialect, network, 
     with torch.no_grad():
         made = encode(network, batch.tensors["images"]).tokens
     assert [batch.tensors["prompt_ids"][0].count(network.config.image_token_id)] == made == [TOKENS]
-    assert image_tokens(network.config, batch.tensors["images"].items[0]) == TOKENS
+    assert family_of(network).image_tokens(batch.tensors["images"].items[0]) == TOKENS
     dialect.verify(network.config)
     other = copy.deepcopy(network.config)
     other.vision_config.patch_size = 24
@@ -124,10 +125,10 @@ def test_a_template_that_asks_otherwise_than_it_teaches_is_refused(files, eyes):
     assert asking in text
     template.write_text(text.replace(asking, asking.replace("ASSISTANT", "BOT")), encoding="utf-8")
     with pytest.raises(WeightsMismatch, match="add_generation_prompt"):
-        LlavaDialect(files)([record(image=["a.png"])], eyes)
+        dialect_of(files)([record(image=["a.png"])], eyes)
     template.unlink()
     with pytest.raises(WeightsMismatch, match="chat_template"):
-        LlavaDialect(files)
+        dialect_of(files)
 
 
 def test_it_travels_to_other_processes(dialect, eyes):
