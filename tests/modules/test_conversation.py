@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 
 from lmod_train.chat.adapters import Lora
 from lmod_train.chat.checkpoint import load
+from lmod_train.chat.family import MODEL_TYPES, family_class
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
@@ -363,9 +364,10 @@ def test_a_checkpoint_of_another_base_is_refused_though_every_tensor_fits(tiny, 
         other.on_load_checkpoint(dict(checkpoint))
 
 
-def test_the_newline_of_llava_next_learns_and_is_saved_with_its_projector(folder, tmp_path):
+@pytest.mark.parametrize("model_type", [t for t in MODEL_TYPES if family_class(t).projector_parameters])
+def test_the_newline_of_llava_next_learns_and_is_saved_with_its_projector(folder, tmp_path, model_type):
     (tmp_path / "base").mkdir()
-    module = conversation(families.write_tiny(tmp_path / "base", "llava_next"))
+    module = conversation(families.write_tiny(tmp_path / "base", model_type))
     newline = next(p for n, p in module.named_parameters() if n.endswith("image_newline"))
     assert newline.requires_grad and any(n.endswith("image_newline") for n in module.state_dict())
     stirred(module)
