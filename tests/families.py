@@ -36,15 +36,24 @@ MARKED = """{% if system %}<|im_start|>system
 {% for part in message.content %}{% if part.type == 'image' %}IMAGE{% else %}{{ part.text }}{% endif %}{% endfor %}
 {{- '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}"""
+SPACED = """{% for message in messages %}{{ '<|im_start|>' + message.role + ' ' }}
+{%- for part in message.content if part.type == 'image' %}<image>{% endfor %}
+{%- for part in message.content if part.type == 'text' %}{{ '\\n' + part.text }}{% endfor %}<|im_end|>
+{%- endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""
 TURNS = """{{ bos_token }}{% for message in messages %}<start_of_turn>
 {{- 'model' if message.role == 'assistant' else message.role }}
 {% for part in message.content %}{% if part.type == 'image' %}<start_of_image>
 {%- else %}{{ part.text | trim }}{% endif %}{% endfor %}<end_of_turn>
 {% endfor %}{% if add_generation_prompt %}<start_of_turn>model
 {% endif %}"""
+UTTERANCES = """{{ bos_token }}{% for message in messages %}{{ message.role.capitalize() }}
+{{- ':' if message.content[0].type == 'image' else ': ' }}
+{%- for part in message.content %}{% if part.type == 'image' %}<image>{% else %}{{ part.text }}{% endif %}{% endfor %}
+{{- '<end_of_utterance>\\n' }}{% endfor %}{% if add_generation_prompt %}Assistant:{% endif %}"""
 VISION = "<|vision_start|><|image_pad|><|vision_end|>"
 """Templates as the published ones write: LLaVA's has no end token, LLaVA-NeXT's has a misspelt one, the others end a
-turn."""
+turn; LLaVA-OneVision's writes a space behind the role, but not where it asks for a reply."""
 
 NARROW = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 SQUARE = {"image_size": 48, "patch_size": 12, **NARROW}
@@ -133,6 +142,42 @@ class LlavaNext(Llava):
     def values(self, ids, text):
         mistral = {"model_type": "mistral", "sliding_window": None, **GROUPED, **text}
         return {"text_config": mistral, "image_grid_pinpoints": PINPOINTS, **self.seeing(ids)}
+
+
+class LlavaOnevision(Tiny):
+    template = SPACED
+    added: ClassVar = {
+        "eos_token": "<|im_end|>",
+        "turn": "<|im_start|>",
+        "image_token": "<image>",
+        "video_token": "<video>",
+    }
+    begins = False
+    places = (44, 56)  # the first picture has more than two tiles' worth of tokens, and is scaled down
+    published = CLIP + "|image_newline$"  # llava-hf/llava-onevision-qwen2-7b-ov-hf
+    windowed: ClassVar = {"use_sliding_window": True, "sliding_window": 12, "max_window_layers": 1}
+
+    def images(self):
+        return transformers.LlavaOnevisionImageProcessor(**STATISTICS, size=SIDE, image_grid_pinpoints=PINPOINTS)
+
+    def processor(self, images, tokenizer, template):
+        video = transformers.LlavaOnevisionVideoProcessor()
+        values = {
+            "num_image_tokens": 16,
+            "vision_feature_select_strategy": "full",
+            "vision_aspect_ratio": "anyres_max_2",
+        }
+        return transformers.LlavaOnevisionProcessor(images, tokenizer, video, **values, **template)
+
+    def values(self, ids, text):
+        return {
+            "text_config": {"model_type": "qwen2", **GROUPED, **text},
+            "vision_config": {"model_type": "siglip_vision_model", "vision_use_head": False, **SQUARE},
+            "image_grid_pinpoints": PINPOINTS,
+            "vision_aspect_ratio": "anyres_max_2",
+            "image_token_index": ids("<image>"),
+            "video_token_index": ids("<video>"),
+        }
 
 
 class InternVL(Tiny):
@@ -259,11 +304,41 @@ class Gemma3(Tiny):
         }
 
 
+class Idefics3(Tiny):
+    template = UTTERANCES
+    added: ClassVar = {
+        "image_token": "<image>",
+        "turn_end": "<end_of_utterance>",
+        "turn_image": "<fake_token_around_image>",
+        "turn_whole": "<global-img>",
+        **{f"turn_{row}_{column}": f"<row_{row}_col_{column}>" for row in (1, 2) for column in (1, 2)},
+    }
+    end = "<end_of_utterance>"
+    places = (20, 12)
+    published = (  # HuggingFaceM4/Idefics3-8B-Llama3
+        r"model\.(vision_model\.(emb|enc|post)|connector\.modality_projection\.proj\."
+        r"|text_model\.(layers|norm|embed_tokens)\.)|lm_head\."
+    )
+
+    def images(self):
+        values = {"size": {"longest_edge": 96}, "max_image_size": {"longest_edge": 48}}
+        return transformers.Idefics3ImageProcessor(**STATISTICS, **values)
+
+    def processor(self, images, tokenizer, template):
+        return transformers.Idefics3Processor(images, tokenizer, image_seq_len=4, **template)
+
+    def values(self, ids, text):
+        values = {"text_config": {"model_type": "llama", **text}, "vision_config": SQUARE}
+        return values | {"image_token_id": ids("<image>"), "scale_factor": 2}
+
+
 TINY: dict[str, Tiny] = {
     "gemma3": Gemma3(),
+    "idefics3": Idefics3(),
     "internvl": InternVL(),
     "llava": Llava(),
     "llava_next": LlavaNext(),
+    "llava_onevision": LlavaOnevision(),
     "qwen2_5_vl": Qwen25VL(),
     "qwen3_vl": Qwen3VL(),
 }

@@ -111,11 +111,16 @@ class Dialect:
         return list(map(int, made["input_ids"][0]))
 
     def _written(self, turns: list[dict[str, Any]], answer: str) -> tuple[str, str, str]:
-        """Return the prompt, what stands between it and the answer (white space at most), and what follows that."""
+        """Return the prompt, what stands between it and the answer (white space at most), and what follows that.
+
+        White space at the prompt's end may be another one where the answer is there (LLaVA-OneVision's template writes
+        `assistant`, a space and a line's end, and asks without the space). What is learnt follows what is asked.
+        """
         answered = [*turns, {"role": "assistant", "content": [{"type": "text", "text": answer}]}]
         prompt, whole = self._apply(turns, add_generation_prompt=True), self._apply(answered)
-        lead, found, tail = whole[len(prompt) :].partition(answer)
-        if not whole.startswith(prompt) or not found or lead.strip():
+        begun = prompt if whole.startswith(prompt) else prompt.rstrip()
+        lead, found, tail = whole[len(begun) :].partition(answer)
+        if not whole.startswith(begun) or not found or lead.strip():
             raise WeightsMismatch(
                 "chat_template",
                 [_PREFIX],
@@ -124,7 +129,7 @@ class Dialect:
                 "conversation with its answer; otherwise training and inference use different prompts (a template "
                 "that opens a block of thoughts is of another kind of model: use the instruct variant)",
             )
-        return prompt, lead, tail
+        return prompt, lead if begun == prompt else "", tail
 
     def _apply(self, turns: list[dict[str, Any]], *, tokenize: bool = False, **options: Any) -> Any:
         if "enable_thinking" in self.processor.chat_template:

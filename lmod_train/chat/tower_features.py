@@ -72,17 +72,24 @@ class TowerFeatures:
 
     @torch.no_grad()
     def __call__(self, pixel_values: Tensor, **arguments: Any) -> BaseModelOutputWithPooling:
-        """Return what the tower returns for these images (images, 3, height, width), as far as it is read."""
+        """Return what the tower returns for these images (images, 3, height, width), as far as it is read.
+
+        Tensors among the arguments have a row for each image (Idefics3's mask of its patches).
+        """
         device = pixel_values.device.type
         cast = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
-        settings = repr((sorted(arguments.items()), cast))
-        keys = [_image_key(image, settings) for image in pixel_values]
+        beside = {name: value for name, value in sorted(arguments.items()) if isinstance(value, Tensor)}
+        same = {name: value for name, value in arguments.items() if name not in beside}
+        settings = repr((sorted(same.items()), cast))
+        keys = [_image_key(tensors, settings) for tensors in zip(pixel_values, *beside.values(), strict=True)]
         kept = {key: tensors for key in dict.fromkeys(keys) if (tensors := self._read(key)) is not None}
         missing = [key for key in dict.fromkeys(keys) if key not in kept]
         self.found += len(kept)
         if self._anywhere(bool(missing)):
             wanted = missing or keys[:1]  # a sharded tower is run by all ranks or by none
-            made = _kept(self._forward(pixel_values[[keys.index(key) for key in wanted]], **arguments))
+            rows = [keys.index(key) for key in wanted]
+            own = {name: tensor[rows] for name, tensor in beside.items()}
+            made = _kept(self._forward(pixel_values[rows], **own, **same))
             for row, key in enumerate(wanted):
                 tensors = {name: tensor[row].contiguous() for name, tensor in made.items()}
                 kept[key] = tensors
@@ -155,9 +162,12 @@ def _bytes(tensor: Tensor) -> Any:
     return tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy()
 
 
-def _image_key(image: Tensor, settings: str) -> str:
-    digest = hashlib.sha256(repr((settings, image.dtype, tuple(image.shape))).encode())
-    digest.update(_bytes(image))
+def _image_key(tensors: Sequence[Tensor], settings: str) -> str:
+    """Return a hash of an image's pixels, of the tensors beside them, and of all other arguments."""
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        digest.update(repr((settings, tensor.dtype, tuple(tensor.shape))).encode())
+        digest.update(_bytes(tensor))
     return digest.hexdigest()
 
 

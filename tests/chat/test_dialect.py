@@ -106,6 +106,12 @@ def test_a_picture_is_made_square_for_the_family_that_would_crop_it(kin):
     assert kin.dialect.shaped(wide).size == ((120, 120) if kin.model_type == "llava" else (120, 90))
 
 
+def test_a_template_may_end_its_prompt_in_another_white_space_than_it_teaches(tmp_path):
+    dialect = dialect_of(write_tiny(tmp_path, "llava_onevision"))
+    prompt, learnt = dialect.render(record(image=["a.png"], answer="GLAUCOMA"))
+    assert prompt.endswith("<|im_start|>assistant\n") and learnt == "GLAUCOMA<|im_end|>"
+
+
 def test_what_an_image_processor_makes_is_taken_or_known_or_refused(kin, monkeypatch):
     image_processor = type(kin.dialect.processor.image_processor)
     made = image_processor.__call__

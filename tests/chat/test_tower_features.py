@@ -23,7 +23,7 @@ from tests.families import MODEL_TYPES, write_tiny
 from tests.tiny import record, trainer, write_curated
 
 INSIDE = ["qwen2_5_vl", "qwen3_vl"]
-TILES = ["internvl"]
+TILES = ["internvl", "idefics3"]
 SEPARATE = [model_type for model_type in MODEL_TYPES if model_type not in INSIDE]
 
 
@@ -54,6 +54,8 @@ def pixels(network, *seeds):
         tiles = 3 if "image_sizes" in names else 1 + seed % 2 if network.config.model_type in TILES else 1
         item = {"pixel_values": torch.rand(tiles, 3, side, side, generator=draw)}
         item |= {"image_sizes": torch.tensor([[side, 2 * side]])} if "image_sizes" in names else {}
+        if "pixel_attention_mask" in names:
+            item["pixel_attention_mask"] = torch.ones(1, tiles, side, side, dtype=torch.int64)
         if len(item) > 1:  # tiles are the second axis
             item["pixel_values"] = item["pixel_values"][None]
         made.append(item)
@@ -153,6 +155,19 @@ def test_what_a_killed_run_or_a_crash_left_is_computed_again(folders, tmp_path):
     assert (features.found, features.computed) == (1, 1) and not old.exists() and new.exists()
     for a, b in zip(truth, made, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_another_mask_of_the_same_pixels_is_another_image(folders, tmp_path):
+    network = load(folders("idefics3"))
+    whole, cut = pixels(network, 1, 1).items
+    cut["pixel_attention_mask"][..., 24:] = 0
+    truth = [encode(network, Images([item])).features[0] for item in (whole, cut)]
+    assert not torch.allclose(*truth)
+    features = TowerFeatures(network, tmp_path)
+    encode(network, Images([whole]))
+    both = encode(network, Images([cut, whole])).features
+    assert (features.found, features.computed) == (2, 4)
+    torch.testing.assert_close(both, truth[::-1], rtol=1e-5, atol=1e-5)
 
 
 def test_the_same_image_twice_in_a_batch_is_computed_once(folders, tmp_path):

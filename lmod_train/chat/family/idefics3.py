@@ -1,0 +1,33 @@
+"""Idefics3: an image in tiles and an overview, each between tokens that name its row and column, and a Llama 3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from lmod_train.chat.family.base import TEXT_MODELS, Family
+
+
+class Idefics3(Family):
+    """Idefics3. Its tower, projector and language model have names of their own."""
+
+    tower = "model.vision_model"
+    projector = ("model.connector",)
+    language_model = "model.text_model"
+    tensors = ("pixel_values", "pixel_attention_mask")
+    left_out = ("rows", "cols")  # the processor writes them into the prompt: <row_1_col_1> and so on
+    masks = TEXT_MODELS
+
+    def image_tokens(self, item: Mapping[str, Tensor]) -> int:
+        """Return how many embeddings the network makes of one image: those of a tile for each tile.
+
+        The network takes tiles in which every value is 0 for padding, and leaves them out.
+        """
+        pixels = item["pixel_values"][0]
+        tiles, (high, wide) = int(pixels.flatten(1).any(1).sum()), pixels.shape[-2:]
+        patch = int(self.config.vision_config.patch_size)
+        return tiles * ((high // patch) * (wide // patch) // int(self.config.scale_factor) ** 2)
+
+
+FAMILY = Idefics3
