@@ -223,7 +223,7 @@ def test_a_sliding_window_counts_places(tmp_path, model_type):
     assert wide.loss(rows).item() != pytest.approx(case.loss(rows).item(), rel=1e-3), "the window is narrow enough"
 
 
-@pytest.mark.parametrize("model_type", ["llava", "gemma3"])
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
 def test_scores_to_which_masks_are_added(tmp_path, model_type):
     case = Case(tmp_path, model_type)
     case.network.set_attn_implementation("eager")

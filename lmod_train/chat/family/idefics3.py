@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from torch import Tensor
 
@@ -28,6 +29,11 @@ class Idefics3(Family):
         tiles, (high, wide) = int(pixels.flatten(1).any(1).sum()), pixels.shape[-2:]
         patch = int(self.config.vision_config.patch_size)
         return tiles * ((high // patch) * (wide // patch) // int(self.config.scale_factor) ** 2)
+
+    def item(self, made: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Return tiles and the mask of their pixels, of one byte in place of eight: it has as many as a colour has."""
+        tensors = super().item(made)
+        return tensors | {"pixel_attention_mask": tensors["pixel_attention_mask"].bool()}
 
 
 FAMILY = Idefics3
