@@ -12,7 +12,7 @@ from transformers import AutoModelForImageTextToText
 
 from lmod_train.chat.adapters import Lora
 from lmod_train.chat.encoding import Images, encode
-from lmod_train.chat.family import family_of
+from lmod_train.chat.family import family_class, family_of
 from lmod_train.chat.tower_features import TowerFeatures, weights_key
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument
@@ -22,9 +22,9 @@ from tests.chat import sharded_tower
 from tests.families import MODEL_TYPES, write_tiny
 from tests.tiny import record, trainer, write_curated
 
-INSIDE = ["qwen2_5_vl", "qwen3_vl"]
+INSIDE = [t for t in MODEL_TYPES if family_class(t).projector[0].startswith(f"{family_class(t).tower}.")]
 TILES = ["internvl", "idefics3"]
-SEPARATE = [model_type for model_type in MODEL_TYPES if model_type not in INSIDE]
+SEPARATE = [t for t in MODEL_TYPES if t not in INSIDE]
 
 
 @pytest.fixture(scope="module")
