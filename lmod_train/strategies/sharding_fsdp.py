@@ -107,13 +107,17 @@ class FullyShard(Sharded, ModelParallelStrategy):
 
 def _shard(module: nn.Module, mesh: Any) -> None:
     """Make every decoder layer of the language model a unit, and the rest another, whose forward is a training step."""
-    for name, part in module.named_modules():
-        if name.endswith("language_model.layers"):
-            for layer in part.children():
-                fully_shard(layer, mesh=mesh)
+    for layer in decoder_layers(module):
+        fully_shard(layer, mesh=mesh)
     fully_shard(module, mesh=mesh, reshard_after_forward=True)
     for method in ("training_step", "respond"):  # nobody calls the module's `forward`
         register_fsdp_forward_method(module, method)
+
+
+def decoder_layers(module: nn.Module) -> list[nn.Module]:
+    """Return the decoder layers of the language model, whatever wraps it; a tower's layers are not among them."""
+    ends = ("language_model.layers", "text_model.layers")  # the latter is Idefics3's
+    return [layer for name, part in module.named_modules() if name.endswith(ends) for layer in part.children()]
 
 
 def _load_whole(module: nn.Module, tensors: dict[str, Any]) -> None:
