@@ -58,7 +58,7 @@ def nearest(word: str, meant: Mapping[str, str]) -> str | None:
     Example:
         >>> spelled = {"optic disc": "optic disc", "optic cup": "optic cup", "cornea": "Cornea", "cornea1": "cornea1"}
         >>> nearest("optic dics", spelled), nearest("corena", spelled), nearest("elbow", spelled)
-        ('optic disc', 'cornea', None)
+        ('optic disc', 'Cornea', None)
     """
     if not 5 <= len(word) <= LONGEST:
         return None
