@@ -104,11 +104,12 @@ _LISTED = re.compile(
 _FIRST_NUMBER = re.compile(
     rf"\W{{0,9}}(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)"
 )
+_FIRST_WORD = re.compile(rf"\W{{0,4}}(?P<n>{_WORDS})(?=\s{{0,3}}(?:$|[,.;:()]))", re.IGNORECASE)
 _TWO = re.compile(
     r"\W{0,4}[0-9]{1,2}\s?(?:/|,|&|or|and|或者?|和)\s?(?:(?:age\s)?group\s?:?\s?)?[0-9]{1,2}(?![0-9+%])\W{0,4}$",
     re.IGNORECASE,
 )
-_OLD = re.compile(r"(?<![a-z])(?:age[ds]?|old|y/?o)(?![a-z])|岁|年龄", re.IGNORECASE)
+_OLD = re.compile(r"(?<![a-z])(?:age[ds]?|old|y/?o|elderly)(?![a-z])|岁|年龄", re.IGNORECASE)
 _ALONE = re.compile(
     r"[\s\"'(\[.:]{0,9}(?:(?:about|around|approximately|roughly|circa)\s)?(?P<n>[0-9]{1,3})[\s\"')\].,]{0,9}"
 )
@@ -180,9 +181,9 @@ def _listed(text: str, at: int) -> str:
 
 def _in_field(label: str, value: str, spans: Sequence[Span]) -> Iterator[Span]:
     """Yield what is said behind a label; a number that stands first is a group or an age."""
-    first = _FIRST_NUMBER.match(value)
-    if first and not ("<" in first[0] and int(first["n"]) > len(spans)):
-        yield _bare_number(int(first["n"]), spans, of_group=label not in ("age", "年龄"))
+    first = _FIRST_NUMBER.match(value) or _FIRST_WORD.match(value)
+    if first and not ("<" in first[0] and _number(first["n"]) > len(spans)):
+        yield _bare_number(_number(first["n"]), spans, of_group=label not in ("age", "年龄"))
         value = value[first.end() :]
     yield from _stated(clauses(value), spans, bare=True)
 
@@ -229,12 +230,17 @@ def _mentioned(clause: str, spans: Sequence[Span]) -> Iterator[tuple[re.Match[st
 
 def _of_group(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
     word = m["n"].casefold()
-    n = said.NUMERALS.get(word, -1) if not (word.isascii() and word.isdigit()) else int(word)
+    n = _number(word)
     if m["other"]:
         return (0, _EVERY)
     if m["age"] and n > len(spans):
         return _bare_number(n, spans)
     return spans[n - 1] if 1 <= n <= len(spans) else _NONE
+
+
+def _number(word: str) -> int:
+    """Return what a numeral stands for, -1 for none."""
+    return int(word) if word.isascii() and word.isdigit() else said.NUMERALS.get(word.casefold(), -1)
 
 
 def _of_range(m: re.Match[str], spans: Sequence[Span]) -> Span | None:

@@ -38,6 +38,17 @@ _SUPPORT = re.compile(
 )  # what follows says why
 _SIGN = re.compile(r"[\s\"'\])}>]{0,6}(?P<sign>[:=+]|-(?!\w))")
 _ANNOUNCED = re.compile(r"[\s\"'\])}]{0,6}(?::|-|\s-)\s{0,3}(?=(?:[\w'-]{1,30}[\s,]{1,2}){3})")
+_RESTS = re.compile(
+    r"[\s\"')\]]{0,3}\s?(?:[-:,]\s)?(?:(?P<because>because|since|due to|owing to|based on|as evidenced by|in view of"
+    r"|on account of)|with)\s(?=[a-z])",
+    re.IGNORECASE,
+)
+_DEGREE = re.compile(r"probab|likel|confiden|chance|certain|risk|percent|[0-9]\s?%|doubt", re.IGNORECASE)
+_VERB = re.compile(
+    r"(?<![a-z])(?:is|are|was|were|be|has|have|had|can|cannot|may|might|could|would|will|should|does|do|did"
+    r"|causes?|affects?|occurs?|leads?|shows?|needs?|requires?|tends?)(?![a-z])",
+    re.IGNORECASE,
+)
 _TAIL_LEAD = re.compile(r"(?P<said>[^:]{1,200})(?P<sign>[:,])\s{1,3}(?:(?:an?|the|it is|it's|this is|是|为)\s?)?$")
 _OPENING_PHRASE = re.compile(
     r"\W{0,9}(?:based on|given|considering|judging|taking|due to|because of"
@@ -65,7 +76,7 @@ def says_only(clause: str, mentions: Sequence[re.Pattern[str] | None]) -> bool:
     if None in mentions and LABELLED.fullmatch(clause):
         return True
     clause = _BRACKET.sub(lambda m: _aside(m, mentions), clause)
-    return _residue(_POLAR.sub(" ", _without(clause, mentions))) == ""
+    return _residue(_POLAR.sub(" ", _MODIFIER.sub(" ", _without(clause, mentions)))) == ""
 
 
 def _aside(bracket: re.Match[str], mentions: Sequence[re.Pattern[str] | None]) -> str:
@@ -99,6 +110,24 @@ def announces(clause: str, option: str, beyond: str = "") -> bool:
         return False
     said_of = clause[reason.end() :]
     return not (hedges(said_of) or denies_ahead(said_of) or is_refusal(said_of) or value_at(said_of, 0))
+
+
+def rests_on(clause: str, mentions: Sequence[re.Pattern[str] | None]) -> bool:
+    """Return whether a clause is one name and a reason without a verb of its own, or one behind "because".
+
+    Example:
+        >>> rests_on("Early glaucoma with a thin rim", [re.compile("glaucoma")])
+        True
+        >>> rests_on("Glaucoma with a thin rim is a disease", [re.compile("(?i)glaucoma")])
+        False
+    """
+    named = [m for mention in mentions if mention is not None for m in mention.finditer(clause[: 2 * LONGEST_BARE])]
+    if len(named) != 1 or _residue(clause[: named[0].start()]):
+        return False
+    reason = _RESTS.match(clause, named[0].end())
+    rest = clause[reason.end() :] if reason else ""
+    spoiled = reason is None or hedges(rest) or is_refusal(rest) or _DEGREE.search(rest) is not None
+    return not spoiled and bool((reason and reason["because"]) or not _VERB.search(rest))
 
 
 def concludes(clause: str, start: int, end: int, healthy: bool) -> bool:
@@ -141,6 +170,8 @@ def stands_alone(clause: str, start: int, end: int, mentions: Sequence[re.Patter
     field = _FIELD_START.search(before)
     if _residue(_without(before[field.start() :] if field else before, mentions)) != "":
         return False
+    if _RESTS.match(rest) and rests_on(clause, mentions):
+        return True
     return _SIGN.match(rest) is None and _nothing_behind(rest, mentions)
 
 

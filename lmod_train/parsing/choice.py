@@ -14,11 +14,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from lmod_train.parsing.alone import LABELLED, LONGEST_BARE, announces, concludes, says_only, stands_alone, valued
+from lmod_train.parsing.alone import (
+    LABELLED,
+    LONGEST_BARE,
+    announces,
+    concludes,
+    rests_on,
+    says_only,
+    stands_alone,
+    valued,
+)
 from lmod_train.parsing.cues import CONCLUSION, VERDICT, after, last, settled, split_explanation
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.loss import without_losses
 from lmod_train.parsing.normalise import normalise
+from lmod_train.parsing.pronoun import resolved
 from lmod_train.parsing.refusal import is_refusal
 from lmod_train.parsing.respelling import respelled
 from lmod_train.parsing.slots import Part, Value, holds_number, slot_after, value_at
@@ -87,6 +97,8 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
         return Unparsed("empty")
     concepts = _concepts(tuple(choices))
     text = without_losses(_UNHEALTHY.sub("\n", _NON.sub("non-", text)))
+    if len(concepts) == 1 and (mention := concepts[0].mention) is not None:
+        text = resolved(text, mention)
     spoken = settled(text)
     if spoken is not None:
         final = _verdict(spoken, concepts, final=True)
@@ -157,7 +169,7 @@ def _verdict(text: str, concepts: Sequence[_Concept], final: bool = False) -> st
     if fields:
         stated = [c for start, end in fields for c in _claims(_Scope(head, start, end, concepts, requested=True))]
         stated = stated or [c for start, _ in fields for c in _silence(head, start)]
-        if stated or all(m["sign"] != "|" and len(m["value"].split()) <= 6 for m in found):  # a table has a head
+        if stated or all(m["sign"] not in "|-" and len(m["value"].split()) <= 6 for m in found):  # a table has a head
             return _decide(stated, concepts, "; ".join(head[start:end] for start, end in fields[:4]))
     parts = [_Scope(head, *span, concepts, requested=True) for span in clause_spans(head)]
     opening = parts if explained else parts[:1] if final else takewhile(_Scope.is_choice, parts)
@@ -198,7 +210,11 @@ class _Scope:
         """Return whether the clause says choices and nothing else, or announces one with its reasons."""
         options = (option for c in self.concepts for option in (c.asserted, c.denied) if option)
         clause = self.text[self.start : min(self.end, self.start + 2 * LONGEST_BARE)]
-        return self.says_only() or any(announces(clause, option) for option in options)
+        return self.says_only() or self.gives_reason() or any(announces(clause, option) for option in options)
+
+    def gives_reason(self) -> bool:
+        """Return whether the clause is a choice and what it rests on."""
+        return rests_on(self.text[self.start : min(self.end, self.start + 2 * LONGEST_BARE)], self.mentions)
 
     def says_only(self) -> bool:
         """Return whether the clause says choices and nothing else."""

@@ -10,6 +10,7 @@ from lmod_train.parsing.aside import without_asides
 from lmod_train.parsing.contrast import told_apart
 from lmod_train.parsing.coordination import spelled_out
 from lmod_train.parsing.normalise import normalise
+from lmod_train.parsing.table import untabled
 from lmod_train.parsing.withdrawn import without_withdrawn
 
 _HTML = re.compile(
@@ -61,5 +62,5 @@ def clean(text: str) -> str:
     text = _LEFT_BLANK.sub(" ? ", _RUN.sub(r"\1\1\1", text))
     text = re.sub(r"<(?![0-9])|>(?![0-9])|[*`_]|\\", " ", _HASH.sub(" ", text))
     lines = (" ".join(line.split()) for line in text.split("\n"))
-    text = _FOR_EXAMPLE.sub("for example", _THAT_IS.sub("that is", "\n".join(line for line in lines if line)))
+    text = _FOR_EXAMPLE.sub("for example", _THAT_IS.sub("that is", untabled("\n".join(line for line in lines if line))))
     return without_withdrawn(told_apart(without_asides(spelled_out(text))))

@@ -18,6 +18,12 @@ _NOT_BUT = re.compile(
     r"(?:\s(?i:one|patient|eye|person|subject|fundus|retina|image))?)(?=[\"')\]]{0,3}\s{0,3}(?:[.;,\n]|$))"
 )
 
+_RATHER = re.compile(
+    rf"(?P<said>(?:^|(?<=[\n.;:]))\s?(?:(?i:an?|most|more|likely|probably)\s){{0,3}}{_NAME}),?\s"
+    rf"(?i:rather than|instead of|as opposed to)\s(?:(?i:an?)\s)?(?P<denied>{_NAME})(?=\s?(?:[.;,\n]|$))"
+)  # "Male rather than female."
+_NOT_SO_MUCH = re.compile(r"与其说(?:这?是|为)?[^,。;\n]{1,30},?(?=不如说)")
+
 
 def told_apart(text: str) -> str:
     """Return the text with what follows "not X but" as a statement of its own.
@@ -25,7 +31,10 @@ def told_apart(text: str) -> str:
     Example:
         >>> told_apart("This is not a female patient but a male one.")
         'This is not a female patient; it is a male one.'
+        >>> told_apart("Male rather than female."), told_apart("与其说是男性,不如说是女性")
+        ('Male; not female.', '不如说是女性')
         >>> told_apart("not only drusen but a scar"), told_apart("It does not look like AMD but drusen may be there.")
         ('not only drusen but a scar', 'It does not look like AMD but drusen may be there.')
     """
+    text = _NOT_SO_MUCH.sub("", _RATHER.sub(r"\g<said>; not \g<denied>", text))
     return _NOT_BUT.sub(r"\g<denied>; it is \g<said>", text)

@@ -36,9 +36,11 @@ def last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 FINAL = re.compile(any_of(said.FINAL_EN, said.FINAL_ZH), re.IGNORECASE)
 CORRECTION = re.compile(f"{_LEAD}(?:{any_of(said.CORRECTIONS_EN, said.CORRECTIONS_ZH)})", re.IGNORECASE)
 CONCLUSION = re.compile(f"{_LEAD}(?:{any_of(said.CONCLUSIONS_EN, said.CONCLUSIONS_ZH)})", re.IGNORECASE)
-EXPLANATION = re.compile(rf"(?:{any_of(said.EXPLANATION_LABELS)})[\"']?\s{{0,3}}[:=]", re.IGNORECASE)
+_LABEL = f"(?:{any_of(said.EXPLANATION_LABELS)})"
+EXPLANATION = re.compile(rf"{_LABEL}[\"']?\s{{0,3}}[:=]|(?<=\n){_LABEL}\s-\s", re.IGNORECASE)
+_AGAIN = re.compile(rf"\n(?P<head>[^\n]{{1,80}}?;\s{{0,3}}){_LABEL}\s{{0,3}}[:=]", re.IGNORECASE)
 VERDICT = re.compile(
-    rf"{_LEAD}(?:(?:the|my)\s)?(?:{any_of(said.VERDICT_LABELS)})[\"']?\s{{0,3}}(?P<sign>[:=|])\s{{0,3}}"
+    rf"{_LEAD}(?:(?:the|my)\s)?(?:{any_of(said.VERDICT_LABELS)})[\"']?\s{{0,3}}(?P<sign>[:=|]|(?<=\s)-(?=\s))\s{{0,3}}"
     r"(?:[\"'(\[]{0,2}[A-H][.)]\s{1,2})?(?P<value>[^\n;。]{0,400}?)(?=[\n;。]|\.(?:\s|$)|$)",
     re.IGNORECASE,
 )
@@ -64,12 +66,17 @@ def settled(text: str) -> str | None:
 def split_explanation(text: str) -> tuple[str, bool]:
     r"""Return what is said before the explanation, and whether there is one; a bullet that leads it in goes with it.
 
+    A later line with an explanation of its own is one more answer: two of them are two answers.
+
     Example:
         >>> split_explanation("GLAUCOMA\n- Explanation: no haemorrhage"), split_explanation("GLAUCOMA")
         (('GLAUCOMA', True), ('GLAUCOMA', False))
     """
     explained = EXPLANATION.search(text)
-    return (text, False) if explained is None else (_LEAD_IN.sub("", text[: explained.start()]), True)
+    if explained is None:
+        return text, False
+    again = (m["head"] for m in _AGAIN.finditer(text, explained.end()))
+    return "\n".join([_LEAD_IN.sub("", text[: explained.start()]), *again]), True
 
 
 def after(text: str, at: int) -> str:

@@ -41,6 +41,8 @@ _LOOSE = re.compile(
     re.IGNORECASE,
 )
 """A number and a choice, in running text: regions only where there are several."""
+_BRACKETED = re.compile(rf"{_REGION}[\s_]?(?P<ids>[0-9]{{1,9}})\s?[(]\s?(?=[^\W\d])", re.IGNORECASE)
+"""A region and its type in brackets: only where the word is a choice."""
 _TIGHT = re.compile(r"(?:^|[\n\s,;.、{|])(?P<ids>[0-9]{1,9})(?:\s?[:.)、]|为|是)?\s?(?=[\u4e00-\u9fff])")
 """A number in front of a Chinese word: a region only where the word is a choice."""
 _NUMBER_BEHIND = re.compile(
@@ -62,7 +64,9 @@ _LIGHT = re.compile(
 _NEXT = re.compile(r",?\s(?:and|while|whereas)(?:\sthe)?$", re.IGNORECASE)  # "Box 1 is the iris and box 2 ..."
 _AND = re.compile(r",\s?(?:and\s)?|;\s?|\sand\s|[、和]", re.IGNORECASE)
 _MAY_FOLLOW = re.compile(
-    r"\s{0,3}(?:$|[,.:;/]?\s?(?:handpiece|instrument|tool|device|probe|tip|region|area|structure|layer|boundary|in|of|which|with|that|at|on|located|is|are|was|as|seen|shown|"
+    r"\s{0,3}(?:$|:\s|(?:rather than|instead of|as opposed to|(?:and )?not)\s"
+    r"|[,.:;/]?\s?(?:handpiece|instrument|tool|device|probe|tip|region|area|structure|layer|boundary|in|of"
+    r"|which|with|that|at|on|located|is|are|was|as|seen|shown|"
     r"because|and is|区域?|区)(?![a-z])|,(?=[\s\u4e00-\u9fff])|\.$)",
     re.IGNORECASE,
 )
@@ -136,7 +140,7 @@ def _stated(text: str, choices: tuple[str, ...]) -> list[tuple[int, str]]:
         return [(number, structure) for number, structure in pairs if structure]
     foreign: list[tuple[int, str]] = []  # numbers before words that are no choice
     behind = [] if first_id else _numbered_behind(text, choices)
-    for pattern in (_REQUESTED, _NAMED, _LISTED, _HASHED, _TIGHT, _LOOSE):
+    for pattern in (_REQUESTED, _NAMED, _LISTED, _HASHED, _BRACKETED, _TIGHT, _LOOSE):
         first = pattern.search(text) if behind else None
         if first and behind[0][0] < first.start():
             break
@@ -164,7 +168,7 @@ def _pairs(pattern: re.Pattern[str], text: str, choices: tuple[str, ...]) -> Ite
         numbers = [int(number) for number in re.findall("[0-9]{1,9}", m["ids"])]
         for number, said_of in zip(numbers, _one_each(words, len(numbers)), strict=True):
             structure = _structure(said_of, choices)
-            longest = {_LISTED: _WORDS_OF_A_TYPE, _HASHED: _WORDS_OF_A_TYPE, _TIGHT: 0, _LOOSE: 0}.get(
+            longest = {_LISTED: _WORDS_OF_A_TYPE, _HASHED: _WORDS_OF_A_TYPE, _BRACKETED: 0, _TIGHT: 0, _LOOSE: 0}.get(
                 pattern, _LONGEST_TYPE
             )
             if structure and (structure in choices or len(structure.split()) <= longest):

@@ -13,7 +13,7 @@ _FIELD = re.compile(
     r"(?=[\"']?\s{0,3}(?:[;.,\n]|$))",
     re.IGNORECASE,
 )
-_LABELS = {label: label for label in ("disease", "diagnosis", "answer", "condition")}
+_LABELS = {label: label for label in ("disease", "diagnosis", "answer", "condition")} | {"diseases": "disease"}
 _REGION = re.compile(r"(?<![a-z])(?P<word>[a-z]{5,8})(?=[\s_](?:ids?|no|number)?\s?[:#]?\s?[0-9])", re.IGNORECASE)
 _TYPE = re.compile(r"(?<![a-z])(?P<word>[a-z]{3,5})(?=\s?[:=])", re.IGNORECASE)
 

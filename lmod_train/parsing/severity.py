@@ -11,9 +11,12 @@ from lmod_train.parsing.refusal import is_refusal
 from lmod_train.parsing.stage import parse_stage
 from lmod_train.parsing.stance import stance, statements
 from lmod_train.types import Unparsed
+from lmod_train.vocabulary.numerals import NUMERALS
 
+_WORDS = "|".join(word for word in NUMERALS if word.isascii())
 _DEFINES = re.compile(
-    r"(?<![0-9.])[0-9]\s?(?:means|stands for|denotes|signifies|is defined as|refers to|describes"
+    rf"(?:(?<![0-9.])[0-9]|(?<![a-z])(?:{_WORDS})\s)\s?[期级]?"
+    r"(?:means|stands for|denotes|signifies|is defined as|refers to|describes"
     r"|corresponds to|equals|=|表示|代表|指)\s?"
     r"(?:\w{1,12}\s){0,3}$",
     re.IGNORECASE,

@@ -19,7 +19,9 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )
 _LETTER = re.compile(
-    r"(?P<label>^\W{0,9}|answer: )(?:(?P<male>m)|f)(?:\s?/\s?(?:(?P<other_male>m)|f))?(?![\w'&])", re.IGNORECASE
+    r"(?P<label>^\W{0,9}|answer: )(?:(?P<male>m)|f)"
+    r"(?P<other>(?:\s?[/,&]\s?|\s(?:or|and)\s)(?:(?P<other_male>m)|f))?(?![\w'&])",
+    re.IGNORECASE,
 )
 _OPEN = re.compile("男性?(?:还是|或者?)女性?|女性?(?:还是|或者?)男性?")  # a question, no statement
 
@@ -43,13 +45,19 @@ def parse_sex(text: str, choices: Sequence[str]) -> str | Unparsed:
         >>> parse_sex("Sex: MALE/FEMALE", ("MALE", "FEMALE")).reason
         'ambiguous'
     """
-    announced = _FIELD.sub(lambda field: f"{field['lead']}answer: ", _OPEN.sub(" ", text))
+    announced = _FIELD.sub(_labelled, _OPEN.sub(" ", text))
     return parse_choice(_LETTER.sub(_spelled, announced), choices)
+
+
+def _labelled(field: re.Match[str]) -> str:
+    """Return one label for all; a line break stays, for it parts two answers."""
+    broken = "\n" in field[0] and "\n" not in field["lead"]
+    return field["lead"] + "\n" * broken + "answer: "
 
 
 def _spelled(found: re.Match[str]) -> str:
     """Write M and F out; both letters stay both."""
     words = "male" if found["male"] else "female"
-    if "/" in found[0][len(found["label"]) :]:
+    if found["other"]:
         words += " / male" if found["other_male"] else " / female"
     return found["label"] + words

@@ -75,6 +75,7 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"[\s\"')\]}>]{0,3}\?")  # "X TRUE?" asks and says nothing
+_CALLED_WRONG = re.compile(r"\s(?:would be|is|was)\s(?:wrong|incorrect|mistaken|untrue)(?![a-z])", re.IGNORECASE)
 _WEAK = re.compile(rf"{_CLOSERS}{_BRACKET}[<\[]?", re.IGNORECASE)
 _WEAK_VALUE = re.compile(
     rf"(?P<refused>{any_of(said.SLOT_REFUSED_EN)}{_STOP})"
@@ -99,6 +100,8 @@ def slot_after(text: str, end: int) -> tuple[Part, Value] | None:
         (None, None)
     """
     slot = _slot_after(text, end)
+    if slot is not None and _CALLED_WRONG.match(text, slot[1][1]):
+        return None
     if slot is None or not _ASKED.match(text, slot[1][1]):
         return slot
     if slot[1][0] != ("yes",):  # "X FALSE? No.": the doubled negation is not untangled

@@ -52,7 +52,7 @@ _LINK = (
     r"\s(?:evidence|signs?|features?|indications?|present|seen|detected|visible|found|observed)(?![a-z]))))?"
     r"[\s\"'\])}]{0,6}(?:\([^()]{0,40}\)\s{0,3})?(?:[:=->]{1,3}\s{0,3})?"
     r"(?:(?:is|are|was|were|has|have|been|be|can|could|appears?|seems?|looks?|to|also|clearly|"
-    r"definitely|safely|confidently|reasonably|would|considered|deemed|most|very|highly|quite|a|an)\s{1,3}){0,4}"
+    r"therefore|thus|hence|accordingly|definitely|safely|confidently|reasonably|would|considered|deemed|most|very|highly|quite|a|an)\s{1,3}){0,4}"
 )
 _HEDGED_AFTER = re.compile(
     r"[\s\"'\]):]{0,6}(?:" + any_of(said.HEDGED_AFTER_EN, said.HEDGED_AFTER_ZH).replace(r" )(?![a-z])", r" )") + ")",

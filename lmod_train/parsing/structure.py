@@ -20,9 +20,10 @@ _TOGETHER = (
 _HAVE = r"\s(?:has|have|had)(?: an?)?(?=\s\w{1,20}\s(?:appearance|look))"  # "has a normal appearance"
 _ASIDE = rf",\s(?:{'|'.join(said.ASIDES_EN)}),(?={_BE}(?![a-z]))"
 _NOT = rf"n't|\s?(?:{any_of(said.REVERSALS_EN, said.REVERSALS_ZH)})"
+_OF_THIS = r"\s(?:of|in)\s(?:this|the)\s(?:(?:right|left)\s)?(?:fundus|eye|image|patient|retina|photograph)"
 _LINK = (
     rf"(?:结构|形态|外观|走行|走形|走向|管径)?(?:{_TOGETHER}|{_ASIDE})?"
-    rf"(?:{_BE}|{_HAVE}|\s?[:=]\s?|\s-\s)?(?P<not>{_NOT})?(?: (?:be|look|appear|seem|considered))?"
+    rf"(?:{_OF_THIS})?(?:{_BE}|{_HAVE}|\s?[:=]\s?|\?\s|\s-\s)?(?P<not>{_NOT})?(?: (?:be|look|appear|seem|considered))?"
     r"(?: (?:too|very|unusually|abnormally|definitely|somewhat|clearly|slightly"
     r"|markedly|moderately|entirely|completely|quite|really))?(?: to be| as)?\s?"
     r"(?:明显|可见|存在|出现|显著|轻度|稍|略|有)?"
@@ -34,6 +35,7 @@ _CALLED = re.compile(
 )  # "I would not call the", "it would be wrong to describe this"
 _NOT_A = re.compile(r"(?:(?<![a-z])(?:not|hardly|anything but|far from)|n't)\s(?:an?|the)\s$", re.IGNORECASE)
 _OR_OTHER = re.compile(r"\s?(?:/|(?:n?or|versus|vs)\s|或者?|还是)\s?(?:ab)?(?:normal|正常|异常)", re.IGNORECASE)
+_NOT_ANY = r"(?<![a-z])(?:not|never|cannot|hardly|without|\w{1,7}n't)"
 _NOT_THE = re.compile(r"(?:(?<![a-z])not|n't)\s$", re.IGNORECASE)
 
 
@@ -75,6 +77,7 @@ def as_condition(text: str, finding: Finding) -> str:
     text = _increased(finding).sub(
         lambda m: m[0] if _own(finding.condition).fullmatch(m[0]) else finding.condition, text
     )
+    text = _anything(finding).sub(lambda m: present if m["some"] else absent, text)
     text = _shows(finding).sub(lambda m: absent if m["no"] else present, text)
     text = _unlike_other(finding).sub(lambda m: f"; {absent if m['adjective'] else present}", text)
     for pattern, words in zip(_contrasts(finding), (present, absent), strict=True):
@@ -124,6 +127,17 @@ def _shows(finding: Finding) -> re.Pattern[str]:
     return re.compile(
         rf"{_structure(finding)}\s(?:shows?|has|have|displays?|exhibits?)\s(?:(?P<no>no)\s|an?\s)?"
         rf"(?:(?:clear|obvious|visible|significant|marked|definite|apparent|evident|other|any)\s)?{noun}(?![a-z])",
+        re.IGNORECASE,
+    )
+
+
+@lru_cache(maxsize=64)
+def _anything(finding: Finding) -> re.Pattern[str]:
+    """Return a pattern of "nothing", "not anything" or "something abnormal about the macula"."""
+    return re.compile(
+        rf"(?:(?P<some>(?<![a-z])something)|(?<![a-z])nothing|{_NOT_ANY}\s(?:\w{{1,12}}\s){{0,2}}anything)\s"
+        rf"(?:(?:clearly|obviously|particularly|visibly)\s)?(?:{_any(finding.adjective)})\s"
+        rf"(?:about|in|with|on|at|of)\s{_structure(finding)}",
         re.IGNORECASE,
     )
 

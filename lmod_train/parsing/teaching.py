@@ -35,6 +35,7 @@ _DOES_SO = re.compile(_VERB, re.IGNORECASE)
 _BEARER_DOES = re.compile(rf"\s{_BEARER}{_VERB}", re.IGNORECASE)
 _BEARERS = re.compile(rf"\s{_BEARER}s(?![a-z])", re.IGNORECASE)
 _BEARERS_DO = re.compile(rf"\s{_BEARER}s\s{_SEEN}[a-z]{{2}}", re.IGNORECASE)
+_SEVERAL = re.compile(r"\s(?:patients|people|persons|individuals|subjects)(?=\s[a-z])", re.IGNORECASE)
 _DOES = re.compile(r"\s(?:shows?|makes?|presents?\swith|features)(?![a-z])", re.IGNORECASE)
 _HABIT = re.compile(rf"\s{{1,3}}(?:{any_of(said.HABITS_EN)})", re.IGNORECASE)
 _ZH_IN = re.compile(r"(?<![存现龄])在(?:正常|健康|典型|早期|晚期)?$")
@@ -55,6 +56,8 @@ def teaches(before: str, after: str) -> bool:
     if _IN.search(before) or _WOULD.search(before) or _IN_NAMED.search(before) or _HABIT.match(after):
         return True
     if _SUBJECT.search(before) and (_DOES.match(after) or _BEARERS_DO.match(after)):
+        return True
+    if _SUBJECT.search(before) and _SEVERAL.match(after):
         return True
     one = _INDEFINITE.search(before)
     if (one and (_DOES_SO if one["has"] else _BEARER_DOES).match(after)) or (

@@ -40,7 +40,7 @@ CONDITIONS: tuple[Term, ...] = (
     ),
     Term(
         "glaucoma",
-        ("glaucomatous",),
+        ("glaucomatous", "glaucomatous optic neuropathy", "glaucomatous optic atrophy"),
         ("青光眼",),
         "H40; REFUGE, ORIGA, G1020, eye-diseases folders, LMOD and LMOD+ multi-class",
         (

@@ -63,7 +63,9 @@ DENIALS_EN = (
     "(?:i|we|i would|we can|can|i can) (?:exclude|rule out|dismiss|reject)",
     "no longer",
     r"(?<![0-9.])(?:0|zero) (?:\w{1,12} )?$",
-    f"{_WRONG} to (?:{_CALL}|say|speak of|think|claim|conclude|suggest|assume|state|see)",
+    f"{_WRONG} to (?:{_CALL}|say|speak of|think|claim|conclude|suggest|assume|state|see|write|answer|put|tick"
+    "|enter|report)",
+    "(?:false|untrue|incorrect|wrong) that",
 )
 DENIALS_ZH = (
     "未见",
@@ -132,6 +134,7 @@ DENIED_AFTER_EN = (
     "(?:does|do|did)(?: not|n't) (?:appear|seem|look)",
     "undetected",
     "nowhere",
+    r"(?:wrong|incorrect|mistaken|untrue)(?=\s?(?:$|[,.;:]))",
     "(?:can't|cannot|can not|could not|couldn't) be (?:found|seen|detected|discerned|observed|spotted|made out)",
 )
 DENIED_AFTER_ZH = (
@@ -182,6 +185,11 @@ BEARERS_ELSE_ZH = (
 )
 """Who or what has a disease that is not the eye in question: "my mother has glaucoma" says nothing of it."""
 
+_OTHERS = (
+    "(?:screener|referrer|referral|optician|optometrist|gp|doctor|nurse|technician|student|colleague|chart|record|file"
+    "|(?<!my\\s)report|letter|software|algorithm|label|folder)"
+)
+"""Whose word is not the reply's own: "the screener entered stage 4"."""
 HEDGES_EN = (
     _HAD,
     rf"if(?! {_OBLIGED})",
@@ -251,7 +259,7 @@ HEDGES_EN = (
     "options:",
     "(?:asked|wonder(?:ed|ing)?|question|enquir(?:ed|y)|inquir(?:ed|y)) (?:about|whether|if)",
     "(?:reluctant|loath|unwilling|hesitant|tempt(?:ed|ing)|too early|premature|refuse|decline|far be it from me) to",
-    "(?:some|others|many|people|one|you) (?:would|might|may|could|will)",
+    "(?:some|others|many|people|(?<!no\\s)one|you) (?:would|might|may|could|will)",
     "as (?:one|we|you) (?:sees?|finds?|expects?)",
     "as (?:seen|found|expected) in",
     "(?:was|were|been) told",
@@ -265,8 +273,13 @@ HEDGES_EN = (
     "(?:worried|anxious|afraid|scared|fears?|fearful|feared)(?: (?:about|of|that))?",
     r"(?<!not\s)(?<!n't\s)hesitate to",
     "(?:not|n't|never) (?:go so far as|ready|prepared|willing|inclined|dare|about|in a position|confident enough) to",
-    "(?:not|n't|never|neither) (?:yet )?(?:claim|assert|affirm|maintain|declare|vouch|commit)",
+    "(?:not|n't|cannot|never|neither) (?:yet )?(?:claim|assert|affirm|maintain|declare|vouch|commit)",
     f"(?:{'|'.join(BEARERS_ELSE_EN)})",
+    r"either(?!\s?[.,:;])(?! (?:way|case|side|eye))",
+    "^with(?:out)? (?!(?:this|these|such|the)(?![a-z]))(?:\\w{1,12} ){1,6}(?:it|this|that) would (?:be|have been)",
+    f"{_OTHERS} (?:\\w{{1,10}} )?(?:says?|said|states?|stated|entered|wrote|writes|claims?|claimed|reads?|gives|gave"
+    "|lists?|listed|noted|suspected|put|thought|diagnosed|called|graded|recorded|marked)",
+    "what (?:\\w{1,10} ){0,3}(?:looks?|looked|seems?|seemed|appears?|appeared|pass) (?:like|as|to be|for)",
 )
 HEDGES_ZH = (
     "是否",
@@ -349,7 +362,7 @@ HEDGED_AFTER_ZH = (
     "待查",
     "可能(?!性)",
     "风险",
-    "病?史",
+    "(?:家族)?病?史",
 )
 
 ASSERTIONS_EN = (
@@ -428,7 +441,12 @@ ASSERTIONS_EN = (
     "vote (?:is )?for",
     "(?:must|has to|have to|can only) be",
     "(?:label|answer|diagnosis|verdict|class|disease|category) should be",
-    "(?:that|which|this) makes (?:it|this)",
+    r"(?<!would\s)(?<!could\s)(?<!might\s)(?<!may\s)(?<!to\s)makes? (?:it|this)",
+    "amount(?:s|ing)? to",
+    "add(?:s|ing)? up to",
+    "arrived? at",
+    "everything (?:\\w{1,12} ){0,5}?(?:says?|speaks|screams|points)",
+    "(?:hence|ergo|thus|therefore|consequently) (?:(?:clearly|most|likely|probably) ){0,2}(?:an? )?$",
     "there's",
     "(?:i|we) (?:can )?(?:find|found|count|notice|note|spot|observe|identify|detect)",
     "settled? (?:on|for)",
@@ -459,6 +477,7 @@ ASSERTIONS_ZH = (
     "我(?:会)?选(?!择|项)",
     "判定",
     "归为",
+    "(?:确|当|应|实)属",
 )
 ASSERTED_AFTER_EN = (
     "present",
@@ -478,6 +497,9 @@ ASSERTED_AFTER_EN = (
     "abounds?",
     "my (?:\\w{1,10} )?(?:answer|choice|pick|diagnosis|guess|verdict|vote)",
     "(?:located|situated)",
+    "what (?:i|we)(?: would|'d| will| shall| should)? (?:say|see|call|think|pick|choose|answer|conclude|find"
+    "|go with|diagnose)"
+    "(?! (?:it |this )?(?:only )?(?:if|unless|were|had))",
     "(?:very |quite )?high(?! tension| pressure)",
     "probable",
     "the (?:most likely |likely |correct |right |best |probable |primary )?(?:diagnosis|disease|condition|answer)",
@@ -566,9 +588,8 @@ CONTRASTS_ZH = ("但是", "然而", "不过", "但", "而是")
 
 FINAL_EN = (
     "(?:my |the )?final (?:answer|diagnosis|decision|verdict)",
-    "(?:my |the )?correct (?:answer|diagnosis)",
-    "(?:my |the )?(?:corrected|revised|amended|updated) (?:answer|diagnosis|stage|grade|level|group|age group|sex"
-    "|reading|response|result|label|assessment|classification|verdict|conclusion|output)",
+    "(?:my |the )?(?:correct|corrected|revised|amended|updated) (?:answer|diagnosis|stage|grade|level|group|age group"
+    "|sex|reading|response|result|label|assessment|classification|verdict|conclusion|output)",
     "the answer (?:(?:to|for) (?:\\w{1,12} ){1,4}?)?(?:is|=)(?! only)",
 )
 FINAL_ZH = (
@@ -582,8 +603,10 @@ CORRECTIONS_EN = (
     "on second thought",
     "actually",
     "(?:no,? )?wait",
-    "(?:let me |i (?:need|have|want) to |i must |i should |i will |i'll |to )?(?:correct|revise|amend)"
-    "(?: that| this| it| myself| my (?:answer|reply|response|diagnosis|reading|assessment))",
+    "(?:(?:so|hence|thus|therefore|and),? )?"
+    "(?:let me |i (?:need|have|want) to |i must |i should |i will |i'll |i (?:now |hereby )?|to )?"
+    "(?:correct|revise|amend|change)"
+    "(?: that| this| it| myself| my (?:answer|reply|response|diagnosis|reading|assessment|grade|stage))(?: (?:in)?to)?",
     "edit(?=\\s?:)",
     "erratum",
     "scratch that",
@@ -632,12 +655,26 @@ VERDICT_LABELS = (
     "结果",
     "分类",
 )
+SUBJECT_HEADS_EN = ("(?:condition|disease|finding|question|feature|sign|diagnosis|patholog(?:y|ies)|item)s?",)
+SUBJECT_HEADS_ZH = ("疾病", "病变", "问题", "征象", "项目", "诊断")
+VALUE_HEADS_EN = (
+    "present(?: or absent|/absent| in image)?", "presence", "answer", "status", "result", "value", "detected", "seen",
+    "true ?/ ?false", "yes ?/ ?no", "verdict", "assessment", "response",
+)  # fmt: skip
+VALUE_HEADS_ZH = ("是否存在", "存在", "有无", "结果", "答案", "判断", "是否")
+ASIDE_HEADS_EN = (
+    "eye", "image", "side", "patient", "no\\.?", "#", "descriptions?", "comments?", "notes?", "remarks?", "details?",
+    "(?:key |supporting |main )?(?:findings|features|signs)", "interpretation", "basis", "confidence",
+)  # fmt: skip
+ASIDE_HEADS_ZH = ("眼别", "图像", "描述", "备注", "说明", "解释", "依据", "理由", "原因", "所见")
+"""What heads the columns of a table: what is asked, the answer to it, and what is said beside it."""
 EXPLANATION_LABELS = (
     "explanations?",
     "justifications?",
     "reason(?:s|ing)?",
     "rationale",
     "evidence",
+    "why",
     "解释",
     "理由",
     "说明",

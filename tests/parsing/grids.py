@@ -103,6 +103,7 @@ CORRECTIONS = (
     "Correction: {b}", "Correction: {b}.", "Wait, I misread the image. The corrected answer is {b}.", "I meant {b}.",
     "Let me correct that: {b}", "I need to correct myself: {b}", "Edit: {b}", "Revised answer: {b}", "No, wait, {b}",
     "On second thought, {b}", "The correct answer is {b}.", "Final answer: {b}",
+    "I correct my answer to {b}.", "So I change my answer to {b}.",
     "更正：{b}", "更正一下，{b}", "不对，应该是{b}", "修正后的答案是{b}", "最终答案：{b}",
 )  # fmt: skip
 """What announces that the answer behind it takes the place of the one before it."""

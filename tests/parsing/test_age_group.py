@@ -8,6 +8,7 @@ from lmod_train.parsing.age_group import parse_age_group
 from lmod_train.parsing.reading import read
 from lmod_train.types import Reply, Unparsed
 from tests.growth import growth
+from tests.parsing.asked import parse
 
 GROUPS = ("<18", "18–29", "30–39", "40–49", "50–59", "60–69", "70–79", "80+")
 LISTED = "Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; Group 5: 50–59; Group 6: 60–69"
@@ -171,3 +172,12 @@ def test_long_replies_are_read_in_linear_time(piece: str) -> None:
 def test_a_measurement_is_no_age(bound: str, unit: str) -> None:
     for text in (f"{bound} {unit}", f"The hole is {bound} {unit} wide."):
         assert isinstance(parse_age_group(text, GROUPS), Unparsed), text
+
+
+@pytest.mark.parametrize(("word", "wanted"), [("Five", "50–59"), ("two", "18–29"), ("EIGHT", "80+")])
+def test_a_group_in_words(word: str, wanted: str) -> None:
+    assert parse("age_group", f"Age Group: {word}") == wanted == parse("age_group", f"Age Group: {word}; Reason: x")
+
+
+def test_an_elderly_person_speaks_of_age() -> None:
+    assert parse("age_group", "An elderly person, over 80 in my view.") == "80+"

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from lmod_train.parsing.alone import announces, says_only, stands_alone
+from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
 
 NAME = re.compile("glaucoma|cataract", re.IGNORECASE)
@@ -100,3 +101,26 @@ def test_normal_behind_a_colon(lead: str) -> None:
 )
 def test_a_disease_behind_a_colon_may_be_the_question(lead: str) -> None:
     assert not isinstance(parse("glaucoma", f"{lead} glaucoma"), str)
+
+
+@pytest.mark.parametrize("mark", [" ", " - ", ", ", ": "])
+@pytest.mark.parametrize("reason", ["because the rim is lost", "due to the look of the disc", "because of its rim"])
+@pytest.mark.parametrize("name", ["glaucoma", "cataract", "diabetic retinopathy"])
+def test_a_name_and_its_reason_is_an_answer(name: str, reason: str, mark: str) -> None:
+    assert parse("four_way", f"{name.capitalize()}{mark}{reason}.") == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Glaucoma with a thin rim is a group of diseases.",
+        "Glaucoma because of suspected damage to the rim.",
+        "Glaucoma with low probability.",
+    ],
+)
+def test_a_name_in_a_sentence_is_none(text: str) -> None:
+    assert isinstance(parse("four_way", text), Unparsed)
+
+
+def test_no_doubt_leaves_a_name_alone() -> None:
+    assert parse("four_way", "Diabetic retinopathy, no doubt.") == "diabetic retinopathy"

@@ -37,3 +37,14 @@ def test_what_is_left_open_or_denied_is_not_said(text: str) -> None:
     assert told_apart(text) == text
     answer = parse("glaucoma", text)
     assert isinstance(answer, Unparsed) or answer == "NON-GLAUCOMA"
+
+
+@pytest.mark.parametrize("than", ["rather than", "instead of", "as opposed to"])
+@pytest.mark.parametrize(("one", "other"), [("male", "female"), ("female", "male"), ("Female", "male")])
+def test_a_name_rather_than_another(one: str, other: str, than: str) -> None:
+    assert parse("sex", f"{one} {than} {other}") == one.upper() == parse("sex", f"{one} {than} {other}.")
+
+
+@pytest.mark.parametrize(("one", "other", "wanted"), [("男性", "女性", "FEMALE"), ("女性", "男性", "MALE")])
+def test_not_so_much_one_as_the_other_in_chinese(one: str, other: str, wanted: str) -> None:
+    assert parse("sex", f"与其说是{one}，不如说是{other}。") == wanted

@@ -115,6 +115,14 @@ def test_two_answers_without_a_correction_are_none(join: str, doubt: str, ask: s
         assert read_as.reason == "ambiguous" or "rather" in join, first + join.format(b=second) + doubt
 
 
+@pytest.mark.parametrize("ask", [ask for ask in TWO_ANSWERS if "anatomy" not in ask])
+def test_two_answers_each_with_its_explanation_are_none(ask: str) -> None:
+    (first, _), (second, _) = TWO_ANSWERS[ask]
+    for label in ("Explanation", "Explanations", "Reason"):
+        text = f"{first}; {label}: as seen.\n{second}; {label}: as seen."
+        assert isinstance(parse(ask, text), Unparsed), text
+
+
 @pytest.mark.parametrize(("text", "finish", "error"), [("", "error", "HTTP 500"), ("GLAUCOMA", "stop", "late error")])
 def test_an_error_is_failed_whatever_text_came_with_it(text: str, finish: str, error: str) -> None:
     assert read(Reply("id", text, finish, error), parse_choice, POLAR) == Unparsed("failed", error)  # type: ignore[arg-type]
@@ -276,6 +284,23 @@ UNITS = [
     "had the cup been ",
     "the age group of this patient is ",
     "not in this eye ",
+    "either glaucoma or ",
+    "with a cup it would be ",
+    "the screener said ",
+    "what looks like ",
+    "male rather than female ",
+    "与其说是男性，",
+    "glaucoma: no evidence of it, ",
+    "not see anything abnormal about the ",
+    "vessels of this fundus ",
+    "glaucoma because of ",
+    "| Stage | Why |\n|---|---|\n",
+    "| a ",
+    "a; Why: b\n",
+    "region 1 (optic disc ",
+    "everything about ",
+    "male patients a ",
+    "Sex: M, ",
 ]
 SIZE = 4_000
 READ_BY = ("glaucoma", "conditions abnormal macula", "icdr", "sex", "age_group", "anatomy SS")

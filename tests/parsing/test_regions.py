@@ -7,6 +7,7 @@ import pytest
 from lmod_train.parsing.reading import read
 from lmod_train.parsing.regions import parse_regions
 from lmod_train.types import Reply, Unparsed
+from tests.parsing.asked import parse
 
 FUNDUS = ("optic disc", "optic cup")
 OCT = ("Choroid", "IRC", "MH", "Retina")
@@ -154,3 +155,13 @@ def test_oct_replies(text: str, wanted: dict[int, str]) -> None:
 )
 def test_surgical_replies(text: str, wanted: dict[int, str]) -> None:
     assert outcome(text, SURGERY) == wanted
+
+
+def test_a_type_in_brackets() -> None:
+    assert parse("anatomy CFP", "Region 1 (optic disc), Region 2 (optic cup)") == {1: "optic disc", 2: "optic cup"}
+    assert isinstance(parse("anatomy CFP", "Region 1 (left), Region 2 (right)"), Unparsed)
+
+
+@pytest.mark.parametrize("rest", [": a bright disc", " rather than optic cup", ", not optic cup"])
+def test_what_follows_a_type_leaves_it(rest: str) -> None:
+    assert parse("anatomy CFP", f"Region 1 is the optic disc{rest}") == {1: "optic disc"}

@@ -32,3 +32,7 @@ def test_what_is_no_slip_of_an_answer_says_nothing(text: str) -> None:
 def test_other_words_stay() -> None:
     assert respelled("Lens: hazy", {"cataract": "cataract"}) == "Lens: hazy"
     assert relabelled("Religion ID: 1; Tape: iris") == "Religion ID: 1; type: iris"
+
+
+def test_a_slip_in_the_plural_of_a_label() -> None:
+    assert parse("four_way", "Dieases: Glaucma; Explanatons: a big cup.") == "glaucoma"

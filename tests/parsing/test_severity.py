@@ -87,3 +87,9 @@ def test_a_question_states_nothing(ask: str, text: str, number: int) -> None:
 def test_a_scale_without_words_reads_numbers_alone() -> None:
     assert reason("moderate NPDR", "sdrg") == "no_match"
     assert reason("There is no macular hole.", "macular_hole_stage") == "no_match"
+
+
+@pytest.mark.parametrize("number", ["0", "Zero", "zero"])
+@pytest.mark.parametrize("means", ["means", "stands for", "denotes", "corresponds to"])
+def test_a_legend_is_no_grade(number: str, means: str) -> None:
+    assert isinstance(parse("icdr", f"{number} {means} no retinopathy, look closely."), Unparsed)

@@ -7,6 +7,7 @@ import pytest
 from lmod_train.parsing.reading import read
 from lmod_train.parsing.sex import parse_sex
 from lmod_train.types import Reply, Unparsed
+from tests.parsing.asked import parse
 
 LABELLED = [
     ("Sex: MALE; Explanations: the disc is large.", "MALE"),
@@ -80,3 +81,16 @@ def test_replies(text: str, wanted: str) -> None:
 
 def test_the_answer_is_in_the_prompts_spelling() -> None:
     assert parse_sex("Sex: man", ("Male", "Female")) == "Male"
+
+
+@pytest.mark.parametrize("join", [", ", " & ", " and ", " or ", "/", ","])
+@pytest.mark.parametrize(("one", "other"), [("M", "F"), ("F", "M")])
+def test_both_letters_are_none(one: str, other: str, join: str) -> None:
+    assert isinstance(parse("sex", f"Sex: {one}{join}{other}; Explanations: as seen"), Unparsed)
+
+
+@pytest.mark.parametrize("who", ["patients", "people", "individuals", "subjects"])
+def test_what_is_said_of_many_is_said_of_none(who: str) -> None:
+    for one, other in (("Male", "female"), ("Female", "male")):
+        text = f"{one} {who} tend to have larger discs, {other} {who} a thicker choroid."
+        assert isinstance(parse("sex", text), Unparsed), text

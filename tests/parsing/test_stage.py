@@ -7,6 +7,7 @@ import pytest
 from lmod_train.parsing.reading import read
 from lmod_train.parsing.stage import parse_stage
 from lmod_train.types import Reply, Unparsed
+from tests.parsing.asked import parse
 
 HOLE = ("1", "2", "3", "4")
 
@@ -159,3 +160,8 @@ def test_between_two_stages_is_ambiguous(layout: str, low: str, high: str) -> No
 def test_a_bound_is_no_stage(bound: str) -> None:
     assert outcome(f"It is {bound} stage 2.") == "?ambiguous"
     assert outcome(f"It is {bound} stage 2. The vitreous is detached: this is stage 4.") == "4"
+
+
+@pytest.mark.parametrize("cue", ["The correct stage is {}.", "I revise my grade to {}."])
+def test_a_corrected_stage_counts(cue: str) -> None:
+    assert parse("macular_hole_stage", "Stage: 4; Explanation: large. " + cue.format(3)) == "3"

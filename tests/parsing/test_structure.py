@@ -107,3 +107,21 @@ def test_another_name_of_an_increased_ratio() -> None:
     for name in ("CDR", "C/D ratio", "cup/disc ratio"):
         assert parse("conditions increased cup-to-disc ratio", f"There is an increased {name}.") == "TRUE"
         assert parse("conditions increased cup-to-disc ratio", f"There is no increased {name}.") == "FALSE"
+
+
+@pytest.mark.parametrize("ask", ["conditions abnormal macula", "conditions abnormal vessels"])
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("Nothing abnormal about the {s}.", "FALSE"),
+        ("I can't see anything abnormal in the {s}.", "FALSE"),
+        ("There is not anything abnormal about the {s}.", "FALSE"),
+        ("There is something abnormal about the {s}.", "TRUE"),
+        ("I consider the {s} of this eye abnormal.", "TRUE"),
+        ("The {s} of the right eye is normal.", "FALSE"),
+        ("The {s}? Not normal.", "TRUE"),
+        ("The {s}? Normal.", "FALSE"),
+    ],
+)
+def test_what_is_about_a_structure(said: str, wanted: str, ask: str) -> None:
+    assert parse(ask, said.format(s=ask.split()[-1])) == wanted

@@ -1,0 +1,43 @@
+"""What heads a column of a table is a label; the cells below it are what is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmod_train.parsing.table import untabled
+from lmod_train.types import Unparsed
+from tests.parsing.asked import parse
+
+RULE = "|---|---|"
+
+
+@pytest.mark.parametrize("head", ["| Condition | Present |", "| Finding | Detected |", "| 疾病 | 存在 |"])
+@pytest.mark.parametrize(("cell", "wanted"), [("Yes", "TRUE"), ("No", "FALSE"), ("TRUE", "TRUE"), ("absent", "FALSE")])
+def test_a_head_answers_nothing(cell: str, wanted: str, head: str) -> None:
+    assert parse("conditions drusen", f"{head}\n{RULE}\n| Drusen | {cell} |") == wanted
+
+
+@pytest.mark.parametrize(
+    ("ask", "label", "cell", "wanted"),
+    [
+        ("icdr", "Stage", "2", "2"),
+        ("macular_hole_stage", "Stage", "4", "4"),
+        ("sex", "Sex", "F", "FEMALE"),
+        ("four_way", "Disease", "Glaucoma", "glaucoma"),
+        ("age_group", "Age Group", "3", "30–39"),
+    ],
+)
+@pytest.mark.parametrize("beside", ["Explanation", "Reasoning", "Key findings"])
+def test_one_column_beside_explanations_is_read(ask: str, label: str, cell: str, wanted: str, beside: str) -> None:
+    table = f"| {label} | {beside} |\n{RULE}\n| {cell} | as seen |"
+    assert parse(ask, table) == wanted
+    assert isinstance(parse(ask, f"| {label} | {beside} |\n{RULE}"), Unparsed)
+
+
+def test_two_rows_of_different_answers_are_none() -> None:
+    assert isinstance(parse("icdr", f"| Stage | Eye |\n{RULE}\n| 2 | right |\n| 3 | left |"), Unparsed)
+
+
+@pytest.mark.parametrize("text", [f"| Region ID | Type |\n{RULE}\n| 1 | iris |", "| a | b |\n| c | d |"])
+def test_other_tables_stay(text: str) -> None:
+    assert untabled(text) == text
