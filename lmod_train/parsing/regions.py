@@ -202,7 +202,7 @@ def _structure(words: str, choices: tuple[str, ...]) -> str:
     opening = _OPENING.match(words)
     words = words[opening.end() if opening else 0 :]
     stop = _END.search(words)
-    words = words[: stop.start() if stop else len(words)].strip(" \"'.,:*-")
+    words = words[: stop.start() if stop else len(words)].strip(" \"'.,:*-/|")
     words = _NEXT.sub("", _LIGHT.sub("", words))
     patterns, spelled = _spellings(choices)
     if plain(words) in spelled:

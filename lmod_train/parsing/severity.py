@@ -21,6 +21,8 @@ _DEFINES = re.compile(
     r"(?:\w{1,12}\s){0,3}$",
     re.IGNORECASE,
 )  # the legend of a scale: "0 means no retinopathy"
+_SPAN = re.compile(r"[0-9]\s?[(（][^()（）]{1,60}[)）]\s?(?:to|through|up to|until|[-–—~至到])\s?[0-9]", re.IGNORECASE)
+"""The ends of a scale, named: "from 0 (no retinopathy) to 4 (proliferative)"."""
 _NEAR = 60
 Words = tuple[tuple[str, ...], ...]
 """Of each level, the names of it as regular-expression fragments."""
@@ -66,7 +68,7 @@ def _named(text: str, pattern: re.Pattern[str]) -> Iterator[int]:
 
 def _of_clause(clause: str, pattern: re.Pattern[str], bare: bool) -> Iterator[int]:
     """Yield the levels that a clause asserts; of the disease itself, the lowest where it is denied."""
-    if is_refusal(clause):  # "not able to grade diabetic retinopathy"
+    if is_refusal(clause) or _SPAN.search(clause):  # "not able to grade diabetic retinopathy"
         return
     for mention in pattern.finditer(clause):
         if _DEFINES.search(clause, max(0, mention.start() - _NEAR), mention.start()):

@@ -272,7 +272,8 @@ HEDGES_EN = (
     "about to (?:say|write|answer|call|conclude|diagnose)",
     "(?:worried|anxious|afraid|scared|fears?|fearful|feared)(?: (?:about|of|that))?",
     r"(?<!not\s)(?<!n't\s)hesitate to",
-    "(?:not|n't|never) (?:go so far as|ready|prepared|willing|inclined|dare|about|in a position|confident enough) to",
+    "(?:not|n't|never) (?:go so far as|ready|prepared|willing|inclined|dare|about|in a position|confident enough"
+    "|qualified|licen[sc]ed|trained|permitted|allowed|authori[sz]ed|competent|equipped|comfortable|designed) to",
     "(?:not|n't|cannot|never|neither) (?:yet )?(?:claim|assert|affirm|maintain|declare|vouch|commit)",
     f"(?:{'|'.join(BEARERS_ELSE_EN)})",
     r"either(?!\s?[.,:;])(?! (?:way|case|side|eye))",

@@ -179,3 +179,10 @@ def test_an_apposition_between_name_and_verb(asked: Finding) -> None:
     for said, wanted in (("noted", "TRUE"), ("absent", "FALSE"), ("not seen", "FALSE")):
         text = f"{asked.condition}, both old and new, is {said} here."
         assert parse_finding(text, ("TRUE", "FALSE"), asked) == wanted
+
+
+@pytest.mark.parametrize("what", ["qualified", "trained", "licensed", "permitted", "competent", "equipped"])
+@pytest.mark.parametrize("verb", ["comment on", "diagnose", "judge", "say anything about"])
+@pytest.mark.parametrize("condition", ["drusen", "hypertensive retinopathy", "nevus"])
+def test_who_may_not_judge_denies_nothing(what: str, verb: str, condition: str) -> None:
+    assert isinstance(parse(f"conditions {condition}", f"I'm not {what} to {verb} {condition}."), Unparsed)

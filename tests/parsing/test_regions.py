@@ -165,3 +165,9 @@ def test_a_type_in_brackets() -> None:
 @pytest.mark.parametrize("rest", [": a bright disc", " rather than optic cup", ", not optic cup"])
 def test_what_follows_a_type_leaves_it(rest: str) -> None:
     assert parse("anatomy CFP", f"Region 1 is the optic disc{rest}") == {1: "optic disc"}
+
+
+@pytest.mark.parametrize("mark", ["/", "|", ";", " /", " |"])
+def test_pairs_on_one_line_end_at_any_mark(mark: str) -> None:
+    line = f"Region ID: 1; Type: iris{mark} Region ID: 2; Type: pupil{mark} Region ID: 3; Type: iris"
+    assert parse("anatomy LP", line) == {1: "iris", 2: "pupil", 3: "iris"}

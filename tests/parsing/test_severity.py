@@ -93,3 +93,11 @@ def test_a_scale_without_words_reads_numbers_alone() -> None:
 @pytest.mark.parametrize("means", ["means", "stands for", "denotes", "corresponds to"])
 def test_a_legend_is_no_grade(number: str, means: str) -> None:
     assert isinstance(parse("icdr", f"{number} {means} no retinopathy, look closely."), Unparsed)
+
+
+@pytest.mark.parametrize("join", ["to", "up to", "through", "–"])
+@pytest.mark.parametrize("lead", ["The ICDR scale runs from ", "Grades range from ", "It goes from "])
+def test_the_ends_of_a_scale_are_no_level(lead: str, join: str) -> None:
+    legend = f"{lead}0 (no apparent retinopathy) {join} 4 (proliferative retinopathy)."
+    assert reason(legend) == "no_match"
+    assert parse("icdr", f"{legend} This eye has moderate NPDR.") == "2"
