@@ -62,11 +62,12 @@ def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
 
 
 def sources() -> str:
-    """Return one paragraph a source: name, class, modality, licence, description, expected folders."""
+    """Return one paragraph a source: name, modality, licence, class, where it is published, description, folders."""
     found = descendants("Source", list(classes_in(PACKAGE / "sources", "lmod_train.sources")))
     return "\n\n".join(
         f"{c.constants['name']}  ({c.constants.get('modality', '?')}; licence: {c.constants.get('licence', '?')})\n"
-        f"  {c.path}\n{_indented(c.doc)}\n  Expected folders:\n{_indented(str(c.constants.get('_TREE', '?')))}"
+        f"  {c.path}\n  Published at: {c.constants.get('reference', '?')}\n"
+        f"{_indented(c.doc)}\n  Expected folders:\n{_indented(str(c.constants.get('_TREE', '?')))}"
         for c in found
     )
 

@@ -62,7 +62,7 @@ def test_what_is_listed_is_what_importing_finds(base: type, room: str):
     for c in listed:
         assert c.doc, f"{c.path} has no docstring to list"
         for constant, value in c.constants.items():
-            if constant in ("name", "modality", "licence", "version"):
+            if constant in ("name", "modality", "licence", "reference", "version"):
                 assert getattr(concrete[c.path], constant) == value
 
 
@@ -79,12 +79,25 @@ def test_the_shipped_configs_are_found_in_a_checkout():
     assert (listing.configs_folder() / "curate" / "default.yaml").exists()
 
 
-def test_every_source_is_listed_with_licence_and_folders():
-    listed = listing.sources()
+def test_every_source_is_listed_with_licence_address_and_folders():
+    listed = listing.sources().split("\n\n")
     for name, cls in source_classes().items():
-        assert f"{name}  ({cls.modality}; licence: {cls.licence})" in listed
-    assert "?" not in listed
-    assert "{cataract,diabetic_retinopathy,glaucoma,normal}/*.jpg" in listed
+        (paragraph,) = [p for p in listed if p.startswith(f"{name}  (")]
+        assert paragraph.startswith(f"{name}  ({cls.modality}; licence: {cls.licence})\n")
+        addresses = [line for line in paragraph.splitlines() if line.startswith("  Published at: ")]
+        assert addresses == [f"  Published at: {cls.reference}"]
+        assert cls.reference.startswith("https://")
+    assert "Expected folders:\n  ?" not in listing.sources()
+    assert "{cataract,diabetic_retinopathy,glaucoma,normal}/*.jpg" in listing.sources()
+
+
+def test_what_a_source_does_not_state_is_listed_as_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / "bare.py").write_text('class Bare(Source):\n    """Bare."""\n    name = "bare"\n')
+    monkeypatch.setattr(listing, "PACKAGE", tmp_path)
+    assert listing.sources() == (
+        "bare  (?; licence: ?)\n  lmod_train.sources.bare.Bare\n  Published at: ?\n  Bare.\n  Expected folders:\n  ?"
+    )
 
 
 def test_a_reader_that_stops_early_is_no_error():
