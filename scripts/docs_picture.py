@@ -1,0 +1,77 @@
+"""Draw the picture of README and site from the folder of the quick start: a phantom with boxes, and a figure.
+
+    bash scripts/quickstart.sh
+    python scripts/docs_picture.py quickstart [--out docs/images/overview.png]
+
+Both halves show drawn eyes or scores on drawn eyes; no photograph goes into it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont
+
+from lmod_train.artifacts.records import read_records
+from lmod_train.errors import BadArgument
+from lmod_train.types import Record
+
+HEIGHT, MARGIN, CAPTION = 520, 24, 46
+
+
+def marked(curated: Path) -> Record:
+    """Return the first record with two boxes of a phantom.
+
+    Raises:
+        BadArgument: There is none in the folder.
+    """
+    records = read_records(curated / "records" / "anatomy.parquet")
+    found = [r for r in records if r.phantom and len(r.regions) == 2]
+    if not found:
+        raise BadArgument("folder", str(curated), "the quick start's, with phantoms", "bash scripts/quickstart.sh")
+    return found[0]
+
+
+def draw(folder: Path, out: Path) -> None:
+    """Write the picture.
+
+    Args:
+        folder: What ``scripts/quickstart.sh`` wrote.
+        out: PNG file.
+    """
+    record = marked(folder / "curated")
+    eye = fitted(folder / "curated" / record.image[0])
+    figure = fitted(folder / "report" / "scores.png")
+    width = eye.width + figure.width + 3 * MARGIN
+    sheet = Image.new("RGB", (width, HEIGHT + CAPTION + 2 * MARGIN), "white")
+    pen, font = ImageDraw.Draw(sheet), ImageFont.load_default(20)
+    names = ", ".join(f"{r.id}: {r.structure}" for r in record.regions)
+    captions = (f"A phantom; {names}", "The report: scores on phantoms")
+    for picture, left, words in zip((eye, figure), (MARGIN, eye.width + 2 * MARGIN), captions, strict=True):
+        sheet.paste(picture, (left, MARGIN))
+        pen.text((left, HEIGHT + MARGIN + 14), words, fill="black", font=font)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    sheet.quantize(128).save(out, format="PNG", optimize=True)
+
+
+def fitted(file: Path) -> Image.Image:
+    """Return a picture at the common height."""
+    with Image.open(file) as picture:
+        whole = picture.convert("RGB")
+    return whole.resize((round(whole.width * HEIGHT / whole.height), HEIGHT), Image.Resampling.LANCZOS)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the arguments and draw."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("docs/images/overview.png"))
+    given = parser.parse_args(arguments)
+    draw(given.folder, given.out)
+    print(f"wrote {given.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,305 @@
+"""README and docs/ are true: their commands run, in the order of the menu, and print what the pages show."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+
+from lmod_train import cli
+from lmod_train.artifacts.records import read_records
+from lmod_train.cli.listing import PACKAGE, configs_folder
+from lmod_train.cli.parse import parser_of
+from lmod_train.sources.discovery import source_classes
+from lmod_train.types import Box, Dropped, Sample
+from tests.docs.pages import DOCS, FILE, README, ROOT, blocks, code, commands, ours, pages, prose, read
+from tests.test_architecture import ARROWS, GROUND
+
+TINY = {"--n 64": "--n 24", "--run FIT": "--run FIT --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1"}
+OTHERS = {"bash", "pip", "hf", "wandb", "python", "python3.11", "source", "mkdocs"}
+"""Programs that the pages start beside this package's own command; what is known of their arguments is tested below."""
+
+EVERY = pytest.mark.parametrize("page", pages(), ids=lambda p: p.relative_to(ROOT).as_posix())
+
+
+def expected(line: str) -> str:
+    """Return the pattern of a line: its numbers may differ, with the spaces before them, and ``...`` is anything."""
+    loose = re.sub(r"(?:\\ )+", " +", re.escape(line).replace(r"\.\.\.", ".*"))
+    return re.sub(r"\d+", r"\\d+", loose)
+
+
+def missing(shown: str, printed: str) -> list[str]:
+    """List the lines of `shown` that are not printed, in this order; other lines may stand between them."""
+    left = iter(printed.splitlines())
+    return [line for line in shown.splitlines() if not any(re.fullmatch(expected(line), real) for real in left)]
+
+
+def run(command: str, folder: Path) -> str:
+    for written, tiny in TINY.items():
+        command = command.replace(written, tiny)
+    program, *arguments = shlex.split(command)
+    assert program == "python"
+    return python(arguments, folder)
+
+
+def python(arguments: list[str], folder: Path) -> str:
+    done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{arguments}\n{done.stderr}"
+    return done.stdout
+
+
+def clinic(folder: Path) -> None:
+    """Write the set that the example of extend.md describes: 20 photographs of 10 patients, half with glaucoma."""
+    (folder / "photos").mkdir(parents=True)
+    rows = ["photo,patient,glaucoma,x0,y0,x1,y1"]
+    for i in range(20):
+        coarse = np.random.default_rng(i).integers(0, 200, (6, 8, 3), dtype=np.uint8)  # no copy of another
+        photo = Image.fromarray(coarse).resize((64, 48))
+        photo.paste((250, 220, 150), (10 + i, 12, 26 + i, 30))
+        photo.save(folder / "photos" / f"eye{i:02}.png")
+        rows.append(f"eye{i:02},p{i // 2},{i // 2 % 2},{10 + i},12,{26 + i},30")
+    (folder / "findings.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def written(folder: Path) -> list[str]:
+    """Write the files that the pages show, and return their names."""
+    files = [file for page in pages() for file in FILE.finditer(read(page))]
+    for file in files:
+        (folder / file["name"]).write_text(file["text"], encoding="utf-8")
+    return [file["name"] for file in files]
+
+
+def test_a_dataset_is_added_as_the_page_says(tmp_path: Path):
+    """One file, one config, one test: the source keeps its promises, and its disc is boxed where it was painted."""
+    assert written(tmp_path) == ["papilla.py", "papilla.yaml", "test_papilla.py"]
+    clinic(tmp_path / "clinic" / "papilla")
+    run("python -m lmod_train curate --config papilla.yaml --raw clinic --out PAPILLA", tmp_path)
+    records = {r.key: r for r in read_records(tmp_path / "PAPILLA" / "records") if r.task == "anatomy"}
+    assert {key: [(r.structure, r.box) for r in one.regions] for key, one in records.items()} == {
+        f"eye{i:02}": [("optic disc", Box(10 + i, 12, 26 + i, 30))] for i in range(20)
+    }
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n", encoding="utf-8")
+    path = f"{PACKAGE.parent}{os.pathsep}{tmp_path}"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_papilla.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_dataset_that_was_added_survives_what_tables_are_like(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Byte-order mark, semicolons, blanks and empty cells: what is lost is listed, and the rest is read."""
+    written(tmp_path)
+    clinic(tmp_path / "clinic")
+    table = tmp_path / "clinic" / "findings.csv"
+    rows = [" Photo ;Patient;GLAUCOMA;x0;y0;x1;y1;note"]
+    rows += [f" eye{i:02} ;p{i // 2};{i // 2 % 2};{10 + i};12;{26 + i};30;" for i in range(18)]
+    rows[1], rows[2], rows[3] = "eye00;p0;;10;12;26;30;", "eye01;p0;0;;12;27;30;", "eye02;;1;12;12;28;30;"
+    rows[4] = "eye03;p1;1;13;12;29;30;;left over"
+    table.write_bytes("\r\n".join([*rows, "eye99;p9;1;1;1;9;9;", ";;;;;;;", ""]).encode("utf-8-sig"))
+    monkeypatch.syspath_prepend(tmp_path)
+    source = importlib.import_module("papilla").Papilla(tmp_path / "clinic")
+    told = list(source.samples())
+    samples = {item.key: item for item in told if isinstance(item, Sample)}
+    assert [*samples] == [f"eye{i:02}" for i in range(18) if i not in (2, 3)]
+    assert [key for key, s in samples.items() if not s.labels] == ["eye00"]
+    assert [key for key, s in samples.items() if not s.outlines] == ["eye01"]
+    assert {(d.key, d.reason, d.extent) for d in told if isinstance(d, Dropped)} == {
+        ("eye99", "missing photograph", "gone"),
+        ("eye18", "missing row", "gone"),
+        ("eye19", "missing row", "gone"),
+        ("eye00", "missing label", "part"),
+        ("eye01", "missing outline", "part"),
+        ("eye02", "unusable row", "gone"),
+        ("eye03", "unusable row", "gone"),
+    }
+
+
+def test_marked_blocks_run_and_print_what_is_shown(tmp_path: Path):
+    (tmp_path / "configs").symlink_to(configs_folder())
+    written(tmp_path)
+    clinic(tmp_path / "clinic" / "papilla")
+    found = [block for page in pages() for block in blocks(page)]
+    assert len(found) == sum(len(re.findall(r"^```.* run$", read(page), re.M)) for page in pages()) >= 15
+    for block in found:
+        if block.kind == "python":
+            printed = python(["-c", block.text], tmp_path)
+        else:
+            printed = "".join(run(command, tmp_path) for command in block.text.splitlines())
+        assert missing(block.shown, printed) == [], f"{block.page}\n{printed}"
+
+
+@pytest.fixture(scope="module")
+def lightning() -> Any:
+    """Lightning's parser with our classes behind it; it parses and builds nothing."""
+    from lmod_train.cli.doctor import Parsed
+    from lmod_train.cli.experiment import options
+
+    scripted, task = configs_folder() / "model" / "scripted.yaml", configs_folder() / "task" / "glaucoma.yaml"
+    arguments = ["fit", "--data.curated", "c", "--data.tasks", f"[{task}]", "--model", str(scripted)]
+    return Parsed(ExitStack(), **options(), args=arguments).parser
+
+
+def parse(arguments: list[str], lightning: Any) -> None:
+    """Parse the arguments of one of our commands, down to its last option.
+
+    Raises:
+        LmodError: An option is unknown, or a value is refused.
+    """
+    command, *rest = arguments
+    if command in cli.PLAIN:
+        parser_of(cli.PLAIN[command], command).parse_args(rest)
+    else:
+        lightning.parse_args(["fit" if command == "doctor" else command, *rest])
+
+
+@EVERY
+def test_every_command_of_ours_parses(page: Path, lightning: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / "configs").symlink_to(configs_folder())
+    written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for arguments in filter(None, map(ours, commands(read(page)))):
+        if not arguments[0].startswith("-") and not {"--help", "--print_config", "..."} & set(arguments):
+            parse(arguments, lightning)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["fit --config configs/quickstart.yaml --nothing 1", "merge --ckpt C --out O --bas B"]
+)
+def test_a_wrong_option_does_not_parse(wrong: str, lightning: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(BaseException, match=r"nothing|bas|2"):
+        parse(wrong.split(), lightning)
+
+
+@EVERY
+def test_every_other_command_names_what_exists(page: Path):
+    for words in commands(read(page)):
+        if ours(words) is None and words[0] not in ("srun", "torchrun"):
+            assert words[0] in OTHERS, words
+            assert list(absent(words)) == [], words
+
+
+def absent(words: list[str]) -> Iterator[str]:
+    """Yield what a command of another program names and what is not there: scripts, options, extras, configs."""
+    extras = re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)
+    checkpoints = [yaml.safe_load(read(f))["init_args"] for f in configs_folder().glob("model/*.yaml")]
+    folders = {str(value.get("checkpoint")) for value in checkpoints}
+    for word in words[1:]:
+        if re.fullmatch(r"(?:scripts|configs|tests)/[\w./-]+", word) and not (ROOT / word).exists():
+            yield word
+        yield from (extra for extra in re.findall(r"\.\[(\w+)\]", word) if extra not in extras)
+    if words[0] == "python" and words[1].endswith(".py"):
+        text = read(ROOT / words[1])
+        yield from (word for word in words[2:] if word.startswith("--") and f'"{word}"' not in text)
+    if words[0] == "hf" and words[words.index("--local-dir") + 1] not in folders:
+        yield words[-1]
+
+
+def test_every_command_is_in_the_pages_and_every_command_of_the_pages_exists():
+    pattern = r"(?:python|\d) -m lmod_train ([a-z]+(?:-[a-z]+)*)"
+    named = {name for page in pages() for name in re.findall(pattern, read(page))}
+    assert named <= {*cli.PLAIN, *cli.LIGHTNING, *cli.LATE}
+    assert {*cli.PLAIN, *cli.LIGHTNING, *cli.LATE} <= named
+
+
+@EVERY
+def test_every_option_that_is_named_exists(page: Path, lightning: Any):
+    """Options in running text are those of some command."""
+    known = {option for name, function in cli.PLAIN.items() for option in options_of(parser_of(function, name))}
+    known |= options_of(lightning._subcommands_action.choices["fit"]) | {"--ckpt_path", "--slow", "--version"}
+    known |= {"--no-deps", "--all"}  # of pip
+    named = {word for inline in code(read(page)) for word in re.findall(r"(?<![\w.-])--[a-z][\w.-]*", inline)}
+    beginnings = ("--model.init_args.", "--trainer.logger", "--roots.")  # continued by a class, a source
+    chosen = {name for name in named if name.startswith(beginnings) or name.endswith(".KEY")}
+    assert sorted(named - chosen - known) == []
+
+
+def options_of(parser: Any) -> set[str]:
+    return {option for action in parser._actions for option in action.option_strings}
+
+
+@EVERY
+def test_every_file_that_is_named_exists(page: Path):
+    text = prose(read(page))
+    named = set(re.findall(r"`((?:configs|lmod_train|tests|scripts)/[\w/.]+\.\w+)`", text)) | {"LICENSE", "Dockerfile"}
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+    linked = set(re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)", text))
+    assert [link for link in sorted(linked) if not (page.parent / link).exists()] == []
+
+
+@EVERY
+def test_every_link_to_a_heading_leads_to_one(page: Path):
+    for name, anchor in re.findall(r"\]\(([^)#:\s]*)#([\w-]+)\)", prose(read(page))):
+        headings = re.findall(r"^#+ (.+)$", prose(read(page.parent / name if name else page)), re.M)
+        assert anchor in {re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings}, (name, anchor)
+
+
+@EVERY
+def test_every_class_and_module_that_is_named_exists(page: Path):
+    for name in {inline for inline in code(read(page)) if re.fullmatch(r"lmod_train(?:\.\w+)+", inline)}:
+        module, _, last = name.rpartition(".")
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError:
+            assert hasattr(importlib.import_module(module), last), name
+
+
+def test_every_page_is_in_the_menu():
+    assert sorted(DOCS.rglob("*.md")) == sorted(page for page in pages() if page != README)
+
+
+def test_the_table_of_datasets_is_that_of_the_sources():
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (\w+) \| [\d,]+ \|.*\]\((\S+)\) \|$", read(README), re.M)
+    assert sorted(rows) == sorted((s.name, s.modality, s.reference) for s in source_classes().values())
+
+
+def test_the_table_of_models_names_configs():
+    (table,) = re.findall(r"\[start:models\] -->\n(.*?)\n<!--", read(README), re.S)
+    named = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[3])}
+    chat = {
+        file.stem
+        for file in configs_folder().glob("model/*.yaml")
+        if "Conversation" in read(file) and file.stem != "small_base_wide"
+    }
+    assert named == chat
+
+
+def test_the_table_of_imports_is_that_of_the_architecture():
+    rows = re.findall(
+        r"^\| [1-4] \| (.+) \| (.+) \|$|^\| 5 \| (`doctor`) \| (.+) \|$", read(DOCS / "architecture.md"), re.M
+    )
+    shown: dict[str, set[str]] = {}
+    for row in rows:
+        rooms, allowed = (re.findall(r"`([\w.]+)`", part) for part in (row[0] or row[2], row[1] or row[3]))
+        shown |= {room: {name for name in allowed if name != "0"} for room in rooms}
+    held = {room: arrows - GROUND for room, arrows in ARROWS.items()}
+    assert shown == {room: held[room] for room in held if room not in {*GROUND, "lab", "cli", "__main__"}}
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "left"),
+    [
+        ("a 12 b\n", "x\na 7 b\ny\n", []),
+        ("a (...)\n", "a (z z)\n", []),
+        ("two\none\n", "one\ntwo\n", ["one"]),
+        ("a.b\n", "axb\n", ["a.b"]),
+        ("| 10 | b |\n", "|  4 | b |\n", []),
+        ("a b\n", "ab\n", ["a b"]),
+    ],
+)
+def test_the_comparison_can_fail(shown: str, printed: str, left: list[str]):
+    assert missing(shown, printed) == left
