@@ -18,7 +18,7 @@ from lmod_train.artifacts.records import read_records
 from lmod_train.errors import BadArgument
 from lmod_train.types import Record
 
-HEIGHT, MARGIN, CAPTION = 520, 24, 46
+HEIGHT, MARGIN, CAPTION = 440, 20, 42
 
 
 def marked(curated: Path) -> Record:
@@ -53,7 +53,7 @@ def draw(folder: Path, out: Path) -> None:
         sheet.paste(picture, (left, MARGIN))
         pen.text((left, HEIGHT + MARGIN + 14), words, fill="black", font=font)
     out.parent.mkdir(parents=True, exist_ok=True)
-    sheet.quantize(128).save(out, format="PNG", optimize=True)
+    sheet.save(out, format="PNG", optimize=True)
 
 
 def fitted(file: Path) -> Image.Image:

@@ -57,6 +57,11 @@ def test_tables_and_snippets_of_the_readme_are_filled_in(site: Path):
         assert words in html and "--8&lt;--" not in html
 
 
+def test_no_markup_is_left_in_the_text(site: Path):
+    for page in site.rglob("*.html"):
+        assert "```" not in page.read_text("utf-8"), page
+
+
 def test_public_classes_are_documented(site: Path):
     for page, name in (("tasks", "Glaucoma"), ("sources", "Refuge"), ("metrics", "PredictionMetric")):
         assert name in (site / "api" / page / "index.html").read_text(encoding="utf-8")
