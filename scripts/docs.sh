@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the documentation site into site/ (or DIR), without network; a warning is an error.
+# Builds the documentation site into build/site (or DIR), without network; a warning is an error.
 #
 #   bash scripts/docs.sh [DIR]
 set -euo pipefail
 
-target="${1:-site}"
+target="${1:-build/site}"
 [[ $target == /* ]] || target="$PWD/$target"
 source "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 install_into_venv "[docs]"
