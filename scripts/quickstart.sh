@@ -3,7 +3,7 @@
 #
 #   bash scripts/quickstart.sh [DIR]       DIR is quickstart/ unless named; the same DIR again continues it
 #
-# The commands below are the ones to type by hand; the README says what each of them prints.
+# The commands below are the ones to type by hand; docs/ says what each of them prints.
 set -euo pipefail
 
 target="${1:-quickstart}"

@@ -11,11 +11,6 @@ settings.register_profile("any machine", deadline=None)  # 200 ms an example is 
 settings.load_profile("any machine")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest test, the README's commands one after another, so that no worker is left alone with it."""
-    items.sort(key=lambda item: item.path.name != "test_readme.py")
-
-
 @pytest.fixture(scope="session")
 def curated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve phantom eyes a source, curated: three tasks, three splits."""

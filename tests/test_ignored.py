@@ -40,8 +40,10 @@ def in_image(path: str) -> bool:
 
 
 def placeholders() -> list[str]:
-    """Return the folders in capital letters that the README's commands write to."""
-    found = re.findall(r"--(?:out|run|raw|images) ([A-Z][A-Z_]+)\b", (ROOT / "README.md").read_text(encoding="utf-8"))
+    """Return the folders in capital letters that commands in the README and in the pages write to."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    found = re.findall(r"--(?:out|run|raw|images) ([A-Z][A-Z_]+)\b", text)
     return sorted(f"{name}/file" for name in set(found))
 
 
