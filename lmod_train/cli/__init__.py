@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from lmod_train.cli import curated, lab, plain, weights
 from lmod_train.cli.disk import CURES, said_of
 from lmod_train.cli.own import own_classes
+from lmod_train.cli.shipped import by_name
 from lmod_train.cli.terminal import harmless, lines
 from lmod_train.errors import BadArgument, LmodError, Untrusted
 
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Without the program's name; those of the process where None.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    arguments = [*arguments[:1], *by_name(arguments[0], arguments[1:])] if arguments else []
     try:
         with own_classes(arguments):
             return _run(arguments)

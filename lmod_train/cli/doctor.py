@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 
 from lmod_train.artifacts.run import Run
 from lmod_train.cli.examination import findings_of, identity, plain
 from lmod_train.cli.experiment import Experiment, default_run, options
+from lmod_train.cli.refusal import PROGRAM
 from lmod_train.doctor.finding import failures, table, write
 
 
@@ -37,6 +39,9 @@ def run(arguments: Sequence[str]) -> int:
         0 where nothing stands in the way, else 2.
     """
     warnings.filterwarnings("ignore", message="LightningCLI's args parameter")  # `fit` is ours, the rest as typed
+    if {"-h", "--help"} & set(arguments):
+        print(_help())
+        return 0
     parsed = Parsed(ExitStack(), **options(), args=["fit", *arguments])
     config = parsed.config["fit"]
     resolved = plain(parsed._parser("fit"), config)
@@ -50,3 +55,10 @@ def run(arguments: Sequence[str]) -> int:
     )
     print(f"\n{verdict}; {Run(folder).doctor}")
     return 2 if failures(found) else 0
+
+
+def _help() -> str:
+    """Return the help of `fit`, whose options these are, under this command's name."""
+    with redirect_stdout(StringIO()) as text, suppress(SystemExit):
+        Parsed(ExitStack(), **options(), args=["fit", "--help"])
+    return text.getvalue().replace(f"{PROGRAM} fit", f"{PROGRAM} doctor").rstrip()

@@ -95,6 +95,16 @@ def models() -> str:
     return "\n\n".join(paragraphs)
 
 
+def configs() -> str:
+    """Return a line for each shipped experiment and curation: how to name it, and the first line of its comment."""
+    found = []
+    for command, folder in (("fit", configs_folder()), ("curate", configs_folder() / "curate")):
+        for file in sorted(folder.glob("*.yaml")):
+            first = file.read_text(encoding="utf-8").partition("\n")[0]
+            found.append(f"{command} --config {file.stem:<28}{first.removeprefix('#').strip()}")
+    return "\n".join(found)
+
+
 def _constants(node: ast.ClassDef | ast.Module) -> Iterator[tuple[str, object]]:
     for statement in node.body:
         match statement:

@@ -252,11 +252,14 @@ def _sources(
     return whole, missing
 
 
-def show(kind: Literal["sources", "tasks", "models"]) -> None:
-    """List sources, tasks or models, read from source text and configs; nothing is imported."""
+def show(kind: Literal["sources", "tasks", "models", "configs"]) -> None:
+    """List sources, tasks, models or configurations, read from source text and configs; nothing is imported."""
     from lmod_train.cli import listing
 
-    said = {"sources": listing.sources, "tasks": listing.tasks, "models": listing.models}[kind]()
+    kinds = {
+        "sources": listing.sources, "tasks": listing.tasks, "models": listing.models, "configs": listing.configs
+    }  # fmt: skip
+    said = kinds[kind]()
     print(said or f"no {kind} yet", flush=True)
 
 

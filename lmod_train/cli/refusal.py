@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from jsonargparse import ArgumentParser
 
+from lmod_train.cli.help import Help
 from lmod_train.cli.signatures import parameters_of
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (--[\w.-]+)|Option '([\w.-]+)' is not accepted")
@@ -28,7 +29,11 @@ class Refusing(ArgumentParser):
     """Says in two lines what is wrong, names the closest option, and never takes an abbreviation for an option."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{**kwargs, "allow_abbrev": False})
+        super().__init__(*args, **{"formatter_class": Help, **kwargs, "allow_abbrev": False})
+
+    def format_help(self, *args: Any, **kwargs: Any) -> str:
+        """Return the help text, which names the command as it is typed: without a place for options before it."""
+        return super().format_help(*args, **kwargs).replace(f"{PROGRAM} [options] ", f"{PROGRAM} ")
 
     def error(self, message: str, *args: Any, **kwargs: Any) -> NoReturn:
         """Print what was wrong and what to type next, and exit with status 2."""

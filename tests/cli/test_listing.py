@@ -105,3 +105,10 @@ def test_a_reader_that_stops_early_is_no_error():
     line = f"{sys.executable} -m lmod_train list sources | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("brset")
+
+
+def test_every_experiment_and_curation_is_listed_with_its_name_and_its_first_line():
+    lines = listing.configs().splitlines()
+    files = [*listing.configs_folder().glob("*.yaml"), *(listing.configs_folder() / "curate").glob("*.yaml")]
+    assert sorted(line.split()[2] for line in lines) == sorted(file.stem for file in files)
+    assert all(len(line.split()) > 3 for line in lines), "each says in its first comment what it is"

@@ -1,0 +1,56 @@
+"""A shipped configuration is found by its name from any folder, and nothing else is taken for one."""
+
+from pathlib import Path
+
+import pytest
+
+from lmod_train import cli
+from lmod_train.cli.listing import configs_folder
+from lmod_train.cli.shipped import by_name
+
+
+@pytest.mark.parametrize(
+    ("command", "typed", "file"),
+    [
+        ("fit", ["--config", "quickstart"], "quickstart.yaml"),
+        ("validate", ["-c", "zero_shot"], "zero_shot.yaml"),
+        ("curate", ["--config", "lmod_plus"], "curate/lmod_plus.yaml"),
+        ("fit", ["--model", "small_base_lora"], "model/small_base_lora.yaml"),
+        ("fit", ["--trainer", "fsdp2"], "trainer/fsdp2.yaml"),
+    ],
+)
+def test_a_name_becomes_a_path_in_both_spellings(command: str, typed: list[str], file: str):
+    path = str(configs_folder() / file)
+    assert by_name(command, typed) == [typed[0], path]
+    assert by_name(command, ["=".join(typed)]) == [f"{typed[0]}={path}"]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["--config", "nowhere"],
+        ["--config", "configs/quickstart.yaml"],
+        ["--model", "lmod_train.modules.frozen.Frozen"],
+        ["--trainer.accelerator", "cpu"],
+        ["--run", "quickstart"],
+        ["--config"],
+        ["quickstart"],
+    ],
+)
+def test_everything_else_stays_as_typed(typed: list[str]):
+    assert by_name("fit", typed) == typed
+
+
+def test_a_file_of_the_working_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quickstart").write_text("")
+    assert by_name("fit", ["--config", "quickstart"]) == ["--config", "quickstart"]
+
+
+def test_curation_takes_a_name_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "raw").mkdir()
+    assert cli.main(["curate", "--config", "lmod_plus", "--raw", "raw", "--out", "out"]) == 2
+    assert "raw" in capsys.readouterr().err, "it is read, and nothing is found in the folder"
