@@ -185,11 +185,12 @@ def damage(sources: tuple[Source, ...], share: float, rng: np.random.Generator) 
 
 
 def told(listing: Path) -> dict[tuple[str, str], str]:
-    """Return reason by (source, key) and by (source, name of the file) of everything dropped."""
+    """Return reason by (source, key) and by (source, name of a file) of everything dropped."""
     found = {}
     with listing.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            for name in (row["key"], row["file"]):
+            beside = row["detail"].partition(" is another file")[0]  # where two files of a photograph differ
+            for name in (row["key"], row["file"], beside):
                 found[row["source"], name] = row["reason"]
     return found
 
