@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train import replies
+from lmod_train.artifacts import replies
 from lmod_train.errors import ArtifactError
 from lmod_train.types import Reply
 
