@@ -25,6 +25,17 @@ SETTLED = 2.0
 
 
 @contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let what the system refuses in the block name the file: a full disk, for one, does not say which it was."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
 def write_beside(path: Path) -> Iterator[Path]:
     """Yield a name beside `path` for a file or folder, which appears under `path` only when the block succeeds.
 
@@ -34,8 +45,9 @@ def write_beside(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
-        yield part
-        part.replace(path)
+        with naming(path):
+            yield part
+            part.replace(path)
     finally:
         remove(part)
 
@@ -100,13 +112,10 @@ def write_through(file: TextIO, text: str) -> None:
     Raises:
         OSError: The disk refuses, e.g. as it is full; the error names the file.
     """
-    try:
+    with naming(Path(file.name)):
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    except OSError as error:
-        error.filename = file.name
-        raise
 
 
 def sha256_of(path: Path) -> str:

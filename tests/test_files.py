@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -174,3 +175,13 @@ def test_only_what_is_old_is_swept(tmp_path: Path):
     os.utime(old, (0, 0))
     files.sweep(tmp_path)
     assert list(tmp_path.iterdir()) == [young]
+
+
+@pytest.mark.parametrize("write", [files.write_beside, files.whole])
+def test_a_full_disk_names_the_file(write, tmp_path: Path):
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(OSError, match=r"No space left on device: '.*a\.parquet'"), write(tmp_path / "a.parquet"):
+        raise full
+    with pytest.raises(FileNotFoundError) as missing, write(tmp_path / "a.parquet"):
+        (tmp_path / "nowhere").read_text()
+    assert str(missing.value.filename).endswith("nowhere"), "a name that is given already stays"

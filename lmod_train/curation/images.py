@@ -19,6 +19,7 @@ from PIL import Image
 
 from lmod_train.arrays import read_array
 from lmod_train.curation.guard import said
+from lmod_train.files import naming
 from lmod_train.pixels import UNREADABLE, jpeg_bytes, open_picture, upright
 from lmod_train.raw import read_bytes
 from lmod_train.types import Cut, Dropped, Sample
@@ -179,6 +180,6 @@ def write_image(path: Path, image: Image.Image) -> str:
 
 
 def _write(path: Path, data: bytes) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
+    with naming(path), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
         file.write(data)
         file.truncate()
