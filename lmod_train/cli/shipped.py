@@ -41,4 +41,4 @@ def _replaced(command: str, arguments: Sequence[str]) -> Iterator[str]:
 def _path(command: str, option: str, name: str) -> str:
     folder = configs_folder() / (FOLDERS[option] or (command if (configs_folder() / command).is_dir() else ""))
     file = folder / f"{name}.yaml"
-    return str(file) if _NAME.fullmatch(name) and file.is_file() and not Path(name).exists() else name
+    return str(file) if _NAME.fullmatch(name) and file.is_file() and not Path(name).is_file() else name

@@ -47,6 +47,13 @@ def test_a_file_of_the_working_folder_comes_first(tmp_path: Path, monkeypatch: p
     assert by_name("fit", ["--config", "quickstart"]) == ["--config", "quickstart"]
 
 
+def test_a_folder_of_that_name_is_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The quick start writes into a folder that is called as its configuration is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quickstart").mkdir()
+    assert by_name("fit", ["--config", "quickstart"])[1].endswith("quickstart.yaml")
+
+
 def test_curation_takes_a_name_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
