@@ -32,7 +32,7 @@ from transformers import (
 )
 
 from lmod_train.chat import checkpoint
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import class_tokens
 from lmod_train.errors import BadArgument, LmodError, WeightsNotFound
 from lmod_train.phantom.folders import eye_diseases
@@ -200,7 +200,7 @@ def eyes(n: int = 8) -> list[Image.Image]:
 @torch.no_grad()
 def said(folder: Path, question: str) -> str:
     """Return what the saved checkpoint, read by the ordinary path, says to words alone."""
-    dialect, model = dialect_of(folder), checkpoint.load(folder)
+    dialect, model = Dialect(folder), checkpoint.load(folder)
     dialect.verify(model.config)
     turns = [{"role": "user", "content": [{"type": "text", "text": question}]}]
     asked = dialect.processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)

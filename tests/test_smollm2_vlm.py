@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from lmod_train.chat import checkpoint
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import encode
 from lmod_train.cli.listing import PACKAGE
 from lmod_train.errors import BadArgument, WeightsNotFound
@@ -74,7 +74,7 @@ def made(script: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_loads_by_the_ordinary_path_with_as_many_places_as_embeddings(made: Path):
-    dialect, model = dialect_of(checkpoint.find(str(made))), checkpoint.load(made)
+    dialect, model = Dialect(checkpoint.find(str(made))), checkpoint.load(made)
     dialect.verify(model.config)
     model.save_pretrained(made.with_name("again"))  # as a merge does
     assert dialect.images(pictures(2)).tokens == [TOKENS, TOKENS]
@@ -84,7 +84,7 @@ def test_it_loads_by_the_ordinary_path_with_as_many_places_as_embeddings(made: P
 
 def test_the_language_model_says_of_words_what_it_said_alone(made: Path):
     alone, model = language(259), checkpoint.load(made).eval()
-    ids = torch.tensor([dialect_of(made).tokenizer("What is an eye?").input_ids])
+    ids = torch.tensor([Dialect(made).tokenizer("What is an eye?").input_ids])
     with torch.no_grad():
         ours, theirs = model(input_ids=ids).logits, alone(input_ids=ids).logits
     assert ours.shape[-1] == theirs.shape[-1] + 1, "the image token is new"
@@ -94,7 +94,7 @@ def test_the_language_model_says_of_words_what_it_said_alone(made: Path):
 def test_features_are_as_large_as_words_and_differ_between_pictures(made: Path):
     model: Any = checkpoint.load(made).eval()
     with torch.no_grad():
-        one, other, *_ = (f for f in encode(model, dialect_of(made).images(pictures(4))).features)
+        one, other, *_ = (f for f in encode(model, Dialect(made).images(pictures(4))).features)
     words = model.get_input_embeddings().weight
     assert 0.5 < (one.std() / words.std()).item() < 2
     assert ((one - other).norm() / one.norm()).item() > 0.1
@@ -109,7 +109,7 @@ def test_the_tower_is_that_of_the_base(made: Path):
 
 
 def test_a_record_is_written_in_the_language_models_own_turns(script: ModuleType, made: Path):
-    prompt, answer = dialect_of(made).render(record(text="Is it {{ 1 }}?", answer="GLAUCOMA"))
+    prompt, answer = Dialect(made).render(record(text="Is it {{ 1 }}?", answer="GLAUCOMA"))
     assert prompt == (
         "<|im_start|>system\nHelp.<|im_end|>\n"
         "<|im_start|>user\n<image>\nIs it {{ 1 }}?<|im_end|>\n<|im_start|>assistant\n"

@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 from lmod_train.backends.base import Backend
 from lmod_train.chat.base_files import identity_of
 from lmod_train.chat.checkpoint import find, load
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.types import Batch, Identity, Reply
 
@@ -33,7 +33,7 @@ class HuggingFace(Backend):
         self._folder = find(checkpoint)
         self._name, self._dtype = checkpoint, getattr(torch, dtype)
         self._decoding = Decoding(max_new_tokens)
-        self._dialect = dialect_of(self._folder)
+        self._dialect = Dialect(self._folder)
         self.collate = self._dialect
         self._model: PreTrainedModel | None = None
 

@@ -39,7 +39,7 @@ from lmod_train.curation.showing import show_all
 from lmod_train.curation.splits import Place, split
 from lmod_train.curation.workers import Crew, local_crew, run
 from lmod_train.errors import BadArgument, CurationConflict
-from lmod_train.files import sha256_of
+from lmod_train.files import sha256_of, sweep
 from lmod_train.lock import is_empty
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
@@ -358,5 +358,5 @@ def _sweep(out: Path, shown: set[str]) -> None:
     for folder in sorted((f for f in (out / "images").rglob("*") if f.is_dir()), reverse=True):
         if not any(folder.iterdir()):
             folder.rmdir()
-    for part in [*out.glob(".*.part"), *(out / "records").glob(".*.part")]:
-        part.unlink()
+    for place in (out, out / "records"):
+        sweep(place, older=0)

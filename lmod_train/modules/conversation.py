@@ -19,7 +19,7 @@ from lmod_train.chat.adapters import Lora, check_scale, trainable
 from lmod_train.chat.answer_loss import Over, batch_loss, too_long, weight_of
 from lmod_train.chat.base_files import check_base, fingerprint, identity_of, processor_files
 from lmod_train.chat.checkpoint import find, load
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import Images
 from lmod_train.chat.family import family_of
 from lmod_train.chat.generation import Decoding, respond
@@ -88,7 +88,7 @@ class Conversation(LmodModule):
         self._weights_dtype: torch.dtype = getattr(torch, dtype)
         self._gradient_checkpointing, self.tune_tower = gradient_checkpointing, tune_tower
         self.tune_language_model, self._kept_as = tune_language_model, dtype
-        self.dialect = dialect_of(self._folder)
+        self.dialect = Dialect(self._folder)
         self.collate = self.dialect
         self.shared_prefix, self.max_tokens = shared_prefix, max_tokens
         self._too_long = TooLong(max_tokens)

@@ -14,7 +14,7 @@ from lmod_train import __version__
 from lmod_train.chat.adapters import Lora, trainable
 from lmod_train.chat.base_files import check_base, fingerprint, licence_of, write_processor_files
 from lmod_train.chat.checkpoint import find, load
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import end_tokens
 from lmod_train.chat.server_names import Names, rename_for_servers
 from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
@@ -92,7 +92,7 @@ def _stop_as_trained(folder: Path, network: Any) -> None:
     """Let plain `generate` stop on each token that ends a reply of ours, as not every base's settings name them all."""
     file = folder / "generation_config.json"
     settings = json.loads(file.read_text(encoding="utf-8"))
-    settings["eos_token_id"] = sorted(end_tokens(network, dialect_of(folder)))
+    settings["eos_token_id"] = sorted(end_tokens(network, Dialect(folder)))
     file.write_text(json.dumps(settings, indent=2), encoding="utf-8")
 
 

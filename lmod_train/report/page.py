@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.escaping import without_folders
+from lmod_train.lots import lot
 from lmod_train.report.comparisons import merit
 from lmod_train.report.headline import Row, interval, number, percent
 from lmod_train.report.origin import SAID, origin_of, remarks
@@ -91,12 +91,8 @@ def sample(every: Sequence[Shown], cap: int) -> list[Shown]:
     for s in every:
         parts.setdefault((s.run, s.prediction.record.task), []).append(s)
     each = cap if len(every) <= cap else max(1, cap // len(parts))
-    chosen = {id(s) for part in parts.values() for s in sorted(part, key=_hash)[:each]}
+    chosen = {id(s) for part in parts.values() for s in sorted(part, key=lambda s: lot(s.prediction.record.id))[:each]}
     return [s for s in every if id(s) in chosen][:cap]
-
-
-def _hash(shown: Shown) -> str:
-    return hashlib.sha256(shown.prediction.record.id.encode()).hexdigest()
 
 
 def _all_of(label: str, outcomes: Outcomes) -> list[Shown]:

@@ -7,7 +7,6 @@ from PIL import Image
 
 from lmod_train.chat.checkpoint import load
 from lmod_train.chat.dialect import Dialect
-from lmod_train.chat.dialects import dialect_of
 from tests.families import MODEL_TYPES, write_tiny
 
 
@@ -18,7 +17,7 @@ def network(tiny: Path):
 
 @pytest.fixture(scope="session")
 def dialect(tiny: Path) -> Dialect:
-    return dialect_of(tiny)
+    return Dialect(tiny)
 
 
 @pytest.fixture(scope="session", params=MODEL_TYPES)
@@ -26,7 +25,7 @@ def kin(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     """One family after the other: its folder, its network, its dialect."""
     folder = write_tiny(tmp_path_factory.mktemp(request.param), request.param)
     return SimpleNamespace(
-        model_type=request.param, folder=folder, network=load(folder).eval(), dialect=dialect_of(folder)
+        model_type=request.param, folder=folder, network=load(folder).eval(), dialect=Dialect(folder)
     )
 
 

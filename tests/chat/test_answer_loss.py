@@ -7,7 +7,7 @@ from PIL import Image
 from lmod_train.chat.adapters import Lora, trainable
 from lmod_train.chat.answer_loss import batch_loss, too_long, weight_of
 from lmod_train.chat.checkpoint import load
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import encode
 from tests.families import MODEL_TYPES, write_tiny
 from tests.tiny import record, write_curated
@@ -31,7 +31,7 @@ class Tuned:
         checkpoint = folder / "checkpoint"
         checkpoint.mkdir()
         write_tiny(checkpoint, model_type)
-        self.dialect = dialect_of(checkpoint)
+        self.dialect = Dialect(checkpoint)
         torch.manual_seed(0)
         self.model = trainable(load(checkpoint), Lora(4, 8, 0.0), tune_tower=True)
         self.network = self.model.get_base_model()

@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 from transformers import BatchFeature
 
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.errors import BadArgument, WeightsMismatch
 from tests.families import TINY, write_tiny
 from tests.tiny import record
@@ -75,7 +75,7 @@ def test_the_network_is_checked_before_it_is_built(kin, tmp_path):
     change = dict(TINY[kin.model_type].misfit)
     config["vision_config"] |= change.pop("vision_config", {})
     path.write_text(json.dumps(config | change))
-    other = dialect_of(tmp_path)
+    other = Dialect(tmp_path)
     with pytest.raises(WeightsMismatch, match="image tokens"):
         other.verify(other.config)
 
@@ -95,10 +95,10 @@ def test_a_template_that_thinks_is_asked_not_to_and_refused_if_it_must(tmp_path,
     )
     assert opening in plain
     path.write_text(plain.replace(opening, MAY_THINK), encoding="utf-8")
-    assert dialect_of(tmp_path).render(record(image=["a.png"]))[0].endswith("assistant\n")
+    assert Dialect(tmp_path).render(record(image=["a.png"]))[0].endswith("assistant\n")
     path.write_text(plain.replace(opening, THINKS), encoding="utf-8")
     with pytest.raises(WeightsMismatch, match="instruct variant"):
-        dialect_of(tmp_path)
+        Dialect(tmp_path)
 
 
 def test_a_picture_is_made_square_for_the_family_that_would_crop_it(kin):
@@ -107,7 +107,7 @@ def test_a_picture_is_made_square_for_the_family_that_would_crop_it(kin):
 
 
 def test_a_template_may_end_its_prompt_in_another_white_space_than_it_teaches(tmp_path):
-    dialect = dialect_of(write_tiny(tmp_path, "llava_onevision"))
+    dialect = Dialect(write_tiny(tmp_path, "llava_onevision"))
     prompt, learnt = dialect.render(record(image=["a.png"], answer="GLAUCOMA"))
     assert prompt.endswith("<|im_start|>assistant\n") and learnt == "GLAUCOMA<|im_end|>"
 

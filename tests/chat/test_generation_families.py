@@ -9,7 +9,7 @@ from PIL import Image
 
 from lmod_train.chat import generation
 from lmod_train.chat.checkpoint import load
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.types import Batch
 from tests.families import write_tiny
@@ -80,7 +80,7 @@ def test_generation_stops_where_an_answer_ends(kin, eyes, monkeypatch):
 @pytest.mark.parametrize("window", [30, 50])
 def test_beyond_a_sliding_window_nothing_is_lost(window, tmp_path, eyes, caplog):
     write_tiny(tmp_path, "gemma3", sliding_window=window)
-    kin = type("Kin", (), {"model_type": "gemma3", "network": load(tmp_path).eval(), "dialect": dialect_of(tmp_path)})
+    kin = type("Kin", (), {"model_type": "gemma3", "network": load(tmp_path).eval(), "dialect": Dialect(tmp_path)})
     expected = [alone(kin, eyes, one, 12)[1] for one in RECORDS]
     lengths = {len(p) for p in kin.dialect(RECORDS, eyes).tensors["prompt_ids"]}
     assert max(lengths) + 12 > window
@@ -94,7 +94,7 @@ def test_beyond_a_sliding_window_nothing_is_lost(window, tmp_path, eyes, caplog)
 
 def test_two_grids_of_as_many_tokens_keep_their_own_positions(eyes, tmp_path):
     write_tiny(tmp_path, "qwen3_vl")
-    kin = type("Kin", (), {"model_type": "qwen3_vl", "network": load(tmp_path).eval(), "dialect": dialect_of(tmp_path)})
+    kin = type("Kin", (), {"model_type": "qwen3_vl", "network": load(tmp_path).eval(), "dialect": Dialect(tmp_path)})
     noise = np.random.default_rng(1)
     for name, shape in {"wide": (64, 128, 3), "high": (128, 64, 3), "square": (96, 80, 3)}.items():
         Image.fromarray(noise.integers(0, 255, shape, dtype=np.uint8)).save(tmp_path / f"{name}.png")
@@ -110,7 +110,7 @@ def test_two_grids_of_as_many_tokens_keep_their_own_positions(eyes, tmp_path):
 def test_each_question_continues_from_where_its_own_image_ends(eyes, tmp_path, model_type, order):
     """Grids of 2 x 8 and 4 x 4 hold as many tokens and end at other positions; questions come in any order."""
     write_tiny(tmp_path, model_type)
-    kin = type("Kin", (), {"model_type": model_type, "network": load(tmp_path).eval(), "dialect": dialect_of(tmp_path)})
+    kin = type("Kin", (), {"model_type": model_type, "network": load(tmp_path).eval(), "dialect": Dialect(tmp_path)})
     noise = np.random.default_rng(1)
     for name, shape in {"wide": (32, 128, 3), "square": (64, 64, 3)}.items():
         Image.fromarray(noise.integers(0, 255, shape, dtype=np.uint8)).save(tmp_path / f"{name}.png")

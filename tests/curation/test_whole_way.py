@@ -71,9 +71,9 @@ def test_every_record_is_batched_once_whatever_it_shows(folder, records, tmp_pat
 
 def test_a_language_model_reads_text_alone_and_mixed(folder, records, tiny):
     from lmod_train.chat.checkpoint import load
-    from lmod_train.chat.dialects import dialect_of
+    from lmod_train.chat.dialect import Dialect
 
-    dialect, network = dialect_of(tiny), load(tiny).eval()
+    dialect, network = Dialect(tiny), load(tiny).eval()
     ask = lambda some: respond(network, dialect, dialect(some, folder), Decoding(3), "tiny")  # noqa: E731
     records = [r for k in KINDS for r in [s for s in records if kind(s) == k][:2]]
     mixed = dialect(records, folder)

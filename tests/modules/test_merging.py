@@ -6,7 +6,7 @@ from transformers import GenerationConfig
 
 from lmod_train.chat.adapters import Lora
 from lmod_train.chat.checkpoint import load
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import Decoding, end_tokens, respond
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.merging import merge
@@ -51,7 +51,7 @@ def test_a_merged_model_of_every_family_answers_as_the_tuned_one(tmp_path, model
     tuned.eval()
     before = [r.reply for r in respond(load(tmp_path / "base").eval(), tuned.dialect, batch, Decoding(6), "base")]
     expected = [r.reply for r in tuned.respond(batch)]
-    merged = dialect_of(tmp_path / "merged")
+    merged = Dialect(tmp_path / "merged")
     again = merged(ASKED, curated)
     found = [r.reply for r in respond(load(tmp_path / "merged").eval(), merged, again, Decoding(6), "merged")]
     assert found == expected != before

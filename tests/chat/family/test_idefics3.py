@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lmod_train.chat.checkpoint import load
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import Images, encode
 from lmod_train.chat.family import family_of
 from lmod_train.errors import WeightsMismatch
@@ -18,7 +18,7 @@ def folder(tmp_path_factory):
 
 
 def test_each_tile_is_announced_by_its_row_and_column_and_the_overview_comes_last(folder, eyes):
-    dialect = dialect_of(folder)
+    dialect = Dialect(folder)
     batch = dialect([record(image=["a.png"]), record("2", image=["tall.png"])], eyes)
     wide, tall = (dialect.tokenizer.decode(ids) for ids in batch.tensors["prompt_ids"])
     names = ["<row_1_col_1>", "<row_1_col_2>", "<row_2_col_1>", "<row_2_col_2>", "<global-img>"]

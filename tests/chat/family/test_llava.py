@@ -10,7 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import encode
 from lmod_train.chat.family import family_of
 from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
@@ -34,7 +34,7 @@ def configured(files, **changes):
     config = json.loads(path.read_text())
     config["image_processor"] |= changes.pop("image_processor", {})
     path.write_text(json.dumps(config | changes))
-    return dialect_of(files)
+    return Dialect(files)
 
 
 def test_the_words_of_the_record_are_sent_unchanged(dialect, eyes):
@@ -125,10 +125,10 @@ def test_a_template_that_asks_otherwise_than_it_teaches_is_refused(files, eyes):
     assert asking in text
     template.write_text(text.replace(asking, asking.replace("ASSISTANT", "BOT")), encoding="utf-8")
     with pytest.raises(WeightsMismatch, match="add_generation_prompt"):
-        dialect_of(files)([record(image=["a.png"])], eyes)
+        Dialect(files)([record(image=["a.png"])], eyes)
     template.unlink()
     with pytest.raises(WeightsMismatch, match="chat_template"):
-        dialect_of(files)
+        Dialect(files)
 
 
 def test_it_travels_to_other_processes(dialect, eyes):

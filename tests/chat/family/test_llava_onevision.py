@@ -4,7 +4,7 @@ import torch
 from PIL import Image
 
 from lmod_train.chat.checkpoint import load
-from lmod_train.chat.dialects import dialect_of
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import encode
 from lmod_train.chat.family import family_of
 from tests.families import write_tiny
@@ -12,7 +12,7 @@ from tests.families import write_tiny
 
 def test_an_image_of_too_many_tiles_is_scaled_down_in_network_and_processor_alike(tmp_path):
     write_tiny(tmp_path, "llava_onevision")
-    dialect, network = dialect_of(tmp_path), load(tmp_path).eval()
+    dialect, network = Dialect(tmp_path), load(tmp_path).eval()
     images = dialect.images([Image.effect_noise(size, 50).convert("RGB") for size in ((96, 96), (96, 48))])
     with torch.no_grad():
         made = encode(network, images).tokens
