@@ -20,17 +20,19 @@ from transformers import (
 from tests.tiny import base
 
 PLAIN = """{{ bos_token }}{% for message in messages %}
-{%- if message.role == 'assistant' %} ASSISTANT: {% else %}USER: {% endif %}
+{%- if message.role == 'assistant' %} ASSISTANT: {% elif message.role == 'user' %}USER: {% endif %}
 {%- for part in message.content %}{% if part.type == 'image' %}<image>
 {% else %}{{ part.text }}{% endif %}{% endfor %}
-{%- if message.role == 'assistant' %} {% endif %}
+{%- if message.role != 'user' %} {% endif %}
 {%- endfor %}{% if add_generation_prompt %} ASSISTANT: {% endif %}"""
 INSTRUCTION = """{% for message in messages %}
-{%- if message.role == 'assistant' %}{% for part in message.content %} {{ part.text }}{% endfor %}<\\s> {% else %}[INST]
+{%- if message.role == 'system' %}{{ '<<SYS>>\\n' + message.content[0].text + '\\n<</SYS>>\\n\\n' }}
+{%- elif message.role == 'assistant' %}{% for part in message.content %} {{ part.text }}{% endfor %}<\\s>{{ ' ' }}
+{%- else %}[INST]
 {%- for part in message.content if part.type == 'image' %} <image>
 {% endfor %}{% for part in message.content if part.type == 'text' %}{{ part.text }}{% endfor %} [/INST]{% endif %}
 {%- endfor %}"""
-MARKED = """{% if system %}<|im_start|>system
+MARKED = """{% if system and messages[0].role != 'system' %}<|im_start|>system
 {{ system }}<|im_end|>
 {% endif %}{% for message in messages %}<|im_start|>{{ message.role }}
 {% for part in message.content %}{% if part.type == 'image' %}IMAGE{% else %}{{ part.text }}{% endif %}{% endfor %}
@@ -41,9 +43,11 @@ SPACED = """{% for message in messages %}{{ '<|im_start|>' + message.role + ' ' 
 {%- for part in message.content if part.type == 'text' %}{{ '\\n' + part.text }}{% endfor %}<|im_end|>
 {%- endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}"""
-TURNS = """{{ bos_token }}{% for message in messages %}<start_of_turn>
+TURNS = """{{ bos_token }}{% set system = messages[0].role == 'system' %}
+{%- for message in (messages[1:] if system else messages) %}<start_of_turn>
 {{- 'model' if message.role == 'assistant' else message.role }}
-{% for part in message.content %}{% if part.type == 'image' %}<start_of_image>
+{% if system and loop.first %}{{ messages[0].content[0].text + '\\n\\n' }}{% endif %}
+{%- for part in message.content %}{% if part.type == 'image' %}<start_of_image>
 {%- else %}{{ part.text | trim }}{% endif %}{% endfor %}<end_of_turn>
 {% endfor %}{% if add_generation_prompt %}<start_of_turn>model
 {% endif %}"""
@@ -53,7 +57,8 @@ UTTERANCES = """{{ bos_token }}{% for message in messages %}{{ message.role.capi
 {{- '<end_of_utterance>\\n' }}{% endfor %}{% if add_generation_prompt %}Assistant:{% endif %}"""
 VISION = "<|vision_start|><|image_pad|><|vision_end|>"
 """Templates as the published ones write: LLaVA's has no end token, LLaVA-NeXT's has a misspelt one, the others end a
-turn; LLaVA-OneVision's writes a space behind the role, but not where it asks for a reply."""
+turn; LLaVA-OneVision's writes a space behind the role, but not where it asks for a reply. A system message stands
+before the first turn (LLaVA), in marks of its own (LLaVA-NeXT), in a turn of its own, or in the user's (Gemma)."""
 
 NARROW = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 SQUARE = {"image_size": 48, "patch_size": 12, **NARROW}

@@ -17,6 +17,7 @@ from transformers import AutoConfig, AutoProcessor
 
 from lmod_train.chat.encoding import Images, verify_tokens
 from lmod_train.chat.family import family_of
+from lmod_train.chat.system_message import check_system_message
 from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.pixels import open_rgb
 from lmod_train.types import Batch, Part, Record
@@ -92,8 +93,10 @@ class Dialect:
 
         Raises:
             WeightsMismatch: The template writes the prompt otherwise once the answer is there.
+            BadArgument: The template does not render the record's system message as such.
         """
         turns, answer = _turns(record), record.answer.strip()
+        check_system_message(self._apply, turns, self.tokenizer.name_or_path)
         if not answer:
             return self._apply(turns, add_generation_prompt=True), ""
         prompt, lead, _ = self._written(turns, answer)

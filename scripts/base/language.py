@@ -42,11 +42,11 @@ from lmod_train.phantom.description import Turn
 LR = 2e-3
 TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}"
-    "{% if message['role'] == 'user' %}USER: {% else %} ASSISTANT: {% endif %}"
+    "{% if message['role'] == 'user' %}USER: {% elif message['role'] == 'assistant' %} ASSISTANT: {% endif %}"
     "{% for part in message['content'] %}"
     "{% if part['type'] == 'image' %}<image>\n{% else %}{{ part['text'] }}{% endif %}"
     "{% endfor %}"
-    "{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}"
+    "{% if message['role'] == 'assistant' %}{{ eos_token }}{% elif message['role'] == 'system' %} {% endif %}"
     "{% endfor %}{% if add_generation_prompt %} ASSISTANT: {% endif %}"
 )
 """LLaVA-1.5's turns, with the end token after the answer that its published template leaves out."""

@@ -41,12 +41,12 @@ from lmod_train.types import Message, Part, Record
 SPECIAL = ("<pad>", "<s>", "</s>", "<image>")
 TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}"
-    "{% if message['role'] == 'user' %}USER: {% else %} ASSISTANT: {% endif %}"
+    "{% if message['role'] == 'user' %}USER: {% elif message['role'] == 'assistant' %} ASSISTANT: {% endif %}"
     "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
     "{% for part in message['content'] %}"
     "{% if part['type'] == 'image' %}<image>\n{% else %}{{ part['text'] }}{% endif %}"
     "{% endfor %}{% endif %}"
-    "{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}"
+    "{% if message['role'] == 'assistant' %}{{ eos_token }}{% elif message['role'] == 'system' %} {% endif %}"
     "{% endfor %}{% if add_generation_prompt %} ASSISTANT: {% endif %}"
 )
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
