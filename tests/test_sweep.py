@@ -22,7 +22,7 @@ from lmod_train.artifacts.records import write_records
 from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli.listing import configs_folder
-from lmod_train.tasks.judging import judge
+from lmod_train.tasks.reading import parse_replies
 from lmod_train.types import Reply
 from tests.report.make import curate, records
 from tests.test_configs import written_in
@@ -117,7 +117,8 @@ def test_the_metric_is_one_that_an_evaluation_logs(name: str):
     likely = {r.id: {c: float(c in r.answer.split()) for c in r.choices} for r in asked}
     replies = {r.id: Reply(r.id, r.answer, likelihoods=likely[r.id]) for r in asked}
     assert prefix == "val"
-    assert metric in {s.metric for s in made.score(judge(made, asked, replies)) if s.subset == "all" and s.value}
+    scores = made.score(parse_replies(made, asked, replies))
+    assert metric in {s.metric for s in scores if s.subset == "all" and s.value}
 
 
 def test_a_command_is_that_of_the_front_door():

@@ -22,7 +22,7 @@ from lmod_train.metrics.prediction import PredictionMetric
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.current import Current, current
-from lmod_train.tasks.judging import judge
+from lmod_train.tasks.reading import parse_replies
 from lmod_train.types import Batch, Identity, Record, Reply
 
 
@@ -136,7 +136,7 @@ class GenerationEval(Callback):
     def _scores(self, trainer: Trainer, pl_module: LightningModule, task: Task) -> Any:
         """Gather the outcomes of one task over all ranks, one per id, and score them."""
         metric = PredictionMetric(task.score, sync_on_compute=False).to(pl_module.device)
-        metric.update(judge(task, self._records.values(), self._replies))
+        metric.update(parse_replies(task, self._records.values(), self._replies))
         if trainer.world_size > 1:
             metric.sync(dist_sync_fn=metric.dist_sync_fn)  # left out, a rank without replies sends another type
         return metric.compute()

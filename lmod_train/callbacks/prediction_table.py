@@ -14,7 +14,7 @@ from lmod_train.artifacts.records import read_run_column
 from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import Run
 from lmod_train.tasks.current import current
-from lmod_train.tasks.judging import judge
+from lmod_train.tasks.reading import parse_replies
 from lmod_train.types import Prediction
 
 COLUMNS = ["id", "task", "image", "reply", "parsed", "reference", "status"]
@@ -47,7 +47,7 @@ class PredictionTable(Callback):
         run = Run(Path(trainer.default_root_dir))
         replies = current(read_run_column(run.records, "asked"), read_replies(run.replies).values()).replies
         records = data.asked(str(trainer.state.fn.value) if trainer.state.fn else "validate")
-        return {name: judge(task, records, replies)[: self._rows] for name, task in data.tasks.items()}
+        return {name: parse_replies(task, records, replies)[: self._rows] for name, task in data.tasks.items()}
 
     def _table(self, trainer: Trainer, predictions: list[Prediction]) -> list[list[Any]]:
         import wandb  # seconds to import, and only runs that log to it need it

@@ -22,7 +22,7 @@ from lmod_train.errors import LmodError
 from lmod_train.scoring.collapse import Limits, Signs, histograms, signs_of, tripped
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.judging import judge
+from lmod_train.tasks.reading import parse_replies
 from lmod_train.types import Record, Reply
 
 SHOWN = 6
@@ -180,7 +180,7 @@ def items_read(tasks: Iterable[Task], records: Sequence[Record], replies: Mappin
         task.as_scored(item)
         for task in tasks
         for item in items_of(
-            judge(task, records, replies),
+            parse_replies(task, records, replies),
             lambda p, task=task: task.parse(Reply(p.record.id, p.record.answer), p.record),  # type: ignore[misc]
         )
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lmod_train.errors import LmodError, Untrusted
 from lmod_train.formats.lmms_eval_task import named_choice
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.judging import NOTHING_ELSE, tasks_asked
+from lmod_train.tasks.building import NOTHING_ELSE, tasks_asked
 from lmod_train.tasks.trust import Trust
 from lmod_train.types import Record, Reply
 

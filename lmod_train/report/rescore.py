@@ -13,8 +13,9 @@ from lmod_train.artifacts.scores import write_scores
 from lmod_train.errors import ArtifactError
 from lmod_train.lock import locked
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.current import Current, current
-from lmod_train.tasks.judging import judge, scores_of, task_arguments, tasks_asked
+from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
 from lmod_train.types import Prediction, Record
 
@@ -47,7 +48,7 @@ def _rescored(run: Run, trust: tuple[str, ...]) -> Iterator[str]:
     records = read_run_records(run.records)
     saved = current(read_run_column(run.records, "asked"), read_replies(run.replies).values())
     tasks = tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
-    predictions = [p for task in tasks for p in judge(task, records, saved.replies)]
+    predictions = [p for task in tasks for p in parse_replies(task, records, saved.replies)]
     if not predictions:
         others = f" ({saved.stale} are to something else)" if saved.stale else ""
         raise ArtifactError(

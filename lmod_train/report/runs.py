@@ -13,7 +13,7 @@ from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.errors import BadArgument, NotScored
 from lmod_train.scoring.items import Item, items_of
-from lmod_train.tasks.judging import task_arguments, tasks_asked
+from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
 from lmod_train.types import Prediction, Reply, Score
 

@@ -12,7 +12,7 @@ from lmod_train.artifacts.records import write_records
 from lmod_train.artifacts.replies import ReplyFile
 from lmod_train.artifacts.scores import read_scores, write_scores
 from lmod_train.types import Reply, Score, Unparsed
-from tests.tasks.test_judging import Shout, record
+from tests.tasks.test_reading import Shout, record
 from tests.test_lock import end, hold
 
 

@@ -17,7 +17,7 @@ from lmod_train.artifacts.records import read_records
 from lmod_train.errors import BadArgument
 from lmod_train.files import sha256_of
 from lmod_train.formats.imported import Origin, import_conversations
-from lmod_train.tasks.judging import tasks_asked
+from lmod_train.tasks.building import tasks_asked
 from lmod_train.types import Unparsed
 
 ORIGIN = Origin("talk", "CC BY-NC 4.0", modality="CFP")

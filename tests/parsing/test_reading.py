@@ -379,7 +379,7 @@ def test_a_thousand_mutated_replies_never_raise() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_a_hundred_thousand_mutated_replies_never_raise(seed: int) -> None:
-    survive(10_000, seed)  # at the parsers themselves: the gate in `judge` is not on this way
+    survive(10_000, seed)  # at the parsers themselves: the gate in `parse_replies` is not on this way
 
 
 @pytest.mark.parametrize(

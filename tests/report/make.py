@@ -16,7 +16,7 @@ from lmod_train.artifacts.scores import write_scores
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.judging import judge, scores_of
+from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.staging import Staging
 from lmod_train.types import Box, Region, Reply
 from tests.scoring.make import record
@@ -86,7 +86,7 @@ def classify(folder: Path, skill, *, model="cnn", seed=0, n=60, given=1.0):
             said = told.replace(word, task.choices[int(logs.argmax())])
             likelihoods = dict(zip(task.choices, logs.round(6).tolist(), strict=True)) if rng.random() < given else {}
             replies[made.id] = Reply(made.id, said, model=model, likelihoods=likelihoods)
-    predictions = [p for task in tasks for p in judge(task, asked, replies)]
+    predictions = [p for task in tasks for p in parse_replies(task, asked, replies)]
     write_records(folder / "records.parquet", asked)
     write_predictions(folder / "predictions.parquet", predictions)
     write_scores(folder / "scores.csv", folder.name, model, scores_of(tasks, predictions))
@@ -112,7 +112,7 @@ def run(folder: Path, skill, *, model="base", name="", seed=0, curated=None, n=2
     reply = answer(skill, seed)
     replies = {r.id: replace(reply(r, asked), model=model) for r in asked}
     tasks = [FourWay(), Glaucoma(), Anatomy()]
-    predictions = [p for task in tasks for p in judge(task, asked, replies)]
+    predictions = [p for task in tasks for p in parse_replies(task, asked, replies)]
     write_records(folder / "records.parquet", asked)
     write_predictions(folder / "predictions.parquet", predictions)
     write_scores(folder / "scores.csv", name or folder.name, model, scores_of(tasks, predictions))

@@ -11,9 +11,9 @@ from lmod_train.curation.manifest import task_settings
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import Anatomy
+from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.judging import task_arguments, tasks_asked
 from lmod_train.tasks.probe import Probe
 from lmod_train.types import Box, Patient, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from

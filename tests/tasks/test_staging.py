@@ -14,7 +14,7 @@ from lmod_train.artifacts.records import read_records, write_records
 from lmod_train.artifacts.replies import ReplyFile
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.errors import BadArgument
-from lmod_train.tasks.judging import task_arguments, tasks_asked
+from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.staging import Staging
 from lmod_train.types import Reply, Sample
 from lmod_train.vocabulary.scales import SCALES

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from lmod_train.errors import Untrusted
-from lmod_train.tasks.judging import build, tasks_asked
+from lmod_train.tasks.building import build, tasks_asked
 from lmod_train.tasks.trust import Trust
-from tests.tasks.test_judging import record
+from tests.tasks.test_reading import record
 
 EVIL = "from pathlib import Path\nPath({mark!r}).write_text('executed')\n"
 

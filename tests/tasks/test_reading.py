@@ -1,4 +1,4 @@
-"""Judging: which reply counts, what is absent, what is failed, and that nothing is scored twice or lost."""
+"""Reading replies: which reply counts, what is absent, what is failed, and that nothing is scored twice or lost."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.judging import judge, scores_of, task_arguments, tasks_asked
-from lmod_train.tasks.trust import Trust
+from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 
@@ -57,7 +56,7 @@ class Stumble(Shout):
 
 def test_a_parser_that_raises_costs_one_answer_and_is_logged(caplog: pytest.LogCaptureFixture):
     replies = {"a": Reply("a", "vii"), "b": Reply("b", "7")}
-    broken, sound = judge(Stumble(), [record("a"), record("b")], replies)
+    broken, sound = parse_replies(Stumble(), [record("a"), record("b")], replies)
     assert isinstance(broken.answer, Unparsed)
     assert (broken.answer.reason, broken.status) == ("parser_error", "unparsed")
     assert "vii" in broken.answer.detail
@@ -67,24 +66,26 @@ def test_a_parser_that_raises_costs_one_answer_and_is_logged(caplog: pytest.LogC
 
 def test_an_error_with_a_cure_is_not_swallowed():
     with pytest.raises(BadArgument):
-        judge(Stumble(), [record("a")], {"a": Reply("a", "mend me")})
+        parse_replies(Stumble(), [record("a")], {"a": Reply("a", "mend me")})
 
 
 def test_a_record_without_a_reply_is_absent_and_order_is_that_of_the_records():
-    predictions = judge(Shout(), [record("b"), record("a"), record("c")], {"a": Reply("a", "yes"), "b": Reply("b", "")})
+    predictions = parse_replies(
+        Shout(), [record("b"), record("a"), record("c")], {"a": Reply("a", "yes"), "b": Reply("b", "")}
+    )
     assert [(p.record.id, p.answer) for p in predictions] == [("b", Unparsed("empty")), ("a", "YES")]
 
 
 @pytest.mark.parametrize("reply", [Reply("a", "yes", error="timeout"), Reply("a", "yes", finish_reason="error")])
 def test_an_error_is_failed_even_where_some_text_came_with_it(reply: Reply):
-    (prediction,) = judge(Shout(), [record("a")], {"a": reply})
+    (prediction,) = parse_replies(Shout(), [record("a")], {"a": reply})
     assert prediction.answer == Unparsed("failed", reply.error)
     assert prediction.status == "failed"
 
 
 def test_a_padding_duplicate_counts_once_and_other_tasks_are_passed_over():
     records = [record("a"), record("a"), record("w", task="whisper")]
-    predictions = judge(Shout(), records, {"a": Reply("a", "no"), "w": Reply("w", "yes")})
+    predictions = parse_replies(Shout(), records, {"a": Reply("a", "no"), "w": Reply("w", "yes")})
     assert [p.record.id for p in predictions] == ["a"]
     assert scores_of([Shout()], predictions) == [Score("shout", "all", "accuracy", 1, 0.0)]
 
@@ -93,7 +94,7 @@ def test_scores_come_task_by_task_and_none_for_a_task_without_predictions():
     shout, whisper = Shout(), Whisper()
     records = [record("a"), record("b", "NO"), record("w", task="whisper")]
     replies = {i: Reply(i, "yes") for i in ("a", "b", "w")}
-    predictions = judge(whisper, records, replies) + judge(shout, records, replies)
+    predictions = parse_replies(whisper, records, replies) + parse_replies(shout, records, replies)
     assert scores_of([shout, whisper], predictions) == [
         Score("shout", "all", "accuracy", 2, 0.5),
         Score("whisper", "all", "accuracy", 1, 1.0),
@@ -102,21 +103,6 @@ def test_scores_come_task_by_task_and_none_for_a_task_without_predictions():
 
 
 def test_predictions_of_a_task_not_given_are_an_error_that_names_it():
-    predictions = judge(Whisper(), [record("w", task="whisper")], {"w": Reply("w", "yes")})
+    predictions = parse_replies(Whisper(), [record("w", task="whisper")], {"w": Reply("w", "yes")})
     with pytest.raises(BadArgument, match="whisper"):
         scores_of([Shout()], predictions)
-
-
-def test_tasks_are_built_from_their_records_with_the_arguments_of_the_run():
-    config = {"data": {"class_path": "x.D", "init_args": {"tasks": [
-        {"class_path": f"{__name__}.Shout", "init_args": {"language": "zh"}}]}}}  # fmt: skip
-    records = [record("w", task="whisper"), record("a"), record("b")]
-    tasks = tasks_asked(records, task_arguments(config), Trust((__name__,)))
-    assert [(t.name, t.language) for t in tasks] == [("whisper", "en"), ("shout", "zh")]
-    assert task_arguments({}) == task_arguments({"data": {"tasks": None}}) == []
-
-
-@pytest.mark.parametrize("path", ["no.such.Thing", f"{__name__}.Nothing", "pathlib.Path"])
-def test_a_class_path_that_is_no_task_is_named(path: str):
-    with pytest.raises(BadArgument, match=path):
-        tasks_asked([record("a", task_class=path)], trust=Trust(("no", __name__, "pathlib")))

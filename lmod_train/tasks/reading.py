@@ -1,0 +1,68 @@
+"""Replies in, predictions and scores out: the one path for every evaluation, live or of saved replies.
+
+Pure: the evaluation callback and `rescore` both read and write the files around it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+
+from lmod_train.errors import BadArgument, LmodError
+from lmod_train.tasks.base import Task
+from lmod_train.types import Answer, Prediction, Record, Reply, Score, Unparsed
+
+_LOG = logging.getLogger(__name__)
+
+
+def parse_replies(task: Task, records: Iterable[Record], replies: Mapping[str, Reply]) -> list[Prediction]:
+    """Return the predictions of one task: each of its records that has a reply, with the answer parsed from it.
+
+    Args:
+        task: Whose parser reads; records of other tasks are passed over.
+        records: What was asked. A record id that comes twice (padding of a distributed sampler) counts once.
+        replies: Record id -> the reply that counts.
+
+    Returns:
+        One prediction per answered record, in the order of the records. A record without a reply is absent: the run
+        has not come to it yet. A reply that carries an error is `Unparsed("failed")`, whatever text came with it; one
+        that the parser raises on is `Unparsed("parser_error")` and logged, so that no reply ends a run.
+
+    Raises:
+        LmodError: A record or a setting cannot be used, which no reply is to blame for.
+    """
+    own = {r.id: r for r in records if r.task == task.name}
+    predictions = []
+    for record in own.values():
+        reply = replies.get(record.id)
+        if reply is None:
+            continue
+        predictions.append(Prediction(record, reply, _answer(task, reply, record)))
+    return predictions
+
+
+def _answer(task: Task, reply: Reply, record: Record) -> Answer | Unparsed:
+    if reply.error or reply.finish_reason == "error":
+        return Unparsed("failed", reply.error)
+    try:
+        return task.parse(reply, record)
+    except LmodError:
+        raise
+    except Exception as error:
+        _LOG.exception("The parser of task %s failed on the reply to %s; it counts as unparsed.", task.name, record.id)
+        return Unparsed("parser_error", f"{type(error).__name__}: {error}"[:200])
+
+
+def scores_of(tasks: Iterable[Task], predictions: Iterable[Prediction]) -> list[Score]:
+    """Return every figure of every task, tasks in the order given; a task without predictions gives none.
+
+    Raises:
+        BadArgument: There are predictions of a task that was not given; a figure must not go missing in silence.
+    """
+    by_task: dict[str, list[Prediction]] = {}
+    for prediction in predictions:
+        by_task.setdefault(prediction.record.task, []).append(prediction)
+    scores = [score for task in tasks for score in task.score(by_task.pop(task.name, []))]
+    if by_task:
+        raise BadArgument("tasks", sorted(by_task), "each task of the predictions among the tasks", "name it too")
+    return scores
