@@ -123,14 +123,111 @@ class Patient:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a message: text, or the place of an image (`text` then empty)."""
+
+    type: Literal["text", "image"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """An earlier question about the same sample, in the same language, whose answer a question's words hold.
+
+    Attributes:
+        chain_step: Step of the earlier question.
+        task: Its task; empty for the task of the question that needs it.
+        variant: Its variant.
+    """
+
+    chain_step: str
+    task: str = ""
+    variant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a task asks of a sample.
+
+    A sample of a question-answer data set carries ready questions (`Sample.asked`): there the words, the choices and
+    the answer are the data set's own, and the task of that name puts them into its prompt.
+
+    Attributes:
+        task: Name of the task.
+        messages: What is asked, word for word; ends with the user's turn.
+        choices: The words a reply may choose from, in the prompt's own spelling.
+        answer: The reference reply in the requested format and the training target; `parse` gives the truth back.
+        language: ISO 639-1 code.
+        marked: Whether the image with drawn, numbered boxes is shown instead of the plain one.
+        regions: The numbered boxes, where the question is about them.
+        variant: Names one of several questions of the same task about the same sample; empty when there is one.
+        stratum: What balanced sampling balances, usually the answer's class; empty is not balanced.
+        shows: Which image goes with it: the sample's ``own``; ``none``; ``another`` sample's of the same modality whose
+            stratum differs; or ``foreign``, a photograph that is not an eye (the probes of LMOD, figure 6).
+        images: For each image place of the messages, which of the sample's images stands there (0 is the first, see
+            `Sample.image_keys`); empty for the first ones in their order. A question without an image place shows none.
+        chain: Name of the chain of questions it belongs to, unique within its source; empty for none. All records of a
+            chain are in one split.
+        chain_step: Which step of the chain it is; unique within task, sample, language and variant.
+        needs: Earlier questions whose answers its words hold, as `lmod_train.tasks.filled` fills them in; the first
+            stands at the placeholder ``{answer 1}``.
+        tags: Key -> value; each key is a subset of the scores (level, impact, condition, subspecialty).
+    """
+
+    task: str
+    messages: tuple[Message, ...]
+    choices: tuple[str, ...]
+    answer: str
+    language: str = "en"
+    marked: bool = False
+    regions: tuple[Region, ...] = ()
+    variant: str = ""
+    stratum: str = ""
+    shows: Literal["own", "none", "another", "foreign"] = "own"
+    images: tuple[int, ...] = ()
+    chain: str = ""
+    chain_step: str = ""
+    needs: tuple[Need, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFile:
+    """An image file that several samples may show; it is curated once.
+
+    Attributes:
+        path: The raw file.
+        key: Its place in the source, which becomes ``images/<source>/<key>.jpg``. One key is one file; where a sample
+            of this key has the same file as its own image, that image is shown.
+        modality: Of this image; empty where it is the sample's.
+        cut: Which part of the file is the image.
+    """
+
+    path: Path
+    key: str
+    modality: str = ""
+    cut: Cut = Cut()
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
-    """One image with its annotation, as a source gives it.
+    """One image, or several, with annotation and ready questions, as a source gives it.
 
     Attributes:
         source: Name of the source.
         key: Place in the source, ``part/split/id`` as the source names it; unique within the source.
-        modality: CFP, OCT, SLO, LP or SS.
-        image: The raw image file.
+        modality: A word of `lmod_train.vocabulary.modalities`; of several images with different ones a combination,
+            e.g. ``CFP+OCT``; empty where the source does not state it.
+        image: The raw image file that masks, outlines and regions are about; None where there are only
+            `shared_images`, or no image at all.
         group: Patient or augmentation family; what must not be torn apart by a split.
         licence: Licence of the source, as the source states it.
         labels: Concept -> word; a concept not known is absent. ``diagnosis``: a name of `CONDITIONS`; ``glaucoma`` and
@@ -143,12 +240,15 @@ class Sample:
         size: Width and height of the raw image in pixels, (0, 0) until curation has opened it.
         sha256: Of the raw image file, empty until curation has read it.
         phantom: Whether the image was drawn by this project and is no eye.
+        shared_images: Further image files, behind `image` in the order in which questions count them; other samples may
+            show them too. Samples that share one stay in one split.
+        asked: Ready questions that come with the sample; the task of each one's name asks it.
     """
 
     source: str
     key: str
     modality: str
-    image: Path
+    image: Path | None
     group: str
     licence: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -160,6 +260,24 @@ class Sample:
     size: tuple[int, int] = (0, 0)
     sha256: str = ""
     phantom: bool = False
+    shared_images: tuple[ImageFile, ...] = ()
+    asked: tuple[Question, ...] = ()
+
+    @property
+    def own_image(self) -> Path:
+        """The raw file of its own image.
+
+        Raises:
+            ValueError: It has none.
+        """
+        if self.image is None:
+            raise ValueError(f"sample {self.source}/{self.key} has no image of its own")
+        return self.image
+
+    @property
+    def image_keys(self) -> tuple[str, ...]:
+        """Keys of its images in the order in which questions count them: its own first, which has the sample's key."""
+        return (*((self.key,) if self.image is not None else ()), *(shared.key for shared in self.shared_images))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,51 +296,10 @@ class Dropped:
     detail: str = ""
     extent: Extent = "gone"
 
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a message: text, or the place of an image (`text` then empty)."""
-
-    type: Literal["text", "image"]
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a conversation."""
-
-    role: Literal["system", "user", "assistant"]
-    parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a task asks of a sample.
-
-    Attributes:
-        task: Name of the task.
-        messages: What is asked, word for word; ends with the user's turn.
-        choices: The words a reply may choose from, in the prompt's own spelling.
-        answer: The reference reply in the requested format and the training target; `parse` gives the truth back.
-        language: ISO 639-1 code.
-        marked: Whether the image with drawn, numbered boxes is shown instead of the plain one.
-        regions: The numbered boxes, where the question is about them.
-        variant: Names one of several questions of the same task about the same sample; empty when there is one.
-        stratum: What balanced sampling balances, usually the answer's class; empty is not balanced.
-        shows: Which image goes with it: the sample's ``own``; ``none``; ``another`` sample's of the same modality whose
-            stratum differs; or ``foreign``, a photograph that is not an eye (the probes of LMOD, figure 6).
-    """
-
-    task: str
-    messages: tuple[Message, ...]
-    choices: tuple[str, ...]
-    answer: str
-    language: str = "en"
-    marked: bool = False
-    regions: tuple[Region, ...] = ()
-    variant: str = ""
-    stratum: str = ""
-    shows: Literal["own", "none", "another", "foreign"] = "own"
+    @classmethod
+    def of(cls, sample: Sample, step: str, reason: str, detail: str = "", extent: Extent = "gone") -> Dropped:
+        """Return the line for a sample, which names its own image file, or no file where it has none."""
+        return cls(sample.source, sample.key, str(sample.image or ""), step, reason, detail, extent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +307,11 @@ class Record:
     """A question with its place: one row of ``records/<task>.parquet``.
 
     Paths are relative to the curated folder, with forward slashes. `regions` are in pixels of the original image;
-    `scale` is curated pixels per original pixel. `chain_step` is the stage of a chain, `needs` the ids of the records
-    whose answers its words hold. `variant` names one of several questions of a task about one sample. Each key of
-    `tags` is a subset of the scores. `phantom` marks a drawing of the project itself, which is no eye.
+    `scale` is curated pixels per original pixel, of the first image. `image`, `image_plain` and `image_sha256` have one
+    entry for each image place of the messages, in their order. `chain` is ``source/chain``, `chain_step` the step of
+    the chain, `needs` the ids of the records whose answers its words hold (see `lmod_train.tasks.filled`). `variant`
+    names one of several questions of a task about one sample. Each key of `tags` is a subset of the scores. `phantom`
+    marks a drawing of the project itself, which is no eye.
     """
 
     id: str
@@ -326,6 +405,8 @@ class Unparsed:
 class Prediction:
     """A record, the reply to it, and what the task's parser understood.
 
+    `confidence` is the confidence that the reply states, 0 to 1; None where it states none or was not asked for it.
+
     Example:
         >>> status_of(Unparsed("ambiguous")), status_of(Unparsed("refused")), status_of("NORMAL")
         ('unparsed', 'refused', 'answered')
@@ -334,6 +415,7 @@ class Prediction:
     record: Record
     reply: Reply
     answer: Answer | Unparsed
+    confidence: float | None = None
 
     @property
     def status(self) -> Status:
@@ -425,9 +507,6 @@ class Collate(Protocol):
         """Return the batch; image paths of the records are relative to `root`, the curated folder."""
         ...
 
-
-Step = Callable[[Sample], Sample | Dropped]
-"""One pure step of curation."""
 
 Parser = Callable[[str, Sequence[str]], Answer | Unparsed]
 """Text and the allowed choices in, an answer or the reason why not out. Never raises, never guesses."""

@@ -24,6 +24,16 @@ def record_id(task: str, source: str, key: str, *rest: str) -> str:
     return "/".join([quote(task, safe=""), quote(source, safe=""), quote(key), *(quote(r, safe="") for r in rest if r)])
 
 
+def chain_id(source: str, chain: str) -> str:
+    """Return what records of one chain have in common, ``source/chain``, percent-encoded; empty without a chain.
+
+    Example:
+        >>> chain_id("xpcr", "case 1"), chain_id("xpcr", "")
+        ('xpcr/case%201', '')
+    """
+    return f"{quote(source, safe='')}/{quote(chain, safe='')}" if chain else ""
+
+
 def record_row(record: Record) -> dict[str, Any]:
     """Return the record as a row of `RECORD_SCHEMA`."""
     row = {f.name: getattr(record, f.name) for f in fields(Record)}

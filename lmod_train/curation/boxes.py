@@ -41,7 +41,7 @@ def read_boxes(sample: Sample) -> tuple[Sample, Dropped | None]:
         box = box_of(outline, sample.size)
         if isinstance(box, str):
             bare = replace(sample, regions=())
-            return bare, Dropped(sample.source, sample.key, str(sample.image), "boxes", "outline_unusable", box, "part")
+            return bare, Dropped.of(sample, "boxes", "outline_unusable", box, "part")
         regions.append(Region(outline.structure, box))
     empty = None
     for mask in sample.masks:

@@ -110,7 +110,7 @@ def _look(things: Sequence[Sample], errand: Callable[[Sequence[Sample]], Any], b
     machine = socket.gethostname()
     if not Path(beacon).exists():
         raise LmodError(_blind(machine, beacon))
-    raw = (file for s in things for file in (s.image, *(m.path for m in s.masks)))
+    raw = (file for s in things for file in (s.own_image, *(m.path for m in s.masks)))
     unseen = tuple(str(file) for file in raw if not file.is_file())
     return Done(errand(things), machine, unseen)
 

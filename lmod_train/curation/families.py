@@ -71,12 +71,14 @@ def same_files(samples: Iterable[Sample], contents: Mapping[Place, str]) -> list
     return found
 
 
-def families(samples: Sequence[Sample], alike: Iterable[Likeness]) -> tuple[list[Sample], dict[Group, Group]]:
-    """Return the samples with one group for all groups of a source that hold one photograph, and what spans sources.
+def families(
+    samples: Sequence[Sample], pairs: Iterable[tuple[Place, Place]]
+) -> tuple[list[Sample], dict[Group, Group]]:
+    """Return the samples with one group for all groups of a source that pairs join, and what spans sources.
 
     Args:
         samples: With the groups that their sources give.
-        alike: Pairs that show one photograph.
+        pairs: Source and key of two samples that belong together, as they show one photograph, for example.
 
     Returns:
         The samples in their order, each in the first by name of the groups that are joined to its own within its
@@ -85,15 +87,14 @@ def families(samples: Sequence[Sample], alike: Iterable[Likeness]) -> tuple[list
     Example:
         >>> from pathlib import Path
         >>> two = [Sample("s", key, "CFP", Path(key), group, "CC0") for key, group in (("a", "p2"), ("b", "p1"))]
-        >>> joined, _ = families(two, [Likeness(("s", "a"), ("s", "b"), "mirrored", 0.9)])
+        >>> joined, _ = families(two, [(("s", "a"), ("s", "b"))])
         >>> [s.group for s in joined]
         ['p1', 'p1']
     """
     group_of = {place_of(s): (s.source, s.group) for s in samples}
     named: dict[Group, Group] = {}
     spanning: dict[Group, Group] = {}
-    pairs = ((group_of[one.first], group_of[one.second]) for one in alike)
-    for family in join(pairs):
+    for family in join((group_of[first], group_of[second]) for first, second in pairs):
         firsts: dict[str, Group] = {}
         for group in sorted(family):
             named[group] = firsts.setdefault(group[0], group)
@@ -168,4 +169,4 @@ def place_of(sample: Sample) -> Place:
 
 
 def _contradictory(sample: Sample, said: str) -> Dropped:
-    return Dropped(sample.source, sample.key, str(sample.image), "families", "contradictory_labels", said)
+    return Dropped.of(sample, "families", "contradictory_labels", said)

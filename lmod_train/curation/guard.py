@@ -45,19 +45,22 @@ def guarded(sample: Sample, read: Callable[[], Result], seconds: float = SECONDS
     except LmodError:
         raise
     except Exception as error:  # decoders raise whatever the bytes of a damaged file happen to mean
-        return Dropped(sample.source, sample.key, str(sample.image), "read", "sample_unreadable", said(error, sample))
+        return Dropped.of(sample, "read", "sample_unreadable", said(error, sample))
 
 
 def died(sample: Sample) -> Dropped:
     """Return the line for a sample over which a worker process ended."""
     detail = "the process that read it ended twice (its decoder crashed, hung, or memory ran out)"
-    return Dropped(sample.source, sample.key, str(sample.image), "read", "reader_died", detail)
+    return Dropped.of(sample, "read", "reader_died", detail)
 
 
 def said(error: BaseException, sample: Sample) -> str:
     """Return what an error says of a sample's files, without their folders and without addresses in memory."""
-    text = re.sub(r"<_io\.BytesIO[^>]*>", repr(sample.image.name), f"{type(error).__name__}: {error}")
-    for file in (sample.image, *(mask.path for mask in sample.masks)):
+    files = [*([sample.image] if sample.image else []), *(mask.path for mask in sample.masks)]
+    text = f"{type(error).__name__}: {error}"
+    if sample.image:
+        text = re.sub(r"<_io\.BytesIO[^>]*>", repr(sample.image.name), text)
+    for file in files:
         text = text.replace(str(file), file.name)
     return re.sub(r" at 0x[0-9a-f]+", "", text)[:500]
 

@@ -65,13 +65,13 @@ def cut_out(path: Path, data: bytes, cut: Cut) -> Image.Image | npt.NDArray[Any]
 def open_image(sample: Sample) -> Opened | Dropped:
     """Return the raw image of a sample, or ``image_unreadable`` with what the decoder said."""
     try:
-        data = read_bytes(sample.image)
-        pixels, sha256 = cut_out(sample.image, data, sample.cut), hashlib.sha256(data).hexdigest()
+        data = read_bytes(sample.own_image)
+        pixels, sha256 = cut_out(sample.own_image, data, sample.cut), hashlib.sha256(data).hexdigest()
         del data  # up to 200 MB, before what follows takes as much
         image = to_rgb(upright(pixels) if isinstance(pixels, Image.Image) else picture_of(pixels))
     except UNREADABLE as error:
         detail = said(error, sample)
-        return Dropped(sample.source, sample.key, str(sample.image), "read", "image_unreadable", detail)
+        return Dropped.of(sample, "read", "image_unreadable", detail)
     return Opened(image, sha256)
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from lmod_train.curation.conformity import check
+from lmod_train.curation.keys import is_utf8, unusable_key
+from lmod_train.curation.sharing import key_conflicts
 from lmod_train.errors import BadArgument, LmodError
 from lmod_train.sources.base import Source
-from lmod_train.types import Dropped, Sample
+from lmod_train.types import Dropped, Question, Sample
+from lmod_train.vocabulary.modalities import combined, words_of
 from lmod_train.vocabulary.phantoms import LICENCE
-
-LONGEST_NAME = 200
-"""Bytes of a part of a key: file systems take 255, and an ending is added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,14 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
             if problem is not None:
                 dropped.append(problem)
             elif isinstance(item, Sample):
-                samples[item.source, item.key] = drawn(item) if is_phantom else item
+                samples[item.source, item.key] = _canonical(drawn(item) if is_phantom else item)
         lines = sorted(json.dumps(_told(item, source.root), sort_keys=True, ensure_ascii=False) for item in told)
         digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
         listing[source.name] = {"samples": sum(isinstance(i, Sample) for i in told), "listing_sha256": digest}
+    conflicts = list(key_conflicts([samples[place] for place in sorted(samples)]))
+    for conflict in conflicts:
+        del samples[conflict.source, conflict.key]
+    dropped += conflicts
     if not samples:
         failed = "".join(f"; {d.source}: {d.detail}" for d in dropped if d.reason == "source_failed")
         cure = "look into the folders named by their roots" + failed
@@ -98,6 +102,11 @@ def _failed(source: Source, error: Exception) -> Dropped:
     return Dropped(source.name, "all", ".", "read", "source_failed", detail)
 
 
+def _canonical(sample: Sample) -> Sample:
+    """Return the sample with the words of its modality in one order: ``OCT+CFP`` is ``CFP+OCT``."""
+    return replace(sample, modality=combined(words_of(sample.modality)))
+
+
 def drawn(sample: Sample) -> Sample:
     """Return the sample as a phantom, under the licence of drawings and not of the dataset whose shape they have."""
     return replace(sample, phantom=True, licence=LICENCE)
@@ -118,51 +127,44 @@ def relative(file: str | Path, root: Path | None) -> str:
 
 def _unusable(sample: Sample, known: Mapping[tuple[str, str], Sample]) -> Dropped | None:
     def drop(reason: str, detail: str) -> Dropped:
-        return Dropped(sample.source, sample.key, str(sample.image), "read", reason, detail)
+        return Dropped.of(sample, "read", reason, detail)
 
     if (sample.source, sample.key) in known:
-        return drop("key_repeated", f"also the key of {known[sample.source, sample.key].image.name}")
-    parts = sample.key.split("/")
-    if (
-        any(p in ("", ".", "..") for p in parts)
-        or any(c in sample.key for c in "\\\0")
-        or parts[-1].endswith(".marked")
-    ):
-        return drop("key_unusable", "keys become paths: no empty, dot or backslash part, no ending .marked")
-    return untold(sample)
+        return drop("key_repeated", f"also the key of {_named(known[sample.source, sample.key])}")
+    unwritable = _unwritable_text(sample)
+    return drop("not_utf8", unwritable) if unwritable else unusable_key(sample)
 
 
-def untold(sample: Sample) -> Dropped | None:
-    """Return why a sample's texts cannot be written down: names of files may be no UTF-8, or too long for a path."""
-
-    def drop(reason: str, detail: str) -> Dropped:
-        return Dropped(sample.source, sample.key, str(sample.image), "read", reason, detail)
-
-    texts = (sample.key, sample.group, sample.licence, *sample.labels, *sample.labels.values())
-    texts += tuple(str(value) for value in asdict(sample.patient).values())
-    odd = next((text for text in texts if not _is_utf8(text)), None)
-    if odd is not None:
-        return drop("not_utf8", f"{odd!a} is not UTF-8; name the file in UTF-8")
-    longest = max(len(part.encode()) for part in sample.key.split("/"))
-    if longest > LONGEST_NAME or len(sample.key.encode()) > 4 * LONGEST_NAME:
-        return drop("key_unusable", f"keys become paths: at most {LONGEST_NAME} bytes a part")
-    return None
+def _unwritable_text(sample: Sample) -> str:
+    """Return the first text of a sample that is no UTF-8, as names of files may be; empty where all are."""
+    patient = (str(value) for value in asdict(sample.patient).values())
+    texts = (sample.key, sample.group, sample.licence, *sample.labels, *sample.labels.values(), *patient)
+    odd = next((text for text in (*texts, *_asked_texts(sample.asked)) if not is_utf8(text)), None)
+    return f"{odd[:80]!a} is not UTF-8; name the file in UTF-8" if odd is not None else ""
 
 
-def _is_utf8(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+def _asked_texts(questions: Sequence[Question]) -> Iterator[str]:
+    """Yield every text of ready questions that a record holds."""
+    for q in questions:
+        yield from (q.language, q.variant, q.chain, q.chain_step, q.answer, *q.choices, *q.tags, *q.tags.values())
+        yield from (part.text for message in q.messages for part in message.parts)
 
 
 def _told(item: Sample | Dropped, root: Path) -> dict[str, Any]:
     if isinstance(item, Dropped):
         return {**asdict(item), "file": relative(item.file, root)}
     row = asdict(item)
-    row["image"] = _file(item.image, root)
+    row["image"] = _file(item.image, root) if item.image else None
+    row["shared_images"] = [asdict(one) | {"path": _file(one.path, root)} for one in item.shared_images]
     row["masks"] = [
         {"file": _file(m.path, root), "codings": [dict(c) for c in m.codings], "cut": asdict(m.cut)} for m in item.masks
     ]
     row["labels"] = dict(item.labels)
-    return row
+    return {name: value for name, value in row.items() if value or name not in ("shared_images", "asked")}
+
+
+def _named(sample: Sample) -> str:
+    return sample.image.name if sample.image else "a sample without an image of its own"
 
 
 def _file(path: Path, root: Path) -> list[Any]:

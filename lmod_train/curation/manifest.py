@@ -59,17 +59,24 @@ def header(settings: Mapping[str, Any], listing: Mapping[str, Any]) -> dict[str,
     }
 
 
-def source_notes(sources: Sequence[Source], done: Iterable[Prepared]) -> dict[str, Any]:
+def source_notes(
+    sources: Sequence[Source], done: Iterable[Prepared], images: Mapping[tuple[str, str], Prepared]
+) -> dict[str, Any]:
     """Return for each source its licence, where it lay, how many samples were used and a hash over its files.
 
     The hash is over the sorted SHA-256s of every image and mask that could be read; of no file it is the hash of an
     empty text.
+
+    Args:
+        sources: All of them.
+        done: What became of the samples.
+        images: What became of the images, by source and key.
     """
     several = list(done)
     notes = {}
     for source in sources:
         own = [p for p in several if p.source == source.name]
-        files = sorted(digest for p in own for digest in p.files)
+        files = sorted(digest for p in images.values() if p.source == source.name for digest in p.files)
         notes[source.name] = {
             "phantom": source.is_phantom,
             "licence": LICENCE if source.is_phantom else source.licence,
@@ -126,8 +133,16 @@ def file_rows(samples: Iterable[Sample], done: Mapping[tuple[str, str], Prepared
     for sample in samples:
         made = done[sample.source, sample.key]
         if made.dropped is None:
-            row = {"source": sample.source, "key": sample.key, "type": sample.image.suffix.lower().removeprefix(".")}
+            row = {
+                "source": sample.source,
+                "key": sample.key,
+                "type": sample.own_image.suffix.lower().removeprefix("."),
+            }
             yield row | {"bytes": made.bytes, "width": made.size[0], "height": made.size[1]}
+
+
+def _ending(file: Path) -> str:
+    return file.suffix.lower().removeprefix(".")
 
 
 def write_dropped(path: Path, dropped: Iterable[Dropped], roots: Mapping[str, Path]) -> None:

@@ -17,7 +17,7 @@ from lmod_train.curation.copies import thumbnail
 from lmod_train.curation.filters import BoxFilter, Loss, keep_boxes
 from lmod_train.curation.guard import died, guarded
 from lmod_train.curation.images import Opened, open_image, shrink, write_image
-from lmod_train.curation.inputs import untold
+from lmod_train.curation.keys import unusable_key
 from lmod_train.curation.markers import mark
 from lmod_train.curation.numbering import number
 from lmod_train.errors import LmodError
@@ -99,14 +99,14 @@ def image_path(source: str, key: str, *, marked: bool) -> str:
 
 def numbered(sample: Sample, done: Prepared) -> Sample:
     """Return the sample as tasks see it: with size, hash and numbered regions."""
-    return replace(sample, size=done.size, sha256=done.files[0], regions=done.regions)
+    return replace(sample, size=done.size, sha256=done.files[0] if done.files else "", regions=done.regions)
 
 
 def prepare(sample: Sample, plan: Plan) -> Prepared:
     """Read, box, filter, number, shrink, draw and write one sample; a file that cannot be used gives its reason."""
     read = guarded(sample, lambda: _read(sample, plan))
     if isinstance(read, Dropped):
-        return Prepared(sample.source, sample.key, files=_hashes([sample.image]), dropped=read)
+        return Prepared(sample.source, sample.key, files=_hashes([sample.own_image]), dropped=read)
     done, small = read
     done = replace(done, plain=write_image(plan.out / image_path(sample.source, sample.key, marked=False), small))
     if not _drawn(plan.tasks, numbered(sample, done)):
@@ -136,7 +136,7 @@ def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image] | Dropped:
         lost,
         scale,
         thumbnail=thumbnail(small),
-        bytes=sample.image.stat().st_size,
+        bytes=sample.own_image.stat().st_size,
         unmarked=unmarked,
     )
     return done, small
@@ -148,7 +148,7 @@ def open_guarded(sample: Sample) -> Opened | Dropped:
     def read() -> Opened | Dropped:
         return open_image(sample)
 
-    problem = untold(sample)
+    problem = unusable_key(sample)
     return problem if problem is not None else guarded(sample, read)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from lmod_train.artifacts.records import record_id
+from lmod_train.artifacts.records import chain_id, record_id
 from lmod_train.curation.balance import Candidate, Over, draw
 from lmod_train.curation.prepare import Prepared, image_path, numbered
 from lmod_train.curation.splits import Place
@@ -37,42 +37,113 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question with the task that asks, the sample it is about, and the image it shows (None: none)."""
+class PlacedQuestion:
+    """A question with its place: the task that asks it, its sample and split, and the images that it shows.
+
+    Attributes:
+        task: The task.
+        question: What it asks.
+        sample: The sample as tasks see it.
+        split: Of the sample.
+        pictures: One for each image place of the messages, in their order; empty for a question without an image.
+    """
 
     task: Task
     question: Question
     sample: Sample
-    done: Prepared
     split: Split
-    picture: Picture | None
+    pictures: tuple[Picture, ...]
+
+    @property
+    def id(self) -> str:
+        """Id of the record."""
+        return self._id_of(self.question.task, self.question.chain_step, self.question.variant)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Ids of the records whose answers the question needs."""
+        task = self.question.task
+        return tuple(self._id_of(n.task or task, n.chain_step, n.variant) for n in self.question.needs)
+
+    def _id_of(self, task: str, chain_step: str, variant: str) -> str:
+        language = self.question.language if self.question.language != "en" else ""
+        return record_id(task, self.sample.source, self.sample.key, language, chain_step, variant)
 
 
-def own_picture(sample: Sample, done: Prepared, *, marked: bool) -> Picture:
-    """Return the sample's own image, plain or with its numbered boxes."""
-    plain = image_path(sample.source, sample.key, marked=False)
-    shown = image_path(sample.source, sample.key, marked=True) if marked else plain
-    return Picture(shown, plain, done.marked if marked else done.plain, done.scale, sample.licence)
+def own_pictures(question: Question, sample: Sample, images: Mapping[Place, Prepared]) -> tuple[Picture, ...]:
+    """Return the sample's images that stand at the question's image places, the own one marked where it asks so.
+
+    Args:
+        question: What is asked.
+        sample: Of which.
+        images: What became of every image, by source and key.
+
+    Raises:
+        LmodError: The messages have image places for which the sample has no image.
+    """
+    keys, places = sample.image_keys, image_places(question)
+    shown = question.images or tuple(range(places))
+    if len(shown) != places or not all(0 <= place < len(keys) for place in shown):
+        raise LmodError(
+            f"task {question.task!r}, sample {sample.source}/{sample.key}: {places} image places in the messages, "
+            f"images={question.images}, but the sample has {len(keys)} images.\n"
+            f"Next: give each image place one of the images 0 to {len(keys) - 1}, or leave `images` out for the first"
+        )
+    own = [place == 0 and sample.image is not None for place in shown]
+    return tuple(
+        _picture(images[sample.source, keys[place]], sample.licence, marked=question.marked and is_own)
+        for place, is_own in zip(shown, own, strict=True)
+    )
+
+
+def _picture(done: Prepared, licence: str, *, marked: bool) -> Picture:
+    plain = image_path(done.source, done.key, marked=False)
+    shown = image_path(done.source, done.key, marked=True) if marked else plain
+    return Picture(shown, plain, done.marked if marked else done.plain, done.scale, licence)
+
+
+def image_places(question: Question) -> int:
+    """Return how many image places the messages of a question have."""
+    return sum(part.type == "image" for message in question.messages for part in message.parts)
 
 
 def ask_all(
-    tasks: Sequence[Task], samples: Iterable[Sample], done: Mapping[Place, Prepared], splits: Mapping[Place, Split]
-) -> list[Asked]:
-    """Ask every task about every sample that was prepared; samples that were dropped are passed over."""
+    tasks: Sequence[Task],
+    samples: Iterable[Sample],
+    done: Mapping[Place, Prepared],
+    splits: Mapping[Place, Split],
+    images: Mapping[Place, Prepared],
+) -> list[PlacedQuestion]:
+    """Ask every task about every sample that was prepared; samples that were dropped are passed over.
+
+    Args:
+        tasks: What to ask.
+        samples: Of which.
+        done: What became of each sample, by source and key.
+        splits: Split of each sample.
+        images: What became of each image, by source and key.
+    """
     asked = []
     for sample in samples:
         place = sample.source, sample.key
         if place in done and done[place].dropped is None:
-            ready, made = numbered(sample, done[place]), done[place]
+            ready = numbered(sample, done[place])
             asked += [
-                Asked(t, q, ready, made, splits[place], own_picture(ready, made, marked=q.marked))
+                PlacedQuestion(t, q, ready, splits[place], _first_pictures(q, ready, images))
                 for t in tasks
                 for q in t.ask(ready)
             ]
     return asked
 
 
-def draw_balanced(asked: Sequence[Asked], seed: int, over: Over) -> tuple[list[Asked], list[dict[str, Any]]]:
+def _first_pictures(question: Question, sample: Sample, images: Mapping[Place, Prepared]) -> tuple[Picture, ...]:
+    """Return the sample's own images, from which `showing` chooses for probes."""
+    return own_pictures(question, sample, images) if question.shows in ("own", "another") else ()
+
+
+def draw_balanced(
+    asked: Sequence[PlacedQuestion], seed: int, over: Over
+) -> tuple[list[PlacedQuestion], list[dict[str, Any]]]:
     """Return the questions drawn and the account of every cell; questions without a stratum all stay."""
     positions = [i for i, a in enumerate(asked) if a.question.stratum]
     candidates = [
@@ -80,7 +151,7 @@ def draw_balanced(asked: Sequence[Asked], seed: int, over: Over) -> tuple[list[A
             task=a.question.task,
             language=a.question.language,
             split=a.split,
-            variant=a.question.variant,
+            variant="/".join(filter(None, (a.question.chain_step, a.question.variant))),
             stratum=a.question.stratum,
             source=a.sample.source,
             key=a.sample.key,
@@ -110,7 +181,7 @@ def _classes(question: Question) -> tuple[str, ...]:
     return question.choices if question.stratum in question.choices else ()
 
 
-def records_of(asked: Iterable[Asked]) -> list[Record]:
+def records_of(asked: Iterable[PlacedQuestion]) -> list[Record]:
     """Return the records, sorted by id.
 
     Raises:
@@ -120,43 +191,42 @@ def records_of(asked: Iterable[Asked]) -> list[Record]:
     for one, other in pairwise(records):
         if one.id == other.id:
             raise LmodError(
-                f"task {one.task!r} asks twice under the id {one.id!r}.\nNext: give the questions different `variant`s"
+                f"task {one.task!r} asks twice under the id {one.id!r}.\n"
+                f"Next: give the questions different `variant`s or `chain_step`s"
             )
     return records
 
 
-def _record(asked: Asked) -> Record:
-    question, sample, picture = asked.question, asked.sample, asked.picture
+def _record(asked: PlacedQuestion) -> Record:
+    question, sample, pictures = asked.question, asked.sample, asked.pictures
     kind = type(asked.task)
     return Record(
-        id=record_id(
-            question.task,
-            sample.source,
-            sample.key,
-            question.language if question.language != "en" else "",
-            question.variant,
-        ),
+        id=asked.id,
         task=question.task,
         task_class=f"{kind.__module__}.{kind.__qualname__}",
         task_version=kind.version,
         source=sample.source,
         key=sample.key,
         modality=sample.modality,
-        image=(picture.shown,) if picture else (),
-        image_plain=(picture.plain,) if picture else (),
-        image_sha256=(picture.sha256,) if picture else (),
+        image=tuple(p.shown for p in pictures),
+        image_plain=tuple(p.plain for p in pictures),
+        image_sha256=tuple(p.sha256 for p in pictures),
         split=asked.split,
         group=sample.group,
         language=question.language,
-        messages=question.messages if picture else without_images(question.messages),
+        messages=question.messages if pictures else without_images(question.messages),
         choices=question.choices,
         answer=question.answer,
         regions=question.regions,
-        scale=picture.scale if picture else 1.0,
+        scale=pictures[0].scale if pictures else 1.0,
+        chain=chain_id(sample.source, question.chain),
+        chain_step=question.chain_step,
+        needs=asked.needs,
         variant=question.variant,
+        tags=question.tags,
         phantom=sample.phantom,
         patient=sample.patient,
-        licence=picture.licence if picture else sample.licence,
+        licence="; ".join(dict.fromkeys(p.licence for p in pictures)) or sample.licence,
     )
 
 
@@ -172,12 +242,12 @@ def without_images(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(m for m in kept if m.parts)
 
 
-def count(asked: Sequence[Asked]) -> dict[str, Any]:
+def count(asked: Sequence[PlacedQuestion]) -> dict[str, Any]:
     """Return for each split the number of records, samples, groups, and records by stratum, structure, image."""
     return dict(_counts(asked))
 
 
-def _counts(asked: Sequence[Asked]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _counts(asked: Sequence[PlacedQuestion]) -> Iterator[tuple[str, dict[str, Any]]]:
     for split in sorted({a.split for a in asked}):
         here = [a for a in asked if a.split == split]
         yield (

@@ -8,20 +8,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lmod_train.curation.foreign import Photograph
-from lmod_train.curation.records import Asked, Picture, own_picture
+from lmod_train.curation.records import Picture, PlacedQuestion, image_places
 from lmod_train.lots import lot
 from lmod_train.types import Dropped, own_part
 
 
 def show_all(
-    asked: Sequence[Asked], photographs: Callable[[], Sequence[Photograph]], seed: int
-) -> tuple[list[Asked], list[Dropped]]:
+    asked: Sequence[PlacedQuestion], photographs: Callable[[], Sequence[Photograph]], seed: int
+) -> tuple[list[PlacedQuestion], list[Dropped]]:
     """Give every question the image that it shows.
 
-    ``another`` is drawn by lot among the samples that are asked the same (task, language, variant), in the same split
-    and modality, whose class (stratum; answer where a question has none) differs and whose image is not a copy. One of
-    the same source is taken where there is one, so that neither camera nor licence changes with the image. ``foreign``
-    is drawn by lot among the photographs; both hang on the sample, so that all languages show the same.
+    ``another`` is drawn by lot among the samples that are asked the same (task, language, step, variant, number of
+    images), in the same split and modality (a combination is a modality of its own), whose class (stratum; answer where
+    a question has none) differs and whose images are no copies. One of the same source is taken where there is one, so
+    that neither camera nor licence changes with the image. ``foreign`` is drawn by lot among the photographs; both
+    depend on the sample alone, so that all languages show the same. A question of several images shows as many others.
 
     Args:
         asked: Questions with their samples' own images.
@@ -31,7 +32,7 @@ def show_all(
     Returns:
         The questions in the same order, and a `Dropped` for each that finds no other image: those are left out.
     """
-    shown: list[Asked] = []
+    shown: list[PlacedQuestion] = []
     dropped: list[Dropped] = []
     others = _Others([a for a in asked if a.question.shows == "another"], seed)
     foreign = photographs() if any(a.question.shows == "foreign" for a in asked) else ()
@@ -39,43 +40,44 @@ def show_all(
         if one.question.shows == "own":
             shown.append(one)
         elif one.question.shows == "none":
-            shown.append(replace(one, picture=None))
+            shown.append(replace(one, pictures=()))
         elif one.question.shows == "foreign":
-            place = _lot(seed, "foreign", one) % len(foreign)
-            chosen = foreign[place]
-            licence = f"{one.sample.licence}; image: {chosen.licence}"
-            picture = Picture(chosen.image, chosen.image, chosen.sha256, chosen.scale, licence)
-            shown.append(replace(one, picture=picture))
+            first = _lot(seed, "foreign", one)
+            chosen = [foreign[(first + place) % len(foreign)] for place in range(image_places(one.question))]
+            shown.append(replace(one, pictures=tuple(_foreign(photograph, one) for photograph in chosen)))
         elif (other := others.of(one)) is not None:
-            shown.append(replace(one, picture=_plain(other, one)))
+            shown.append(replace(one, pictures=tuple(_borrowed(picture, one) for picture in other.pictures)))
         else:
             sample, said = one.sample, f"{one.question.task} {one.question.variant}, {sample_class(one)}"
-            dropped.append(
-                Dropped(sample.source, sample.key, str(sample.image), "show", "no_image_of_another_class", said, "part")
-            )
+            dropped.append(Dropped.of(sample, "show", "no_image_of_another_class", said, "part"))
     return shown, dropped
 
 
-def sample_class(asked: Asked) -> str:
+def sample_class(asked: PlacedQuestion) -> str:
     """Return what "another" must differ in."""
     return asked.question.stratum or own_part(asked.question.answer, asked.question.choices)
 
 
-def _plain(other: Asked, one: Asked) -> Picture:
-    picture, licences = own_picture(other.sample, other.done, marked=False), (one.sample.licence, other.sample.licence)
+def _borrowed(picture: Picture, one: PlacedQuestion) -> Picture:
+    licences = one.sample.licence, picture.licence
     return replace(picture, licence="; image: ".join(dict.fromkeys(licences)))
 
 
-def _lot(seed: int, what: str, asked: Asked) -> int:
+def _foreign(photograph: Photograph, one: PlacedQuestion) -> Picture:
+    licence = f"{one.sample.licence}; image: {photograph.licence}"
+    return Picture(photograph.image, photograph.image, photograph.sha256, photograph.scale, licence)
+
+
+def _lot(seed: int, what: str, asked: PlacedQuestion) -> int:
     return int(lot(seed, what, asked.sample.source, asked.sample.key), 16)
 
 
 class _Others:
     """Samples to choose another one from, in lists sorted by class, so that a choice takes no walk through them all."""
 
-    def __init__(self, asked: Sequence[Asked], seed: int) -> None:
+    def __init__(self, asked: Sequence[PlacedQuestion], seed: int) -> None:
         self._seed = seed
-        pools: defaultdict[tuple[str, ...], list[Asked]] = defaultdict(list)
+        pools: defaultdict[tuple[str, ...], list[PlacedQuestion]] = defaultdict(list)
         for one in asked:
             for pool in self._pools(one):
                 pools[pool].append(one)
@@ -85,8 +87,11 @@ class _Others:
         }
         self._classes = {pool: [sample_class(a) for a in members] for pool, members in self._sorted.items()}
 
-    def of(self, one: Asked) -> Asked | None:
-        """Return another sample's question; None where every sample is of the same class."""
+    def of(self, one: PlacedQuestion) -> PlacedQuestion | None:
+        """Return another sample's question; None where every sample is of the same class, or no image is shown."""
+        if not one.pictures:
+            return None
+        own = {p.sha256 for p in one.pictures}
         for pool in self._pools(one):
             members, classes = self._sorted[pool], self._classes[pool]
             begin, end = (bisect(classes, sample_class(one)) for bisect in (bisect_left, bisect_right))
@@ -94,12 +99,13 @@ class _Others:
             first = _lot(self._seed, "another", one)
             for place in ((first + step) % left for step in range(left)):  # the first, but for copies of the own image
                 other = members[place if place < begin else place + end - begin]
-                if other.done.plain != one.done.plain:
+                if not {p.sha256 for p in other.pictures} & own:
                     return other
         return None
 
     @staticmethod
-    def _pools(one: Asked) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _pools(one: PlacedQuestion) -> tuple[tuple[str, ...], tuple[str, ...]]:
         question, sample = one.question, one.sample
-        wide = (question.task, question.language, question.variant, one.split, sample.modality)
+        same = question.task, question.language, question.chain_step, question.variant
+        wide = (*same, one.split, sample.modality, str(image_places(question)))
         return (*wide, sample.source), wide

@@ -134,7 +134,7 @@ class Refuge(Source):
             folder = folder or (mask.parent.name if mask and plain_name(mask.parent.name) in _CLASSES else None)
             return f"{part}/{folder}" if folder else part
 
-        images = {key: sample.image for key, sample in taken.items()}
+        images = {key: sample.own_image for key, sample in taken.items()}
         yield from self._missing("mask", images, {key for key, s in taken.items() if s.masks}, group=group)
         for part in _PARTS:
             yield from self._part_left(part, {key: s for key, s in taken.items() if key.startswith(part)}, found)
@@ -148,7 +148,7 @@ class Refuge(Source):
         if not own:
             yield self._absent("split", part, f"no photograph of the {part} part")
             return
-        classes = {plain_name(sample.image.parent.name) for sample in own.values()} & set(_CLASSES)
+        classes = {plain_name(sample.own_image.parent.name) for sample in own.values()} & set(_CLASSES)
         for name in _FOLDERS.values():
             if classes and name.casefold() not in classes:
                 yield self._absent("class", f"{part}/{name}", f"no photograph in a folder {name}")
@@ -157,7 +157,7 @@ class Refuge(Source):
             costs = "" if labelled == set(own) else ": labels are unknown"
             yield self._absent("table", f"{part}/{_TABLES[part]}", f"neither it nor index.json is there{costs}", "part")
         elif part not in found.damaged:
-            images = {key: sample.image for key, sample in own.items()}
+            images = {key: sample.own_image for key, sample in own.items()}
             yield from self._missing("label", images, labelled, "its table tells none")
 
     def _sample(self, key: str, file: Path, found: _Found) -> Sample:

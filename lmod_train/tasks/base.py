@@ -33,6 +33,11 @@ class Task(ABC):
         """Return whether the sample is of one of the `sources`."""
         return self.sources is None or sample.source in self.sources
 
+    def ready_questions(self, sample: Sample) -> Iterator[Question]:
+        """Yield the questions that come with a sample and are this task's own: of its name and language."""
+        if self.asks_of(sample):
+            yield from (q for q in sample.asked if (q.task, q.language) == (self.name, self.language))
+
     def settings(self) -> dict[str, Any]:
         """Return all that changes what it asks, as JSON holds it: its attributes, paths by the content of their files.
 

@@ -148,16 +148,16 @@ TABLE_HARMS: dict[str, Harm] = {**FILE_HARMS, "other encoding": other_encoding, 
 
 def harms_of(sample: Sample) -> Iterator[tuple[Path, str, Harm]]:
     """Yield (file, kind, harm) of all that can be done to one sample."""
-    yield from ((sample.image, f"image {kind}", harm) for kind, harm in FILE_HARMS.items())
+    yield from ((sample.own_image, f"image {kind}", harm) for kind, harm in FILE_HARMS.items())
     if sample.cut.half:
-        yield sample.image, "mask unknown value", alien_value
+        yield sample.own_image, "mask unknown value", alien_value
     for mask in sample.masks:
         if mask.path == sample.image or mask.path.suffix == ".mat":
             continue
         yield from ((mask.path, f"mask {kind}", harm) for kind, harm in MASK_HARMS.items())
         if not any(OTHER in coding.values() for coding in mask.codings):
             yield mask.path, "mask unknown value", alien_value
-    note = next((n for n in notes_of(sample.image) if sample.outlines and n.is_file()), None)
+    note = next((n for n in notes_of(sample.own_image) if sample.outlines and n.is_file()), None)
     if note is not None:
         kinds = {kind for kind in NOTE_HARMS if (note.suffix, kind) != (".txt", "emptied")}  # YOLO: nothing to see here
         yield from ((note, f"note {kind}", NOTE_HARMS[kind]) for kind in sorted(kinds))
@@ -202,7 +202,7 @@ def shown(records: list[Record]) -> dict[str, tuple[object, ...]]:
 
 def tables_of(source: Source) -> list[Path]:
     """Return the files that hold labels or annotations of more than one image."""
-    images = [s.image for s in source.samples() if isinstance(s, Sample)]
+    images = [s.own_image for s in source.samples() if isinstance(s, Sample)]
     own = {note for image in images for note in notes_of(image)} | set(images)
     files = (p for p in sorted(source.root.rglob("*")) if p.is_file() and p.suffix.lower() in TABLES and p not in own)
     return [p for p in files if not p.name.lower().startswith(("readme", "phantom.json", "license", "data_desc"))]

@@ -59,12 +59,12 @@ class Case:
 
 def harms_of(sample: Sample) -> Iterator[tuple[Path, str, Harm]]:
     """Yield (file, kind, harm) of all that can be done to one sample."""
-    arrays = sample.image.suffix == ".npz"
-    yield from ((sample.image, f"image: {k}", h) for k, h in (ARRAYS if arrays else IMAGES).items())
+    arrays = sample.own_image.suffix == ".npz"
+    yield from ((sample.own_image, f"image: {k}", h) for k, h in (ARRAYS if arrays else IMAGES).items())
     for mask in sample.masks:
         if mask.path != sample.image:
             yield from ((mask.path, f"mask: {k}", h) for k, h in MASKS.items())
-    note = next((n for n in notes_of(sample.image) if sample.outlines and n.is_file()), None)
+    note = next((n for n in notes_of(sample.own_image) if sample.outlines and n.is_file()), None)
     if note is not None:
         yield from ((note, f"note: {k}", h) for k, h in (LINES if note.suffix == ".txt" else NOTES).items())
 

@@ -9,8 +9,7 @@ from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import read_records
 from lmod_train.curation.balance import Candidate, absent, draw
 from lmod_train.curation.pipeline import curate
-from lmod_train.curation.prepare import Prepared
-from lmod_train.curation.records import Asked, draw_balanced, left_out
+from lmod_train.curation.records import PlacedQuestion, draw_balanced, left_out
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.conditions import Conditions
@@ -141,10 +140,9 @@ def test_every_task_states_the_classes_it_balances_by(tmp_path):
     labels = {"diagnosis": "normal", "glaucoma": "no", "drusen": "no", **{row.name: row.levels[0] for row in SCALES}}
     patient = Patient(age=64, sex="male")
     sample = Sample("s", "1", "CFP", tmp_path / "1.png", "1", "CC0", labels, patient=patient)
-    done = Prepared("s", "1", plain="0", files=("0",), scale=1.0)
     tasks = [AgeGroup(), AgeGroup("lmod_v1"), Conditions(), FourWay(), OneGlaucoma(), Sex()]
     for task in [*tasks, *(Staging(row.name) for row in SCALES)]:
-        asked = [Asked(task, q, sample, done, "train", None) for q in task.ask(sample)]
+        asked = [PlacedQuestion(task, q, sample, "train", ()) for q in task.ask(sample)]
         _, accounts = draw_balanced(asked, 0, "all")
         assert accounts
         for account, one in zip(accounts, asked, strict=True):

@@ -54,6 +54,9 @@ def test_what_is_right_passes():
 )
 def test_every_field_refuses_values_of_other_kinds(name, value):
     said = wrong_field(replace(WHOLE, **{name: value}))
+    if (name, value) == ("image", None):  # a sample may be without an image of its own
+        assert said == ""
+        return
     assert said.startswith(name) or said.startswith(f"a key of {name}")
     assert "expected " in said and "(" in said
 

@@ -15,6 +15,10 @@ from lmod_train.sources.discovery import discover
 from lmod_train.types import Sample
 
 
+def pairs_of(alike):
+    return [(one.first, one.second) for one in alike]
+
+
 def sample(key, group, label="", source="s", modality="CFP"):
     labels = {"diagnosis": label} if label else {}
     return Sample(source, key, modality, Path(key), group, "CC0", labels=labels)
@@ -39,13 +43,13 @@ def test_groups_that_share_a_file_are_one_family():
     held = {"a1": "x", "a2": "1", "b1": "x", "b2": "y", "c1": "y", "d1": "", "d2": "2", "e1": ""}
     samples = [sample(key, key[0]) for key in held] + [sample("z1", "z", source="other")]
     contents = {("s", key): content for key, content in held.items()} | {("other", "z1"): "x"}
-    joined, spanning = families(samples, same_files(samples, contents))
+    joined, spanning = families(samples, pairs_of(same_files(samples, contents)))
     assert {s.key: s.group for s in joined} == {
         **dict.fromkeys(("a1", "a2", "b1", "b2", "c1"), "a"),
         **{"d1": "d", "d2": "d", "e1": "e", "z1": "z"},
     }
     assert spanning == {("s", "a"): ("other", "z"), ("other", "z"): ("other", "z")}
-    backwards, _ = families(samples[::-1], same_files(samples[::-1], contents))
+    backwards, _ = families(samples[::-1], pairs_of(same_files(samples[::-1], contents)))
     assert {s.key: s.group for s in backwards} == {s.key: s.group for s in joined}
     assert families(samples, []) == (samples, {})
 
@@ -54,7 +58,7 @@ def test_groups_that_share_a_file_are_one_family():
 def test_a_family_across_sources_lies_in_one_split(seed):
     samples = [sample(f"{i}", f"{i}", "ab"[i % 2], source) for source in ("one", "two") for i in range(60)]
     alike = [near(("one", f"{i}"), ("two", f"{59 - i}")) for i in range(0, 60, 2)]
-    joined, spanning = families(samples, alike)
+    joined, spanning = families(samples, pairs_of(alike))
     free, tied = split(samples, seed=seed), split(joined, seed=seed, spanning=spanning)
     assert sum(free[p.first] != free[p.second] for p in alike) > 3
     assert all(tied[p.first] == tied[p.second] for p in alike)

@@ -13,7 +13,7 @@ from PIL import Image
 
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import read_records
-from lmod_train.curation import pipeline
+from lmod_train.curation import pipeline, writing
 from lmod_train.curation.filters import BoxFilter
 from lmod_train.curation.journal import NAME
 from lmod_train.curation.pipeline import curate
@@ -332,13 +332,13 @@ def test_killed_at_any_moment_it_goes_on_and_ends_the_same(raw, curated, tmp_pat
     assert tree(out) == tree(curated)
 
 
-@pytest.mark.parametrize("step", ["write_records", "_sweep", "write_json"])
-def test_stopped_while_writing_it_ends_the_same(raw, curated, tmp_path, monkeypatch, step):
+@pytest.mark.parametrize(("room", "name"), [(writing, "write_records"), (writing, "_sweep"), (pipeline, "write_json")])
+def test_stopped_while_writing_it_ends_the_same(raw, curated, tmp_path, monkeypatch, room, name):
     def stop(*args):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(pipeline, step, stop)
+        patched.setattr(room, name, stop)
         with pytest.raises(KeyboardInterrupt):
             make(raw, tmp_path / "out")
     (tmp_path / "out" / "images" / "discs" / ".p.jpg.7.part").write_bytes(b"half")
@@ -348,7 +348,7 @@ def test_stopped_while_writing_it_ends_the_same(raw, curated, tmp_path, monkeypa
 
 def test_images_that_a_loss_of_power_spoilt_are_made_anew(raw, curated, tmp_path, monkeypatch):
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(pipeline, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(writing, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
         make(raw, tmp_path / "out")
     images = sorted((tmp_path / "out" / "images").rglob("*.jpg"))
     images[0].write_bytes(b"")

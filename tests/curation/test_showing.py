@@ -1,6 +1,7 @@
 from collections import Counter
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +9,7 @@ from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import read_records
 from lmod_train.curation.pipeline import curate
 from lmod_train.curation.prepare import Prepared
-from lmod_train.curation.records import Asked, own_picture
+from lmod_train.curation.records import PlacedQuestion, own_pictures
 from lmod_train.curation.showing import show_all
 from lmod_train.errors import LmodError, StrictDrops
 from lmod_train.files import sha256_of
@@ -18,14 +19,14 @@ from tests.curation.world import Discs, Folders, Glaucoma, Regions, asked, photo
 
 
 def one(key, answer, shows="another", source="s", modality="CFP", split="train", **fields):
-    sample = Sample(source, key, modality, None, key, f"licence of {source}")
+    sample = Sample(source, key, modality, Path(f"{key}.png"), key, f"licence of {source}")
     done = Prepared(source, key, (40, 30), plain=fields.pop("plain", f"{source}-{key}"), scale=0.5)
     question = Question("t", asked("?"), ("a", "b"), answer, shows=shows, **fields)
-    return Asked(None, question, sample, done, split, own_picture(sample, done, marked=False))
+    return PlacedQuestion(None, question, sample, split, own_pictures(question, sample, {(source, key): done}))
 
 
 def key_of(shown):
-    return shown.picture.plain.removeprefix("images/").removesuffix(".jpg")
+    return shown.pictures[0].plain.removeprefix("images/").removesuffix(".jpg")
 
 
 def show(questions, seed=0):
@@ -42,14 +43,17 @@ def test_another_is_of_the_same_split_modality_and_source_and_of_another_class()
         other = owners[key_of(a)]
         same = lambda x: (x.sample.source, x.sample.modality, x.split)  # noqa: E731
         assert same(other) == same(a) and other.question.answer != a.question.answer
-        assert a.picture.sha256 == other.done.plain and a.picture.licence == f"licence of {a.sample.source}"
+        assert (
+            a.pictures[0].sha256 == other.pictures[0].sha256
+            and a.pictures[0].licence == f"licence of {a.sample.source}"
+        )
     assert len({key_of(a) for a in shown}) > len(shown) / 3, "not one image for all"
 
 
 def test_the_stratum_goes_before_the_answer():
     questions = [one("1", "x", stratum="a"), one("2", "y", stratum="a"), one("3", "x", stratum="b")]
     shown, dropped = show(questions)
-    assert [key_of(a) for a in shown] == ["s/3", "s/3", shown[2].picture.plain[7:10]] and not dropped
+    assert [key_of(a) for a in shown] == ["s/3", "s/3", shown[2].pictures[0].plain[7:10]] and not dropped
     assert key_of(shown[2]) in ("s/1", "s/2")
 
 
@@ -66,7 +70,7 @@ def test_order_does_not_matter_the_seed_does_and_languages_show_the_same():
 def test_another_source_serves_where_the_own_has_one_class_and_both_licences_are_told():
     shown, dropped = show([one("1", "a"), one("2", "a"), one("3", "b", source="t"), one("4", "b", modality="OCT")])
     assert [key_of(a) for a in shown[:2]] == ["t/3", "t/3"]
-    assert shown[0].picture.licence == "licence of s; image: licence of t"
+    assert shown[0].pictures[0].licence == "licence of s; image: licence of t"
     assert [(d.key, d.step, d.reason) for d in dropped] == [("4", "show", "no_image_of_another_class")]
 
 

@@ -1,0 +1,78 @@
+"""Ask every task of every sample: the questions that become records, with their images, balanced and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from lmod_train.curation import foreign as abroad
+from lmod_train.curation.chains import check_chains, with_needs
+from lmod_train.curation.prepare import Plan, Prepared
+from lmod_train.curation.records import PlacedQuestion, ask_all, draw_balanced, left_out
+from lmod_train.curation.showing import show_all
+from lmod_train.curation.splits import Place
+from lmod_train.types import Dropped, Sample, Split
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What was asked.
+
+    Attributes:
+        by_task: Task -> its questions after the balance.
+        balanced: Task -> account of its balance, for the manifest.
+        dropped: Questions that are left out, and foreign photographs that could not be read.
+        photographs: Foreign photographs that were curated.
+    """
+
+    by_task: dict[str, list[PlacedQuestion]] = field(default_factory=dict)
+    balanced: dict[str, Any] = field(default_factory=dict)
+    dropped: list[Dropped] = field(default_factory=list)
+    photographs: list[abroad.Photograph] = field(default_factory=list)
+
+
+def ask(
+    plan: Plan,
+    samples: Sequence[Sample],
+    done: Mapping[Place, Prepared],
+    splits: Mapping[Place, Split],
+    images: Mapping[Place, Prepared],
+    settings: Mapping[str, Any],
+    foreign: Path | None,
+) -> Questions:
+    """Ask every task, choose the images of probes, balance, and leave out questions whose needs are not asked.
+
+    Args:
+        plan: Tasks, seed and output folder.
+        samples: To be asked about.
+        done: What became of each sample, by source and key.
+        splits: Split of each sample.
+        images: What became of each image, by source and key.
+        settings: Those of the balance.
+        foreign: Folder of photographs that are not eyes; None for those that come with scikit-learn.
+    """
+    asked = Questions()
+
+    def photographs() -> list[abroad.Photograph]:
+        if not asked.photographs:
+            curated, unreadable = abroad.curate_foreign(abroad.photographs_in(foreign), plan.out, plan.longest_side)
+            asked.photographs.extend(curated)
+            asked.dropped.extend(unreadable)
+        return asked.photographs
+
+    for name in sorted({t.name for t in plan.tasks}):
+        own = ask_all([t for t in plan.tasks if t.name == name], samples, done, splits, images)
+        own, imageless = show_all(own, photographs, plan.seed)
+        asked.dropped.extend(imageless)
+        if settings["balance"] is None or name in settings["balance"]:
+            own, asked.balanced[name] = draw_balanced(own, plan.seed, settings["balance_over"])
+            asked.dropped.extend(left_out(asked.balanced[name]))
+        asked.by_task[name] = own
+    complete, incomplete = with_needs(asked.by_task)
+    asked.by_task.update(complete)
+    asked.dropped.extend(incomplete)
+    check_chains(chain.from_iterable(complete.values()))
+    return asked

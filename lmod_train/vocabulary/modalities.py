@@ -1,0 +1,102 @@
+"""Kinds of images. A new one is a row; they are listed and combined in the order of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+JOINT = "+"
+"""Between the words of a combination: a sample of several images, or a composite image, of different modalities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Modality:
+    """One kind of image.
+
+    Attributes:
+        name: The word that samples and records carry.
+        meaning: In full.
+        reference: Where it comes from.
+    """
+
+    name: str
+    meaning: str
+    reference: str
+
+
+MODALITIES: tuple[Modality, ...] = (
+    Modality("CFP", "colour fundus photograph", "LMOD; X-PCR; OphthalWeChat"),
+    Modality("SLO", "scanning laser ophthalmoscopy", "LMOD (FairSeg)"),
+    Modality("OCT", "optical coherence tomography", "LMOD; X-PCR; OphthalWeChat"),
+    Modality("LP", "lens photograph", "LMOD"),
+    Modality("SS", "surgical scene", "LMOD (Cataract-1K)"),
+    Modality("EP", "external eye photograph", "X-PCR"),
+    Modality("RetCam", "wide-field fundus photograph of an infant", "X-PCR"),
+    Modality("FFA", "fundus fluorescein angiography", "X-PCR; OphthalWeChat"),
+    Modality("ICGA", "indocyanine green angiography", "X-PCR; OphthalWeChat"),
+    Modality("FAF", "fundus autofluorescence", "OphthalWeChat, supplementary table 6"),
+    Modality("IR", "infrared reflectance of the fundus", "OphthalWeChat, supplementary table 6"),
+    Modality("Red-free", "fundus photograph without red light", "OphthalWeChat, supplementary table 6"),
+    Modality("Red-channel", "red channel of a fundus image", "OphthalWeChat, supplementary table 6"),
+    Modality("Green-channel", "green channel of a fundus image", "OphthalWeChat, supplementary table 6"),
+    Modality("Blue-channel", "blue channel of a fundus image", "OphthalWeChat, supplementary table 6"),
+    Modality("Retro-mode", "retro-mode scanning laser ophthalmoscopy", "OphthalWeChat, supplementary table 6"),
+    Modality("OCTA", "OCT angiography", "OphthalWeChat, supplementary table 6"),
+    Modality("AS-OCT", "OCT of the anterior segment", "OphthalWeChat, supplementary table 6"),
+    Modality("PS-OCT", "polarisation-sensitive OCT", "OphthalWeChat, supplementary table 6"),
+    Modality("Slit-lamp", "slit-lamp photograph", "OphthalWeChat, supplementary table 6"),
+    Modality("Gonioscope", "gonioscopic photograph", "OphthalWeChat, supplementary table 6"),
+    Modality("UBM", "ultrasound biomicroscopy", "OphthalWeChat, supplementary table 6"),
+    Modality("A-scan", "ultrasound, A-scan", "OphthalWeChat, supplementary table 6"),
+    Modality("B-scan", "ultrasound, B-scan", "OphthalWeChat, supplementary table 6"),
+    Modality("Corneal-topography", "corneal topography", "OphthalWeChat, supplementary table 6"),
+    Modality("Corneal-confocal", "confocal microscopy of the cornea", "OphthalWeChat, supplementary table 6"),
+    Modality("Meibography", "meibography", "OphthalWeChat, supplementary table 6"),
+    Modality("IOLMaster", "biometry, printout of an IOLMaster", "OphthalWeChat, supplementary table 6"),
+    Modality("iTrace", "aberrometry, printout of an iTrace", "OphthalWeChat, supplementary table 6"),
+    Modality("Visual-field", "perimetry", "OphthalWeChat, supplementary table 6"),
+    Modality("CT", "computed tomography", "OphthalWeChat, supplementary table 6"),
+    Modality("MRI", "magnetic resonance imaging", "OphthalWeChat, supplementary table 6"),
+)
+
+_PLACES = {modality.name: place for place, modality in enumerate(MODALITIES)}
+
+
+def words_of(modality: str) -> tuple[str, ...]:
+    """Return the words of a modality or combination as they are written; none of the empty text.
+
+    Example:
+        >>> words_of("CFP+OCT"), words_of("")
+        (('CFP', 'OCT'), ())
+    """
+    return tuple(modality.split(JOINT)) if modality else ()
+
+
+def combined(words: Iterable[str]) -> str:
+    """Return modalities as one text: each word once, in the order of `MODALITIES`; words that are unknown come last.
+
+    Example:
+        >>> combined(["OCT", "CFP", "OCT"]), combined([])
+        ('CFP+OCT', '')
+    """
+    return JOINT.join(sorted(set(words), key=lambda word: (_PLACES.get(word, len(_PLACES)), word)))
+
+
+def unknown_words(modality: str) -> list[str]:
+    """Return the words of a modality or combination that are not in `MODALITIES`, in their order.
+
+    Example:
+        >>> unknown_words("CFP+fundus"), unknown_words("")
+        (['fundus'], [])
+    """
+    return [word for word in words_of(modality) if word not in _PLACES]
+
+
+def in_order(modalities: Iterable[str]) -> list[str]:
+    """Return different modalities and combinations in the order of `MODALITIES`; combinations after their first word.
+
+    Example:
+        >>> in_order(["OCT", "CFP+OCT", "CFP"])
+        ['CFP', 'CFP+OCT', 'OCT']
+    """
+    return sorted(set(modalities), key=lambda m: ([_PLACES.get(w, len(_PLACES)) for w in words_of(m)], m))
