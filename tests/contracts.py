@@ -11,13 +11,16 @@ from typing import ClassVar
 import pytest
 
 from lmod_train.artifacts.predictions import answer_json, answer_of
-from lmod_train.artifacts.records import read_records, record_id, write_records
+from lmod_train.artifacts.records import chain_id, read_records, record_id, write_records
 from lmod_train.curation.conformity import check
+from lmod_train.curation.sharing import key_conflicts
 from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.filled import placeholders
 from lmod_train.types import Dropped, Prediction, Question, Record, Reply, Sample, Unparsed
 from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.modalities import unknown_words, words_of
 from lmod_train.vocabulary.scales import SCALES
 from lmod_train.vocabulary.structures import STRUCTURES
 
@@ -31,7 +34,7 @@ class SourceContract:
 
     def test_constants_are_stated(self, source):
         assert source.name.isidentifier() and source.licence and source.reference.startswith("https://")
-        assert source.modality in {"CFP", "OCT", "SLO", "LP", "SS"}
+        assert not unknown_words(source.modality)
         assert isinstance(source.redistributable, bool)
 
     def test_verify_accepts_the_layout(self, source):
@@ -51,8 +54,10 @@ class SourceContract:
 
     def test_samples_carry_the_source_and_files_that_exist(self, source):
         for sample in (s for s in source.samples() if isinstance(s, Sample)):
-            assert (sample.source, sample.modality, sample.licence) == (source.name, source.modality, source.licence)
-            assert sample.image.is_file() and sample.image.is_relative_to(source.root)
+            assert (sample.source, sample.licence) == (source.name, source.licence)
+            assert set(words_of(sample.modality)) <= set(words_of(source.modality))
+            files = [*([sample.image] if sample.image else []), *(shared.path for shared in sample.shared_images)]
+            assert all(file.is_file() and file.is_relative_to(source.root) for file in files)
             assert sample.group
             assert all(mask.path.is_file() for mask in sample.masks)
 
@@ -72,6 +77,24 @@ class SourceContract:
             assert {region.structure for region in sample.regions} <= structures
             for coding in (coding for mask in sample.masks for coding in mask.codings):
                 assert "background" in coding and set(coding) - {"background"} <= structures
+
+    def test_ready_questions_can_be_asked(self, source):
+        samples = [s for s in source.samples() if isinstance(s, Sample)]
+        assert not list(key_conflicts(samples))
+        for sample in samples:
+            known = {(q.task, q.language, q.chain_step, q.variant) for q in sample.asked}
+            assert len(known) == len(sample.asked), f"{sample.key}: two questions of one id"
+            for question in sample.asked:
+                places = sum(p.type == "image" for m in question.messages for p in m.parts)
+                shown = question.images or range(places)
+                assert len(shown) == places and set(shown) <= set(range(len(sample.image_keys)))
+                assert question.messages[-1].role == "user" and question.answer
+                assert question.shows == "own" and not question.regions
+                needed = {(n.task or question.task, question.language, n.chain_step, n.variant) for n in question.needs}
+                assert needed <= known, f"{sample.key}: a question needs one that is not there"
+                numbers = placeholders(question.messages) if question.needs else set()
+                assert numbers <= set(range(1, len(question.needs) + 1))
+                assert all(key and value for key, value in question.tags.items())
 
     def test_drops_name_a_file_and_a_reason(self, source):
         for dropped in (s for s in source.samples() if isinstance(s, Dropped)):
@@ -97,7 +120,7 @@ def record_from(question: Question, sample: Sample, task: Task) -> Record:
     """Return the record that curation would make of a question, without an image."""
     path = f"{type(task).__module__}.{type(task).__qualname__}"
     return Record(
-        id=record_id(task.name, sample.source, sample.key, question.variant),
+        id=record_id(task.name, sample.source, sample.key, question.chain_step, question.variant),
         task=task.name,
         task_class=path,
         task_version=task.version,
@@ -114,7 +137,10 @@ def record_from(question: Question, sample: Sample, task: Task) -> Record:
         choices=question.choices,
         answer=question.answer,
         regions=question.regions,
+        chain=chain_id(sample.source, question.chain),
+        chain_step=question.chain_step,
         variant=question.variant,
+        tags=question.tags,
         patient=sample.patient,
     )
 

@@ -66,7 +66,7 @@ NO_MIRROR = {
     "cli/plain.py": "tests/cli has one file a command",
     "cli/lab.py": "tests/lab/test_collapse.py starts the command",
     **dict.fromkeys(
-        (f"curation/{name}.py" for name in ("inputs", "manifest", "prepare", "records")),
+        (f"curation/{name}.py" for name in ("beginning", "inputs", "manifest", "prepare", "records")),
         "a stage of the pipeline; tests/curation/test_pipeline.py reads what it writes",
     ),
     **dict.fromkeys(

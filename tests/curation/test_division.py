@@ -1,0 +1,35 @@
+"""What belongs together is in one split, whatever is split."""
+
+from collections import defaultdict
+
+import pytest
+
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import read_records
+from lmod_train.curation.pipeline import curate
+from tests.curation.cases import SETTINGS, N, Staged
+
+
+def test_what_shares_an_image_or_a_chain_is_in_one_split(curated_cases, records):
+    homes = defaultdict(set)
+    for record in records:
+        for name in (*record.image, record.chain or record.id):
+            homes[name].add(record.split)
+    assert all(len(splits) == 1 for splits in homes.values())
+    groups = {r.key: r.group for r in records}
+    # cases 0 and 3 show the common scan, though no question asks about it
+    assert groups["cfp/0"] == groups["case 0"] == groups["case 3"] == groups["cfp/3"] == "case 0"
+    assert groups["cfp/6"] == groups["case 6"] == "case 6" and groups["cfp/7"] == "eye 7"
+    assert len({r.split for r in records}) == 3
+    assert read_manifest(curated_cases)["sources"]["cases"]["files"] == N + N // 3 + 1
+    assert read_manifest(curated_cases)["leakage"]["counts"]["exact"]["pairs"] == 0
+
+
+@pytest.mark.filterwarnings("ignore:split_by='image'")
+def test_the_published_split_keeps_them_together_too(source, tmp_path):
+    curate([source], [Staged()], tmp_path / "out", split_by="image", **SETTINGS)
+    homes = defaultdict(set)
+    for record in read_records(tmp_path / "out" / "records"):
+        for name in (*record.image, record.chain or record.id):
+            homes[name].add(record.split)
+    assert all(len(splits) == 1 for splits in homes.values())

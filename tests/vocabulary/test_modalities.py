@@ -1,0 +1,23 @@
+"""The kinds of images, and their combinations."""
+
+from itertools import permutations
+
+from lmod_train.vocabulary.modalities import JOINT, MODALITIES, combined, in_order, unknown_words, words_of
+
+
+def test_every_word_is_there_once_and_can_be_combined_and_be_a_subset() -> None:
+    names = [m.name for m in MODALITIES]
+    assert len({name.casefold() for name in names}) == len(names)
+    assert not [name for name in names if set(name) & set(f"{JOINT};=, ")]
+    assert all(m.meaning and m.reference for m in MODALITIES)
+    assert {"CFP", "OCT", "SLO", "LP", "SS", "EP", "RetCam", "FFA", "ICGA"} <= set(names)
+
+
+def test_a_combination_has_one_order() -> None:
+    assert {combined(some) for some in permutations(["OCT", "CFP", "FFA"])} == {"CFP+OCT+FFA"}
+    assert combined(["CFP", "CFP"]) == "CFP" and words_of("CFP+OCT+FFA") == ("CFP", "OCT", "FFA")
+    assert in_order(["FFA", "CFP+FFA", "CFP+OCT", "CFP"]) == ["CFP", "CFP+OCT", "CFP+FFA", "FFA"]
+
+
+def test_unknown_words_are_named_whatever_they_stand_beside() -> None:
+    assert unknown_words("CFP+cfp") == ["cfp"] and unknown_words("+") == ["", ""]
