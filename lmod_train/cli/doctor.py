@@ -13,7 +13,7 @@ from lmod_train.artifacts.run import Run
 from lmod_train.cli.examination import findings_of, identity, plain
 from lmod_train.cli.experiment import Experiment, default_run, options
 from lmod_train.cli.refusal import PROGRAM
-from lmod_train.doctor.finding import failures, table, write
+from lmod_train.doctor.check_result import failures, terminal_report, write
 
 
 class Parsed(Experiment):
@@ -49,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
     folder = Path(config.run or default_run(config, "fit"))
     folder.mkdir(parents=True, exist_ok=True)
     write(Run(folder).doctor, found, identity(resolved, dict(os.environ)))
-    print(table(found))
+    print(terminal_report(found))
     verdict = (
         f"{len(failures(found))} checks failed: fit would refuse" if failures(found) else "nothing stands in the way"
     )

@@ -19,8 +19,8 @@ from jsonargparse import ArgumentParser, Namespace
 from lmod_train import __version__
 from lmod_train.artifacts.run import Run
 from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.doctor.check_result import CheckResult, Refused, failures, passed, terminal_report, write
 from lmod_train.doctor.examine import WHY, examine
-from lmod_train.doctor.finding import Finding, Refused, failures, passed, table, write
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
 from lmod_train.modules.conversation import Conversation
@@ -31,19 +31,19 @@ UNREAD = ("run", "config", "ckpt_path", "checkpoint", "doctor", "evaluation", "t
 """Keys of a configuration that no check reads."""
 
 
-def findings_of(config: Namespace, resolved: dict[str, Any]) -> list[Finding]:
+def findings_of(config: Namespace, resolved: dict[str, Any]) -> list[CheckResult]:
     """Examine the training that a configuration describes; nothing of it is started or changed.
 
     Args:
         config: As `fit` parsed it, classes not instantiated.
         resolved: The same as plain values.
     """
-    found: list[Finding] = []
+    found: list[CheckResult] = []
     data = _tried(partial(_data, config), "records", found)
     environment, images = dict(os.environ), config.doctor.images
     room, _, name = str(config.model.class_path).rpartition(".")
     if not issubclass(getattr(import_module(room), name), Conversation):
-        found.append(Finding("module", "skip", f"{name} writes no text: its weights are checked as it loads"))
+        found.append(CheckResult("module", "skip", f"{name} writes no text: its weights are checked as it loads"))
         return [*examine(Subject(resolved, None, data, environment, images)), *found]
     module = _tried(partial(_module, config), "load_report", found)
     with every_core(environment):
@@ -68,7 +68,7 @@ def examined(config: Namespace, resolved: dict[str, Any], run: Path, *, refuse: 
     shown = [f for f in found if f.level in ("warn", "fail")]
     print(f"doctor: {len(found)} findings, {len(failures(found))} failures; {Run(run).doctor}")
     if shown:
-        print(table(shown))
+        print(terminal_report(shown))
     if failures(found) and refuse:
         raise Refused(failures(found))
 
@@ -126,12 +126,12 @@ def cause_of(error: BaseException) -> BaseException:
     return cause or error
 
 
-def _tried(build: Callable[[], Built], check: str, found: list[Finding]) -> Built | None:
+def _tried(build: Callable[[], Built], check: str, found: list[CheckResult]) -> Built | None:
     try:
         return build()
     except Exception as error:
         said, _, cure = str(cause_of(error)).partition("\nNext: ")
-        found.append(Finding(check, "fail", said, WHY[check], cure or "mend what the message names"))
+        found.append(CheckResult(check, "fail", said, WHY[check], cure or "fix what the message names"))
         return None
 
 

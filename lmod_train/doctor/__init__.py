@@ -1,1 +1,1 @@
-"""Checks before the first step, and of the first checkpoint: what would make a training worthless is said early."""
+"""Checks of a training before its first step and of its first checkpoint."""

@@ -1,4 +1,4 @@
-"""Is every record whole? One image file for each image place, turns in order, an answer to learn."""
+"""Checks of the training records: image placeholders, order of turns, readable images, balance of answers."""
 
 from __future__ import annotations
 
@@ -12,65 +12,69 @@ from PIL import Image
 from tqdm import tqdm
 
 from lmod_train.datamodules.balance import class_of
-from lmod_train.doctor.finding import Finding, Level
+from lmod_train.doctor.check_result import CheckResult, Level
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
 from lmod_train.pixels import open_rgb
 from lmod_train.types import Record
 
 SHOWN = 5
+"""Number of examples listed in a result."""
 FLAT = 3
-"""Difference of the brightest and the darkest value of a channel up to which it is of one colour."""
+"""Largest difference (0 to 255) between the brightest and the darkest value of a channel in a blank image."""
 MANY_BLANK = 0.1
-"""Share of blank images above which training is refused."""
+"""Share of blank images above which the check fails."""
 MAJORITY = 0.6
-"""A share of one answer within a task above which a model may learn to give nothing else."""
+"""Share of one answer within a task above which a model may learn to give only this answer."""
 
 
-def records(subject: Subject) -> Iterator[Finding]:
-    """Read every training record and open the images that they name: all, or as many as `Subject.images` says."""
+def records(subject: Subject) -> Iterator[CheckResult]:
+    """Check every training record and decode its images; of these all, or as many as `Subject.images`."""
     if subject.data is None:
-        yield Finding("records", "skip", "the data could not be made")
+        yield CheckResult("records", "skip", "the data could not be built")
         return
     asked = subject.records()
     if not asked:
         cure = "curate with more samples, or name another folder (data.curated)"
-        yield Finding("records", "fail", "no record in the split train", "there is nothing to learn from", cure)
+        yield CheckResult("records", "fail", "no record in the split train", "there is nothing to train on", cure)
         return
     broken = [problem for record in asked for problem in problems(record)]
-    yield from _refused(broken, "records that are not well formed", "a record would teach something else than it says")
+    yield from _failed(broken, "records that are not well formed", "the model would be trained on a wrong conversation")
     named = sorted({image for record in asked for image in record.image})
     opened = _evenly(named, subject.images)
-    unread, blank = looked_at(subject.data.curated, opened)
-    yield from _refused(unread, "images that cannot be read", "nothing is put in their place: the run would stop there")
+    unread, blank = unreadable_and_blank(subject.data.curated, opened)
+    yield from _failed(unread, "images that cannot be read", "the run would stop at the first of them")
     yield from _blank(blank, len(opened))
     if not broken and not unread:
         text = sum(not r.image for r in asked) / len(asked)
         images = str(len(opened)) if len(opened) == len(named) else f"{len(opened)} of {len(named)}"
-        yield Finding("records", "ok", f"{len(asked)} records, {images} images decoded, {text:.0%} without an image")
+        yield CheckResult(
+            "records", "ok", f"{len(asked)} records, {images} images decoded, {text:.0%} without an image"
+        )
         if text == 1:
-            why = "a vision-language model that never sees an image learns to answer without looking"
-            yield Finding("records", "warn", "no record has an image", why, "add tasks with images to data.tasks")
+            why = "a vision-language model trained without images learns to answer without looking"
+            yield CheckResult("records", "warn", "no record has an image", why, "add tasks with images to data.tasks")
 
 
 def problems(record: Record) -> list[str]:
-    """Return what is wrong with a record, each with its id; [] for a sound one."""
+    """Return the problems of a record, each beginning with its id; [] for a valid record."""
     places = sum(p.type == "image" for m in record.messages for p in m.parts)
     roles = [m.role for m in record.messages if m.role != "system"]
     found = []
     if places != len(record.image):
-        found.append(f"{record.id}: {places} image place(s) for {len(record.image)} image(s)")
+        found.append(f"{record.id}: {places} image placeholder(s) for {len(record.image)} image(s)")
     elif places > 1:
-        found.append(f"{record.id}: {places} images; models here are tuned on one image a record, or none")
+        found.append(f"{record.id}: {places} images; training supports at most one image per record")
     if roles != [("user", "assistant")[i % 2] for i in range(len(roles))] or len(roles) % 2 == 0:
-        found.append(f"{record.id}: turns {', '.join(roles) or 'none'}; user and assistant in turn, user last")
+        turns = ", ".join(roles) or "none"
+        found.append(f"{record.id}: turns {turns}; expected user and assistant alternating, user first and last")
     if not record.answer.strip():
-        found.append(f"{record.id}: no answer to learn")
+        found.append(f"{record.id}: no reference answer")
     return found
 
 
-def looked_at(root: Path, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return those of the images below `root` that cannot be decoded, each with its reason, and those of one colour."""
+def unreadable_and_blank(root: Path, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the reasons why images below `root` cannot be decoded, and the names of the images of one colour."""
 
     def problem(name: str) -> tuple[str, str]:
         try:
@@ -79,12 +83,12 @@ def looked_at(root: Path, names: Sequence[str]) -> tuple[list[str], list[str]]:
             return str(error).partition("\n")[0], ""
 
     with ThreadPoolExecutor(4) as pool:
-        said = list(tqdm(pool.map(problem, names), total=len(names), desc="images", leave=False, disable=None))
-    return [unread for unread, _ in said if unread], [blank for _, blank in said if blank]
+        found = list(tqdm(pool.map(problem, names), total=len(names), desc="images", leave=False, disable=None))
+    return [unread for unread, _ in found if unread], [blank for _, blank in found if blank]
 
 
 def is_blank(picture: Image.Image) -> bool:
-    """Return whether a picture is of one colour, but for what compression leaves.
+    """Return whether a picture has one colour, up to compression noise.
 
     Example:
         >>> is_blank(Image.new("RGB", (4, 4), "grey")), is_blank(Image.linear_gradient("L").convert("RGB"))
@@ -94,52 +98,52 @@ def is_blank(picture: Image.Image) -> bool:
     return all(high - low <= FLAT for low, high in spread)
 
 
-def _blank(blank: Sequence[str], opened: int) -> Iterator[Finding]:
+def _blank(blank: Sequence[str], opened: int) -> Iterator[CheckResult]:
     if blank:
         level: Level = "fail" if len(blank) > MANY_BLANK * opened else "warn"
-        what = f"{len(blank)} of {opened} images are of one colour, e.g. {blank[0]}"
-        why = "nothing is to be seen in them, and answers to them teach not to look"
-        yield Finding("records", level, what, why, "compare them with the raw files, and curate again")
+        what = f"{len(blank)} of {opened} images have a single colour, e.g. {blank[0]}"
+        why = "they show nothing, and training on them teaches the model to ignore the image"
+        yield CheckResult("records", level, what, why, "compare them with the raw files, and curate again")
 
 
 def _evenly(names: Sequence[str], most: int) -> Sequence[str]:
-    """Return at most so many names, spread over all; every one where `most` is 0."""
+    """Return at most `most` names at even distances; all names if `most` is 0."""
     if not most or most >= len(names):
         return names
     return [names[i * len(names) // most] for i in range(most)]
 
 
-def _refused(found: Sequence[str], what: str, why: str) -> Iterator[Finding]:
+def _failed(found: Sequence[str], what: str, why: str) -> Iterator[CheckResult]:
     if found:
         listed = "\n".join(found[:SHOWN]) + (f"\nand {len(found) - SHOWN} more" if len(found) > SHOWN else "")
         cure = (
-            "curate into a new folder (`python -m lmod_train curate --config CONFIG --raw RAW --out NEW`), which "
-            "leaves broken files out and lists them"
+            "curate into a new folder (`python -m lmod_train curate --config CONFIG --raw RAW --out NEW`): curation "
+            "drops broken files and lists them"
         )
-        yield Finding("records", "fail", f"{len(found)} {what}:\n{listed}", why, cure)
+        yield CheckResult("records", "fail", f"{len(found)} {what}:\n{listed}", why, cure)
 
 
-def balance(subject: Subject) -> Iterator[Finding]:
-    """Look for a task in which one answer outweighs all others."""
+def balance(subject: Subject) -> Iterator[CheckResult]:
+    """Check that no answer of a task is much more frequent than all others."""
     if subject.data is None:
-        yield Finding("balance", "skip", "the data could not be made")
+        yield CheckResult("balance", "skip", "the data could not be built")
         return
     by_task: dict[str, Counter[str]] = {}
     for record in subject.records():
         by_task.setdefault(record.task, Counter())[" ".join(record.answer.lower().split())] += 1
     asked = (subject.config.get("data") or {}).get("balance", "none") not in ("none", "modality")
-    even = {r.task for r in subject.records() if class_of(r)} if asked else set()  # a task of one class stays as it is
+    even = {r.task for r in subject.records() if class_of(r)} if asked else set()  # tasks drawn evenly over classes
     lopsided = {}
     for task, answers in by_task.items():
         answer, count = answers.most_common(1)[0]
         if task not in even and len(answers) > 1 and count / answers.total() > MAJORITY:
             lopsided[task] = f"{task}: {count / answers.total():.0%} {answer[:60]!r}"
     if lopsided:
-        why = "a model may learn to say the commonest answer always (LMOD appendix B: always non-glaucoma, 50 %)"
-        left_out = "leave some of these records out; their answers are no classes to balance"
-        cure = left_out if asked else "add `--data.balance class`"
-        yield Finding("balance", "warn", "; ".join(lopsided.values()), why, cure)
+        why = "the model may learn to always give the most frequent answer (LMOD appendix B: always non-glaucoma, 50 %)"
+        fewer = "remove some of these records: the task has no classes that `--data.balance` could draw evenly"
+        cure = fewer if asked else "add `--data.balance class`"
+        yield CheckResult("balance", "warn", "; ".join(lopsided.values()), why, cure)
     else:
         counted = sorted(by_task.items())
-        said = (f"{t} {len(answers)} answers{', drawn evenly' if t in even else ''}" for t, answers in counted)
-        yield Finding("balance", "ok", ", ".join(said))
+        per_task = (f"{t} {len(answers)} answers{', drawn evenly' if t in even else ''}" for t, answers in counted)
+        yield CheckResult("balance", "ok", ", ".join(per_task))

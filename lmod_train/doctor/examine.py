@@ -1,4 +1,4 @@
-"""All checks in their order; one that cannot be carried out is a failure with its reason, not the end of the rest."""
+"""Runs all checks in order; a check that raises is reported as failed, and the others still run."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import torch
 
 from lmod_train.doctor import answers, data, language, recipe, separation, strategy, tokens, training, vision, weights
-from lmod_train.doctor.finding import Finding
+from lmod_train.doctor.check_result import CheckResult
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
 
-Check = Callable[[Subject], Iterator[Finding]]
+Check = Callable[[Subject], Iterator[CheckResult]]
 
 FROM_FILES: dict[str, Check] = {
     "strategy": strategy.strategy,
@@ -23,7 +23,7 @@ FROM_FILES: dict[str, Check] = {
     "separation": separation.separation,
     "language": language.language,
 }
-"""Checks that need no network, the cheapest first."""
+"""Checks by name that need no network, the cheapest first."""
 
 WITH_NETWORK: dict[str, Check] = {
     "load_report": weights.load_report,
@@ -36,32 +36,36 @@ WITH_NETWORK: dict[str, Check] = {
     "census": training.census,
     "round_trip": training.round_trip,
 }
+"""Checks by name that build the network or need it."""
 
 WHY = {
-    "load_report": "a model with tensors missing or left over is half random, and answers nonsense without an error",
-    "vision": "features would land on the wrong places",
-    "template": "a model asked with another prompt than it learnt answers with one word or nothing",
-    "labels": "nothing, or something else, would be learnt",
-    "records": "the run would stop there, or learn from something else",
+    "load_report": "weights without a place and places without weights stay random: the model answers nonsense",
+    "vision": "image features would be put at the wrong positions of the prompt",
+    "template": tokens.WRONG_PROMPT,
+    "labels": "the model would be trained on wrong targets, or on none",
+    "records": "the run would stop at this record, or be trained on wrong data",
 }
+"""Consequence by name of the check, for a check that stops with an error."""
 
 
-def examine(subject: Subject) -> list[Finding]:
-    """Return what every check found, in order.
+def examine(subject: Subject) -> list[CheckResult]:
+    """Return the results of all checks, in order.
 
-    Once the network cannot be built, the checks that need it say so and do not look. Random numbers go on as if nobody
-    had looked: only the first rank is examined, and a training begins from the seed it was given.
+    If the network cannot be built, the checks that need it are skipped. The state of torch's random numbers is restored
+    afterwards: only rank 0 runs the checks, and all ranks must start the training from the same seed.
     """
     with torch.random.fork_rng(devices=[]):
-        return [f for checks in (FROM_FILES, WITH_NETWORK) for n, c in checks.items() for f in _tried(n, c, subject)]
+        return [r for checks in (FROM_FILES, WITH_NETWORK) for n, c in checks.items() for r in _tried(n, c, subject)]
 
 
-def _tried(name: str, check: Check, subject: Subject) -> list[Finding]:
+def _tried(name: str, check: Check, subject: Subject) -> list[CheckResult]:
     try:
         return list(check(subject))
     except LmodError as error:
-        said, _, cure = str(error).partition("\nNext: ")
-        return [Finding(name, "fail", said, WHY.get(name, "the run could not begin"), cure or "see the message")]
-    except Exception as error:  # whatever a library raises on broken weights is a finding, too
-        said = f"{type(error).__name__}: {error}"
-        return [Finding(name, "fail", said, WHY.get(name, "the run would stop there"), "mend what the message names")]
+        what, _, cure = str(error).partition("\nNext: ")
+        return [CheckResult(name, "fail", what, WHY.get(name, "the run could not begin"), cure or "see the message")]
+    except Exception as error:  # libraries raise errors of many types on broken weights
+        what = f"{type(error).__name__}: {error}"
+        return [
+            CheckResult(name, "fail", what, WHY.get(name, "the run would stop there"), "fix what the message names")
+        ]

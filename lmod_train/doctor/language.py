@@ -1,4 +1,4 @@
-"""Is the language of a record the one that it names, that its answer is in, and that will be asked?"""
+"""Check of languages: declared language against the script of the words, and training against evaluation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from lmod_train.doctor.finding import Finding, Level
+from lmod_train.doctor.check_result import CheckResult, Level
+from lmod_train.doctor.prompt_text import prompt_text
 from lmod_train.doctor.subject import Subject
 from lmod_train.types import Record
 
@@ -26,84 +27,87 @@ SCRIPTS = {
     "th": {"THAI"},
 }
 """Scripts by ISO 639-1 code; LATIN for every other language."""
-LEAST_SHARE, LEAST_LATIN = 0.2, 0.8
-"""Share of a question's letters in the script of its language; a Chinese one may list English choices."""
+MIN_SHARE, MIN_SHARE_LATIN = 0.2, 0.8
+"""Least share of a question's letters in the script of its language; a Chinese question may list English choices."""
 KANA = ("HIRAGANA", "KATAKANA")
-LETTERS = 4
-"""Letters below which an answer has no script: A, OCT, 4."""
-SOME, MANY = 0.01, 0.1
-"""Shares of records in another language from which it is told, and refused."""
-LOOKED_AT = 2000
+MIN_LETTERS = 4
+"""Answers with fewer letters belong to any script: A, OCT, 4."""
+WARN_SHARE, FAIL_SHARE = 0.01, 0.1
+"""Shares of records in another language: from the first a warning, from the second a failure."""
+CHECKED = 2000
+"""Number of records, about, whose script is read; taken at even distances."""
 
 
-def language(subject: Subject) -> Iterator[Finding]:
-    """Compare the language that records name with the script of their words and answers, and training with asking."""
+def language(subject: Subject) -> Iterator[CheckResult]:
+    """Compare the declared language of records with the script of prompt and answer, and training with evaluation."""
     if subject.data is None:
-        yield Finding("language", "skip", "the data could not be made")
+        yield CheckResult("language", "skip", "the data could not be built")
         return
     learnt, asked = subject.records(), subject.asked()
-    step = len(learnt) // LOOKED_AT + 1
-    found = [*_in_another_script(learnt[::step]), *_asked_in_another(learnt, asked)]
-    yield from found
-    if not found:
+    stride = len(learnt) // CHECKED + 1
+    problems = [*_in_another_script(learnt[::stride]), *_asked_in_another(learnt, asked)]
+    yield from problems
+    if not problems:
         counted = Counter(r.language for r in learnt)
-        yield Finding("language", "ok", ", ".join(f"{n} records in {name}" for name, n in counted.most_common()))
+        yield CheckResult("language", "ok", ", ".join(f"{n} records in {name}" for name, n in counted.most_common()))
 
 
-def _in_another_script(learnt: Sequence[Record]) -> Iterator[Finding]:
-    declared = [r for r in learnt if not written_in(_words(r), r.language)]
+def _in_another_script(learnt: Sequence[Record]) -> Iterator[CheckResult]:
+    declared = [r for r in learnt if not written_in(prompt_text(r), r.language)]
     strange = {r.id for r in declared}
-    answered = [r for r in learnt if r.id not in strange and other_script(r.answer, _words(r))]
-    cure = "mend the language or the words where the records are made, and curate again"
-    for wrong, said, why in (
-        (declared, "are not written in the language they name", "they are read and scored by that language's rules"),
+    answered = [r for r in learnt if r.id not in strange and other_script(r.answer, prompt_text(r))]
+    cure = "correct the language or the words of the samples (data source or task), and curate again"
+    for wrong, problem, why in (
+        (declared, "are not written in their declared language", "the parser applies the rules of the declared one"),
         (answered, "have an answer in another script than their question", "replies would come in the wrong language"),
     ):
-        if len(wrong) >= SOME * max(len(learnt), 1) and wrong:
-            level: Level = "fail" if len(wrong) >= MANY * len(learnt) else "warn"
-            what = f"{len(wrong)} of {len(learnt)} records {said} ({wrong[0].language}), e.g. {wrong[0].id}"
-            yield Finding("language", level, what, why, cure)
+        if len(wrong) >= WARN_SHARE * max(len(learnt), 1) and wrong:
+            level: Level = "fail" if len(wrong) >= FAIL_SHARE * len(learnt) else "warn"
+            what = f"{len(wrong)} of {len(learnt)} records {problem} ({wrong[0].language}), e.g. {wrong[0].id}"
+            yield CheckResult("language", level, what, why, cure)
 
 
-def _asked_in_another(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator[Finding]:
-    """A task that is asked in a language it was not learnt in."""
+def _asked_in_another(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator[CheckResult]:
+    """Yield a warning for tasks that are evaluated in a language they were not trained in."""
     known: dict[str, set[str]] = defaultdict(set)
     for record in learnt:
         known[record.task].add(record.language)
     strange = {(r.task, r.language) for r in asked if known[r.task] and r.language not in known[r.task]}
     if strange:
-        what = "; ".join(f"{task} is asked in {name} and learnt in {', '.join(known[task])}" for task, name in strange)
-        why = "replies come in the language that was learnt, and the parser reads the one that was asked"
-        yield Finding("language", "warn", what, why, "curate the task in one language, or in both for every split")
+        what = "; ".join(
+            f"{task} is evaluated in {name} and trained in {', '.join(known[task])}" for task, name in strange
+        )
+        why = "replies come in the language of the training, and the parser expects the language of the question"
+        yield CheckResult("language", "warn", what, why, "curate the task in one language, or in both for every split")
 
 
-def written_in(words: str, language: str) -> bool:
-    """Return whether enough letters of a text belong to a language's script; a text without letters is any language's.
+def written_in(text: str, language: str) -> bool:
+    """Return whether enough letters of a text belong to a language's script; True for a text without letters.
 
     Example:
         >>> written_in("Is this GLAUCOMA?", "en"), written_in("Is this GLAUCOMA?", "zh"), written_in("4 / 7", "zh")
         (True, False, True)
     """
-    counted = scripts(words)
+    counted = scripts(text)
     own = sum(counted[script] for script in SCRIPTS.get(language, {"LATIN"}))
     kana = sum(counted[script] for script in KANA) if language == "zh" else 0
-    least = LEAST_SHARE if language in SCRIPTS else LEAST_LATIN
-    return own >= least * counted.total() and kana < LEAST_SHARE * max(counted.total(), 1)
+    least = MIN_SHARE if language in SCRIPTS else MIN_SHARE_LATIN
+    return own >= least * counted.total() and kana < MIN_SHARE * max(counted.total(), 1)
 
 
-def other_script(answer: str, words: str) -> bool:
-    """Return whether no letter of an answer is of a script that its question uses.
+def other_script(answer: str, question: str) -> bool:
+    """Return whether an answer and its question have no script in common; False for an answer of fewer than 4 letters.
 
     Example:
         >>> other_script("青光眼患者", "Is this glaucoma?"), other_script("GLAUCOMA", "Is this glaucoma?")
         (True, False)
     """
-    said, asked = scripts(answer), scripts(words)
-    return said.total() >= LETTERS and bool(asked) and not said.keys() & asked.keys()
+    own, asked = scripts(answer), scripts(question)
+    return own.total() >= MIN_LETTERS and bool(asked) and not own.keys() & asked.keys()
 
 
 def scripts(text: str) -> Counter[str]:
-    """Return how many letters of each script a text holds."""
+    """Return the number of letters of a text by script."""
     counted: Counter[str] = Counter()
     for letter, n in Counter(text).items():
         if letter.isalpha():
@@ -114,7 +118,3 @@ def scripts(text: str) -> Counter[str]:
 @cache
 def _script(letter: str) -> str:
     return unicodedata.name(letter, "OTHER").partition(" ")[0]
-
-
-def _words(record: Record) -> str:
-    return " ".join(part.text for message in record.messages for part in message.parts)

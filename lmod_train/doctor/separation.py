@@ -1,78 +1,78 @@
-"""Is every question there once, and is what is learnt apart from what will be asked?"""
+"""Check for duplicates and contradictions among the training records, and for overlap with val and test."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 
-from lmod_train.doctor.finding import Finding, Level
+from lmod_train.doctor.check_result import CheckResult, Level
+from lmod_train.doctor.prompt_text import prompt_text
 from lmod_train.doctor.subject import Subject
 from lmod_train.types import Record
 
 MANY = 0.01
-"""Share of doubled or shared questions from which it is told, or refused."""
+"""Share of duplicate training records above which the check warns; share of overlap from which it fails."""
 
 
-def separation(subject: Subject) -> Iterator[Finding]:
+def separation(subject: Subject) -> Iterator[CheckResult]:
     """Compare the training records with one another and with those of the splits val and test."""
     if subject.data is None:
-        yield Finding("separation", "skip", "the data could not be made")
+        yield CheckResult("separation", "skip", "the data could not be built")
         return
     learnt, asked = subject.records(), subject.asked()
-    found = [*doubled(learnt), *contradicted(learnt), *shared(learnt, asked)]
-    yield from found
-    if not found:
-        said = f"{len(learnt)} questions to learn from, {len(asked)} others to ask; none in both, none twice"
-        yield Finding("separation", "ok", said)
+    problems = [*duplicated(learnt), *contradicted(learnt), *shared(learnt, asked)]
+    yield from problems
+    if not problems:
+        counted = f"{len(learnt)} training records, {len(asked)} of val and test"
+        yield CheckResult("separation", "ok", f"{counted}; no record in both, no duplicates")
 
 
-def told(record: Record) -> Hashable:
-    """Return what a model is shown of a record: the content of its pictures and its words."""
-    words = " ".join(part.text for message in record.messages for part in message.parts)
-    return record.image_sha256, " ".join(words.lower().split())
+def model_input(record: Record) -> Hashable:
+    """Return what the model gets of a record, for comparison: SHA-256 of the images, and the prompt in lower case."""
+    return record.image_sha256, " ".join(prompt_text(record).lower().split())
 
 
-def doubled(learnt: Sequence[Record]) -> Iterator[Finding]:
-    """Find records that come again, by their id or by pictures, words and answer."""
+def duplicated(learnt: Sequence[Record]) -> Iterator[CheckResult]:
+    """Yield a result for duplicates among the training records: same id, or same images, prompt and answer."""
     ids = Counter(r.id for r in learnt)
-    same = Counter((told(r), r.answer) for r in learnt)
+    same = Counter((model_input(r), r.answer) for r in learnt)
     again = max(len(learnt) - len(ids), len(learnt) - len(same))
     if again > MANY * len(learnt):
-        example = next((name for name, n in ids.items() if n > 1), "") or _first_again(learnt)
-        what = f"{again} of {len(learnt)} training records come again with the same picture and words, e.g. {example}"
-        why = "they weigh twice, and a split made after doubling holds copies on both sides"
-        yield Finding("separation", "warn", what, why, "take the copies out and curate again")
+        example = next((name for name, n in ids.items() if n > 1), "") or _first_duplicate(learnt)
+        what = f"{again} of {len(learnt)} training records are duplicates (same image and words), e.g. {example}"
+        why = "duplicates count twice, and if they existed before the split, copies are in training and test"
+        yield CheckResult("separation", "warn", what, why, "remove the copies and curate again")
 
 
-def _first_again(learnt: Sequence[Record]) -> str:
+def _first_duplicate(learnt: Sequence[Record]) -> str:
     seen: set[Hashable] = set()
     for record in learnt:
-        key = (told(record), record.answer)
+        key = (model_input(record), record.answer)
         if key in seen:
             return record.id
         seen.add(key)
     return ""
 
 
-def contradicted(learnt: Sequence[Record]) -> Iterator[Finding]:
-    """Find questions that are answered in two ways."""
+def contradicted(learnt: Sequence[Record]) -> Iterator[CheckResult]:
+    """Yield a result for questions about the same image that have different answers."""
     answers: dict[Hashable, set[str]] = defaultdict(set)
     for record in learnt:
-        answers[told(record)].add(" ".join(record.answer.lower().split()))
-    both = [key for key, said in answers.items() if len(said) > 1]
-    if both:
-        example = next(r.id for r in learnt if told(r) == both[0])
-        what = f"{len(both)} questions about the same picture have several answers, e.g. {example}"
-        why = "one of them is wrong, or the words do not say what is asked"
-        yield Finding("separation", "warn", what, why, "look at these records, and leave the wrong ones out")
+        answers[model_input(record)].add(" ".join(record.answer.lower().split()))
+    several = [key for key, given in answers.items() if len(given) > 1]
+    if several:
+        example = next(r.id for r in learnt if model_input(r) == several[0])
+        what = f"{len(several)} questions about the same image have several answers, e.g. {example}"
+        why = "one of the answers is wrong, or the question is ambiguous"
+        yield CheckResult("separation", "warn", what, why, "inspect these records, and remove the wrong ones")
 
 
-def shared(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator[Finding]:
-    """Find records that are learnt from and asked: by id, or by pictures and words."""
-    ids, known = {r.id for r in learnt}, {told(r) for r in learnt}
-    both = [r for r in asked if r.id in ids or told(r) in known]
+def shared(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator[CheckResult]:
+    """Yield a result for records of val and test that are training records too: same id, or same images and prompt."""
+    ids, known = {r.id for r in learnt}, {model_input(r) for r in learnt}
+    both = [r for r in asked if r.id in ids or model_input(r) in known]
     if both:
         level: Level = "fail" if len(both) >= MANY * len(asked) else "warn"
         what = f"{len(both)} of {len(asked)} records of val and test are training records too, e.g. {both[0].id}"
-        why = "what is remembered would be scored as if it were known"
-        yield Finding("separation", level, what, why, "curate again: it keeps copies of a photograph in one split")
+        why = "the score would measure memory of the training records"
+        yield CheckResult("separation", level, what, why, "curate again: it keeps copies of an image in one split")

@@ -1,4 +1,4 @@
-"""Does the configuration shard what it says, once, and in a precision that fits?"""
+"""Check of strategy, devices, launcher and precision, from the configuration alone."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ from typing import Any
 
 import torch
 
-from lmod_train.doctor.finding import Finding
+from lmod_train.doctor.check_result import CheckResult
 from lmod_train.doctor.subject import Subject
 
-ALONE = ("auto", "single_device", "")
+SINGLE = ("auto", "single_device", "")
+"""Names of strategies that train on one device."""
 
 
-def strategy(subject: Subject) -> Iterator[Finding]:
-    """Read strategy, devices, precision and the launcher's variables; nothing is started."""
+def strategy(subject: Subject) -> Iterator[CheckResult]:
+    """Check strategy, devices, precision and the launcher's environment variables; no process is started."""
     trainer: Mapping[str, Any] = subject.config.get("trainer") or {}
     name, options = strategy_of(trainer)
-    found = [
+    problems = [
         *_launched(trainer, name, subject.environment),
         *_fsdp(name),
         *(_deepspeed(name, options) if "deepspeed" in name else ()),
         *_precise(trainer, subject.config),
         *_device(trainer),
     ]
-    yield from found
-    if not any(f.level == "fail" for f in found):
+    yield from problems
+    if not any(r.level == "fail" for r in problems):
         devices, nodes = trainer.get("devices", "auto"), trainer.get("num_nodes", 1)
-        said = f"{name or 'auto'}, devices {devices}, nodes {nodes}, precision {trainer.get('precision') or '32-true'}"
-        yield Finding("strategy", "ok", said)
+        what = f"{name or 'auto'}, devices {devices}, nodes {nodes}, precision {trainer.get('precision') or '32-true'}"
+        yield CheckResult("strategy", "ok", what)
 
 
 def strategy_of(trainer: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return the strategy's name in small letters and its options, however it is written.
+    """Return the strategy's name in lower case and its options; the configuration may name it or its class.
 
     Example:
         >>> strategy_of({"strategy": {"class_path": "a.b.DeepSpeedStrategy", "init_args": {"stage": 2}}})
@@ -49,24 +50,24 @@ def strategy_of(trainer: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     return str(given).lower(), {}
 
 
-def _launched(trainer: Mapping[str, Any], name: str, environment: Mapping[str, str]) -> Iterator[Finding]:
-    """A launcher started several processes and the Trainer would let each train alone, or DeepSpeed without it."""
+def _launched(trainer: Mapping[str, Any], name: str, environment: Mapping[str, str]) -> Iterator[CheckResult]:
+    """Yield a failure where a launcher started several processes and the configured strategy would not join them."""
     started = int(environment.get("WORLD_SIZE", "1"))
     by_deepspeed = "CROSS_SIZE" in environment and "LOCAL_SIZE" in environment
     if by_deepspeed and "deepspeed" not in name:
-        what = f"started by the `deepspeed` launcher, with the strategy {name}: no engine of DeepSpeed would run"
-        why = "the launcher only starts processes; what shards is the strategy (LLaVA issue 394)"
+        what = f"started by the `deepspeed` launcher, with the strategy {name}: DeepSpeed would not be used"
+        why = "the launcher only starts processes; the strategy does the sharding (LLaVA issue 394)"
         cure = "use trainer/deepspeed_zero2.yaml, or start with `python -m lmod_train fit` or torchrun"
-        yield Finding("strategy", "fail", what, why, cure)
-    elif started > 1 and name in ALONE and _one_device(trainer) and trainer.get("num_nodes", 1) in (1, None):
-        what = f"a launcher started {started} processes, each of which would train a model of its own on one device"
-        why = "`deepspeed` and `torchrun` start processes; sharding begins where a strategy is configured"
+        yield CheckResult("strategy", "fail", what, why, cure)
+    elif started > 1 and name in SINGLE and _one_device(trainer) and trainer.get("num_nodes", 1) in (1, None):
+        what = f"a launcher started {started} processes, each of which would train its own model on one device"
+        why = "`deepspeed` and `torchrun` only start processes; they train one model only with a distributed strategy"
         cure = "set trainer.devices and trainer.strategy (configs/trainer/ddp.yaml, deepspeed_zero2.yaml, fsdp2.yaml)"
-        yield Finding("strategy", "fail", what, why, cure)
+        yield CheckResult("strategy", "fail", what, why, cure)
 
 
 def _one_device(trainer: Mapping[str, Any]) -> bool:
-    """Return whether the Trainer takes one device, in any of the ways to write it."""
+    """Return whether the Trainer uses one device, in any notation of `devices`."""
     devices = trainer.get("devices", "auto")
     if devices in ("auto", -1, "-1", None):
         gpus = 0 if trainer.get("accelerator") == "cpu" else torch.cuda.device_count()
@@ -76,21 +77,23 @@ def _one_device(trainer: Mapping[str, Any]) -> bool:
     return (len(devices) if isinstance(devices, Sequence) and not isinstance(devices, str) else int(devices)) == 1
 
 
-def _fsdp(name: str) -> Iterator[Finding]:
+def _fsdp(name: str) -> Iterator[CheckResult]:
     if "fsdp" in name and "modelparallel" not in name and "fsdp2" not in name:
-        what = f"{name}: fully sharded data parallel of the first kind"
+        what = f"{name}: FSDP of version 1"
         why = (
-            "it joins frozen and trained tensors into flat ones; together with a second sharding system (the published "
-            "command starts `deepspeed` and asks for FSDP) neither engine does what was meant"
+            "it joins frozen and trained tensors into one flat tensor; the published LLaVA-Med command also starts "
+            "`deepspeed` with it, and then neither of the two shards as intended"
         )
-        yield Finding("strategy", "fail", what, why, "use trainer: trainer/fsdp2.yaml or trainer/deepspeed_zero3.yaml")
+        yield CheckResult(
+            "strategy", "fail", what, why, "use trainer: trainer/fsdp2.yaml or trainer/deepspeed_zero3.yaml"
+        )
 
 
-def _deepspeed(name: str, options: Mapping[str, Any]) -> Iterator[Finding]:
-    """Read its options, or its own file: the engine is there, shards something, and takes our schedule."""
+def _deepspeed(name: str, options: Mapping[str, Any]) -> Iterator[CheckResult]:
+    """Check that DeepSpeed is installed, shards something, and does not replace the configured optimiser."""
     if importlib.util.find_spec("deepspeed") is None:
         why = "the strategy would stop the run at its start"
-        yield Finding(
+        yield CheckResult(
             "strategy", "fail", f"{name}: deepspeed is not installed", why, "pip install 'lmod-train[deepspeed]'"
         )
     config = options.get("config")
@@ -101,42 +104,44 @@ def _deepspeed(name: str, options: Mapping[str, Any]) -> Iterator[Finding]:
             return
     if config is not None and ("scheduler" in config or "optimizer" in config):
         what = f"{name}: its own config names {', '.join(k for k in ('optimizer', 'scheduler') if k in config)}"
-        why = "an optimiser or schedule in DeepSpeed's file wins over the learning rates and the cosine configured here"
-        yield Finding("strategy", "fail", what, why, "take it out of trainer.strategy.init_args.config")
+        why = "an optimiser or schedule in DeepSpeed's file overrides the configured learning rates and cosine schedule"
+        yield CheckResult("strategy", "fail", what, why, "remove it from trainer.strategy.init_args.config")
     stage = options.get("stage", 2) if config is None else (config.get("zero_optimization") or {}).get("stage", 0)
     if not int(stage):
         what = f"{name}: ZeRO stage 0"
-        why = "nothing is spread over the devices: each holds the whole model and the whole state of its optimiser"
-        yield Finding("strategy", "fail", what, why, "set zero_optimization.stage, or use trainer/deepspeed_zero2.yaml")
+        why = "nothing is sharded: each device holds the whole model and the whole state of the optimiser"
+        yield CheckResult(
+            "strategy", "fail", what, why, "set zero_optimization.stage, or use trainer/deepspeed_zero2.yaml"
+        )
 
 
-def _file(path: str) -> tuple[Mapping[str, Any], list[Finding]]:
-    """Return what DeepSpeed's own file says; nothing, and a finding, where it cannot be read."""
+def _file(path: str) -> tuple[Mapping[str, Any], list[CheckResult]]:
+    """Return the settings of DeepSpeed's own JSON file; {} and a failure where it cannot be read."""
     try:
         read = json.loads(Path(path).read_text(encoding="utf-8"))
         if isinstance(read, dict):
             return read, []
-        problem = f"a {type(read).__name__}, not a table of settings"
+        problem = f"a {type(read).__name__}, expected a JSON object"
     except (OSError, ValueError) as error:
         problem = f"{type(error).__name__}: {error}"
     what = f"trainer.strategy.init_args.config={path}: {problem}"
     cure = "name a readable JSON file, or use trainer/deepspeed_zero2.yaml"
-    return {}, [Finding("strategy", "fail", what, "the strategy would stop the run at its start", cure)]
+    return {}, [CheckResult("strategy", "fail", what, "the strategy would stop the run at its start", cure)]
 
 
-def _precise(trainer: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[Finding]:
+def _precise(trainer: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[CheckResult]:
     precision = str(trainer.get("precision") or "32-true")
     dtype = ((config.get("model") or {}).get("init_args") or {}).get("dtype", "float32")
     if precision.startswith("16") or precision == "fp16":
         what = f"precision {precision} with {dtype} weights"
-        why = "half precision overflows in large language models; scores become NaN without an error"
-        yield Finding("strategy", "warn", what, why, "use bf16-mixed")
+        why = "float16 overflows in large language models: logits become NaN without an error"
+        yield CheckResult("strategy", "warn", what, why, "use bf16-mixed")
     if not trainer.get("gradient_clip_val"):
-        why = "one strange batch can throw a fine-tuning off; every published recipe that clips, clips at 1.0"
-        yield Finding("strategy", "warn", "gradients are not clipped", why, "add `--trainer.gradient_clip_val 1.0`")
+        why = "one unusual batch can make a fine-tuning diverge; published recipes clip the gradient norm at 1.0"
+        yield CheckResult("strategy", "warn", "gradients are not clipped", why, "add `--trainer.gradient_clip_val 1.0`")
 
 
-def _device(trainer: Mapping[str, Any]) -> Iterator[Finding]:
+def _device(trainer: Mapping[str, Any]) -> Iterator[CheckResult]:
     if trainer.get("accelerator") in ("gpu", "cuda") and not torch.cuda.is_available():
-        why = "the rest was looked at on the CPU; `fit` needs the device"
-        yield Finding("strategy", "warn", "no CUDA device is visible here", why, "run `fit` where there is one")
+        why = "the other checks ran on the CPU; `fit` needs the device"
+        yield CheckResult("strategy", "warn", "no CUDA device is visible here", why, "run `fit` where there is one")

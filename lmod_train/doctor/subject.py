@@ -1,4 +1,4 @@
-"""What is examined: a configuration, and the module and data it builds."""
+"""The training that the checks examine: its configuration, module and data."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from lmod_train.modules.conversation import Conversation
 from lmod_train.types import Batch, Record
 
 DRAWN = 64
-"""Records whose tokens are looked at; drawn evenly from all tasks and answers."""
+"""Number of records that are tokenised; drawn evenly from all tasks and answers."""
 
 
 @dataclass
 class Subject:
-    """A training that has not begun.
+    """A training that has not started.
 
     Attributes:
         config: The resolved configuration of `fit`.
-        module: The module, its network not built yet; None where it could not be made.
-        data: The data, set up for `fit`; None where they could not be made.
-        environment: Variables a launcher sets.
-        images: How many images are opened, drawn evenly over the records; 0 for all.
+        module: The module, its network not built yet; None if it could not be built.
+        data: The data module, set up for `fit`; None if it could not be built.
+        environment: Environment variables, among them those of a launcher.
+        images: Number of images to decode, drawn evenly over the records; 0 for all.
     """
 
     config: Mapping[str, Any]
@@ -36,21 +36,21 @@ class Subject:
 
     @property
     def checkpoint(self) -> str:
-        """The checkpoint that is named, found or not; empty for a module without one."""
+        """The configured checkpoint, whether it exists or not; empty for a module without one."""
         model = self.config.get("model") or {}
         return str((model.get("init_args") or {}).get("checkpoint") or "")
 
     def records(self) -> list[Record]:
-        """Return what training may ask, conversations to replay included; [] where there are no data."""
+        """Return the training records, with replayed conversations; [] without data."""
         return self._records
 
     def asked(self) -> list[Record]:
-        """Return what will be asked of the trained model: the splits val and test; [] where there are no data."""
+        """Return the records of the splits val and test; [] without data."""
         return self._asked
 
     @cached_property
     def drawn(self) -> Batch | None:
-        """Some of the records as a training batch, images and all; None without a module or records.
+        """A training batch of some records, with their images; None without a module or records.
 
         Raises:
             LmodError: The dialect refuses a record.

@@ -1,4 +1,4 @@
-"""What is learnt, token by token: the labels, their end, and that training and asking use the same words."""
+"""Checks of tokens: supervised labels and their end, length of replies, and the prompt of training and evaluation."""
 
 from __future__ import annotations
 
@@ -7,75 +7,78 @@ from collections.abc import Iterator
 from typing import Any
 
 from lmod_train.chat.generation import end_tokens
-from lmod_train.doctor.finding import Finding, Level
+from lmod_train.doctor.check_result import CheckResult, Level
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
 from lmod_train.types import Batch, Record
 
-MASKED = 0.001
-"""Share of records too long to be learnt from above which it is told."""
-TOO_MANY = 0.1
-"""Share of them above which training is refused; up to it they are left out and listed as the run goes on."""
+WARN_SHARE, FAIL_SHARE = 0.001, 0.1
+"""Shares of records or answers that are too long: above the first a warning, above the second a failure."""
 ONE_TOKEN = 0.3
-"""Share of all supervised tokens that one token may have before it is told."""
+"""Share of all supervised tokens above which a single token is reported."""
 SHOWN = 3
+"""Number of targets that are printed."""
+WRONG_PROMPT = "a model evaluated with another prompt than it was trained with answers with one word or nothing"
+"""Consequence of a prompt that differs between training and evaluation."""
 COMPARED = 4
-"""Prompts compared with those of transformers itself."""
+"""Number of prompts that are compared with those of transformers."""
 
 
-def labels(subject: Subject) -> Iterator[Finding]:
-    """Look at the supervised tokens of some records, and at the length of all: they end with what stops a reply."""
+def labels(subject: Subject) -> Iterator[CheckResult]:
+    """Check that the answers of some records end with a stop token, and that all records are short enough."""
     if (batch := subject.drawn) is None:
-        yield Finding("labels", "skip", "no module or no records to make tokens of")
+        yield CheckResult("labels", "skip", "no module or no records to tokenise")
         return
     module: Any = subject.module
     answers, count, images = batch.tensors["answer_ids"], len(subject.records()), _added(module.dialect, batch)
     largest, smallest, limit = max(images), min(images), module.max_tokens
     long = list(_long(subject, batch, largest))
     lost, surely = ([r.id for r, n in long if n + image * len(r.image) > limit] for image in (largest, smallest))
-    if len(lost) > MASKED * count:
+    if len(lost) > WARN_SHARE * count:
         number = str(len(lost)) if lost == surely else f"{len(surely)}, or {len(lost)} with large images,"
         what = f"{number} of {count} records are longer than {limit} tokens, e.g. {lost[0]}"
-        why = "they are left out and listed: nothing of them would be learnt"
-        level: Level = "fail" if len(surely) > TOO_MANY * count else "warn"
-        yield Finding("labels", level, what, why, "raise model.init_args.max_tokens, or shorten prompts (data.tasks)")
+        why = "training drops and lists them: the model learns nothing from them"
+        level: Level = "fail" if len(surely) > FAIL_SHARE * count else "warn"
+        yield CheckResult(
+            "labels", level, what, why, "raise model.init_args.max_tokens, or shorten prompts (data.tasks)"
+        )
     ends = _ends(module)
     open_ended = [r.id for r, a in zip(batch.records, answers, strict=True) if not a or a[-1] not in ends]
     if open_ended:
         what = f"{len(open_ended)} of {len(batch)} answers do not end with a token that stops a reply ({sorted(ends)})"
-        why = "a model that is never taught to stop goes on to the token limit"
-        yield Finding("labels", "fail", what, why, "use the tokenizer and chat template published with the weights")
+        why = "the model does not learn to stop, and its replies run to the token limit"
+        yield CheckResult("labels", "fail", what, why, "use the tokenizer and chat template published with the weights")
     yield from _shown(module, batch, ends)
 
 
-def replies(subject: Subject) -> Iterator[Finding]:
-    """Compare the answers' length with the longest reply: one that is cut off cannot be right.
+def replies(subject: Subject) -> Iterator[CheckResult]:
+    """Check that the reference answers fit into `max_new_tokens`; a reply that is cut off would be scored as wrong.
 
-    A token stands for one byte at least, so that most answers are known to be short enough without their tokens.
+    A token is at least one byte, so that only answers with more bytes than the limit are tokenised.
     """
     if subject.module is None or not subject.records():
-        yield Finding("replies", "skip", "no module or no records to make tokens of")
+        yield CheckResult("replies", "skip", "no module or no records to tokenise")
         return
     limit, tokenizer = subject.module.max_new_tokens, subject.module.dialect.tokenizer
     counted = Counter(r.answer.strip() for r in [*subject.records(), *subject.asked()])
     doubtful = [answer for answer in counted if len(answer.encode()) > limit]
     lengths = {answer: len(tokenizer(answer, add_special_tokens=False).input_ids) for answer in doubtful}
     cut = sum(counted[answer] for answer, n in lengths.items() if n > limit)
-    if cut > MASKED * counted.total():
+    if cut > WARN_SHARE * counted.total():
         longest = max(lengths.values())
         what = f"{cut} of {counted.total()} answers have more tokens than max_new_tokens={limit}, up to {longest}"
-        level: Level = "fail" if cut > TOO_MANY * counted.total() else "warn"
-        why = "replies are cut off there, and a model that has learnt them whole is scored as if it had not"
+        level: Level = "fail" if cut > FAIL_SHARE * counted.total() else "warn"
+        why = "replies are cut off at this length, so that even a model that learnt these answers scores them as wrong"
         cure = f"set model.init_args.max_new_tokens to {longest + 1} or more"
-        yield Finding("replies", level, what, why, cure)
+        yield CheckResult("replies", level, what, why, cure)
     else:
-        yield Finding("replies", "ok", f"{counted.total()} answers, each within max_new_tokens={limit}")
+        yield CheckResult("replies", "ok", f"{counted.total()} answers, each within max_new_tokens={limit}")
 
 
 def _long(subject: Subject, batch: Batch, image: int) -> Iterator[tuple[Record, int]]:
-    """Yield the records that may be too long where an image adds `image` tokens, with their tokens but for those.
+    """Yield the records that may be too long if an image adds `image` tokens, with their count of other tokens.
 
-    A token stands for one byte at least, so that most records are known to be short enough without their tokens.
+    A token is at least one byte, so that only records with more bytes than the limit are tokenised.
     """
     module: Any = subject.module
     dialect, limit = module.dialect, module.max_tokens
@@ -87,57 +90,59 @@ def _long(subject: Subject, batch: Batch, image: int) -> Iterator[tuple[Record, 
 
 
 def _added(dialect: Any, batch: Batch) -> set[int]:
-    """Return how many tokens the images of a batch add to their markers; {0} where it has none."""
+    """Return the numbers of tokens that the images of a batch add to their placeholder; {0} without images."""
     prompts = zip(batch.records, batch.tensors["rendered"], batch.tensors["prompt_ids"], strict=True)
     marked = ((text, ids) for record, text, ids in prompts if record.image)
     return {len(ids) - len(dialect.encode(text, "", dialect.processor.image_token)[0]) for text, ids in marked} or {0}
 
 
-def _shown(module: Any, batch: Batch, ends: set[int]) -> Iterator[Finding]:
-    """Print some targets as they are learnt, and tell a token that fills most of the supervision."""
+def _shown(module: Any, batch: Batch, ends: set[int]) -> Iterator[CheckResult]:
+    """Yield some targets in decoded form, and a warning where one token is a large share of the supervised tokens."""
     answers, decode = batch.tensors["answer_ids"], module.dialect.tokenizer.decode
     counted = Counter(token for answer in answers for token in answer)
     token, most = next(((t, n) for t, n in counted.most_common() if t not in ends), (0, 0))
     shown = "\n".join(f"{r.id} -> {decode(a)!r}" for r, a in list(zip(batch.records, answers, strict=True))[:SHOWN])
     share = sum(n for t, n in counted.items() if t in ends) / max(counted.total(), 1)
-    said = f"{counted.total()} supervised tokens of {len(batch)} records, {share:.0%} of them end tokens"
-    yield Finding("labels", "ok", f"{said}; learnt is, e.g.:\n{shown}")
+    summary = f"{counted.total()} supervised tokens of {len(batch)} records, {share:.0%} of them end tokens"
+    yield CheckResult("labels", "ok", f"{summary}; targets, e.g.:\n{shown}")
     if most > ONE_TOKEN * counted.total():
-        what = f"{decode([token])!r} is {most / counted.total():.0%} of what is supervised"
-        yield Finding(
-            "labels", "warn", what, "what is commonest is what a failing model repeats", "compare the answers"
-        )
+        what = f"{decode([token])!r} is {most / counted.total():.0%} of the supervised tokens"
+        why = "a model that fails to learn repeats the most frequent token"
+        yield CheckResult("labels", "warn", what, why, "compare the answers of the records")
 
 
-def template(subject: Subject) -> Iterator[Finding]:
-    """Compare what is learnt with what will be asked: the record's words, and the tokens of transformers itself."""
+def template(subject: Subject) -> Iterator[CheckResult]:
+    """Check that the prompt of training contains the record's words and equals the prompt that transformers makes."""
     if subject.module is not None and (held := _holding_the_image_token(subject)):
-        what = f"{len(held)} records hold the model's image token in their words, e.g. {held[0]}"
-        why = "it would stand for an image that is not there: the run would stop at that record"
-        yield Finding("template", "fail", what, why, "take these records out, or their task out of data.tasks")
+        what = f"{len(held)} records contain the model's image token in their text, e.g. {held[0]}"
+        why = "the model would expect an image at this place, and the run would stop at this record"
+        yield CheckResult("template", "fail", what, why, "remove these records, or their task from data.tasks")
         return
     if (batch := subject.drawn) is None:
-        yield Finding("template", "skip", "no module or no records to render")
+        yield CheckResult("template", "skip", "no module or no records to render")
         return
     module: Any = subject.module
     for record, rendered in zip(batch.records, batch.tensors["rendered"], strict=True):
         if missing := [w for w in _words(record) if w.strip() not in rendered]:
             what = f"the prompt of {record.id} lacks words of its record, e.g. {missing[0][:80]!r}"
-            why = "the model would be asked something else than the record says"
-            yield Finding("template", "fail", what, why, "use the chat template published with the weights")
+            why = "the model would get another question than the record holds"
+            yield CheckResult("template", "fail", what, why, "use the chat template published with the weights")
             return
     if not _marks(module.dialect, batch):
-        why = "an instruction-tuned model knows its turns by their marks, and a prompt without them is new to it"
+        why = "an instruction-tuned model was trained with role markers, and has never seen a prompt without them"
         cure = "use the chat_template.jinja published with the weights"
-        yield Finding("template", "warn", "the prompt has no mark of a turn", why, cure)
+        yield CheckResult("template", "warn", "the prompt has no role markers (such as USER:)", why, cure)
     for record, learnt in list(zip(batch.records, batch.tensors["prompt_ids"], strict=True))[:COMPARED]:
         plain = module.dialect.plain_prompt(record, subject.data.curated)  # type: ignore[union-attr]
         if plain != learnt:
-            what = f"plain transformers makes {len(plain)} other tokens of the prompt of {record.id}"
-            why = "a model asked with another prompt than it learnt answers with one word or nothing"
-            yield Finding("template", "fail", what, why, "use tokenizer and processor files published with the weights")
+            what = f"transformers tokenises the prompt of {record.id} differently ({len(plain)} tokens)"
+            why = WRONG_PROMPT
+            yield CheckResult(
+                "template", "fail", what, why, "use tokenizer and processor files published with the weights"
+            )
             return
-    yield Finding("template", "ok", f"asked as it is learnt, e.g. {_short(batch.tensors['rendered'][0])!r}")
+    prompt = _short(batch.tensors["rendered"][0])
+    yield CheckResult("template", "ok", f"training and evaluation use the same prompt, e.g. {prompt!r}")
 
 
 def _holding_the_image_token(subject: Subject) -> list[str]:
@@ -150,7 +155,7 @@ def _words(record: Record) -> list[str]:
 
 
 def _marks(dialect: Any, batch: Batch) -> str:
-    """Return what the first prompt holds beside its record's words, its image and the token that begins a text."""
+    """Return what the template adds to the first prompt: all but its record's words, image token and BOS token."""
     rest = batch.tensors["rendered"][0]
     for words in (*_words(batch.records[0]), dialect.processor.image_token, dialect.tokenizer.bos_token or ""):
         rest = rest.replace(words.strip(), "")
@@ -164,4 +169,4 @@ def _short(text: str) -> str:
 def _ends(module: Any) -> set[int]:
     if module.model is not None:
         return set(end_tokens(module.network, module.dialect))
-    raise LmodError("build the network before looking at labels")
+    raise LmodError("the labels cannot be checked before the network is built.\nNext: fix what `load_report` names")

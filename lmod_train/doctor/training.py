@@ -1,4 +1,4 @@
-"""What learns, at which rate, and whether it is still there after saving and loading."""
+"""Checks of the trainable weights: which parts are trained at which rate, and whether a checkpoint holds them."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import torch
 from torch import Tensor
 
 from lmod_train.chat.family import family_of
-from lmod_train.doctor.finding import Finding
+from lmod_train.doctor.check_result import CheckResult
 from lmod_train.doctor.subject import Subject
 from lmod_train.modules.conversation import Conversation
 
 STEPS = 100
-"""Of the schedule that rates are read from; only their order matters."""
+"""Length of the schedule that the rates are read from; the rates do not depend on it."""
 FLOAT32 = 4
 AT_MOST = 4.0
-"""Gigabytes (10^9 bytes, in float32) of trained tensors up to which they are saved; it takes thrice that in memory."""
+"""Largest size of the trainable tensors in gigabytes (10^9 bytes, as float32) to save; takes 3 times as much memory."""
 
 
-def census(subject: Subject) -> Iterator[Finding]:
-    """Count what learns by part, with its rate: the tower rests, the projector learns, adapters are in place."""
+def census(subject: Subject) -> Iterator[CheckResult]:
+    """Count the trainable weights by part, and check that tower, projector and adapters are trained as configured."""
     module = subject.module
     if module is None or module.model is None:
-        yield Finding("census", "skip", "no network to count")
+        yield CheckResult("census", "skip", "no network to count")
         return
     family = family_of(module.network)
     made, _ = module.optimiser(STEPS)
@@ -42,63 +42,65 @@ def census(subject: Subject) -> Iterator[Finding]:
     for part, owned in learns.items():
         if without := [n for n, p in owned if id(p) not in rate]:
             what = f"{len(without)} trainable tensors of the {part} have no learning rate, e.g. {without[0]}"
-            yield Finding("census", "fail", what, "they would stay as they are", "report this as a bug")
+            yield CheckResult("census", "fail", what, "they would not be trained", "report this as a bug")
     counted = [
         f"{part} {sum(p.numel() for _, p in owned):,} at "
         + "/".join(f"{r:g}" for r in sorted({rate[id(p)] for _, p in owned if id(p) in rate}))
         for part, owned in sorted(learns.items())
     ]
     share = sum(p.numel() for o in learns.values() for _, p in o) / max(sum(p.numel() for p in module.parameters()), 1)
-    yield Finding("census", "ok", f"{share:.1%} of the weights learn: {'; '.join(counted) or 'none'}")
+    yield CheckResult("census", "ok", f"{share:.1%} of the weights are trained: {'; '.join(counted) or 'none'}")
 
 
-def _astray(module: Conversation, astray: list[str], tower: bool, projector: bool) -> Iterator[Finding]:
+def _astray(module: Conversation, astray: list[str], tower: bool, projector: bool) -> Iterator[CheckResult]:
     if astray:
         what = f"{len(astray)} adapter tensors outside the language model, e.g. {astray[0]}"
-        why = "q_proj, k_proj and v_proj are names of the tower too: adapters there change what the model sees"
-        yield Finding("census", "fail", what, why, "leave model.init_args.lora.targets out: the default is anchored")
+        why = "q_proj, k_proj and v_proj are layers of the vision tower too: adapters there change the image features"
+        cure = "remove model.init_args.lora.targets: the default matches layers of the language model only"
+        yield CheckResult("census", "fail", what, why, cure)
     if tower and not module.tune_tower:
-        why = "a tower that learns from few images forgets what it was taught with many"
-        yield Finding("census", "fail", "the vision tower learns, and tune_tower is false", why, "report this as a bug")
+        why = "a vision tower that is tuned on few images loses what it learnt in pre-training"
+        what = "the vision tower is trained, although tune_tower is false"
+        yield CheckResult("census", "fail", what, why, "report this as a bug")
     if not projector:
-        why = "the language model could not learn to read what the tower sees"
-        yield Finding("census", "warn", "the projector does not learn", why, "leave the projector trainable")
+        why = "the language model cannot adapt to the image features"
+        yield CheckResult("census", "warn", "the projector is not trained", why, "leave the projector trainable")
 
 
-def round_trip(subject: Subject) -> Iterator[Finding]:
-    """Save what learns, overwrite it, load it back: every tensor must be the same again.
+def round_trip(subject: Subject) -> Iterator[CheckResult]:
+    """Save the trainable tensors, overwrite them, load them, and check that every one has its values again.
 
-    In memory, so that a full disk is no reason to refuse, and without a second model. In one process, whatever strategy
-    is configured; under it, `read_back.ReadBack` looks at the first checkpoint.
+    Runs in memory, so that a full disk is not a failure, and in one process; `read_back.ReadBack` checks the first
+    checkpoint under the configured strategy.
     """
     module = subject.module
     if module is None or module.model is None:
-        yield Finding("round_trip", "skip", "no network to save")
+        yield CheckResult("round_trip", "skip", "no network to save")
         return
-    learning = {n: p for n, p in module.named_parameters() if p.requires_grad}
-    size = FLOAT32 * sum(p.numel() for p in learning.values()) / 1e9
+    trainable = {n: p for n, p in module.named_parameters() if p.requires_grad}
+    size = FLOAT32 * sum(p.numel() for p in trainable.values()) / 1e9
     if size > AT_MOST:
-        said = f"{size:.1f} GB learn, more than {AT_MOST:g}: the run's first checkpoint is read back instead"
-        yield Finding("round_trip", "ok", said)
+        what = f"{size:.1f} GB of trainable weights, over {AT_MOST:g}: the run's first checkpoint is read back instead"
+        yield CheckResult("round_trip", "ok", what)
         return
-    lost = _lost(module, learning)
+    lost = _lost(module, trainable)
     if lost:
-        what = f"{len(lost)} of {len(learning)} tensors that learn are not as they were saved, e.g. {lost[0]}"
-        yield Finding("round_trip", "fail", what, "what was learnt would be lost with the run", "report this as a bug")
+        what = f"{len(lost)} of {len(trainable)} trainable tensors change by saving and loading, e.g. {lost[0]}"
+        yield CheckResult("round_trip", "fail", what, "the training would be lost", "report this as a bug")
     else:
-        yield Finding("round_trip", "ok", f"saved, overwritten and loaded: {len(learning)} tensors, {size:.2g} GB")
+        yield CheckResult("round_trip", "ok", f"saved, overwritten and loaded: {len(trainable)} tensors, {size:.2g} GB")
 
 
 @torch.no_grad()
-def _lost(module: Conversation, learning: Mapping[str, Tensor]) -> list[str]:
-    """Return the tensors that do not come back from a saved state; afterwards all are as they were before."""
-    kept = {name: parameter.detach().clone() for name, parameter in learning.items()}
+def _lost(module: Conversation, trainable: Mapping[str, Tensor]) -> list[str]:
+    """Return the names of tensors that saving and loading changes; all tensors have their values again afterwards."""
+    kept = {name: parameter.detach().clone() for name, parameter in trainable.items()}
     saved = BytesIO()
     torch.save(module.state_dict(), saved)
-    for parameter in learning.values():
+    for parameter in trainable.values():
         parameter.fill_(float("nan"))
     module.load_state_dict(torch.load(BytesIO(saved.getbuffer()), weights_only=True), strict=False)
-    lost = sorted(name for name, parameter in learning.items() if not torch.equal(parameter, kept[name]))
-    for name, parameter in learning.items():
+    lost = sorted(name for name, parameter in trainable.items() if not torch.equal(parameter, kept[name]))
+    for name, parameter in trainable.items():
         parameter.copy_(kept[name])
     return lost

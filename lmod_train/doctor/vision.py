@@ -1,4 +1,4 @@
-"""Does the model look? Config, processor and weights agree on an image, and another one changes the answer."""
+"""Checks of the image path: number of image embeddings, finite features, and the effect of the image on the logits."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from torch import Tensor
 from lmod_train.callbacks.tripwires import with_picture_of
 from lmod_train.chat.encoding import encode
 from lmod_train.chat.family import family_of
-from lmod_train.doctor.finding import Finding
+from lmod_train.doctor.check_result import CheckResult
 from lmod_train.doctor.subject import Subject
 from lmod_train.pixels import open_rgb
 from lmod_train.types import Record
 
 BLIND = 1e-4
-"""Relative change of the next-token scores below which an image has no effect; rounding in bfloat16 stays off 1e-2."""
+"""Relative change of the next-token logits below which an image has no effect; real images change them by over 1e-2."""
 
 TRIED = 16
-"""Pairs of pictures that may hold the same pixels before the last hope of another is given up."""
+"""Number of pairs with the same pixels after which the search for a differing pair stops."""
 
 
-def contract(subject: Subject) -> Iterator[Finding]:
-    """Encode two images: tower, processor and prompt agree on how many embeddings an image is, and none is NaN."""
+WHY_NOT_FINITE = "NaN spreads to every weight at the first step"
+
+
+def contract(subject: Subject) -> Iterator[CheckResult]:
+    """Encode two images, and check that the features are finite and as many as the prompt has image tokens."""
     pair = _pair(subject)
     if pair is None or subject.module is None or subject.module.model is None:
-        yield Finding("vision", "skip", "no network, or fewer than two images to encode")
+        yield CheckResult("vision", "skip", "no network, or fewer than two images to encode")
         return
     module: Any = subject.module
     batch = module.collate(pair, subject.data.curated)  # type: ignore[union-attr]
@@ -38,50 +41,50 @@ def contract(subject: Subject) -> Iterator[Finding]:
     places = [prompt.count(token) for prompt in batch.tensors["prompt_ids"]]
     made = [encoded.tokens[i] for i in batch.image_of]
     vision = module.network.config.vision_config
-    said = ", ".join(f"{k} {getattr(vision, k)}" for k in ("image_size", "patch_size") if hasattr(vision, k))
+    setup = ", ".join(f"{k} {getattr(vision, k)}" for k in ("image_size", "patch_size") if hasattr(vision, k))
     layer = getattr(module.network.config, "vision_feature_layer", None)
-    said += "" if layer is None else f", features of layer {layer}"
+    setup += "" if layer is None else f", features of layer {layer}"
     if made != places:
-        why = "features would land on the wrong places, or the forward pass stops"
+        why = "features would be put at the wrong positions, or the forward pass stops with an error"
         cure = "use the processor files published with these weights"
-        yield Finding("vision", "fail", f"{made} embeddings for {places} places in the prompt ({said})", why, cure)
+        what = f"{made} image embeddings for {places} image tokens in the prompt ({setup})"
+        yield CheckResult("vision", "fail", what, why, cure)
     elif not all(bool(torch.isfinite(f).all()) for f in encoded.features):
-        why = "NaN spreads to every weight at the first step"
-        yield Finding("vision", "fail", f"image features are not finite ({said})", why, "use dtype float32 or bfloat16")
+        what = f"image features are not finite ({setup})"
+        yield CheckResult("vision", "fail", what, WHY_NOT_FINITE, "use dtype float32 or bfloat16")
     else:
-        yield Finding("vision", "ok", f"{made[0]} embeddings an image, {said}")
+        yield CheckResult("vision", "ok", f"{made[0]} embeddings per image, {setup}")
 
 
-def sensitivity(subject: Subject) -> Iterator[Finding]:
-    """Exchange the image of a question: the scores of the next token must change."""
+def sensitivity(subject: Subject) -> Iterator[CheckResult]:
+    """Replace the image of a question by another one, and check that the next-token logits change."""
     pair = _pair(subject)
     if pair is None or subject.module is None or subject.module.model is None:
-        yield Finding("sensitivity", "skip", "no network, or fewer than two images to exchange")
+        yield CheckResult("sensitivity", "skip", "no network, or fewer than two images to exchange")
         return
-    own, other = _scores(subject, [pair[0], with_picture_of(pair[0], pair[1])])
+    own, other = _logits(subject, [pair[0], with_picture_of(pair[0], pair[1])])
     change = ((own - other).norm() / own.norm().clamp_min(1e-12)).item()
     if not math.isfinite(change):
-        what = "the scores of the next token are not finite"
-        why = "NaN spreads to every weight at the first step"
-        yield Finding("sensitivity", "fail", what, why, "use dtype float32 or bfloat16, or fetch the weights again")
+        what, cure = "the next-token logits are not finite", "use dtype float32 or bfloat16, or fetch the weights again"
+        yield CheckResult("sensitivity", "fail", what, WHY_NOT_FINITE, cure)
     elif change < BLIND and _alike(subject, *pair):
-        what = f"the pictures of {pair[0].id} and {pair[1].id} hold the same pixels, and no two others were found"
-        why = "nothing can be told apart by looking; the model was not at fault here, and was not tried"
+        what = f"the images of {pair[0].id} and {pair[1].id} have the same pixels, and no differing pair was found"
+        why = "a model cannot tell equal images apart; whether it uses images could not be checked"
         cure = "compare the curated images with the raw ones (blank files, one file under many names)"
-        yield Finding("sensitivity", "fail", what, why, cure)
+        yield CheckResult("sensitivity", "fail", what, why, cure)
     elif change < BLIND:
-        what = f"another image changes the next token's scores by {change:.1e} of their size"
-        why = "a model that does not see can learn nothing from images, and answers all alike"
-        cure = "compare tower and projector with the published files; a fresh projector needs its own pre-training"
-        yield Finding("sensitivity", "fail", what, why, cure)
+        what = f"another image changes the next-token logits by only {change:.1e} of their norm"
+        why = "a model that ignores its images cannot learn from them, and gives the same answer to all"
+        cure = "compare tower and projector with the published files; a new projector needs pre-training first"
+        yield CheckResult("sensitivity", "fail", what, why, cure)
     else:
-        yield Finding(
-            "sensitivity", "ok", f"another image changes the next token's scores by {change:.1%} of their size"
+        yield CheckResult(
+            "sensitivity", "ok", f"another image changes the next-token logits by {change:.1%} of their norm"
         )
 
 
 def _pair(subject: Subject) -> list[Record] | None:
-    """Return two training records of the same task with one image each, of other pixels where there are such.
+    """Return two training records of one task with one image each; with different pixels if such a pair is found.
 
     None where no task has two images.
     """
@@ -100,21 +103,21 @@ def _pair(subject: Subject) -> list[Record] | None:
 
 
 def _alike(subject: Subject, one: Record, other: Record) -> bool:
-    """Return whether the pictures of two records hold the same pixels."""
+    """Return whether the images of two records have the same pixels."""
     root = subject.data.curated  # type: ignore[union-attr]
     own, theirs = (open_rgb(root / record.image[0]) for record in (one, other))
     return own.size == theirs.size and own.tobytes() == theirs.tobytes()
 
 
-def _scores(subject: Subject, asked: Sequence[Record]) -> list[Tensor]:
-    """Return the scores of the next token after each prompt, (vocabulary)."""
+def _logits(subject: Subject, asked: Sequence[Record]) -> list[Tensor]:
+    """Return the next-token logits after each prompt, each of shape (vocabulary,)."""
     module: Any = subject.module
     module.eval()
-    scores = []
+    logits = []
     with torch.no_grad():
         for record in asked:
             batch = module.collate([record], subject.data.curated)  # type: ignore[union-attr]
             ids = torch.tensor(batch.tensors["prompt_ids"], device=module.network.device)
             given = encode(module.network, batch.tensors["images"]).inputs(ids, [0])
-            scores.append(module.network(input_ids=ids, logits_to_keep=1, **given).logits[0, -1].float())
-    return scores
+            logits.append(module.network(input_ids=ids, logits_to_keep=1, **given).logits[0, -1].float())
+    return logits

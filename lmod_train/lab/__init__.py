@@ -1,1 +1,1 @@
-"""Experiments that anyone can repeat on two cores, about what makes a training succeed or collapse."""
+"""Small experiments on a CPU about why a training succeeds or collapses."""

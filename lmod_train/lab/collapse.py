@@ -1,9 +1,9 @@
-"""The collapse lab: one recipe, started from whole weights and from the delta of the same weights.
+"""The collapse lab: the same fine-tuning from complete weights and from the delta of these weights.
 
-LMOD's published fine-tuning command names delta weights as its start. Here the small base stands for LLaMA; tuned on
-one task it stands for LLaVA-Med, and the difference of the two language models for the published delta. Then whole
-weights and delta are fine-tuned with the same data in the same order, the same steps and learning rate, once on short
-answers (a diagnosis) and once on long ones (regions listed), and asked.
+LMOD's published fine-tuning command starts from delta weights. Here the small base stands for LLaMA, the base tuned on
+one task for LLaVA-Med, and the difference of the two language models for the published delta. Complete weights and
+delta are then fine-tuned on the same data in the same order, with the same number of steps and learning rate, for short
+answers (a diagnosis), long ones and varied ones (lists of regions), and evaluated.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from lmod_train.chat.checkpoint import find
 from lmod_train.chat.delta import make_delta
 from lmod_train.curation.pipeline import curate
 from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.doctor.check_result import failures
 from lmod_train.doctor.examine import examine
-from lmod_train.doctor.finding import failures
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import BadArgument
 from lmod_train.files import whole
@@ -53,21 +53,21 @@ ASKED: dict[Answers, tuple[type[Task], str]] = {
     "long": (Anatomy, "CFP"),
     "varied": (Anatomy, "SS"),
 }
-"""Task and modality whose answers are of each kind."""
+"""Task and modality by kind of answers."""
 BATCH = 16
-"""Questions a step."""
+"""Questions per optimiser step."""
 LAST = 10
-"""Steps at the end whose mean loss is told."""
+"""Number of steps at the end over which the reported loss is averaged."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What both starts are given alike.
+    """Hyperparameters of a training, the same for both starts.
 
     Attributes:
-        steps: Optimiser steps.
-        lr: Highest learning rate; linear warm-up over 3 % of the steps, then half a cosine, as LLaVA's.
-        max_new_tokens: Where a reply is cut off.
+        steps: Number of optimiser steps.
+        lr: Highest learning rate; linear warm-up over 3 % of the steps, then half a cosine, as in LLaVA.
+        max_new_tokens: Longest reply in tokens.
     """
 
     steps: int = 120
@@ -76,27 +76,27 @@ class Recipe:
 
 
 START = Recipe(steps=100, lr=3e-4)
-"""How the whole weights that a delta is made of are tuned from the small base."""
+"""Recipe that tunes the small base into the complete weights from which the delta is made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One training of the lab and how it answers afterwards. Shares are of the held-out records.
+    """Result of one training of the lab. Shares are of the held-out records.
 
     Attributes:
-        seed: Of order and dropout.
-        start: Whole weights or their delta.
-        answers: Short, long or varied.
-        n: Records asked.
-        strings: Distinct answers among the records trained on.
-        seconds: Time that training and asking took.
-        loss: Mean of the last steps, nats.
-        right: Answers that are right; for regions the share of them.
-        empty: Replies without a word.
-        repetitive: Replies that say the same again and again.
-        at_limit: Replies cut off at the token limit.
-        distinct: Distinct replies per record.
-        doctor: What the doctor says of the start: ``passes``, or the checks that fail.
+        seed: Seed of order and dropout.
+        start: ``merged`` for complete weights, ``delta`` for their delta.
+        answers: Kind of answers: short, long or varied.
+        n: Number of held-out records.
+        strings: Number of distinct answers among the training records.
+        seconds: Time of training and evaluation.
+        loss: Mean training loss of the last steps, in nats.
+        right: Share of right answers; for regions the mean share of right regions.
+        empty: Share of empty replies.
+        repetitive: Share of replies that repeat the same words.
+        at_limit: Share of replies cut off at the token limit.
+        distinct: Number of distinct replies per record.
+        doctor: Verdict of the doctor's checks: ``passes``, or ``refuses`` and the checks that fail.
         example: One reply.
     """
 
@@ -125,21 +125,21 @@ class Losses(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Take the loss of a step."""
+        """Append the loss of a step."""
         self.values.append(float(outputs["loss"]))
 
 
 def collapse_lab(out: Path, seeds: int, recipe: Recipe, n: int) -> list[Outcome]:
-    """Run the experiment, or what is left of it, and return every outcome.
+    """Run all trainings that are not finished yet, and return the outcome of every training.
 
     Args:
-        out: Folder for data, weights, runs, ``collapse.csv`` and ``losses.json``; what is there is kept.
-        seeds: How often each training is repeated, with seeds 0, 1, ...
-        recipe: What both starts are given.
-        n: Phantoms of each of three sources; half of them train.
+        out: Folder for data, weights, runs and ``collapse.csv``; finished parts in it are reused.
+        seeds: Number of repetitions of each training, with seeds 0, 1, ...
+        recipe: Hyperparameters of both starts.
+        n: Number of phantoms of each of three sources; half of them are for training.
 
     Raises:
-        BadArgument: The folder was begun with another `n`.
+        BadArgument: The folder was made with another `n`.
     """
     data = _data(out, n)
     starts = _starts(out, data)
@@ -158,7 +158,7 @@ def collapse_lab(out: Path, seeds: int, recipe: Recipe, n: int) -> list[Outcome]
 
 
 def verdict(checkpoint: Path, curated: Path) -> str:
-    """Return what the doctor says of a start: ``passes``, or ``refuses`` and the checks that fail."""
+    """Return the verdict of the doctor's checks on a checkpoint: ``passes``, or ``refuses`` and the failed checks."""
     module = Conversation(str(checkpoint), None, tune_language_model=True)
     data = RecordsDataModule(curated, [Glaucoma()])
     data.setup("fit")
@@ -168,13 +168,13 @@ def verdict(checkpoint: Path, curated: Path) -> str:
 
 
 def _data(out: Path, n: int) -> Path:
-    """Draw and curate: half of the eyes train, half are asked."""
+    """Return the folder of curated phantoms, drawn where they are missing: 50 % train, 10 % val, 40 % test."""
     raw, curated = out / "raw", out / "curated"
     drawn = raw / "drawn"
     if drawn.exists():
         begun = drawn.read_text(encoding="utf-8")
         if begun not in ("", str(n)):
-            raise BadArgument("--n", n, f"{begun}, with which {out} was begun", "name another folder (--out)")
+            raise BadArgument("--n", n, f"{begun}, with which {out} was made", "name another folder (--out)")
     else:
         eye_diseases.write(raw, n, 0)
         refuge.write(raw, n, 0)
@@ -186,7 +186,7 @@ def _data(out: Path, n: int) -> Path:
 
 
 def _starts(out: Path, curated: Path) -> dict[Start, Path]:
-    """Make the two starts: the base tuned on the four-way question, and what is left when the base is subtracted."""
+    """Return the two checkpoints: the base tuned on the four-way question, and its difference from the base."""
     merged, delta = out / "weights" / "merged", out / "weights" / "small-delta"
     if not merged.exists():
         module, _ = _tuned(out / "runs" / "start", "small_base", _data_of(curated, FourWay(), "", 0), 0, START)
@@ -205,7 +205,7 @@ def _data_of(curated: Path, task: Task, modality: str, seed: int) -> RecordsData
 def _tuned(
     run: Path, checkpoint: str, data: RecordsDataModule, seed: int, recipe: Recipe
 ) -> tuple[Conversation, list[float]]:
-    """Tune projector and language model whole, ask the held-out records, and return the model and its losses."""
+    """Fine-tune projector and language model in full, evaluate on held-out records, and return model and losses."""
     shutil.rmtree(run, ignore_errors=True)
     run.mkdir(parents=True)
     seed_everything(seed, verbose=False)
@@ -240,9 +240,9 @@ def _tuned(
 
 
 def _outcome(
-    run: Path, checkpoint: Path, curated: Path, start: Start, answers: Answers, seed: int, recipe: Recipe, said: str
+    run: Path, checkpoint: Path, curated: Path, start: Start, answers: Answers, seed: int, recipe: Recipe, doctor: str
 ) -> Outcome:
-    """Return the outcome of one training, from its folder where it was made before."""
+    """Train and evaluate, and return the outcome; a training that was finished before is read from its folder."""
     file, settings = run / "outcome.json", asdict(recipe)
     if file.exists():
         kept = json.loads(file.read_text(encoding="utf-8"))
@@ -270,7 +270,7 @@ def _outcome(
         repetitive=signs.repetitive,
         at_limit=signs.at_limit,
         distinct=signs.distinct,
-        doctor=said,
+        doctor=doctor,
         example=replies[asked[0].id].reply[:160],
     )
     with whole(file) as beside:
@@ -280,6 +280,6 @@ def _outcome(
 
 
 def losses_of(out: Path, outcomes: Sequence[Outcome]) -> list[list[float]]:
-    """Return the loss of every step of each outcome, as its run kept it."""
+    """Return the loss of every step for each outcome, from its run folder."""
     runs = [out / "runs" / f"{o.start}-{o.answers}-{o.seed}" for o in outcomes]
     return [json.loads((run / "outcome.json").read_text(encoding="utf-8"))["losses"] for run in runs]

@@ -11,20 +11,20 @@ from lmod_train.lab.collapse import ANSWERS, STARTS, Answers, Outcome
 from lmod_train.report.canvas import COLOURS, canvas
 
 SMOOTH = 10
-"""Steps that a point of the loss curve averages."""
+"""Number of steps that are averaged for one point of the loss curve."""
 
 HEAD = (
     "start", "answers", "strings", "seeds", "loss", "right", "empty", "repetitive", "cut off", "distinct", "doctor",
-    "says, e.g.",
+    "example reply",
 )  # fmt: skip
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """Return the outcomes as a Markdown table, seeds in one row, with one example of what is said, and their limits.
+    """Return the outcomes as a Markdown table, one row for all seeds, with an example reply and the limitations below.
 
     Example:
-        >>> whole = Outcome(0, "merged", "short", 8, 2, 33.0, 0.1, 1.0, 0.0, 0.0, 0.0, 0.5, "passes", "NORMAL")
-        >>> print(table([whole]).splitlines()[2])
+        >>> merged = Outcome(0, "merged", "short", 8, 2, 33.0, 0.1, 1.0, 0.0, 0.0, 0.0, 0.5, "passes", "NORMAL")
+        >>> print(table([merged]).splitlines()[2])
         | merged | short | 2 | 1 | 0.10 | 100 % | 0 % | 0 % | 0 % | 0.50 | passes | `NORMAL` |
     """
     rows = [" | ".join(HEAD), " | ".join(["---"] * len(HEAD))]
@@ -34,7 +34,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
             if own:
                 shares = [_percent([getattr(o, s) for o in own]) for s in ("right", "empty", "repetitive", "at_limit")]
                 loss, distinct = fmean(o.loss for o in own), fmean(o.distinct for o in own)
-                said = own[0].example.replace("|", "\\|").replace("\n", " ")[:70]
+                example = own[0].example.replace("|", "\\|").replace("\n", " ")[:70]
                 cells = [
                     start,
                     answers,
@@ -45,20 +45,20 @@ def table(outcomes: Sequence[Outcome]) -> str:
                     f"{distinct:.2f}",
                     own[0].doctor,
                 ]
-                rows.append(" | ".join([*cells, f"`{said}`" if said else "nothing"]))
+                rows.append(" | ".join([*cells, f"`{example}`" if example else "(empty)"]))
     return "\n".join(f"| {row} |" for row in rows) + f"\n\n{limits(outcomes)}\n"
 
 
 def limits(outcomes: Sequence[Outcome]) -> str:
-    """Return what the table cannot show, in words: how its learning rate was chosen, and what is not known."""
+    """Return the limitations of the experiment as text: choice of the learning rate, and what is not known."""
     strings = {answers: _strings(outcomes, answers) for answers in ANSWERS}
     minutes = sum(o.seconds for o in outcomes) / 60 / max(len({o.seed for o in outcomes}), 1)
     return (
-        "Limits: one small model on drawn eyes. The learning rate of the recipe was chosen so that both published "
-        "symptoms show; at 1e-3 long replies end empty too. Long answers are "
-        f"{strings['long']} strings in all, varied ones {strings['varied']}. What the authors' files held is not "
-        "known: the published command is consistent with a start from delta weights, and these replies with its "
-        f"outcome. Training and asking took {minutes:.1f} minutes a seed here."
+        "Limitations: one small model on drawn eyes (phantoms). The learning rate was chosen such that both published "
+        "symptoms appear; at 1e-3 long replies are empty too. The training records have "
+        f"{strings['long']} distinct long answers and {strings['varied']} distinct varied ones. The content of the "
+        "authors' weight files is not known: the published command is consistent with a start from delta weights, and "
+        f"these replies with its outcome. Training and evaluation took {minutes:.1f} minutes per seed here."
     )
 
 
@@ -72,11 +72,11 @@ def _percent(values: Sequence[float]) -> str:
 
 
 def draw(outcomes: Sequence[Outcome], losses: Sequence[Sequence[float]], out: Path) -> Path:
-    """Draw ``collapse.png`` (and .svg): loss curves above, how replies ended below; return the PNG.
+    """Draw ``collapse.png`` (and .svg) with loss curves above and shares of replies below; return the PNG's path.
 
     Args:
-        outcomes: Of every training.
-        losses: Loss of every step of each.
+        outcomes: Outcome of every training.
+        losses: Loss of every step, for each outcome.
         out: Folder to write to.
     """
     with canvas(out, "collapse", 2, len(ANSWERS), (15, 7)) as axes:
@@ -95,12 +95,12 @@ def _curves(axis: Any, own: Sequence[tuple[Outcome, Sequence[float]]], title: st
         label = None if outcome.start in shown else f"from {outcome.start} weights"
         shown.add(outcome.start)
         axis.plot([i * SMOOTH for i in range(len(points))], points, color=colour, label=label, linewidth=1.4)
-    axis.set(title=title, xlabel="optimiser step", ylabel="loss (nats a token)", ylim=(0, None))
+    axis.set(title=title, xlabel="optimiser step", ylabel="loss (nats per token)", ylim=(0, None))
     axis.legend(frameon=False)
 
 
 def _endings(axis: Any, own: Sequence[Outcome]) -> None:
-    """Draw shares side by side in the curves' colours, the mean over seeds as a bar and each seed as a dot."""
+    """Draw the shares of both starts side by side: the mean over seeds as a bar, each seed as a dot."""
     names = ("right", "empty", "repetitive", "at_limit")
     for i, start in enumerate(STARTS):
         seeds = [o for o in own if o.start == start]
@@ -109,5 +109,5 @@ def _endings(axis: Any, own: Sequence[Outcome]) -> None:
             place = j + (i - 0.5) * 0.38
             axis.bar(place, fmean(values), 0.36, color=COLOURS[i])
             axis.plot([place] * len(values), values, "o", color="black", markersize=3)
-    axis.set_xticks(range(len(names)), ["right", "empty", "repeats itself", "cut off"])
+    axis.set_xticks(range(len(names)), ["right", "empty", "repetitive", "cut off"])
     axis.set(ylim=(0, 1.05), ylabel="share of held-out replies")

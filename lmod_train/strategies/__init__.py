@@ -1,1 +1,1 @@
-"""How a model is spread over devices, and how its checkpoints are saved, vetted and read back."""
+"""Strategies that shard a model over devices, and saving, vetting and reading of its checkpoints."""

@@ -1,4 +1,4 @@
-"""Where checkpoints lie while the next one is written: at every moment a whole one is on the disk."""
+"""Safe replacement of checkpoints: at every moment a complete one is on disk."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from lmod_train.errors import ArtifactError
 from lmod_train.files import flush, flush_names, remove
 
 LAST = "last.ckpt"
-"""What a run is continued from. The one before is kept beside it, as no writing tells what a disk will give back."""
+"""The checkpoint that a run resumes from. The previous one is kept beside it, as a disk may lose what it accepted."""
 FACTS = "meta.pt"
-"""In a checkpoint that is a folder: all that is not a tensor of the model or of the optimiser, loadable alone."""
+"""File of a checkpoint folder with all that is not a tensor of the model or of the optimiser."""
 
 
 def partial(ckpt: Path) -> Path:
-    """Return where a checkpoint, a file or a folder, is written."""
+    """Return the path at which a checkpoint, a file or a folder, is written until it is complete."""
     return ckpt.with_name(f"{ckpt.name}.partial")
 
 
 def set_aside(ckpt: Path) -> Path:
-    """Return where the checkpoint before lies."""
+    """Return the path of the previous checkpoint."""
     return ckpt.with_name(f"{ckpt.name}.before")
 
 
 def damaged(ckpt: Path) -> Path:
-    """Return where one that cannot be read is put, for its owner to look at."""
+    """Return the path to which a checkpoint is moved that cannot be read."""
     return ckpt.with_name(f"{ckpt.name}.damaged")
 
 
 def make_room(ckpt: Path) -> None:
-    """Remove what a kill has left half written, and the checkpoint before where the last one is in its place.
+    """Remove an incomplete checkpoint of a killed process, and the previous one if the last one exists.
 
-    So a disk holds two checkpoints at a time, not three.
+    The disk then holds two checkpoints at a time, not three.
     """
     ckpt.parent.mkdir(parents=True, exist_ok=True)
     remove(partial(ckpt))
@@ -42,9 +42,9 @@ def make_room(ckpt: Path) -> None:
 
 
 def put_in_place(ckpt: Path) -> None:
-    """Let the checkpoint at `partial(ckpt)` take the place of the last one, once it is on the disk.
+    """Flush the checkpoint at `partial(ckpt)` to disk and replace the last one by it.
 
-    A kill between any two of these steps leaves a whole checkpoint at `ckpt` or at `set_aside(ckpt)`.
+    A kill between any two of these calls leaves a complete checkpoint at `ckpt` or at `set_aside(ckpt)`.
     """
     flush(partial(ckpt))
     if ckpt.exists():
@@ -57,32 +57,32 @@ def put_in_place(ckpt: Path) -> None:
 
 @contextmanager
 def writing(ckpt: Path) -> Iterator[Path]:
-    """Yield where to write the checkpoint; what was written is removed where it cannot be written whole.
+    """Yield the path to write a checkpoint to; an incomplete one is removed.
 
     Raises:
-        ArtifactError: The disk is full, or does not take it for another reason.
+        ArtifactError: The disk is full or cannot be written to.
     """
     try:
         yield partial(ckpt)
-    except BaseException as error:  # torch's writer of shares raises one that is no Exception
+    except BaseException as error:  # torch's distributed writer raises CheckpointException, a BaseException
         why = _reason(error)
         if not why:
             raise
         remove(partial(ckpt))
         raise ArtifactError(
             ckpt,
-            f"cannot be written ({why}); the checkpoint before is untouched",
-            "free some space there, and type the same command again: it continues from that checkpoint",
+            f"cannot be written ({why}); the previous checkpoint is unchanged",
+            "free some disk space, and type the same command again: it continues from the previous checkpoint",
         ) from error
 
 
 def _reason(error: BaseException) -> str:
-    """Return what the system said, which PyTorch's writers hide behind errors of their own; empty for other errors."""
+    """Return the operating system's message, which PyTorch wraps in its own errors; empty for other errors."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    shares = getattr(error, "failures", {}).values()  # of CheckpointException: rank -> (error, where)
-    before = next((failed for failed, *_ in shares), error.__cause__ or error.__context__)
+    failures = getattr(error, "failures", {}).values()  # of CheckpointException: rank -> (error, traceback)
+    before = next((failed for failed, *_ in failures), error.__cause__ or error.__context__)
     if found := _reason(before) if before is not None else "":
         return found
     writer = isinstance(error, RuntimeError) and any(w in str(error) for w in ("inline_container", "iostream"))
-    return "the disk did not take all of it, it may be full" if writer else ""
+    return "writing failed, the disk may be full" if writer else ""

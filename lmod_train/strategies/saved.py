@@ -1,6 +1,6 @@
-"""Checkpoints as they lie on disk: one file of Lightning's, or a folder of FSDP2's or DeepSpeed's shares.
+"""Reading and writing of checkpoints: one file of Lightning, or a folder of shards of FSDP2 or DeepSpeed.
 
-Folders are pickles, whose readers would execute what is in them: each is vetted first (`vetting`).
+Folders contain pickles, which can execute code when they are loaded: each is vetted first (`vetting`).
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ def is_deepspeed(path: Path) -> bool:
 
 
 def damage(path: Path) -> str:
-    """Return why a checkpoint cannot be read, empty where it is as it was written.
+    """Return why a checkpoint cannot be read; empty for an undamaged one.
 
-    Of a file all bytes are compared with their check sums; of a folder, whether each file is there to its end.
+    All bytes of a file are compared with their check sums; of a folder, presence and length of its files.
     """
     if path.is_file():
         return zipped.damage(path)
     if not (path / FACTS).is_file():
         return f"a folder without {FACTS}"
     if cut := [file.name for file in sorted(path.rglob("*.pt")) if not zipfile.is_zipfile(file)]:
-        return f"{cut[0]} is cut off"
+        return f"{cut[0]} is truncated"
     return "" if is_deepspeed(path) else _damage_of_fsdp(path)
 
 
@@ -44,12 +44,12 @@ def _damage_of_fsdp(path: Path) -> str:
         return "its .metadata is missing"
     try:
         pieces = storage(path)
-    except UntrustedCheckpoint:  # it may be whole; it is refused where it is loaded
+    except UntrustedCheckpoint:  # not damaged; loading raises this error
         return ""
     except ArtifactError as error:
         return str(error).partition("\n")[0].removeprefix(f"{path}: ")
     cut = [info.relative_path for _, info in pieces if _size(path, info) < info.offset + info.length]
-    return f"{cut[0]} is cut off" if cut else ""
+    return f"{cut[0]} is truncated" if cut else ""
 
 
 def _size(path: Path, info: Any) -> int:
@@ -58,57 +58,58 @@ def _size(path: Path, info: Any) -> int:
 
 
 def to_continue(last: Path) -> Path | None:
-    """Return the checkpoint that a run goes on from: its last, or the one before where that cannot be read.
+    """Return the checkpoint that a run resumes from: the last one, or the previous one if the last is damaged.
 
     Args:
-        last: Where the run's last checkpoint lies.
+        last: Path of the run's last checkpoint.
 
     Returns:
-        None where the run has no checkpoint yet.
+        None if the run has no checkpoint yet.
 
     Raises:
         ArtifactError: There are checkpoints, and none can be read.
     """
     found = [path for path in (last, set_aside(last)) if path.exists()]
-    whole = next((path for path in found if not damage(path)), None)
-    if found and whole is None:
+    readable = next((path for path in found if not damage(path)), None)
+    if found and readable is None:
         raise ArtifactError(
             found[0],
-            f"cannot be read ({damage(found[0])}), and no other checkpoint of this run can",
-            f"copy it again from where it was whole; or begin anew: remove {last.parent}",
+            f"cannot be read ({damage(found[0])}), and no other checkpoint of this run can be read either",
+            f"copy it again from an undamaged copy; or train from the start: remove {last.parent}",
         )
-    return whole
+    return readable
 
 
 def read(path: Path, trusted: Sequence[Path] = ()) -> dict[str, Any]:
-    """Return a checkpoint with its trained tensors whole, on the CPU, whatever strategy wrote it.
+    """Return a checkpoint with full (unsharded) trained tensors on the CPU, whatever strategy wrote it.
 
     Args:
-        path: A checkpoint file, or the folder that is one.
-        trusted: Folders whose pickles may ask for anything, see `vetting.vet`.
+        path: A checkpoint file or a checkpoint folder.
+        trusted: Folders whose pickles may load any class, see `vetting.vet`.
 
     Returns:
-        What the module saved, `state_dict` among it; of a folder without the state of the optimiser. DeepSpeed's
-        tensors are the float32 ones that its optimiser steps on.
+        What the module saved, with the key `state_dict`; of a folder without the state of the optimiser. DeepSpeed's
+        tensors are the float32 copies of its optimiser.
 
     Raises:
-        ArtifactError: There is no checkpoint, the folder is none of ours or asks for more than checkpoints hold, or the
-            file is cut off or damaged.
+        ArtifactError: There is no checkpoint, the folder is not a checkpoint of this package, or the file is truncated
+            or damaged.
+        UntrustedCheckpoint: A pickle of the folder asks for more than checkpoints need.
     """
     cure = "name RUN/checkpoints/last.ckpt of a run of `fit`, a file or a folder"
     if path.is_file():
         if lost := zipped.damage(path):
-            raise ArtifactError(path, f"cannot be read, it may be cut off ({lost})", f"copy it again, or {cure}")
+            raise ArtifactError(path, f"cannot be read, it may be truncated ({lost})", f"copy it again, or {cure}")
         try:
             loaded: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-        except (OSError, RuntimeError) as error:  # what torch says of a file that was not copied to its end
-            said = f"cannot be read, it may be cut off ({type(error).__name__}: {str(error).partition('. ')[0]})"
-            raise ArtifactError(path, said, f"copy it again, or {cure}") from error
+        except (OSError, RuntimeError) as error:  # raised by torch for a truncated file
+            problem = f"cannot be read, it may be truncated ({type(error).__name__}: {str(error).partition('. ')[0]})"
+            raise ArtifactError(path, problem, f"copy it again, or {cure}") from error
         return loaded
     if not path.is_dir():
         raise ArtifactError(path, "no such checkpoint", cure)
     if not (path / FACTS).is_file():
-        raise ArtifactError(path, f"a folder without {FACTS}: not a checkpoint, or one that was never finished", cure)
+        raise ArtifactError(path, f"a folder without {FACTS}: not a checkpoint, or an incomplete one", cure)
     vet(path, trusted)
     facts: dict[str, Any] = torch.load(path / FACTS, map_location="cpu", weights_only=True)
     tensors = _of_deepspeed(path) if is_deepspeed(path) else _of_fsdp(path)
@@ -116,7 +117,7 @@ def read(path: Path, trusted: Sequence[Path] = ()) -> dict[str, Any]:
 
 
 def _of_deepspeed(path: Path) -> dict[str, Tensor]:
-    """Assemble the shares with DeepSpeed's own converter."""
+    """Return the full tensors of DeepSpeed's shards, by its own converter."""
     from deepspeed.utils.zero_to_fp32 import get_fp32_state_dict_from_zero_checkpoint
 
     made: dict[str, Tensor] = get_fp32_state_dict_from_zero_checkpoint(str(path), exclude_frozen_parameters=True)
@@ -124,7 +125,7 @@ def _of_deepspeed(path: Path) -> dict[str, Tensor]:
 
 
 def _of_fsdp(path: Path) -> dict[str, Tensor]:
-    """Assemble the shares with torch's reader, leaving those of the optimiser where they are."""
+    """Return the full tensors of FSDP2's shards, by torch's reader; the optimiser's are not read."""
     from torch.distributed.checkpoint.filesystem import FileSystemReader
     from torch.distributed.checkpoint.metadata import TensorStorageMetadata
     from torch.distributed.checkpoint.state_dict_loader import load
@@ -141,23 +142,23 @@ def _of_fsdp(path: Path) -> dict[str, Tensor]:
 
 
 def by_number(checkpoint: dict[str, Any]) -> bool:
-    """Return whether an optimiser's state in a file names tensors by their place, as all but FSDP2 write it."""
+    """Return whether the optimiser's state of a checkpoint names tensors by their index; FSDP2 names them by name."""
     states = checkpoint.get("optimizer_states") or []
     return any(isinstance(name, int) for state in states for name in state.get("state", {}))
 
 
 def refuse_to_continue(module: Any, path: Path | str | None) -> None:
-    """Refuse to go on training from the shares of another strategy, whose optimiser state this one cannot take.
+    """Raise an error in `fit`: the optimiser's state of another strategy's checkpoint cannot be loaded.
 
     Raises:
-        LmodError: Always in `fit`; never elsewhere, as weights load anywhere.
+        LmodError: Always in `fit`; never elsewhere, as the weights alone can be loaded by every strategy.
     """
     if module.trainer.state.fn == "fit":
         raise LmodError(
-            f"ckpt_path={str(path)!r}: expected a checkpoint of the strategy that now trains; the optimiser's state "
-            "was written by another one, or for another number of devices, and cannot be taken over.\n"
-            "Next: continue with the same trainer configuration and number of devices; or begin anew, a model that "
-            f"writes from its weights: `python -m lmod_train merge --ckpt {path} --out DIR`, then "
+            f"ckpt_path={str(path)!r}: expected a checkpoint of the configured strategy; the optimiser's state was "
+            "written by another strategy, or for another number of devices, and cannot be loaded.\n"
+            "Next: continue with the same trainer configuration and number of devices; or start a new training from "
+            f"these weights (language models): `python -m lmod_train merge --ckpt {path} --out DIR`, then "
             "--model.init_args.checkpoint DIR"
         )
 
@@ -165,17 +166,17 @@ def refuse_to_continue(module: Any, path: Path | str | None) -> None:
 def take_weights(
     module: Any, path: Path, load: Callable[[nn.Module, dict[str, Tensor]], None], trusted: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """Give a module the trained tensors of any checkpoint, for an evaluation, and return the rest of it.
+    """Load the trained tensors of any checkpoint into a module for an evaluation, and return the other values.
 
     Args:
-        module: Its parameters may be spread over ranks; all call it together.
-        path: Of the checkpoint, file or folder.
-        load: How the strategy gives its parameters whole values.
+        module: The module; its parameters may be sharded. All ranks call this together.
+        path: The checkpoint, a file or a folder.
+        load: The strategy's function that sets parameters from full tensors.
         trusted: See `read`.
 
     Raises:
-        WeightsMismatch: The trained tensors are others.
-        LmodError: A training is to go on from what another strategy wrote.
+        WeightsMismatch: The checkpoint's tensors are not those that the module trains.
+        LmodError: Called in `fit`, see `refuse_to_continue`.
     """
     refuse_to_continue(module, path)
     saved = read(path, trusted)
@@ -185,24 +186,24 @@ def take_weights(
 
 
 class AnyCheckpoint(TorchCheckpointIO):
-    """Reads files and folders, for strategies that keep whole parameters on each device; writes files.
+    """Checkpoint IO of strategies with full parameters on each device: reads files and folders, writes files.
 
-    Nothing is unpickled from a file but tensors and plain values. A file is written beside the one before, which stays
-    until the new one is on the disk: Lightning's own writer goes through a file in the system's folder for temporary
-    files, and a move from there to another file system is a copy over the last checkpoint.
+    Only tensors and plain values are unpickled from a file. A file is written beside the previous one, which stays
+    until the new one is on disk. Lightning's own writer goes through the system's folder for temporary files, and a
+    move from there to another file system overwrites the last checkpoint byte by byte.
 
     Args:
-        trusted: Folders whose pickles may ask for anything, see `vetting.vet`.
+        trusted: Folders whose pickles may load any class, see `vetting.vet`.
     """
 
     def __init__(self, trusted: Sequence[Path] = ()) -> None:
         self._trusted = trusted
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        """Write a file, whole or not at all.
+        """Write a file, completely or not at all.
 
         Raises:
-            ArtifactError: The disk is full, or does not take it for another reason.
+            ArtifactError: The disk is full or cannot be written to.
         """
         place = Path(path)
         make_room(place)
@@ -214,6 +215,6 @@ class AnyCheckpoint(TorchCheckpointIO):
     def load_checkpoint(
         self, path: Any, map_location: Any = lambda storage, loc: storage, weights_only: bool | None = None
     ) -> dict[str, Any]:
-        """Load a file, or the tensors of a folder made whole."""
+        """Load a file, or the full tensors of a folder."""
         place = Path(path)
         return read(place, self._trusted) if place.is_dir() else super().load_checkpoint(path, map_location, True)

@@ -1,9 +1,9 @@
-"""Parameters that are spread over processes: whole again for as long as a model answers, and whole in a checkpoint.
+"""Gathering of sharded parameters for an evaluation, and writing of sharded checkpoints.
 
-A model that writes takes as many steps as its longest reply, and ranks have different questions and different numbers
-of batches. Were parameters fetched layer by layer, a rank that is done would leave the others waiting for ever. So they
-are gathered once, before an evaluation begins, and given back at its end. That takes the memory of the whole model's
-weights in their own type on each device, beside its share of the optimiser's state: 14 GB for 7 billion in bfloat16.
+Generation takes as many forward passes as the longest reply, and ranks have different questions and different numbers
+of batches. If parameters were gathered layer by layer, a rank that has finished would leave the others waiting forever.
+All parameters are therefore gathered once before an evaluation and sharded again after it. Each device then holds the
+weights of the whole model in their own type beside its shard of the optimiser's state: 14 GB for 7 billion in bfloat16.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from lmod_train.errors import BadArgument
 from lmod_train.strategies.keeping import make_room, partial, put_in_place, writing
 
 PATIENCE = 60
-"""Seconds until a folder that another node has made is taken to be on another disk."""
+"""Seconds to wait for a folder made by another node before it is taken to be on another disk."""
 
 
 class Sharded:
-    """What strategies that spread parameters have in common; mixed into Lightning's."""
+    """Mixin for Lightning's sharding strategies: gathers parameters for evaluations and replaces checkpoints safely."""
 
     trusted: Sequence[Path] = ()
-    """Checkpoint folders whose pickles may ask for anything, as their user says; see `vetting.vet`."""
-    _is_whole = False
-    broadcast: Any  # these three are Lightning's
+    """Checkpoint folders whose pickles may load any class, as named by the user; see `vetting.vet`."""
+    _is_gathered = False
+    broadcast: Any  # this and the next three are Lightning's
     barrier: Any
     reduce_boolean_decision: Any
     is_global_zero: bool
 
     def gather(self) -> None:
-        """Make every parameter whole on every rank. All ranks call it together."""
-        if not self._is_whole:
-            self._is_whole = True
+        """Gather every parameter in full on every rank; all ranks call it together."""
+        if not self._is_gathered:
+            self._is_gathered = True
             self._gather()
 
     def scatter(self) -> None:
-        """Give the memory back; without a `gather` before, nothing happens. All ranks call it together."""
-        if self._is_whole:
+        """Shard gathered parameters again; without a `gather` before, do nothing. All ranks call it together."""
+        if self._is_gathered:
             self._scatter()
-            self._is_whole = False
+            self._is_gathered = False
 
     def _gather(self) -> None:
         raise NotImplementedError
@@ -57,7 +57,7 @@ class Sharded:
     @contextmanager
     def whole(self) -> Iterator[None]:
         """Parameters are whole inside, for calls that differ from rank to rank; where they are already, no more."""
-        was = self._is_whole
+        was = self._is_gathered
         self.gather()
         try:
             yield
@@ -66,11 +66,11 @@ class Sharded:
                 self.scatter()
 
     def on_validation_start(self) -> None:
-        """Gather: from here on ranks need not keep step."""
+        """Gather the parameters, so that ranks need not call the model equally often."""
         self.gather()
 
     def on_validation_end(self) -> None:
-        """Scatter."""
+        """Shard the parameters again."""
         self.scatter()
 
     on_test_start = on_predict_start = on_validation_start
@@ -78,21 +78,21 @@ class Sharded:
 
     @contextmanager
     def replacing(self, path: Any) -> Iterator[Path]:
-        """Yield a folder to write a checkpoint into, which takes the place of `path` once it is complete.
+        """Yield a folder to write a checkpoint into, which replaces `path` once it is complete.
 
-        At every moment a whole checkpoint lies on the disk, see `lmod_train.strategies.keeping`.
+        At every moment a complete checkpoint is on disk, see `lmod_train.strategies.keeping`.
 
         Raises:
-            BadArgument: A rank does not see the folder that the first one made: its share would lie on another disk.
+            BadArgument: A rank does not see the folder that rank 0 made: its shards would be on another disk.
             ArtifactError: The disk is full.
         """
-        self.scatter()  # what is written are the shares
+        self.scatter()  # the shards are written, not the full tensors
         last = Path(self.broadcast(path))
         beside = partial(last)
         if self.is_global_zero:
             make_room(last)
             beside.mkdir(parents=True, exist_ok=True)
-        self.barrier("the place is free")
+        self.barrier("folder made")
         if not self.reduce_boolean_decision(_appears(beside), all=True):
             raise BadArgument(
                 "run",
@@ -102,29 +102,29 @@ class Sharded:
             )
         with writing(last):
             yield beside
-        self.barrier("every rank has written its share")
+        self.barrier("shards written")
         if self.is_global_zero:
             with writing(last):
                 put_in_place(last)
-        self.barrier("the checkpoint is in its place")
+        self.barrier("checkpoint replaced")
 
 
 def _appears(folder: Path) -> bool:
-    """Return whether a folder is there, or comes into sight; file systems of a network may take their time."""
+    """Return whether a folder exists, waiting up to `PATIENCE` seconds for a slow network file system."""
     for _ in range(PATIENCE):
-        if folder in folder.parent.glob("*"):  # listed anew, where looking it up might be answered from a cache
+        if folder in folder.parent.glob("*"):  # listing the parent avoids a cached answer about the folder
             return True
         time.sleep(1)
     return False
 
 
 def shape_of(parameter: Tensor) -> tuple[int, ...]:
-    """Return a parameter's whole shape, also where this rank holds a share of it or nothing."""
+    """Return a parameter's full shape, also where this rank holds only a shard of it or nothing."""
     return tuple(getattr(parameter, "ds_shape", parameter.shape))
 
 
 def whole_tensors(parameters: Iterable[tuple[str, nn.Parameter]]) -> dict[str, Tensor]:
-    """Return copies of parameters, whole, on the CPU; all ranks call it together, with the same names."""
+    """Return full copies of parameters on the CPU; all ranks call it together, with the same names."""
     named = dict(parameters)
     if any(hasattr(p, "ds_id") for p in named.values()):
         from deepspeed.runtime.zero import GatheredParameters
@@ -139,7 +139,7 @@ def whole_tensors(parameters: Iterable[tuple[str, nn.Parameter]]) -> dict[str, T
 
 
 def load_whole(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Give parameters and buffers whole values by name, also where ZeRO-3 has cut them; all ranks call it together."""
+    """Set parameters and buffers from full tensors by name, also if ZeRO-3 shards them; all ranks call it together."""
     for name, own in (*module.named_parameters(), *module.named_buffers()):
         if name in tensors and hasattr(own, "ds_id"):
             from deepspeed.runtime.zero import GatheredParameters

@@ -1,4 +1,4 @@
-"""DeepSpeed's ZeRO through Lightning, on GPUs and, with gloo, on CPUs."""
+"""DeepSpeed's ZeRO as a Lightning strategy, on GPUs and, with gloo, on CPUs."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ from lmod_train.strategies.sharding import Sharded, load_whole
 from lmod_train.strategies.vetting import vet
 
 AT_ONCE = 200_000_000
-"""Elements gathered in one call: more at once would need twice the model's memory for a moment."""
+"""Largest number of elements gathered in one call; all at once would briefly need twice the model's memory."""
 
 
 class DeepSpeed(Sharded, DeepSpeedStrategy):
-    """ZeRO: stage 1 spreads the optimiser's state over ranks, 2 gradients too, 3 parameters too.
+    """ZeRO: stage 1 shards the optimiser's state over ranks, stage 2 gradients too, stage 3 parameters too.
 
-    With `precision: bf16-mixed` DeepSpeed turns every parameter into bfloat16, trained ones too, and steps on float32
-    copies of the trained ones in its optimiser; these are what is saved. With `32-true` parameters keep their types.
-    Gradients are clipped by norm, at the Trainer's `gradient_clip_val`. Stage 3 reads the whole base into the memory of
-    its host on each rank, and cuts it into shares one parameter at a time, so that a device never holds it whole.
+    With `precision: bf16-mixed` DeepSpeed casts every parameter to bfloat16, trained ones too, and its optimiser
+    updates float32 copies of the trained ones, which are saved. With `32-true` parameters keep their types. Gradients
+    are clipped by norm, at the Trainer's `gradient_clip_val`. At stage 3 each rank reads the whole base into host
+    memory and shards it one parameter at a time, so that no device holds all of it.
 
-    Runs on CPU as well, where it serves to try a configuration; `DS_ACCELERATOR=cpu` is needed where there is a GPU.
+    Also runs on CPUs, for trying a configuration; on a machine with a GPU this needs `DS_ACCELERATOR=cpu`.
 
     Args:
-        stage: Of ZeRO, 1 to 3.
-        offload_optimizer: Keep the optimiser's state on the CPU and step there.
-        offload_parameters: Stage 3: keep the shares of parameters on the CPU.
-        **settings: Of Lightning's `DeepSpeedStrategy`; its `config`, a DeepSpeed file, replaces stage and offloading.
+        stage: Stage of ZeRO, 1 to 3.
+        offload_optimizer: Keep the optimiser's state on the CPU and update the weights there.
+        offload_parameters: Stage 3: keep the shards of parameters on the CPU.
+        **settings: Options of Lightning's `DeepSpeedStrategy`; its `config`, a DeepSpeed file, replaces stage and
+            offloading.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
         return torch.device("cpu", self.local_rank) if self._on_cpu else super().root_device
 
     def setup_environment(self) -> None:
-        """Begin, on GPUs as Lightning does, on CPUs without its refusal.
+        """Set up the processes; on CPUs too, which Lightning's strategy refuses.
 
         Raises:
             BadArgument: On CPU, and DeepSpeed has chosen another device.
@@ -77,7 +78,7 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
         from deepspeed.accelerator import get_accelerator
 
         if get_accelerator().device_name() != "cpu":
-            expected = f"the device that DeepSpeed has chosen, {get_accelerator().device_name()}"
+            expected = f"{get_accelerator().device_name()!r}, the device that DeepSpeed selected"
             raise BadArgument("trainer.accelerator", "cpu", expected, "set the environment variable DS_ACCELERATOR=cpu")
         DDPStrategy.setup_environment(self)
 
@@ -88,7 +89,7 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
             return
         import deepspeed
 
-        # its shared-memory collectives would be compiled first, for a minute on every new machine; gloo has its own
+        # DeepSpeed would first compile its shared-memory collectives, which takes a minute on a new machine
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
         reset_seed()
         self.set_world_ranks()
@@ -96,9 +97,9 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
 
     @contextmanager
     def model_sharded_context(self) -> Iterator[None]:
-        """Let the module load its base whole, then, at stage 3, cut it into shares.
+        """Let the module load its full base, then, at stage 3, shard it.
 
-        Checkpoints of transformers do not load into parameters that are cut when they are born.
+        Checkpoints of transformers do not load into parameters that are sharded at construction.
         """
         self._init_config_if_needed()
         yield
@@ -140,7 +141,7 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
             offload._register_deepspeed_module(offload.module)
 
     def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
-        """Write a folder with the shares of all ranks; complete, or not at all."""
+        """Write a folder with the shards of all ranks, completely or not at all."""
         with self.replacing(filepath) as beside:
             super().save_checkpoint(checkpoint, beside, storage_options)
             if self.is_global_zero:
@@ -148,12 +149,12 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
                 torch.save(facts, beside / FACTS)
 
     def load_checkpoint(self, checkpoint_path: Any, weights_only: bool | None = None) -> dict[str, Any]:
-        """Go on training from a folder of the same stage; for an evaluation, take the weights of any checkpoint.
+        """Resume training from a folder of the same stage; for an evaluation, load the weights of any checkpoint.
 
         Raises:
-            WeightsMismatch: The trained tensors are others.
-            ArtifactError: A pickle of the folder asks for more than checkpoints hold, see `vetting.vet`.
-            LmodError: A training is to go on from what another strategy wrote.
+            WeightsMismatch: The checkpoint's tensors are not those that the module trains.
+            UntrustedCheckpoint: A pickle of the folder asks for more than checkpoints need, see `vetting.vet`.
+            LmodError: In `fit`, and another strategy wrote the checkpoint.
         """
         path, module = Path(self.broadcast(checkpoint_path)), self.lightning_module
         assert module is not None

@@ -1,4 +1,4 @@
-"""FSDP2 through Lightning's ModelParallelStrategy, all devices in one group; modules need know nothing of it."""
+"""FSDP2 through Lightning's ModelParallelStrategy, with all devices in one data-parallel group."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from lmod_train.strategies.vetting import vet
 
 
 class FullyShard(Sharded, ModelParallelStrategy):
-    """FSDP2: each rank holds its share of parameters, gradients and the optimiser's state.
+    """FSDP2: each rank holds a shard of parameters, gradients and the optimiser's state.
 
-    Every decoder layer is a unit of its own, fetched when it is its turn; the rest of the model (embeddings, head,
-    projector, tower) is fetched for the length of a step. Parameters keep their type: what is trained stays in float32,
-    frozen weights may be bfloat16 beside it. Each rank reads the whole base into the memory of its host first.
+    Every decoder layer is a unit, gathered when it is computed; the rest of the model (embeddings, head, projector,
+    tower) is gathered for the whole forward and backward pass. Parameters keep their type: trained ones stay in
+    float32, frozen ones may be bfloat16. Each rank first reads the whole base into host memory.
 
     Args:
-        save_distributed_checkpoint: Each rank writes its share, and the checkpoint is a folder; otherwise all are
-            assembled on rank 0 and written as one file.
-        process_group_backend: ``gloo`` or ``nccl``; by the device where left out.
-        timeout: Of collective calls.
+        save_distributed_checkpoint: Each rank writes its shard, and the checkpoint is a folder; otherwise rank 0
+            gathers all and writes one file.
+        process_group_backend: ``gloo`` or ``nccl``; None selects it by device.
+        timeout: Timeout of collective calls.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class FullyShard(Sharded, ModelParallelStrategy):
         )
 
     def setup_environment(self) -> None:
-        """Take every device of every node for one data-parallel group."""
+        """Put all devices of all nodes into one data-parallel group."""
         self._data_parallel_size, self._tensor_parallel_size = self.num_nodes * self.num_processes, 1
         super().setup_environment()
 
     def setup(self, trainer: Trainer) -> None:
-        """Cut the model into shares, then go on as usual."""
+        """Shard the model, then set up as `ModelParallelStrategy` does."""
         assert self.model is not None
         self.model = self.precision_plugin.convert_module(self.model)
         _shard(self.model, self.device_mesh["data_parallel"])
@@ -72,7 +72,7 @@ class FullyShard(Sharded, ModelParallelStrategy):
             unit.set_reshard_after_forward(cast(Any, unit) is not self.model, recurse=False)
 
     def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
-        """Write the shares into a folder, or one file; complete, or not at all."""
+        """Write the shards into a folder, or one file; completely or not at all."""
         if self._save_distributed_checkpoint:
             with self.replacing(filepath) as beside:
                 super().save_checkpoint(checkpoint, beside, storage_options)
@@ -80,18 +80,18 @@ class FullyShard(Sharded, ModelParallelStrategy):
             super().save_checkpoint(checkpoint, filepath, storage_options)
 
     def lightning_module_state_dict(self) -> dict[str, Any]:
-        """Return the trained tensors, their shares or whole on rank 0."""
+        """Return the trained tensors: this rank's shards, or the full tensors on rank 0."""
         self.scatter()
         return super().lightning_module_state_dict()
 
     def load_checkpoint(self, checkpoint_path: Any, weights_only: bool | None = None) -> dict[str, Any]:
-        """Load what this strategy wrote, or one file; of DeepSpeed's folders the weights alone, for an evaluation.
+        """Load a folder of this strategy or one file; of a DeepSpeed folder only the weights, for an evaluation.
 
         Raises:
-            WeightsMismatch: The trained tensors are others.
-            ArtifactError: A pickle of the folder asks for more than checkpoints hold, see `vetting.vet`.
-            LmodError: A training is to go on from a folder of DeepSpeed, or from a file of one device or DDP, whose
-                optimiser knows tensors by number and not by name.
+            WeightsMismatch: The checkpoint's tensors are not those that the module trains.
+            UntrustedCheckpoint: A pickle of the folder asks for more than checkpoints need, see `vetting.vet`.
+            LmodError: In `fit`, and the checkpoint is a DeepSpeed folder, or a file of one device or DDP, whose
+                optimiser state names tensors by index and not by name.
         """
         path, module = Path(self.broadcast(checkpoint_path)), self.lightning_module
         assert module is not None
@@ -106,22 +106,22 @@ class FullyShard(Sharded, ModelParallelStrategy):
 
 
 def _shard(module: nn.Module, mesh: Any) -> None:
-    """Make every decoder layer of the language model a unit, and the rest another, whose forward is a training step."""
+    """Make each decoder layer of the language model one FSDP unit, and the rest of the module another."""
     for layer in decoder_layers(module):
         fully_shard(layer, mesh=mesh)
     fully_shard(module, mesh=mesh, reshard_after_forward=True)
-    for method in ("training_step", "respond"):  # nobody calls the module's `forward`
+    for method in ("training_step", "respond"):  # the module's `forward` is never called
         register_fsdp_forward_method(module, method)
 
 
 def decoder_layers(module: nn.Module) -> list[nn.Module]:
-    """Return the decoder layers of the language model, whatever wraps it; a tower's layers are not among them."""
-    ends = ("language_model.layers", "text_model.layers")  # the latter is Idefics3's
+    """Return the decoder layers of the language model in a module; layers of the vision tower are not included."""
+    ends = ("language_model.layers", "text_model.layers")  # the second is of Idefics3
     return [layer for name, part in module.named_modules() if name.endswith(ends) for layer in part.children()]
 
 
 def _load_whole(module: nn.Module, tensors: dict[str, Any]) -> None:
-    """Give each rank its share of whole tensors."""
+    """Set the sharded parameters of each rank from full tensors."""
     from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
 
     set_model_state_dict(module, tensors, options=StateDictOptions(full_state_dict=True, strict=False))

@@ -1,7 +1,7 @@
-"""What the pickles of a checkpoint folder ask for, found out without running anything in them.
+"""Vetting of checkpoint folders: their pickles may load tensors, plain values and a few known classes, nothing else.
 
-PyTorch's and DeepSpeed's own readers of such folders execute whatever a pickle says. So each is first read by an
-unpickler that knows tensors, plain values and the few classes that the strategies write.
+PyTorch's and DeepSpeed's own readers of such folders execute any code that a pickle names. Each pickle is therefore
+first read by an unpickler that only loads the classes that the strategies write.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ FSDP = {
         "TensorProperties", "TensorStorageMetadata", "_MEM_FORMAT_ENCODING",
     },
 }  # fmt: skip
-"""What the description of an FSDP2 checkpoint consists of, by module."""
+"""Classes and functions in the metadata of an FSDP2 checkpoint, by module."""
 
 
 class UntrustedCheckpoint(Untrusted):
-    """A pickle asks for a class or function that checkpoints do not need."""
+    """Raised where a pickle asks for a class or function that checkpoints do not need."""
 
     def __init__(self, folder: Path, file: Path, asked: str) -> None:
         self.module = str(folder)
         LmodError.__init__(
             self,
-            f"{folder}: {file.name} is a pickle that asks for {asked}, which checkpoints do not need; it was not run\n"
+            f"{folder}: {file.name} is a pickle that asks for {asked}, which no checkpoint needs; it is not loaded\n"
             "Next: use checkpoints of your own runs only; if you know who wrote this one, and let it run code here",
         )
 
 
 def vet(folder: Path, trusted: Sequence[Path] = ()) -> None:
-    """Refuse a checkpoint folder whose pickles ask for more than checkpoints hold.
+    """Raise an error if the pickles of a checkpoint folder ask for more than checkpoints need.
 
     Args:
-        folder: Of FSDP2 or DeepSpeed.
-        trusted: Folders that the user has named with ``--trust``; nothing in them is looked at.
+        folder: A checkpoint folder of FSDP2 or DeepSpeed.
+        trusted: Folders that the user named with ``--trust``; they are not checked.
 
     Raises:
-        UntrustedCheckpoint: A pickle asks for another class or function, or leads out of the folder.
+        UntrustedCheckpoint: A pickle asks for another class or function, or names a file outside the folder.
         ArtifactError: A pickle cannot be read.
     """
     if any(path.resolve() == folder.resolve() for path in trusted):
@@ -65,7 +65,7 @@ def vet(folder: Path, trusted: Sequence[Path] = ()) -> None:
 
 
 def storage(folder: Path) -> list[tuple[str, Any]]:
-    """Return where each piece of an FSDP2 checkpoint lies: its name, and file, offset and length.
+    """Return name and storage (file, offset, length) of each piece of an FSDP2 checkpoint.
 
     Raises:
         ArtifactError: See `vet`.
@@ -132,18 +132,18 @@ def _of_deepspeed() -> list[Any]:
 
 
 def _loadable(folder: Path, file: Path, content: Any) -> None:
-    """Read tensors and plain values; from a file pages come in as they are used."""
+    """Raise an error unless `content` unpickles to tensors and plain values; a file is memory-mapped."""
     try:
         torch.load(content, map_location="cpu", weights_only=True, mmap=isinstance(content, Path))
     except pickle.UnpicklingError as error:
         asked = re.search(r"GLOBAL (\S+)|(?:function|class|type) ([\w.]+)", str(error))
         named = next(filter(None, asked.groups())) if asked else "another kind of value"
         raise _refused(folder, file, named) from error
-    except Exception as error:  # whatever its bytes make the reader say
+    except Exception as error:  # damaged bytes can make the reader raise anything
         raise ArtifactError(folder, f"{file.name} cannot be read ({type(error).__name__})", _AGAIN) from error
 
 
-_AGAIN = "copy the folder again, or name the checkpoint before it (last.ckpt.before)"
+_AGAIN = "copy the folder again, or name the previous checkpoint (last.ckpt.before)"
 
 
 def _refused(folder: Path, file: Path, asked: str) -> UntrustedCheckpoint:

@@ -9,7 +9,7 @@ import torch
 from lmod_train.cli import experiment
 from lmod_train.cli.examination import cause_of, every_core, identity
 from lmod_train.cli.listing import configs_folder
-from lmod_train.doctor.finding import Refused
+from lmod_train.doctor.check_result import Refused
 from lmod_train.errors import BadArgument
 
 QUICK = [

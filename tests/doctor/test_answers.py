@@ -1,4 +1,4 @@
-"""Answers that need no look at the picture: constant ones, and those that stand in their prompt."""
+"""The check of answers: constant answers, and prompts that contain their own answer."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,10 @@ def found(asked):
 
 
 def asked(words, n=40, given=1.0, right=WORDS, task="glaucoma", choices=WORDS):
-    """Return records whose prompt is `words`, or made of (own answer, another); the first ones given away."""
+    """Return `n` records with the prompt `words`; a callable makes the prompts of the first share `given` of them.
+
+    The callable takes the record's own answer, another answer and the record's number.
+    """
     made = []
     for i in range(n):
         own, other = right[i % len(right)], right[(i + 1) % len(right)]
@@ -26,7 +29,7 @@ def asked(words, n=40, given=1.0, right=WORDS, task="glaucoma", choices=WORDS):
     return made
 
 
-GIVEN_AWAY = {
+LEAKING = {
     "named before": lambda own, other, i: f"The diagnosis is {own}. {LISTED}",
     "named after": lambda own, other, i: f"{LISTED} ({own.lower()})",
     "wrong choices left out": lambda own, other, i: f"Answer with {own}.",
@@ -34,9 +37,9 @@ GIVEN_AWAY = {
 }
 
 
-@pytest.mark.parametrize("words", GIVEN_AWAY.values(), ids=GIVEN_AWAY)
+@pytest.mark.parametrize("words", LEAKING.values(), ids=LEAKING)
 @pytest.mark.parametrize(("share", "level"), [(1.0, "fail"), (0.6, "fail"), (0.2, "warn")])
-def test_prompts_that_hold_their_answer_are_found(words, share, level):
+def test_prompts_that_contain_their_answer_are_found(words, share, level):
     (only,) = found(asked(words, given=share))
     assert only.level == level and f"the prompts of {round(40 * share)} of 40 records" in only.what
 
@@ -54,23 +57,23 @@ HEALTHY = {
         *asked("What is the pale structure?", right=("disc", "fovea", "vessel"), choices=()),
     ],
     "own words": asked("Describe the picture.", right=[f"A disc of size {i}." for i in range(40)], choices=()),
-    "a few": asked(GIVEN_AWAY["named after"], given=0.02),
+    "a few": asked(LEAKING["named after"], given=0.02),
 }
 
 
 @pytest.mark.parametrize("records", HEALTHY.values(), ids=HEALTHY)
-def test_prompts_that_tell_nothing_pass(records):
+def test_prompts_without_a_leak_pass(records):
     assert [f.level for f in found(records)] == ["ok"]
 
 
-def test_one_answer_for_all_is_refused_and_beside_other_tasks_warned_of():
+def test_a_constant_answer_fails_alone_and_warns_beside_other_tasks():
     one = asked(LISTED, right=("GLAUCOMA",))
-    (refused,) = found(one)
-    assert refused.level == "fail" and refused.what == "glaucoma: all 40 answers are 'GLAUCOMA'"
+    (failed,) = found(one)
+    assert failed.level == "fail" and failed.what == "glaucoma: all 40 answers are 'GLAUCOMA'"
     (warned,) = found([*one, *asked("Male or female?", right=("MALE", "FEMALE"), task="sex")])
     assert warned.level == "warn"
     assert [f.level for f in found(one[:1])] == ["ok"], "one record has one answer"
 
 
-def test_no_data_is_nothing_to_look_at():
+def test_without_data_the_check_is_skipped():
     assert [f.level for f in answers(Subject({}))] == ["skip"]

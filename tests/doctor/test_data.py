@@ -1,4 +1,4 @@
-"""Records and images looked at before a training, and answers that outweigh all others."""
+"""The checks of training records, of their images and of the balance of answers."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.doctor.data import SHOWN, balance, looked_at, problems, records
+from lmod_train.doctor.data import SHOWN, balance, problems, records, unreadable_and_blank
 from lmod_train.doctor.subject import Subject
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Message, Part
@@ -32,42 +32,42 @@ def test_sound_records_are_counted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("broken", "said"),
+    ("broken", "message"),
     [
-        (replace(record(), image=()), "1 image place(s) for 0 image(s)"),
-        (record(image=["a.png", "b.png"]), "2 images; models here are tuned on one image a record"),
-        (record(answer=" \n"), "no answer to learn"),
+        (replace(record(), image=()), "1 image placeholder(s) for 0 image(s)"),
+        (record(image=["a.png", "b.png"]), "2 images; training supports at most one image per record"),
+        (record(answer=" \n"), "no reference answer"),
         (replace(record(), messages=()), "turns none"),
         (
             replace(record(image=()), messages=(Message("user", (Part("text", "a"),)),) * 2),
-            "turns user, user; user and assistant in turn",
+            "turns user, user; expected user and assistant alternating",
         ),
     ],
     ids=["places", "several", "answer", "none", "turns"],
 )
-def test_a_record_that_is_not_well_formed_is_told(broken, said):
-    assert any(said in problem for problem in problems(broken))
+def test_a_record_that_is_not_well_formed_is_reported(broken, message):
+    assert any(message in problem for problem in problems(broken))
     assert problems(record()) == []
 
 
-def test_earlier_turns_and_a_system_message_are_well():
-    says = [Message(role, (Part("text", role),)) for role in ("system", "user", "assistant", "user")]
-    assert problems(replace(record(image=()), messages=tuple(says))) == []
+def test_earlier_turns_and_a_system_message_are_valid():
+    turns = [Message(role, (Part("text", role),)) for role in ("system", "user", "assistant", "user")]
+    assert problems(replace(record(image=()), messages=tuple(turns))) == []
 
 
-def test_images_that_cannot_be_read_are_refused_and_the_first_ones_named(tmp_path):
+def test_images_that_cannot_be_read_fail_and_the_first_are_listed(tmp_path):
     asked = made(8)
     write_curated(tmp_path, asked)
     for i in range(7):
         (tmp_path / f"{i}.png").unlink()
-    unread, blank = looked_at(tmp_path, [f"{i}.png" for i in range(8)])
+    unread, blank = unreadable_and_blank(tmp_path, [f"{i}.png" for i in range(8)])
     assert len(unread) == 7 and not blank
-    (refused,) = records(subject(tmp_path, asked))
-    assert refused.level == "fail" and refused.what.startswith("7 images that cannot be read")
-    assert refused.what.endswith(f"and {7 - SHOWN} more")
+    (failed,) = records(subject(tmp_path, asked))
+    assert failed.level == "fail" and failed.what.startswith("7 images that cannot be read")
+    assert failed.what.endswith(f"and {7 - SHOWN} more")
 
 
-def test_as_many_images_are_opened_as_are_asked_for_and_that_is_said(tmp_path):
+def test_only_the_configured_number_of_images_is_opened_and_reported(tmp_path):
     asked = made(8)
     write_curated(tmp_path, asked)
     (tmp_path / "1.png").unlink()
@@ -76,7 +76,7 @@ def test_as_many_images_are_opened_as_are_asked_for_and_that_is_said(tmp_path):
     assert [f.level for f in records(subject(tmp_path, asked, images=9))] == ["fail"]
 
 
-def test_conversations_to_replay_are_looked_at_too(tmp_path):
+def test_replayed_conversations_are_checked_too(tmp_path):
     own, general = tmp_path / "own", tmp_path / "general"
     for folder in (own, general):
         folder.mkdir()
@@ -85,37 +85,37 @@ def test_conversations_to_replay_are_looked_at_too(tmp_path):
     (general / "talk.png").write_bytes(b"no picture")
     data = RecordsDataModule(own, [Glaucoma()], replay=0.5, replay_from=general)
     data.setup("fit")
-    (refused,) = records(Subject({}, data=data))
-    assert refused.level == "fail" and "talk.png" in refused.what
+    (failed,) = records(Subject({}, data=data))
+    assert failed.level == "fail" and "talk.png" in failed.what
 
 
-def test_nothing_to_learn_from_and_nothing_to_look_at(tmp_path):
+def test_no_records_fail_no_data_are_skipped_and_no_images_warn(tmp_path):
     assert [f.level for f in records(subject(tmp_path, []))] == ["fail"]
     assert [f.level for f in records(Subject({}))] == ["skip"]
     assert [f.level for f in records(subject(tmp_path, [record(image=())]))] == ["ok", "warn"]
 
 
 @pytest.mark.parametrize(("rare", "drawn", "level"), [(1, "none", "warn"), (1, "class", "ok"), (5, "none", "ok")])
-def test_an_answer_that_outweighs_all_others_is_warned_of_unless_classes_are_drawn_evenly(tmp_path, rare, drawn, level):
+def test_a_majority_answer_warns_unless_classes_are_drawn_evenly(tmp_path, rare, drawn, level):
     (only,) = balance(subject(tmp_path, made(10, rare), balance=drawn))
     assert only.level == level
     if level == "warn":
         assert only.what == "glaucoma: 90% 'glaucoma'" and "--data.balance class" in only.cure
 
 
-def test_an_answer_in_its_own_words_is_warned_of_though_classes_are_drawn_evenly(tmp_path):
+def test_a_majority_answer_of_a_task_without_choices_warns_though_classes_are_drawn_evenly(tmp_path):
     asked = [replace(r, choices=()) for r in made(10, 1)]
     (only,) = balance(subject(tmp_path, asked, balance="class"))
-    assert only.level == "warn" and only.what == "glaucoma: 90% 'glaucoma'" and "no classes to balance" in only.cure
+    assert only.level == "warn" and only.what == "glaucoma: 90% 'glaucoma'" and "the task has no classes" in only.cure
 
 
 @pytest.mark.parametrize(("blank", "level"), [(0, None), (1, "warn"), (2, "warn"), (3, "fail"), (20, "fail")])
 @pytest.mark.parametrize("suffix", ["png", "jpg"])
-def test_images_of_one_colour_are_told_of(tmp_path, blank, level, suffix):
+def test_images_of_one_colour_are_reported(tmp_path, blank, level, suffix):
     asked = [record(f"glaucoma/p/{i}", image=[f"{i}.{suffix}"]) for i in range(20)]
     write_curated(tmp_path, asked)
     for i in range(blank):
         Image.new("RGB", (16, 16), (9 * i, 40, 200)).save(tmp_path / f"{i}.{suffix}")
-    found = [f for f in records(subject(tmp_path, asked)) if "one colour" in f.what]
+    found = [f for f in records(subject(tmp_path, asked)) if "single colour" in f.what]
     assert [f.level for f in found] == ([level] if level else [])
     assert not found or found[0].what.startswith(f"{blank} of 20 images")

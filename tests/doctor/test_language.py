@@ -1,4 +1,4 @@
-"""Records in another language than they say, than their answer, or than what is asked."""
+"""The check of languages: declared language, language of the answer, and language of the evaluation."""
 
 from types import SimpleNamespace
 
@@ -38,16 +38,16 @@ def test_records_in_their_language_pass_with_english_choices_too(name):
 
 
 @pytest.mark.parametrize(
-    ("said", "written"), [(a, b) for a in TEXTS for b in TEXTS if {a, b} - {"en", "de"} and a != b]
+    ("declared", "written"), [(a, b) for a in TEXTS for b in TEXTS if {a, b} - {"en", "de"} and a != b]
 )
-def test_a_language_that_is_not_the_words_own_is_refused(said, written):
-    if (said, written) == ("ja", "zh"):
+def test_a_wrongly_declared_language_fails(declared, written):
+    if (declared, written) == ("ja", "zh"):
         pytest.skip("Japanese may be written in Chinese characters")
-    levels = [(f.level, "language they name" in f.what) for f in found(made(said, TEXTS[written]))]
+    levels = [(f.level, "declared language" in f.what) for f in found(made(declared, TEXTS[written]))]
     assert ("fail", True) in levels
 
 
-def test_a_few_strange_records_are_warned_of():
+def test_a_few_records_in_another_language_warn():
     learnt = [*made("en", TEXTS["en"], 95), *made("en", TEXTS["zh"], 5)]
     (only,) = found(learnt)
     assert only.level == "warn" and only.what.startswith("5 of 100")
@@ -56,17 +56,17 @@ def test_a_few_strange_records_are_warned_of():
 @pytest.mark.parametrize(
     ("name", "answer", "level"), [("en", "患者有青光眼", "fail"), ("zh", "4", "ok"), ("en", "眼", "ok")]
 )
-def test_answers_in_another_script_than_their_question_are_refused(name, answer, level):
+def test_answers_in_another_script_than_their_question_fail(name, answer, level):
     (only,) = found(made(name, TEXTS[name], answer=answer))
     assert only.level == level
 
 
-def test_a_task_learnt_in_one_language_and_asked_in_another_is_warned_of():
+def test_a_task_trained_in_one_language_and_evaluated_in_another_warns():
     (only,) = found(made("zh", TEXTS["zh"]), made("en", TEXTS["en"], 4, split="test"))
-    assert (only.level, only.what) == ("warn", "glaucoma is asked in en and learnt in zh")
+    assert (only.level, only.what) == ("warn", "glaucoma is evaluated in en and trained in zh")
     both = [*made("zh", TEXTS["zh"]), *made("en", TEXTS["en"])]
     assert [f.level for f in found(both, made("en", TEXTS["en"], 4, split="test"))] == ["ok"]
 
 
-def test_no_data_is_nothing_to_look_at():
+def test_without_data_the_check_is_skipped():
     assert [f.level for f in language(Subject({}))] == ["skip"]

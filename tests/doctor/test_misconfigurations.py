@@ -1,6 +1,6 @@
-"""Trainings that would be worth nothing, each seeded on purpose, beside healthy ones: none missed, none false.
+"""All checks on trainings with a deliberate fault and on healthy ones: every fault is found, no healthy one fails.
 
-Ten that need the network are built here one by one; those that configuration and records show are the grids of
+Ten faults that need the network are tested here; those that configuration and records show are the grids of
 `test_recipe`, `test_separation`, `test_answers` and `test_language`.
 """
 
@@ -18,8 +18,8 @@ from lmod_train.chat.checkpoint import SHIPPED, load
 from lmod_train.chat.delta import make_delta
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor import training
+from lmod_train.doctor.check_result import failures
 from lmod_train.doctor.examine import examine
-from lmod_train.doctor.finding import failures
 from lmod_train.doctor.subject import Subject
 from lmod_train.doctor.tokens import labels, replies
 from lmod_train.errors import LmodError, WeightsMismatch
@@ -44,12 +44,12 @@ def curated(tmp_path):
 
 @pytest.fixture
 def checkpoint(tmp_path):
-    """The shipped base, to be broken."""
+    """Return a copy of the shipped base model, for a test to damage."""
     return shutil.copytree(SHIPPED / "small_base", tmp_path / "base")
 
 
 def subject(checkpoint, curated, **options):
-    """Return what the command line makes of a configuration, and what it cannot make."""
+    """Return the subject of a configuration, as the command line builds it."""
     data = RecordsDataModule(curated, [Glaucoma()])
     data.setup("fit")
     options = {"lora": Lora(2, 4, 0.0), "optimisation": Optimisation(), **options}
@@ -123,18 +123,18 @@ def test_1_a_template_that_leaves_words_of_the_question_out(checkpoint, curated)
     assert "lacks words of its record" in failed(subject(checkpoint, curated))["template"].what
 
 
-def test_1_a_template_without_marks_of_turns_is_warned_of(checkpoint, curated):
+def test_1_a_template_without_role_markers_warns(checkpoint, curated):
     template = checkpoint / "chat_template.jinja"
     template.write_text(template.read_text().replace("USER: ", "").replace(" ASSISTANT: ", ""))
     found = examine(subject(checkpoint, curated))
-    assert ["warn" for f in found if "no mark of a turn" in f.what] == ["warn"]
+    assert ["warn" for f in found if "no role markers" in f.what] == ["warn"]
 
 
 def test_1_a_prompt_that_transformers_makes_other_tokens_of(checkpoint, curated):
     broken = subject(checkpoint, curated)
     plain = broken.module.dialect.plain_prompt
     broken.module.dialect.plain_prompt = lambda record, root: plain(record, root)[1:]  # as without its first token
-    assert "plain transformers makes" in failed(broken)["template"].what
+    assert "transformers tokenises the prompt" in failed(broken)["template"].what
 
 
 def test_1_words_that_hold_the_image_token(checkpoint, curated):
@@ -209,7 +209,7 @@ def test_10_images_that_cannot_be_read(checkpoint, curated):
     assert "2 images that cannot be read" in found.what and "3.png" in found.what and "4.png" in found.what
 
 
-def test_a_model_that_does_not_see_is_told(checkpoint, curated):
+def test_a_model_that_ignores_its_images_fails(checkpoint, curated):
     def blind(weights):
         return {n: v * 0 if "multi_modal_projector.linear_2" in n else v for n, v in weights.items()}
 
@@ -225,7 +225,7 @@ def test_training_weights_are_as_they_were_after_the_examination(checkpoint, cur
     assert all(torch.equal(a, b) for a, b in zip(examined.module.parameters(), before, strict=True))
 
 
-def test_random_numbers_go_on_as_if_nobody_had_looked(checkpoint, curated):
+def test_the_state_of_random_numbers_is_restored(checkpoint, curated):
     examined = subject(checkpoint, curated)
     torch.manual_seed(7)
     before = torch.get_rng_state()
@@ -233,7 +233,7 @@ def test_random_numbers_go_on_as_if_nobody_had_looked(checkpoint, curated):
     assert torch.initial_seed() == 7 and torch.equal(torch.get_rng_state(), before)
 
 
-def test_scores_that_are_not_finite_are_told(checkpoint, curated):
+def test_logits_that_are_not_finite_fail(checkpoint, curated):
     spoilt = "language_model.model.norm.weight"
     tensors(checkpoint, lambda t: t | {spoilt: t[spoilt] * float("nan")})
     assert "not finite" in failed(subject(checkpoint, curated))["sensitivity"].what
@@ -250,11 +250,11 @@ def test_records_that_are_too_long_are_found_among_all_whatever_the_family(tmp_p
     lengths = [len(p) + len(a) for p, a in zip(batch.tensors["prompt_ids"], batch.tensors["answer_ids"], strict=True)]
     for limit, lost in ((lengths[1], 0), (lengths[1] - 1, 1), (lengths[0], 1)):
         made.module.max_tokens = limit
-        said = [f.what for f in labels(made) if f.level != "ok" and "longer than" in f.what]
-        assert said == [f"1 of 6 records are longer than {limit} tokens, e.g. {long.id}"] * lost
+        reported = [f.what for f in labels(made) if f.level != "ok" and "longer than" in f.what]
+        assert reported == [f"1 of 6 records are longer than {limit} tokens, e.g. {long.id}"] * lost
 
 
-def test_records_that_only_large_images_make_too_long_are_warned_of_and_not_refused(tmp_path, curated):
+def test_records_that_only_large_images_make_too_long_warn_and_do_not_fail(tmp_path, curated):
     (tmp_path / "tiny").mkdir()
     made = subject(write_tiny(tmp_path / "tiny", "qwen2_5_vl"), curated)
     made.module.configure_model()
@@ -281,8 +281,8 @@ def test_pictures_that_are_all_alike_are_not_the_towers_fault(checkpoint, curate
     for i in range(6):
         Image.new("RGB", (40, 40), "grey").save(curated / f"{i}.png")
     found = failed(subject(checkpoint, curated))
-    assert "6 of 6 images are of one colour" in found["records"].what
-    assert "hold the same pixels" in found["sensitivity"].what and "tower" not in found["sensitivity"].cure
+    assert "6 of 6 images have a single colour" in found["records"].what
+    assert "have the same pixels" in found["sensitivity"].what and "tower" not in found["sensitivity"].cure
 
 
 def test_copies_of_one_picture_are_passed_over_for_another(checkpoint, curated):
@@ -299,7 +299,7 @@ def test_a_tensor_that_is_not_saved_is_found(checkpoint, curated, monkeypatch):
     assert "1 of" in found.what and "linear_2.bias" in found.what
 
 
-def test_what_is_too_large_to_save_twice_is_left_to_the_first_checkpoint(checkpoint, curated, monkeypatch):
+def test_weights_too_large_for_memory_are_checked_in_the_first_checkpoint(checkpoint, curated, monkeypatch):
     made = subject(checkpoint, curated)
     made.module.configure_model()
     monkeypatch.setattr(training, "AT_MOST", 0.0)
@@ -307,7 +307,7 @@ def test_what_is_too_large_to_save_twice_is_left_to_the_first_checkpoint(checkpo
     assert found.level == "ok" and "first checkpoint is read back" in found.what
 
 
-def test_a_full_disk_for_temporary_files_is_no_reason_to_refuse(checkpoint, curated, monkeypatch):
+def test_a_full_disk_for_temporary_files_is_no_failure(checkpoint, curated, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 

@@ -1,4 +1,4 @@
-"""The first checkpoint is read back and compared with what learns; tests/strategies/test_sharding.py has strategies."""
+"""The callback that compares the first checkpoint with the trainable weights; strategies: test_sharding.py."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ RECORDS = [record(f"glaucoma/p/{i}", image=[f"{i}.png"], split="train") for i in
 
 
 class Learner(LmodModule):
-    """Two tensors that learn, of which one may be lost on the way to disk."""
+    """A module of two trainable tensors; the second may be saved with wrong values."""
 
     def __init__(self, lost=False):
         super().__init__()
@@ -48,7 +48,7 @@ def fit(place, module, back, ckpt=None, epochs=2):
     trainer(place, callbacks=[kept, back], **options).fit(module, data, ckpt_path=ckpt)
 
 
-def test_a_checkpoint_that_holds_what_learns_passes_and_so_does_one_that_is_gone_on_with(tmp_path):
+def test_a_complete_checkpoint_passes_and_so_does_a_resumed_run(tmp_path):
     back, again = ReadBack(), ReadBack()
     fit(tmp_path, Learner(), back, epochs=1)
     assert back.compared == 2
@@ -56,12 +56,12 @@ def test_a_checkpoint_that_holds_what_learns_passes_and_so_does_one_that_is_gone
     assert again.compared == 2
 
 
-def test_a_tensor_that_is_another_on_disk_stops_the_run(tmp_path):
-    with pytest.raises(LmodError, match=r"(?s)last.ckpt: 1 of 2 tensors .*e\.g\. second.*\nNext: "):
+def test_a_tensor_that_differs_on_disk_stops_the_run(tmp_path):
+    with pytest.raises(LmodError, match=r"(?s)last.ckpt: 1 of 2 trainable tensors .*e\.g\. second.*\nNext: "):
         fit(tmp_path, Learner(lost=True), ReadBack())
 
 
-def test_nothing_is_read_where_more_learns_than_may_be_held(tmp_path):
+def test_nothing_is_read_where_the_weights_exceed_the_limit(tmp_path):
     back = ReadBack(at_most=0)
     fit(tmp_path, Learner(lost=True), back)
     assert back.compared == 0

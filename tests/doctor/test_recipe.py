@@ -1,4 +1,4 @@
-"""Numbers at which nothing is learnt, in a grid, beside those of published and of our own recipes."""
+"""The check of hyperparameters on a grid of worthless ones, and on published and shipped recipes."""
 
 import pytest
 import yaml
@@ -60,24 +60,24 @@ HEALTHY = {
 }
 
 
-@pytest.mark.parametrize(("findings", "said"), WORTHLESS.values(), ids=WORTHLESS)
-def test_what_learns_nothing_is_refused(findings, said):
-    (only,) = findings
-    assert only.level == "fail" and only.what.startswith(said) and only.why and only.cure
+@pytest.mark.parametrize(("results", "start"), WORTHLESS.values(), ids=WORTHLESS)
+def test_a_recipe_that_learns_nothing_fails(results, start):
+    (only,) = results
+    assert only.level == "fail" and only.what.startswith(start) and only.why and only.cure
 
 
-@pytest.mark.parametrize(("findings", "said"), DOUBTFUL.values(), ids=DOUBTFUL)
-def test_what_learns_little_is_warned_of(findings, said):
-    warned, well = findings
-    assert (warned.level, well.level) == ("warn", "ok") and warned.what.startswith(said)
+@pytest.mark.parametrize(("results", "start"), DOUBTFUL.values(), ids=DOUBTFUL)
+def test_a_recipe_that_learns_little_warns(results, start):
+    warned, well = results
+    assert (warned.level, well.level) == ("warn", "ok") and warned.what.startswith(start)
 
 
-@pytest.mark.parametrize("findings", HEALTHY.values(), ids=HEALTHY)
-def test_recipes_that_learn_pass(findings):
-    assert [f.level for f in findings] == ["ok"]
+@pytest.mark.parametrize("results", HEALTHY.values(), ids=HEALTHY)
+def test_healthy_recipes_pass(results):
+    assert [r.level for r in results] == ["ok"]
 
 
 @pytest.mark.parametrize("file", sorted((configs_folder() / "model").glob("*.yaml")), ids=lambda f: f.stem)
-def test_every_model_that_is_shipped_passes(file):
+def test_every_shipped_model_passes(file):
     found = recipe(Subject({"model": yaml.safe_load(file.read_text(encoding="utf-8"))}))
     assert {f.level for f in found} <= {"ok"}

@@ -1,8 +1,8 @@
-"""What a configuration says of its strategy, read and not started."""
+"""The check of strategy, devices, launcher and precision; nothing is started."""
 
 import pytest
 
-from lmod_train.doctor.finding import failures
+from lmod_train.doctor.check_result import failures
 from lmod_train.doctor.strategy import strategy, strategy_of
 from lmod_train.doctor.subject import Subject
 
@@ -19,7 +19,7 @@ def levels(findings):
     return [f.level for f in findings]
 
 
-def test_one_device_is_well_and_says_what_it_is():
+def test_one_device_passes_and_the_result_names_the_setup():
     (only,) = found()
     assert (only.level, only.what) == ("ok", "auto, devices 1, nodes 1, precision 32-true")
 
@@ -40,13 +40,13 @@ def test_the_deepspeed_launcher_without_its_strategy_is_refused():
     launched = {"WORLD_SIZE": "8", "CROSS_SIZE": "1", "LOCAL_SIZE": "8"}
     for name in ("auto", "ddp"):
         (refused,) = failures(found(launched, strategy=name, devices=8))
-        assert "no engine of DeepSpeed" in refused.what and "deepspeed_zero2.yaml" in refused.cure
+        assert "DeepSpeed would not be used" in refused.what and "deepspeed_zero2.yaml" in refused.cure
     ours = {"class_path": "lmod_train.strategies.sharding_deepspeed.DeepSpeed", "init_args": {"stage": 2}}
     assert not failures(found(launched, strategy=ours, devices=8))
 
 
 @pytest.mark.parametrize("options", [{"stage": 0}, {"config": {}}, {"config": {"zero_optimization": {"stage": 0}}}])
-def test_a_deepspeed_that_spreads_nothing_is_refused(options):
+def test_a_deepspeed_that_shards_nothing_is_refused(options):
     pytest.importorskip("deepspeed")
     named = {"class_path": "lmod_train.strategies.sharding_deepspeed.DeepSpeed", "init_args": options}
     (refused,) = failures(found(strategy=named))
@@ -54,7 +54,7 @@ def test_a_deepspeed_that_spreads_nothing_is_refused(options):
 
 
 @pytest.mark.parametrize("written", ["fsdp", {"class_path": "lightning.pytorch.strategies.FSDPStrategy"}])
-def test_fsdp_of_the_first_kind_is_refused(written):
+def test_fsdp_of_version_1_is_refused(written):
     (refused,) = failures(found(strategy=written))
     assert "fsdp2.yaml" in refused.cure
 
@@ -72,31 +72,31 @@ def test_an_optimiser_in_deepspeeds_own_file_is_refused():
     assert not failures(found(strategy=named | {"init_args": {"stage": 2}}))
 
 
-def test_deepspeeds_own_file_is_read_as_its_table_is(tmp_path):
+def test_deepspeeds_own_file_is_read_like_its_mapping(tmp_path):
     pytest.importorskip("deepspeed")
     named = {"class_path": "lmod_train.strategies.sharding_deepspeed.DeepSpeed"}
     file = tmp_path / "zero.json"
-    for text, said in (
+    for text, message in (
         ('{"scheduler": {}, "zero_optimization": {"stage": 2}}', "names scheduler"),
-        ("[1]", "not a table"),
+        ("[1]", "expected a JSON object"),
         ('{"zero_optimization": ', "JSONDecodeError"),
     ):
         file.write_text(text)
         (refused,) = failures(found(strategy=named | {"init_args": {"config": str(file)}}))
-        assert said in refused.what
+        assert message in refused.what
     (absent,) = failures(found(strategy=named | {"init_args": {"config": str(tmp_path / "none.json")}}))
     assert "none.json" in absent.what and "deepspeed_zero2.yaml" in absent.cure
     file.write_text('{"zero_optimization": {"stage": 2}}')
     assert not failures(found(strategy=named | {"init_args": {"config": str(file)}}))
 
 
-def test_half_precision_and_gradients_that_nothing_clips_are_warned_of():
+def test_float16_and_missing_gradient_clipping_warn():
     assert levels(found(precision="16-mixed")) == ["warn", "ok"]
     assert levels(found(precision="bf16-mixed", dtype="bfloat16")) == ["ok"]
     (warned, _) = found(gradient_clip_val=None)
     assert (warned.level, warned.what) == ("warn", "gradients are not clipped")
 
 
-def test_a_strategy_is_read_however_it_is_written():
+def test_a_strategy_is_read_by_name_or_class():
     assert strategy_of({"strategy": {"class_path": OURS, "init_args": None}}) == ("fullyshard", {})
     assert strategy_of({"strategy": None}) == ("auto", {})

@@ -1,4 +1,4 @@
-"""The collapse lab in little: two steps a training, whole way, and started again."""
+"""The collapse lab with two steps per training, from drawing to the figure, and started again."""
 
 import csv
 
@@ -10,12 +10,12 @@ from lmod_train.errors import BadArgument
 from lmod_train.lab.collapse import ANSWERS, STARTS, Outcome, Recipe, collapse_lab
 
 N = 24
-"""Phantoms a source: of 16, all eight that train happened to have their two regions numbered in one order."""
+"""Phantoms per source; with 16 all eight training phantoms happened to have their two regions in the same order."""
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """Trained for a step or two, as what is asked here does not depend on how well it answers."""
+    """Return folder and outcomes of trainings of one or two steps; no test depends on the quality of the replies."""
     out = tmp_path_factory.mktemp("lab")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lmod_train.lab.collapse.START", Recipe(steps=1))
@@ -34,16 +34,16 @@ def test_both_starts_answer_every_kind_of_question(lab):
 
 def test_the_doctor_passes_the_whole_weights_and_refuses_the_delta(lab):
     _, outcomes = lab
-    said = {o.start: o.doctor for o in outcomes}
-    assert said == {"merged": "passes", "delta": "refuses: delta"}
+    verdicts = {o.start: o.doctor for o in outcomes}
+    assert verdicts == {"merged": "passes", "delta": "refuses: delta"}
 
 
-def test_the_delta_is_what_is_left_of_the_merged_weights(lab):
+def test_the_delta_has_small_norm_gains_and_the_merged_weights_do_not(lab):
     out, _ = lab
     assert mean_gain(out / "weights" / "merged") > 0.2 and abs(mean_gain(out / "weights" / "small-delta")) < 0.05
 
 
-def test_started_again_it_does_nothing_twice_but_what_is_asked_otherwise(lab, monkeypatch):
+def test_finished_trainings_are_reused_unless_the_recipe_differs(lab, monkeypatch):
     out, outcomes = lab
 
     def twice(*arguments):
@@ -55,7 +55,7 @@ def test_started_again_it_does_nothing_twice_but_what_is_asked_otherwise(lab, mo
         collapse_lab(out, 1, Recipe(steps=3, max_new_tokens=4), N)
 
 
-def test_the_table_of_every_outcome(lab):
+def test_the_csv_holds_every_outcome(lab):
     out, outcomes = lab
     rows = list(csv.DictReader((out / "collapse.csv").open(encoding="utf-8")))
     assert len(rows) == 6 and set(rows[0]) == set(Outcome.__dataclass_fields__)
@@ -70,12 +70,12 @@ def test_the_command_draws_what_is_there(lab, capsys):
     assert "| delta | long |" in capsys.readouterr().out
 
 
-def test_nothing_to_repeat_is_refused(tmp_path, capsys):
+def test_zero_seeds_are_refused(tmp_path, capsys):
     assert main(["collapse-lab", "--out", str(tmp_path), "--seeds", "0"]) == 2
     assert "--seeds" in capsys.readouterr().err
 
 
-def test_a_folder_begun_with_another_number_of_eyes_is_not_taken_for_this_one(tmp_path):
+def test_a_folder_made_with_another_number_of_phantoms_is_refused(tmp_path):
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "drawn").write_text("16")
     with pytest.raises(BadArgument, match="16, with which"):
@@ -83,8 +83,8 @@ def test_a_folder_begun_with_another_number_of_eyes_is_not_taken_for_this_one(tm
 
 
 @pytest.mark.slow
-def test_whole_weights_answer_and_their_delta_shows_both_published_symptoms(tmp_path):
-    """The command's own recipe: LMOD printed empty replies to diagnoses, and one token to the limit to regions."""
+def test_complete_weights_answer_and_their_delta_shows_both_published_symptoms(tmp_path):
+    """The command's default recipe; LMOD printed empty replies to diagnoses, and one repeated token for regions."""
     found = {(o.start, o.answers): o for o in collapse_lab(tmp_path, 1, Recipe(), 160)}
     assert found["merged", "varied"].strings >= 50
     for answers in ("short", "long"):

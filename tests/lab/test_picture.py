@@ -1,4 +1,4 @@
-"""The collapse lab's figure: a bar for every share, a line for every start."""
+"""The collapse lab's figure and table."""
 
 import numpy as np
 from PIL import Image
@@ -13,13 +13,13 @@ def outcome(start, answers, seed=0, **shares):
     return Outcome(seed, start, answers, 8, 2, 30.0, 1.0, **own, doctor="passes", example="a | b\nc")
 
 
-def test_seeds_stand_in_one_row_with_their_range_and_a_harmless_example():
+def test_seeds_share_a_row_with_their_range_and_an_escaped_example():
     rows = table([outcome("merged", "short", s, right=v) for s, v in enumerate((0.9, 1.0))]).splitlines()
-    assert rows[3] == "" and rows[4].startswith("Limits:") and len(rows) == 5
+    assert rows[3] == "" and rows[4].startswith("Limitations:") and len(rows) == 5
     assert "| 90 to 100 % |" in rows[2] and rows[2].endswith("| `a \\| b c` |")
 
 
-def test_bars_stand_for_shares(tmp_path):
+def test_the_height_of_bars_grows_with_the_share(tmp_path):
     inked = []
     for share in (0.0, 1.0):
         given = [outcome("merged", "short", right=share), outcome("delta", "short", empty=share)]
@@ -30,9 +30,9 @@ def test_bars_stand_for_shares(tmp_path):
     assert all(more > less + 2000 for less, more in zip(*inked, strict=True))
 
 
-def test_limits_stand_where_the_table_stands():
+def test_the_limitations_follow_the_table():
     given = [outcome("merged", "short"), outcome("delta", "long"), outcome("merged", "short", 1)]
-    said = " ".join(table(given).split())
-    assert "at 1e-3 long replies end empty too" in said and "What the authors' files held is not known" in said
-    assert "Long answers are 2 strings in all, varied ones 0 (not run)" in said
-    assert "0.8 minutes a seed" in said, "90 seconds over two seeds"
+    text = " ".join(table(given).split())
+    assert "at 1e-3 long replies are empty too" in text and "content of the authors' weight files is not known" in text
+    assert "2 distinct long answers and 0 (not run) distinct varied ones" in text
+    assert "0.8 minutes per seed" in text, "90 seconds over two seeds"

@@ -44,7 +44,7 @@ def strategy(name):
 
 
 class Watch(Callback):
-    """Notes the loss of each step and the replies of the evaluation; stops before a step where it is told."""
+    """Notes the loss of each step and the replies of the evaluation; stops before a step if `stop_at` is set."""
 
     def __init__(self, stop_at=None):
         self.losses, self.stop_at, self.replies = [], stop_at, {}
@@ -97,21 +97,25 @@ def quick(place, name, watch, *more, **options):
     return made
 
 
-def fit(place, curated, tiny, name, kind, told, stop_at=None, ckpt=None, size=4, **options):
+def fit(place, curated, tiny, name, kind, trainer_options, stop_at=None, ckpt=None, size=4, **options):
     watch = Watch(stop_at)
     kept = ModelCheckpoint(place / "kept", save_last=True, save_top_k=0, every_n_train_steps=2)
     back = ReadBack()
-    told = {"limit_val_batches": 1.0 if stop_at is None else 0, "enable_checkpointing": True, **told}
-    made = quick(place, name, watch, kept, back, **told)
+    trainer_options = {
+        "limit_val_batches": 1.0 if stop_at is None else 0,
+        "enable_checkpointing": True,
+        **trainer_options,
+    }
+    made = quick(place, name, watch, kept, back, **trainer_options)
     made.fit(module(tiny, kind, **options), datamodule=data(curated, made.world_size, size), ckpt_path=ckpt)
     if stop_at is None:
         made.save_checkpoint(place / "last.ckpt")
     return {"losses": watch.losses, "replies": watch.replies, "compared": back.compared}
 
 
-def validate(place, curated, tiny, name, kind, ckpt, told, **options):
+def validate(place, curated, tiny, name, kind, ckpt, trainer_options, **options):
     watch = Watch()
-    made = quick(place, name, watch, **told)
+    made = quick(place, name, watch, **trainer_options)
     made.validate(
         module(tiny, kind, **options), datamodule=data(curated, made.world_size), ckpt_path=ckpt, verbose=False
     )

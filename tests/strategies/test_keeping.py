@@ -1,4 +1,4 @@
-"""A checkpoint is whole at every moment: killed, on a full disk, and on another file system than that of /tmp."""
+"""A complete checkpoint is on disk at every moment: after kills, on a full disk, on another file system than /tmp."""
 
 import os
 import resource
@@ -29,7 +29,7 @@ while True:
     AnyCheckpoint().save_checkpoint({"global_step": step, "state_dict": {"w": torch.full((500_000,), step)}}, last)
     print(step, flush=True)
 """
-"""Writes one checkpoint after another, and says when each is in its place."""
+"""Writes one checkpoint after another, and prints the number of each when it is complete."""
 
 
 def checkpoint(step, size=1000):
@@ -38,7 +38,7 @@ def checkpoint(step, size=1000):
 
 @pytest.fixture(params=["same", "another"])
 def place(request, tmp_path, monkeypatch):
-    """A folder on the file system of temporary files, and one on another."""
+    """Yield a folder on the file system of temporary files, then one on another file system."""
     if request.param == "same":
         yield tmp_path
         return
@@ -62,8 +62,8 @@ def test_two_are_kept_and_the_last_is_the_newest(place):
 
 
 @pytest.mark.parametrize("step", range(5))
-def test_whichever_step_a_kill_comes_before_a_whole_one_is_found(place, monkeypatch, step):
-    """Every system call that changes a name, in the order they are made."""
+def test_after_a_kill_before_any_file_operation_a_complete_checkpoint_is_found(place, monkeypatch, step):
+    """Stops before each call of rename and unlink, in their order."""
     last = place / "last.ckpt"
     for number in (1, 2):
         AnyCheckpoint().save_checkpoint(checkpoint(number), last)
@@ -90,12 +90,12 @@ def test_whichever_step_a_kill_comes_before_a_whole_one_is_found(place, monkeypa
     assert read(to_continue(last))["global_step"] == 4
 
 
-def test_killed_at_random_moments_at_most_the_one_being_written_is_lost(place, tmp_path):
-    last, random, said = place / "last.ckpt", np.random.default_rng(0), 0
+def test_a_kill_at_a_random_moment_loses_at_most_the_checkpoint_being_written(place, tmp_path):
+    last, random, printed = place / "last.ckpt", np.random.default_rng(0), 0
     other = tmp_path / "temporary"
     other.mkdir()
     for _ in range(3):
-        command = [sys.executable, "-c", WRITER, str(last), str(said)]
+        command = [sys.executable, "-c", WRITER, str(last), str(printed)]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(other)}
         ) as process:
@@ -103,23 +103,23 @@ def test_killed_at_random_moments_at_most_the_one_being_written_is_lost(place, t
             time.sleep(random.uniform(0, 0.1))
             process.send_signal(signal.SIGKILL)
             lines = [first, *process.stdout.read().splitlines()]
-        said = max(int(line) for line in lines if line.strip())
+        printed = max(int(line) for line in lines if line.strip())
         found = to_continue(last)
         step = read(found)["global_step"]
-        assert step >= said and torch.equal(read(found)["state_dict"]["w"], torch.full((500_000,), step))
-        said = step
-    assert said > 3 and not list(other.iterdir()), "nothing passes through the folder of temporary files"
+        assert step >= printed and torch.equal(read(found)["state_dict"]["w"], torch.full((500_000,), step))
+        printed = step
+    assert printed > 3 and not list(other.iterdir()), "nothing passes through the folder of temporary files"
 
 
 @pytest.mark.parametrize("allowed", [0, 1000, 40_000, 399_000])
-def test_on_a_full_disk_the_one_before_is_untouched(place, allowed):
+def test_on_a_full_disk_the_previous_checkpoint_is_unchanged(place, allowed):
     last = place / "last.ckpt"
     for step in (1, 2):
         AnyCheckpoint().save_checkpoint(checkpoint(step), last)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (allowed, before[1]))
     try:
-        with pytest.raises(ArtifactError, match=r"last\.ckpt: cannot be written \(.*\); the checkpoint before is unt"):
+        with pytest.raises(ArtifactError, match=r"last\.ckpt: cannot be written \(.*\); the previous checkpoint is u"):
             AnyCheckpoint().save_checkpoint(checkpoint(3, 100_000), last)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -137,14 +137,14 @@ def test_a_real_full_disk(tmp_path):
     try:
         last = mounted / "last.ckpt"
         AnyCheckpoint().save_checkpoint(checkpoint(1, 50_000), last)
-        with pytest.raises(ArtifactError, match=r"(?s)No space left on device.*Next: free some space"):
+        with pytest.raises(ArtifactError, match=r"(?s)No space left on device.*Next: free some disk space"):
             AnyCheckpoint().save_checkpoint(checkpoint(2, 120_000), last)
         assert read(to_continue(last))["global_step"] == 1 and [f.name for f in mounted.iterdir()] == ["last.ckpt"]
     finally:
         subprocess.run(["umount", str(mounted)], check=True)
 
 
-def test_what_a_writer_of_shares_says_of_a_full_disk_is_understood(tmp_path):
+def test_the_errors_of_torchs_writers_on_a_full_disk_are_recognised(tmp_path):
     class CheckpointException(BaseException):
         failures = {0: (OSError(28, "No space left on device"), "here")}  # noqa: RUF012
 
@@ -155,7 +155,7 @@ def test_what_a_writer_of_shares_says_of_a_full_disk_is_understood(tmp_path):
         raise ZeroDivisionError
 
 
-def test_a_hole_of_zeros_in_the_last_is_seen_and_the_one_before_taken(place):
+def test_zeroed_bytes_in_the_last_checkpoint_are_found_and_the_previous_one_is_taken(place):
     last = place / "last.ckpt"
     for step in (1, 2):
         AnyCheckpoint().save_checkpoint(checkpoint(step, 10_000), last)
@@ -173,7 +173,7 @@ def test_a_hole_of_zeros_in_the_last_is_seen_and_the_one_before_taken(place):
         *(("deepspeed", name, share) for name in ("meta.pt", "states.pt") for share in (0, 0.5)),
     ],
 )
-def test_a_folder_that_lacks_a_file_or_its_end_gives_way_to_the_one_before(tmp_path, kind, lost, share):
+def test_for_an_incomplete_folder_the_previous_checkpoint_is_taken(tmp_path, kind, lost, share):
     last = tmp_path / "last.ckpt"
     for step in (1, 2):
         write_shares(last, kind, step)

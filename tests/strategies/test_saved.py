@@ -1,4 +1,4 @@
-"""Files are read without executing anything, and what is no checkpoint is refused."""
+"""Checkpoint files are read without executing code; other files are refused."""
 
 import pickle
 
@@ -24,7 +24,7 @@ def test_a_file_is_read_and_executes_nothing(tmp_path, capsys):
     assert "executed" not in capsys.readouterr().out
 
 
-def test_what_is_no_checkpoint_is_refused(tmp_path):
+def test_files_that_are_no_checkpoints_are_refused(tmp_path):
     with pytest.raises(ArtifactError, match="no such checkpoint"):
         read(tmp_path / "nothing.ckpt")
     with pytest.raises(ArtifactError, match=r"a folder without meta\.pt"):
@@ -33,12 +33,12 @@ def test_what_is_no_checkpoint_is_refused(tmp_path):
     content = (tmp_path / "whole.ckpt").read_bytes()
     for kept in (0, len(content) // 2):
         (tmp_path / "cut.ckpt").write_bytes(content[:kept])
-        with pytest.raises(ArtifactError, match=r"(?s)cut\.ckpt.*may be cut off.*last\.ckpt"):
+        with pytest.raises(ArtifactError, match=r"(?s)cut\.ckpt.*may be truncated.*last\.ckpt"):
             read(tmp_path / "cut.ckpt")
 
 
 @pytest.mark.parametrize("doing", ["fit", "validate"])
-def test_training_does_not_go_on_from_another_strategys_shares_but_evaluation_does(doing):
+def test_another_strategys_checkpoint_is_refused_in_training_but_not_in_evaluation(doing):
     class Module:
         class trainer:  # noqa: N801
             class state:  # noqa: N801

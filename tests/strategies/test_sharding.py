@@ -1,4 +1,4 @@
-"""Two processes under each strategy against one: losses, uneven evaluations, resuming, loading elsewhere, merging."""
+"""Two processes under each strategy against one process: losses, uneven evaluations, resuming, loading, merging."""
 
 import functools
 import json
@@ -39,7 +39,7 @@ with torch.no_grad():
     out = model.generate(**inputs, do_sample=False, max_new_tokens=5)[0, inputs["input_ids"].shape[1]:]
 print(json.dumps({"logits": logits, "reply": processor.tokenizer.decode(out, skip_special_tokens=True).strip()}))
 """
-"""Loads a merged folder in a process that knows nothing of us."""
+"""Loads a merged folder in a process that does not import this package."""
 
 
 def test_whole_tensors_are_copies_and_load_again():
@@ -51,7 +51,7 @@ def test_whole_tensors_are_copies_and_load_again():
     assert first.weight.abs().sum() > 0
 
 
-def test_parameters_are_gathered_in_their_order_few_at_a_time(monkeypatch):
+def test_parameters_are_gathered_in_order_and_in_groups_of_limited_size(monkeypatch):
     monkeypatch.setattr(sharding_deepspeed, "AT_ONCE", 10)
     sizes = [4, 6, 1, 30, 2]
     groups = sharding_deepspeed._few([nn.Parameter(torch.zeros(n)) for n in sizes])
@@ -59,7 +59,7 @@ def test_parameters_are_gathered_in_their_order_few_at_a_time(monkeypatch):
 
 
 class Alone(Sharded):
-    """One process, nothing cut."""
+    """One process, nothing sharded."""
 
     is_global_zero = True
     broadcast = staticmethod(lambda path: path)
@@ -68,7 +68,7 @@ class Alone(Sharded):
 
 
 @pytest.mark.parametrize("before", ["last.ckpt", "last.ckpt.before"])
-def test_there_is_a_complete_checkpoint_until_the_next_one_has_its_place(tmp_path, before):
+def test_a_complete_checkpoint_exists_until_the_next_one_replaces_it(tmp_path, before):
     last = tmp_path / "last.ckpt"
     (tmp_path / before).mkdir()
     (tmp_path / before / "step").write_text("1")
@@ -82,16 +82,16 @@ def test_there_is_a_complete_checkpoint_until_the_next_one_has_its_place(tmp_pat
     assert (last / "step").read_text() == "3" and (tmp_path / "last.ckpt.before" / "step").read_text() == "2"
 
 
-def test_shares_on_disks_of_several_machines_are_no_checkpoint(tmp_path, monkeypatch):
+def test_shards_on_disks_of_several_machines_are_refused(tmp_path, monkeypatch):
     class Another(Alone):
-        is_global_zero = False  # what the first one makes lies elsewhere
+        is_global_zero = False  # the folder that rank 0 makes is on another disk
 
     monkeypatch.setattr(sharding, "PATIENCE", 1)
     with pytest.raises(BadArgument, match="all nodes share"), Another().replacing(tmp_path / "r" / "c" / "last.ckpt"):
         raise AssertionError("nothing is written")
 
 
-def test_fsdp2_writes_shares_unless_one_file_is_asked_for():
+def test_fsdp2_writes_shards_unless_one_file_is_configured():
     assert isinstance(sharded.strategy("fsdp2"), FullyShard)
     assert FullyShard()._save_distributed_checkpoint and not FullyShard(False)._save_distributed_checkpoint
 
@@ -108,7 +108,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def alone(place):
-    """Return what one process finds: losses and replies of a kind of tuning."""
+    """Return a function from a kind of tuning to the losses and replies of one process."""
 
     @functools.cache
     def fitted(kind):
@@ -117,8 +117,15 @@ def alone(place):
     return fitted
 
 
-def told(base, name, kind, **more):
-    return {"curated": base / "curated", "tiny": base / "tiny", "name": name, "kind": kind, "told": {}, **more}
+def job_options(base, name, kind, **more):
+    return {
+        "curated": base / "curated",
+        "tiny": base / "tiny",
+        "name": name,
+        "kind": kind,
+        "trainer_options": {},
+        **more,
+    }
 
 
 def mean(found):
@@ -131,7 +138,7 @@ def merged_over_ranks(found):
 
 def test_fsdp2_gives_the_losses_and_replies_of_one_process(place, alone):
     """Eleven records, five batches of uneven length a rank: a rank that waits for the other would hang."""
-    jobs = [("fit", "fit", told(place, "fsdp2", "lora", place=place / "quick"))]
+    jobs = [("fit", "fit", job_options(place, "fsdp2", "lora", place=place / "quick"))]
     found = sharded.run(place / "quick-out", jobs)["fit"]
     assert mean(found) == pytest.approx(alone("lora")["losses"], rel=1e-5)
     assert merged_over_ranks(found) == alone("lora")["replies"]
@@ -139,12 +146,12 @@ def test_fsdp2_gives_the_losses_and_replies_of_one_process(place, alone):
 
 
 @pytest.mark.parametrize("over", ["answer", "token"])
-def test_two_ranks_that_accumulate_learn_as_one_process_that_does_not(place, over):
+def test_two_ranks_with_gradient_accumulation_give_the_losses_of_one_process_without(place, over):
     """Twelve records, eight a step: the last step of an epoch accumulates one batch instead of two."""
     options = {"loss_over": over}
     one = sharded.fit(place / f"whole-{over}", place / "curated", place / "tiny", "one", "lora", {}, size=8, **options)
-    parts = told(place, "ddp", "lora", place=place / f"parts-{over}", size=4, **options)
-    parts["told"] = {"accumulate_grad_batches": 2}
+    parts = job_options(place, "ddp", "lora", place=place / f"parts-{over}", size=4, **options)
+    parts["trainer_options"] = {"accumulate_grad_batches": 2}
     found = sharded.run(place / f"parts-out-{over}", [("fit", "fit", parts)])["fit"]
     a, b, c, d, e, f = mean(found)  # Lightning halves each
     assert [a + b, c, d + e, f] == pytest.approx(one["losses"], rel=1e-4)
@@ -152,7 +159,7 @@ def test_two_ranks_that_accumulate_learn_as_one_process_that_does_not(place, ove
 
 
 @pytest.mark.parametrize(("fn", "refused"), [("fit", True), ("test", False)])
-def test_fsdp2_goes_on_from_no_optimiser_that_knows_tensors_by_number(tmp_path, monkeypatch, fn, refused):
+def test_fsdp2_refuses_to_resume_from_an_optimiser_state_by_index(tmp_path, monkeypatch, fn, refused):
     layer = nn.Linear(2, 2)
     optimiser = torch.optim.AdamW(layer.parameters())
     layer(torch.ones(1, 2)).sum().backward()
@@ -175,7 +182,7 @@ def learnt(place, curated, tiny, name, batch, at_once, out):
     """Return what an epoch of steps of `at_once` batches has trained, validation left out."""
     # not clipped, which would hide how long a gradient is
     quick = {"accumulate_grad_batches": at_once, "limit_val_batches": 0, "gradient_clip_val": None}
-    options = {"curated": curated, "tiny": tiny, "name": name, "kind": "lora", "told": quick, "size": batch}
+    options = {"curated": curated, "tiny": tiny, "name": name, "kind": "lora", "trainer_options": quick, "size": batch}
     if name == "one":
         sharded.fit(place=place, **options)
     else:
@@ -197,7 +204,7 @@ def same(first, second):
         pytest.param(2, 5, id="the last step has one batch of five"),
     ],
 )
-def test_a_step_of_several_batches_learns_what_one_batch_of_them_all_does(place, tmp_path, batch, at_once):
+def test_gradient_accumulation_gives_the_weights_of_one_large_batch(place, tmp_path, batch, at_once):
     """Twelve records, two epochs, and of each the last step holds fewer."""
     arguments = place / "curated", place / "tiny", "one"
     one = learnt(tmp_path / "one", *arguments, batch * at_once, 1, None)
@@ -207,7 +214,7 @@ def test_a_step_of_several_batches_learns_what_one_batch_of_them_all_does(place,
 @pytest.mark.parametrize(
     "name", ["ddp", *(pytest.param(n, marks=pytest.mark.slow) for n in ("fsdp2", "zero1", "zero2", "zero3"))]
 )
-def test_a_step_of_several_batches_on_two_processes_learns_the_same(place, tmp_path, name):
+def test_gradient_accumulation_on_two_processes_gives_the_same_weights(place, tmp_path, name):
     """Twelve records in batches of four, two to a step: the last step of an epoch holds one."""
     if name.startswith("zero"):
         pytest.importorskip("deepspeed")
@@ -219,15 +226,15 @@ def test_a_step_of_several_batches_on_two_processes_learns_the_same(place, tmp_p
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", sharded.STRATEGIES)
-def test_every_strategy_learns_resumes_loads_and_merges_the_same(place, alone, name, kind):
+def test_every_strategy_trains_resumes_loads_and_merges_the_same(place, alone, name, kind):
     pytest.importorskip("deepspeed")
     here, one = place / f"{name}-{kind}", alone(kind)
     last = here / "run" / "last.ckpt"
     jobs = [
-        ("fit", "fit", told(place, name, kind, place=here / "run")),
-        ("half", "fit", told(place, name, kind, place=here / "half", stop_at=4)),
-        ("rest", "fit", told(place, name, kind, place=here / "half", ckpt=str(here / "half" / "half.ckpt"))),
-        ("validate", "validate", told(place, name, kind, place=here / "val", ckpt=str(last))),
+        ("fit", "fit", job_options(place, name, kind, place=here / "run")),
+        ("half", "fit", job_options(place, name, kind, place=here / "half", stop_at=4)),
+        ("rest", "fit", job_options(place, name, kind, place=here / "half", ckpt=str(here / "half" / "half.ckpt"))),
+        ("validate", "validate", job_options(place, name, kind, place=here / "val", ckpt=str(last))),
     ]
     found = sharded.run(here / "out", jobs)
     assert mean(found["fit"]) == pytest.approx(one["losses"], rel=1e-4)
@@ -244,7 +251,7 @@ def test_every_strategy_learns_resumes_loads_and_merges_the_same(place, alone, n
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_merged_folder_is_one_that_plain_transformers_loads_in_another_process(place, alone, kind):
+def test_transformers_loads_a_merged_folder_in_another_process(place, alone, kind):
     alone(kind)
     last, out = place / f"one-{kind}" / "last.ckpt", place / f"merged-{kind}"
     merge(last, out, str(place / "tiny"))

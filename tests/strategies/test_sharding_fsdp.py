@@ -1,4 +1,4 @@
-"""What FSDP2 makes a unit of; how such a run trains and is read back stands in `test_sharding`."""
+"""The units of FSDP2; training and reading back are tested in `test_sharding`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Hostile checkpoint folders: whatever their pickles ask for, nothing runs, and the way to trust one is printed."""
+"""Hostile checkpoint folders: no code of their pickles runs, and the error prints the command that trusts one."""
 
 import io
 import os
@@ -110,12 +110,12 @@ TRAPS = [
 
 
 @pytest.mark.parametrize("kind", [fsdp, deepspeed])
-def test_what_the_strategies_write_is_taken(tmp_path, kind):
+def test_folders_written_by_the_strategies_pass(tmp_path, kind):
     vet(kind(tmp_path / "last.ckpt"))
 
 
 @pytest.mark.parametrize(("kind", "lay"), TRAPS)
-def test_a_trap_is_not_sprung_where_checkpoints_are_read(tmp_path, sprung, kind, lay):
+def test_code_in_a_pickle_does_not_run_where_checkpoints_are_read(tmp_path, sprung, kind, lay):
     folder = kind(tmp_path / "last.ckpt")
     lay(folder, Trap(sprung))
     for reading in (read, AnyCheckpoint().load_checkpoint, vet, lambda path: merge(ckpt=path, out=tmp_path / "out")):
@@ -130,14 +130,14 @@ def test_a_trap_is_not_sprung_where_checkpoints_are_read(tmp_path, sprung, kind,
 
 
 @pytest.mark.parametrize("name", ["mkdir", "posix.mkdir"])
-def test_the_refusal_names_what_was_asked_for(tmp_path, sprung, name):
+def test_the_error_names_the_function_that_was_asked_for(tmp_path, sprung, name):
     folder = fsdp(tmp_path / "last.ckpt")
     in_metadata(folder, Trap(sprung))
     with pytest.raises(UntrustedCheckpoint, match=name):
         vet(folder)
 
 
-def test_a_folder_that_its_user_trusts_is_not_looked_at(tmp_path, sprung):
+def test_a_trusted_folder_is_not_checked(tmp_path, sprung):
     folder = fsdp(tmp_path / "last.ckpt")
     in_metadata(folder, Trap(sprung))
     vet(folder, trusted=[tmp_path / "elsewhere" / ".." / "last.ckpt"])
@@ -155,7 +155,7 @@ def test_a_piece_outside_the_folder_is_refused(tmp_path):
         storage(folder)
 
 
-def test_no_other_name_of_the_allowed_modules_is_taken(tmp_path):
+def test_other_names_of_the_allowed_modules_are_refused(tmp_path):
     folder = fsdp(tmp_path / "last.ckpt")
     for module, name in (("torch", "load"), ("torch.serialization", "load"), ("pathlib", "os"), ("builtins", "eval")):
         (folder / ".metadata").write_bytes(f"c{module}\n{name}\n.".encode())
