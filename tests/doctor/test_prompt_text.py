@@ -1,0 +1,18 @@
+"""The text of a prompt, joined over messages and parts."""
+
+from dataclasses import replace
+
+from lmod_train.doctor.prompt_text import prompt_text
+from lmod_train.types import Message, Part
+from tests.tiny import record
+
+
+def test_the_texts_of_all_messages_are_joined_and_images_add_no_words():
+    messages = (
+        Message("system", (Part("text", "You are an ophthalmologist."),)),
+        Message("user", (Part("image"), Part("text", "Is this eye normal?"))),
+    )
+    assert (
+        prompt_text(replace(record(), messages=messages)).split()
+        == "You are an ophthalmologist. Is this eye normal?".split()
+    )
