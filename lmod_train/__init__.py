@@ -1,3 +1,110 @@
-"""Train and evaluate multimodal language models on eye images, from raw datasets to the tables of a paper."""
+"""Train and evaluate multimodal language models on eye images, from raw datasets to the tables of a paper.
+
+These names are for Python and notebooks; each is imported when it is first used, and only the models and what trains
+them import torch:
+
+- `discover`: find raw datasets below a folder
+- `curate`: make benchmark records of them
+- `read_records`: read curated records
+- `RecordsDataModule`: load them in Lightning
+- `Scripted`, `HuggingFace`: backends, which answer and are not trained
+- `Frozen`: a backend as a LightningModule
+- `Classifier`, `FineTuning`, `LinearProbe`, `NearestNeighbour`, `Conversation`: LightningModules that are trained
+- `GenerationEval`: the callback that stores and scores replies while a Trainer runs
+- `evaluate`: ask a backend or module the records of a datamodule and return the predictions
+- `Record`, `Reply`, `Prediction`, `Score`: a question, a reply to it, the answer parsed from the reply, a figure
+- `parse_replies`: predictions from replies, by a task's parser
+- `scores_of`: scores from predictions
+- `read_predictions`, `read_scores`: read those of a run
+- `rescore`: parse and score the saved replies of a run again
+- `write_report`: tables, figures and a page from one or more runs
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lmod_train.artifacts.predictions import read_predictions
+    from lmod_train.artifacts.records import read_records
+    from lmod_train.artifacts.scores import read_scores
+    from lmod_train.backends.huggingface import HuggingFace
+    from lmod_train.backends.scripted import Scripted
+    from lmod_train.callbacks.generation import GenerationEval
+    from lmod_train.curation.pipeline import curate
+    from lmod_train.datamodules.records import RecordsDataModule
+    from lmod_train.evaluation import evaluate
+    from lmod_train.modules.classifier import Classifier
+    from lmod_train.modules.conversation import Conversation
+    from lmod_train.modules.fine_tuning import FineTuning
+    from lmod_train.modules.frozen import Frozen
+    from lmod_train.modules.frozen_features import LinearProbe, NearestNeighbour
+    from lmod_train.report.report import report as write_report
+    from lmod_train.report.rescore import rescore
+    from lmod_train.sources.discovery import discover
+    from lmod_train.tasks.reading import parse_replies, scores_of
+    from lmod_train.types import Prediction, Record, Reply, Score
+else:  # a type checker reads the imports above; after a `__getattr__` it would accept every name
+    _PATHS = {
+        "Classifier": "lmod_train.modules.classifier.Classifier",
+        "Conversation": "lmod_train.modules.conversation.Conversation",
+        "FineTuning": "lmod_train.modules.fine_tuning.FineTuning",
+        "Frozen": "lmod_train.modules.frozen.Frozen",
+        "GenerationEval": "lmod_train.callbacks.generation.GenerationEval",
+        "HuggingFace": "lmod_train.backends.huggingface.HuggingFace",
+        "LinearProbe": "lmod_train.modules.frozen_features.LinearProbe",
+        "NearestNeighbour": "lmod_train.modules.frozen_features.NearestNeighbour",
+        "Prediction": "lmod_train.types.Prediction",
+        "Record": "lmod_train.types.Record",
+        "RecordsDataModule": "lmod_train.datamodules.records.RecordsDataModule",
+        "Reply": "lmod_train.types.Reply",
+        "Score": "lmod_train.types.Score",
+        "Scripted": "lmod_train.backends.scripted.Scripted",
+        "curate": "lmod_train.curation.pipeline.curate",
+        "discover": "lmod_train.sources.discovery.discover",
+        "evaluate": "lmod_train.evaluation.evaluate",
+        "parse_replies": "lmod_train.tasks.reading.parse_replies",
+        "read_predictions": "lmod_train.artifacts.predictions.read_predictions",
+        "read_records": "lmod_train.artifacts.records.read_records",
+        "read_scores": "lmod_train.artifacts.scores.read_scores",
+        "rescore": "lmod_train.report.rescore.rescore",
+        "scores_of": "lmod_train.tasks.reading.scores_of",
+        "write_report": "lmod_train.report.report.report",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name not in _PATHS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, _, attribute = _PATHS[name].rpartition(".")
+        return getattr(import_module(module), attribute)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_PATHS})
+
 
 __version__ = "0.1.0"
+__all__ = [
+    "Classifier",
+    "Conversation",
+    "FineTuning",
+    "Frozen",
+    "GenerationEval",
+    "HuggingFace",
+    "LinearProbe",
+    "NearestNeighbour",
+    "Prediction",
+    "Record",
+    "RecordsDataModule",
+    "Reply",
+    "Score",
+    "Scripted",
+    "curate",
+    "discover",
+    "evaluate",
+    "parse_replies",
+    "read_predictions",
+    "read_records",
+    "read_scores",
+    "rescore",
+    "scores_of",
+    "write_report",
+]

@@ -20,7 +20,7 @@ from lmod_train.tasks.trust import Trust
 from lmod_train.types import Prediction, Record
 
 
-def rescore(folder: Path, trust: Sequence[str] = ()) -> list[str]:
+def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | None = None) -> list[str]:
     """Write ``predictions.parquet`` and ``scores.csv`` of a run anew, as the run itself does.
 
     Records that have no reply yet are left out. Where replies of several checkpoint steps were saved, each record's
@@ -29,6 +29,7 @@ def rescore(folder: Path, trust: Sequence[str] = ()) -> list[str]:
     Args:
         folder: Of the run, with ``records.parquet`` and ``replies/`` in it.
         trust: Modules outside this package whose task classes may be imported where the run names them.
+        tasks: Tasks that parse and score; None builds those that the run names. Records of other tasks are left out.
 
     Returns:
         Lines that say how many records have a reply, what was left out, and what was written.
@@ -41,13 +42,13 @@ def rescore(folder: Path, trust: Sequence[str] = ()) -> list[str]:
     if not run.replies.is_dir():
         raise ArtifactError(run.replies, "no saved replies here", _ask_first(folder))
     with locked(folder, "run"):
-        return list(_rescored(run, tuple(trust)))
+        return list(_rescored(run, tuple(trust), tasks))
 
 
-def _rescored(run: Run, trust: tuple[str, ...]) -> Iterator[str]:
+def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) -> Iterator[str]:
     records = read_run_records(run.records)
     saved = current(read_run_column(run.records, "asked"), read_replies(run.replies).values())
-    tasks = tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
+    tasks = given or tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
     predictions = [p for task in tasks for p in parse_replies(task, records, saved.replies)]
     if not predictions:
         others = f" ({saved.stale} are to something else)" if saved.stale else ""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import lmod_train
 from tests.docs.pages import DOCS, ROOT, pages
 
 BUILDER = ("mkdocs", "material", "mkdocstrings")
@@ -65,3 +66,5 @@ def test_no_markup_is_left_in_the_text(site: Path):
 def test_public_classes_are_documented(site: Path):
     for page, name in (("tasks", "Glaucoma"), ("sources", "Refuge"), ("metrics", "PredictionMetric")):
         assert name in (site / "api" / page / "index.html").read_text(encoding="utf-8")
+    package = (site / "api" / "package" / "index.html").read_text(encoding="utf-8")
+    assert [name for name in lmod_train.__all__ if f'id="lmod_train.{name}"' not in package] == []

@@ -1,0 +1,58 @@
+"""Ask a model the records of a datamodule from Python, by the same way as the command `validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lightning import Trainer
+
+from lmod_train.artifacts.predictions import read_predictions
+from lmod_train.artifacts.run import Run
+from lmod_train.backends.base import Backend
+from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.lock import locked
+from lmod_train.modules.base import LmodModule
+from lmod_train.modules.frozen import Frozen
+from lmod_train.report.rescore import rescore
+from lmod_train.types import Prediction
+
+
+def evaluate(
+    model: Backend | LmodModule,
+    data: RecordsDataModule,
+    run: Path | str,
+    *,
+    ckpt_path: Path | str | None = None,
+    **options: Any,
+) -> list[Prediction]:
+    """Return the predictions of a model for the records of a datamodule.
+
+    Replies are appended to ``RUN/replies`` as they come, and predictions.parquet and scores.csv are derived from them.
+    A second call with the same model, records and folder asks only what has no reply yet.
+
+    Args:
+        model: A backend, or a module.
+        data: Which records: its `split` decides, ``command`` meaning the validation split.
+        run: Folder of the run; new, or of an earlier call.
+        ckpt_path: Checkpoint of the module to evaluate; None takes its weights as they are.
+        **options: Of `lightning.Trainer`, such as ``accelerator="cpu"``, ``devices=1`` or ``logger=...`` (none unless
+            given). ``callbacks`` are added to the one that stores the replies.
+
+    Returns:
+        One prediction per record that was asked, tasks one after another.
+
+    Raises:
+        LmodError: There are no records to ask, the folder is in use by another process, or the checkpoint does not fit.
+    """
+    callbacks = [GenerationEval(), *(options.pop("callbacks", None) or ())]
+    chosen = {"logger": False, "enable_checkpointing": False} | options | {"use_distributed_sampler": False}
+    module = model if isinstance(model, LmodModule) else Frozen(model)
+    with locked(Path(run), "run"):
+        trainer = Trainer(default_root_dir=run, callbacks=callbacks, **chosen)
+        trainer.validate(module, datamodule=data, ckpt_path=ckpt_path, verbose=False)
+        if trainer.is_global_zero:
+            rescore(Path(run), tasks=list(data.tasks.values()))
+        trainer.strategy.barrier("the first rank has derived the predictions")
+    return read_predictions(Run(Path(run)).predictions)
