@@ -20,6 +20,7 @@ Reason = Literal[
     "empty", "no_match", "ambiguous", "out_of_range", "repetition", "parser_error", "refused", "truncated", "failed"
 ]
 Extent = Literal["gone", "part"]
+Ending = Literal["stop", "length", "content_filter", "refusal", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +180,7 @@ class Question:
         chain_step: Which step of the chain it is; unique within task, sample, language and variant.
         needs: Earlier questions whose answers its words hold, as `lmod_train.tasks.filled` fills them in; the first
             stands at the placeholder ``{answer 1}``.
-        tags: Key -> value; each key is a subset of the scores (level, impact, condition, subspecialty), beside those
-            that every record has (modality, source, split, language, sex, age).
+        tags: Key -> value; each key is a subset of the scores (level, impact, condition, subspecialty).
     """
 
     task: str
@@ -365,7 +365,8 @@ class Reply:
     Attributes:
         id: Record id.
         reply: The new text only, special tokens removed.
-        finish_reason: ``stop``, ``length`` or ``error``.
+        finish_reason: ``stop``; ``length`` (cut off); ``content_filter`` (withheld or cut off by a service's filter);
+            ``refusal`` (declined by the service, `reply` is its text); ``error``.
         error: What went wrong where there is no reply; empty otherwise.
         rendered: What the model was really sent, template and all.
         step: Checkpoint step (global optimiser step); 0 for an untuned model.
@@ -381,7 +382,7 @@ class Reply:
 
     id: str
     reply: str
-    finish_reason: Literal["stop", "length", "error"] = "stop"
+    finish_reason: Ending = "stop"
     error: str = ""
     rendered: str = ""
     step: int = 0

@@ -24,7 +24,6 @@ from lmod_train.artifacts.run import Run
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.callbacks.termination import Termination
 from lmod_train.callbacks.tripwires import Collapsed, Tripwires
-from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.provenance import write_provenance, write_trained
 from lmod_train.cli.refusal import Refusing
@@ -44,9 +43,10 @@ from lmod_train.strategies.sharding import Sharded
 VOLATILE = (
     "config", "run", "trust", "provenance", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath",
     "checkpoint.save_top_k", "checkpoint.enable_version_counter", "trainer.logger", "doctor", "read_back",
-    "trainer.enable_model_summary", "trainer.log_every_n_steps",
+    *(f"model.init_args.backend.init_args.{name}"
+      for name in ("pace", "budget", "replicas", "key_variable", "send_sources")),
 )  # fmt: skip
-"""Keys that say where a run lies, what it keeps or logs on the way or how it is continued, not what it is."""
+"""Keys that say where a run lies, what it keeps on the way or how it is continued, not what it is."""
 
 
 WRITTEN = ("provenance", "weights")
@@ -93,7 +93,10 @@ class Experiment(LightningCLI):
         parser.add_argument("--doctor.images", type=NonNegativeInt, default=0, help="Images opened; 0 for all.")
         parser.add_lightning_class_args(ReadBack, "read_back")
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
-        parser.set_defaults({f"checkpoint.{name}": value for name, value in DEFAULTS["checkpoint"].items()})
+        parser.set_defaults({"checkpoint.save_last": True, "checkpoint.save_top_k": 0})  # last.ckpt and no second file
+        parser.set_defaults({"checkpoint.every_n_train_steps": 20})
+        # a run that was moved would else write last-v1.ckpt beside the file that it is continued from
+        parser.set_defaults({"checkpoint.enable_version_counter": False})
 
     def _parse_ckpt_path(self) -> None:
         """Take nothing from a checkpoint here: Lightning would let one that was received say which class is built."""
@@ -176,8 +179,7 @@ def options() -> dict[str, Any]:
         "subclass_mode_model": True,
         "save_config_callback": None,
         "parser_class": Parser,
-        "seed_everything_default": 0,
-        "trainer_defaults": {**DEFAULTS["trainer"], "callbacks": Termination()},
+        "trainer_defaults": {"use_distributed_sampler": False, "num_sanity_val_steps": 0, "callbacks": Termination()},
         "parser_kwargs": {"prog": "python -m lmod_train"},
     }
 
@@ -285,7 +287,8 @@ def _settle(run: Path, resolved: dict[str, Any]) -> None:
     Raises:
         RunConflict: The folder was started with other values.
     """
-    if Run(run).config.exists() and (Run(run).replies.exists() or Run(run).checkpoints.exists()):
+    replied = any(file.stat().st_size for file in Run(run).replies.glob("*.jsonl"))
+    if Run(run).config.exists() and (replied or Run(run).checkpoints.exists()):
         was = dict(_flat(Run(run).read_config()))
         now = dict(_flat(resolved))
         differing = [k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _volatile(k)]

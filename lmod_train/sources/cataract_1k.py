@@ -86,8 +86,7 @@ class Cataract1K(Source):
         aliases: Class name -> structure, added to the 15 published names; "" leaves a class's annotations out. Case,
             dashes and underscores do not matter. By default ``pupil1`` is read as pupil and ``cornea1`` stays
             cornea1: the options that LMOD+ prints have cornea1 and not pupil1. ``{"pupil1": "pupil1"}`` keeps it
-            apart, ``{"cornea1": "cornea"}`` merges that one, too. Where the task anatomy has `options` under SS, a word
-            that they lack ends curation in an error.
+            apart, ``{"cornea1": "cornea"}`` merges that one, too.
 
     Raises:
         BadArgument: `annotations` is another word, or an alias is no structure of the vocabulary.

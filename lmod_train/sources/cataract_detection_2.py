@@ -43,8 +43,7 @@ class CataractDetection2(Roboflow):
         root: See `Source`.
         labels: Class name -> ``cataract`` or ``normal``, or ``""`` for a class that says nothing about the lens;
             replaces `LABELS`.
-        structure: What every box is, a structure of the vocabulary: LMOD's figure shows it around the whole eye. A word
-            other than eye, iris or pupil must stand in the task anatomy's `options` under cataract_detection_2.
+        structure: What every box is, a structure of the vocabulary: LMOD's figure shows it around the whole eye.
 
     Raises:
         BadArgument: `labels` or `structure` has a word that cannot be used.

@@ -65,8 +65,7 @@ class G1020(Source):
         annotations: ``json`` as above, or ``masks`` alone. The masks' coding is read from the values present: 0, 1, 2
             or 0, 128, 255 for background, rim and cup; neither is stated by the authors. A mask of 0 and one other
             value that would be a cup without rim is listed by curation: what it outlines is not known.
-        disc_from: Which shape of the json is the disc: its outline ``disc``, or the box ``discLoc``, which
-            is known from one reader's text alone.
+        disc_from: Which shape of the json is the disc: its outline ``disc``, or the box ``discLoc``.
 
     Raises:
         BadArgument: `annotations` or `disc_from` is another word.

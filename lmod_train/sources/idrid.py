@@ -92,8 +92,7 @@ class Idrid(Source):
             which is read from the file's header, lengths are scaled; points are always in the photograph's own pixels.
         disc_size: Width and height of the disc's box in B and C, in the same pixels; None leaves the disc out there.
         lesions: Whether A's masks of microaneurysms, haemorrhages, hard and soft exudates are structures too; the box
-            is around all lesions of a kind. The task anatomy has their words by default; where its `options` are set,
-            these must hold ``lesions: [microaneurysms, haemorrhages, hard exudates, soft exudates]`` too.
+            is around all lesions of a kind.
 
     Raises:
         BadArgument: A length is not above 0.

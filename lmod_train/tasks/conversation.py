@@ -47,11 +47,15 @@ class Conversation(Task):
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return what was said, blanks around it and thinking taken off; or why nothing was.
 
-        ``failed`` (no reply at all), ``empty``, ``repetition`` (the words fell into a loop), ``truncated`` (cut off
-        within a thought, before anything was said). A reply that was cut off in what it says counts as far as it goes.
+        ``failed`` (no reply at all), ``refused`` (declined or withheld by the service), ``empty``, ``repetition`` (the
+        words fell into a loop), ``truncated`` (cut off within a thought, before anything was said). A reply that was
+        cut off in what it says counts as far as it goes.
         """
         if reply.finish_reason == "error" or reply.error:
             return Unparsed("failed", reply.error)
+        withheld = reply.finish_reason == "content_filter"
+        if reply.finish_reason == "refusal" or (withheld and not reply.reply.strip()):
+            return Unparsed("refused", reply.reply[:80])
         said, closed = strip_thinking(reply.reply)
         said = said.strip()
         if not any(c.isalnum() for c in said):

@@ -48,6 +48,9 @@ def test_it_asks_no_source() -> None:
         (Reply("a", "..."), Unparsed("empty", "...")),
         (Reply("a", ""), Unparsed("empty")),
         (Reply("a", "<think>hm", "length"), Unparsed("truncated")),
+        (Reply("a", "", "content_filter"), Unparsed("refused")),
+        (Reply("a", "Pale and", "content_filter"), "Pale and"),
+        (Reply("a", "I will not.", "refusal"), Unparsed("refused", "I will not.")),
         (Reply("a", "text", "error", "HTTP 500"), Unparsed("failed", "HTTP 500")),
     ],
 )

@@ -1,0 +1,162 @@
+"""Ask until there is a reply, or until it makes no sense: retries, pauses, the budget, and the end of an outage."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from lmod_train.backends.endpoint.budget import Spending
+from lmod_train.backends.endpoint.fleet import Fleet, Replica
+from lmod_train.backends.endpoint.outcome import Completion, Trouble
+from lmod_train.backends.endpoint.pace import Pace
+from lmod_train.backends.endpoint.request import Decoding
+from lmod_train.types import Record, Reply
+
+
+class Asking:
+    """Asks servers about records; lives in one event loop.
+
+    Args:
+        fleet: The servers.
+        decoding: What every request holds beside its messages.
+        pace: Time-outs and attempts.
+        spending: What was spent, and the budget.
+        settings: What decides the replies, written beside each.
+
+    Attributes:
+        stopped: Why nothing is asked any more; empty while it is.
+        not_asked: Records that have failed because of that.
+    """
+
+    def __init__(
+        self, fleet: Fleet, decoding: Decoding, pace: Pace, spending: Spending, settings: Mapping[str, Any]
+    ) -> None:
+        self._fleet, self._fields, self._pace, self._spending = fleet, decoding.fields(), pace, spending
+        self._settings, self._model = settings, decoding.model
+        self._random = random.Random()
+        self._ended, self._stop = asyncio.Event(), asyncio.Event()
+        self._failed_in_a_row = 0
+        self.stopped, self.not_asked = "", 0
+
+    async def reply(self, record: Record, messages: Sequence[Mapping[str, Any]], rendered: str) -> Reply:
+        """Return the reply to a record; a failure is a reply with `error` set."""
+        if self.stopped:
+            return self._not_asked(record)
+        began = time.perf_counter()
+        ended, seconds, _ = await self.completed({**self._fields, "messages": list(messages)}, record.image)
+        if isinstance(ended, Completion):
+            self._failed_in_a_row = 0
+            return self._replied(record, ended, rendered, seconds)
+        if ended.text == self.stopped:
+            return self._not_asked(record)
+        self._count(ended)
+        waited = time.perf_counter() - began
+        return Reply(record.id, "", "error", ended.text, rendered, seconds=waited, model=self._model)
+
+    async def completed(
+        self, body: Mapping[str, Any], images: tuple[str, ...] = (), attempts: int = 0
+    ) -> tuple[Completion | Trouble, float, Any]:
+        """Send a request until it succeeds, or cannot.
+
+        Args:
+            body: Fields of the request.
+            images: Names of the images in it.
+            attempts: At most; 0 for as many as the pace allows.
+
+        Returns:
+            How it ended, the seconds of the last attempt, and the body of the reply.
+        """
+        ended: Completion | Trouble = Trouble("not asked")
+        seconds, received, most = 0.0, None, attempts or self._pace.attempts
+        for attempt in range(1, most + 1):
+            with self._fleet.choose(images) as replica:
+                ended, seconds, received = await self._attempt(replica, body)
+                if isinstance(ended, Completion) or not ended.again or self.stopped:
+                    break
+                wait = self._wait(replica, ended, attempt, images)
+            if attempt == most or wait > self._pace.longest_wait:
+                break
+            await self._rest(wait)
+        return ended, seconds, received
+
+    async def _attempt(self, replica: Replica, body: Mapping[str, Any]) -> tuple[Completion | Trouble, float, Any]:
+        async with replica.throttle.slot() as slot:
+            if spent := await self._spent():
+                return Trouble(spent), 0.0, None
+            self._spending.begin()
+            began, used = time.perf_counter(), (0, 0)
+            try:
+                ended, received = await replica.client.attempt(body)
+                if isinstance(ended, Completion):
+                    used = ended.tokens_in, ended.tokens_out
+            finally:
+                self._spending.end(*used)
+                self._ended.set()
+                self._ended = asyncio.Event()
+            slot.fine, slot.slower = isinstance(ended, Completion), isinstance(ended, Trouble) and ended.slower
+            self._note(replica, ended)
+            return ended, time.perf_counter() - began, received
+
+    async def _spent(self) -> str:
+        """Wait while requests in flight may use up the budget, and return why nothing more is asked; empty to ask."""
+        while not self.stopped and (spent := self._spending.spent()):
+            if not self._spending.in_flight:
+                self._end(spent)
+            else:
+                await self._ended.wait()
+        return self.stopped
+
+    def _note(self, replica: Replica, ended: Completion | Trouble) -> None:
+        if isinstance(ended, Trouble) and ended.unreachable:
+            replica.lost()
+        else:
+            replica.answered()
+        if isinstance(ended, Trouble) and ended.slower and 0 < ended.wait <= self._pace.longest_wait:
+            replica.throttle.pause(ended.wait)
+
+    def _wait(self, replica: Replica, trouble: Trouble, attempt: int, images: tuple[str, ...]) -> float:
+        """Return the seconds until the next attempt: what the server asks for, or more with every attempt."""
+        if trouble.unreachable or (trouble.slower and not trouble.wait):
+            self._fleet.move(images)
+            if trouble.unreachable and self._fleet.another_than(replica):
+                return 0.0
+        return max(trouble.wait, self._pace.backoff(attempt, self._random.random()))
+
+    async def _rest(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), seconds)
+
+    def _count(self, trouble: Trouble) -> None:
+        """Note that a record has failed, and stop where all others would fail too."""
+        self._failed_in_a_row += 1
+        if trouble.hopeless:
+            self._end(trouble.text)
+        elif self._failed_in_a_row >= self._pace.give_up_after:
+            self._end(f"{self._failed_in_a_row} records have failed in a row, the last with: {trouble.text}")
+
+    def _end(self, reason: str) -> None:
+        self.stopped = self.stopped or reason
+        self._stop.set()
+
+    def _not_asked(self, record: Record) -> Reply:
+        self.not_asked += 1
+        return Reply(record.id, "", "error", f"not asked: {self.stopped}", model=self._model)
+
+    def _replied(self, record: Record, ended: Completion, rendered: str, seconds: float) -> Reply:
+        settings = {**self._settings, "system_fingerprint": ended.fingerprint}
+        return Reply(
+            record.id,
+            ended.text,
+            ended.ending,
+            rendered=rendered,
+            tokens_in=ended.tokens_in,
+            tokens_out=ended.tokens_out,
+            seconds=round(seconds, 6),
+            model=ended.model or self._model,
+            settings=json.dumps(settings, sort_keys=True),
+        )

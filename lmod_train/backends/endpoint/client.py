@@ -1,0 +1,113 @@
+"""One attempt over the wire: the official client, without retries of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lmod_train.backends.endpoint.key import Key
+from lmod_train.backends.endpoint.outcome import Completion, Trouble, completion_of, refused_status
+from lmod_train.errors import LmodError
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+INSTALL = "pip install 'lmod-train[openai]'"
+
+
+class Client:
+    """Sends requests to one server.
+
+    Args:
+        url: Base URL, up to and including ``/v1``.
+        key: Whose value is sent and never shown.
+        timeout: Seconds until an attempt is given up.
+        ending_stated: Whether the server states how a reply ended.
+
+    Raises:
+        LmodError: The package ``openai`` is not installed.
+    """
+
+    def __init__(self, url: str, key: Key, timeout: float, ending_stated: bool = True) -> None:
+        try:
+            from openai import AsyncOpenAI
+        except ImportError as error:
+            raise LmodError(
+                f"the backend needs the package `openai`, which is not installed.\nNext: `{INSTALL}`"
+            ) from error
+        self.url = url
+        self._key, self._timeout, self._stated = key, timeout, ending_stated
+        self._client: AsyncOpenAI = AsyncOpenAI(
+            base_url=url, api_key=key.value(), timeout=timeout, max_retries=0, organization=None
+        )
+
+    async def attempt(self, body: Mapping[str, Any]) -> tuple[Completion | Trouble, Any]:
+        """Send one chat-completions request.
+
+        Args:
+            body: Fields of the request.
+
+        Returns:
+            How it ended, and the parsed body of a reply (None without one), the key removed from both.
+        """
+        import openai
+
+        try:
+            async with asyncio.timeout(self._timeout):
+                made = await self._client.chat.completions.with_raw_response.create(
+                    messages=body["messages"],
+                    model=body["model"],
+                    extra_body={k: v for k, v in body.items() if k not in ("messages", "model")},
+                )
+            text = made.http_response.text
+        except (TimeoutError, openai.APITimeoutError):
+            return Trouble(f"no reply within {self._timeout:g} s", again=True, slower=True), None
+        except openai.APIStatusError as error:
+            response = error.response
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            return refused_status(response.status_code, headers, self._key.hide(_text(response))), None
+        except openai.APIConnectionError as error:
+            return self._broken(error), None
+        except Exception as error:  # what decoders and transports raise on bytes that are no reply
+            return Trouble(f"no reply: {self._key.hide(_said(error))}", again=True), None
+        return self._read(text)
+
+    def _read(self, text: str) -> tuple[Completion | Trouble, Any]:
+        try:
+            body = self._key.hide(json.loads(text))
+        except (ValueError, RecursionError):
+            return Trouble(f"not JSON: {self._key.hide(text)[:80]!r}", again=True), None
+        return completion_of(body, self._stated), body
+
+    def _broken(self, error: Exception) -> Trouble:
+        """Return what became of a connection: one that was never made, or one that broke off within the reply."""
+        cause = error.__cause__ or error
+        unreachable = type(cause).__name__ in ("ConnectError", "ConnectTimeout", "UnsupportedProtocol")
+        return Trouble(f"connection: {self._key.hide(_said(cause))}", again=True, unreachable=unreachable)
+
+    async def models(self) -> list[str]:
+        """Return the names of the models that the server lists; [] where it lists none or cannot."""
+        try:
+            async with asyncio.timeout(min(self._timeout, 10.0)):
+                made = await self._client.models.with_raw_response.list()
+            listed = self._key.hide(json.loads(made.http_response.text))["data"]
+            return [str(model["id"]) for model in listed]
+        except Exception:
+            return []  # `transformers serve` answers 500 without a hub cache; the list is only a courtesy
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._client.close()
+
+
+def _text(response: Any) -> str:
+    try:
+        return str(response.text)
+    except Exception:  # the body broke off, or is in no encoding
+        return ""
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]

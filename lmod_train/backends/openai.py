@@ -1,0 +1,159 @@
+"""Any OpenAI-compatible endpoint: a commercial service, or a server of your own (vLLM, SGLang, lmdeploy, ...)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+from lightning_utilities.core.rank_zero import rank_zero_info
+
+from lmod_train.backends.base import Backend
+from lmod_train.backends.endpoint.address import check_encrypted, checked, is_own
+from lmod_train.backends.endpoint.asking import Asking
+from lmod_train.backends.endpoint.background import Background
+from lmod_train.backends.endpoint.batch import RequestBatch, Writing
+from lmod_train.backends.endpoint.budget import Budget, Spending
+from lmod_train.backends.endpoint.client import Client
+from lmod_train.backends.endpoint.fleet import Fleet, Replica
+from lmod_train.backends.endpoint.images import ImagePolicy
+from lmod_train.backends.endpoint.key import NO_KEY, Key
+from lmod_train.backends.endpoint.pace import Pace
+from lmod_train.backends.endpoint.probe import probe
+from lmod_train.backends.endpoint.request import Decoding, Rules
+from lmod_train.types import Batch, Identity, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What exists once the first record is asked."""
+
+    background: Background
+    asking: Asking
+    spending: Spending
+
+
+class OpenAI(Backend):
+    """Replies of a server that takes chat-completions requests.
+
+    Replies are identified by `base_url`, `model`, the images' size and format and the decoding; the key, the pace, the
+    budget and the replicas decide none, and may change when a run is continued.
+
+    Args:
+        base_url: Of the server, up to and including ``/v1``.
+        model: The name by which the server knows the model.
+        max_new_tokens: Longest reply in tokens (LMOD Table 6: 512), the hidden thinking of a reasoning model included.
+        temperature: 0 for greedy; null sends none. Reasoning models are sent none.
+        rules: Names of the fields: ``classic`` (``max_tokens``), ``reasoning`` (``max_completion_tokens``, no
+            temperature), or ``auto`` by the model's name (``reasoning`` for GPT-5 and the o series).
+        system_prompt: Text of a system message before the record's own; empty for none.
+        extra: Further fields of the request body, e.g. ``{reasoning_effort: low}``.
+        images: Size and format in which images are sent.
+        key_variable: Environment variable that holds the key. Servers of your own network need none.
+        ending_stated: False for a server that never states how a reply ended (VILA's own): every reply is then taken
+            for a whole one, and cut-off ones are not counted as truncated.
+        replicas: Further base URLs that serve the same model; questions about one image go to one server.
+        send_sources: Sources whose images may be sent outside your network although their licence does not let them be
+            passed on: you state that your agreement with their provider allows it.
+        pace: Requests at once, time-outs, attempts.
+        budget: Most requests, tokens or money of one command and process.
+
+    Raises:
+        BadArgument: An option has a value that cannot be used.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        max_new_tokens: int = 512,
+        temperature: float | None = 0.0,
+        rules: Rules = "auto",
+        system_prompt: str = "",
+        extra: dict[str, Any] | None = None,
+        images: ImagePolicy = ImagePolicy(),
+        key_variable: str = "OPENAI_API_KEY",
+        ending_stated: bool = True,
+        replicas: list[str] | None = None,
+        send_sources: list[str] | None = None,
+        pace: Pace = Pace(),
+        budget: Budget = Budget(),
+    ) -> None:
+        self._urls = [checked(url) for url in (base_url, *(replicas or ()))]
+        self._decoding = Decoding(model, max_new_tokens, temperature, rules, system_prompt, extra or {})
+        self._images, self._pace, self._budget = images, pace, budget
+        self._key, self._ending_stated = Key(key_variable), ending_stated
+        away = not all(map(is_own, self._urls))
+        self.collate = Writing(self._decoding, images, away, tuple(send_sources or ()))
+        self._opened: _Open | None = None
+
+    def prepare(self, device: Any) -> None:
+        """Nothing to load; the server is asked when there is a record to ask about."""
+
+    def identity(self) -> Identity:
+        """Return the URL with the model's name, and how it is asked."""
+        return Identity((f"{self._urls[0]} {self._decoding.model}",), settings=self._settings())
+
+    def _settings(self) -> Mapping[str, Any]:
+        return {**self._decoding.settings(), "images": self._images.settings()}
+
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Ask about the records of a batch, several at once."""
+        return [reply for replies in self._asked([batch]) for reply in replies]
+
+    def _asked(self, batches: Iterable[Batch]) -> Iterator[list[Reply]]:
+        """Yield replies as they come; batches are taken while there are fewer questions than can be in flight twice."""
+        source, most = iter(batches), 2 * self._pace.concurrency * len(self._urls)
+        done: SimpleQueue[Future[Reply]] = SimpleQueue()
+        waiting: set[Future[Reply]] = set()
+        try:
+            while True:
+                while len(waiting) < most and (batch := next(source, None)) is not None:
+                    waiting |= self._begun(batch, done)
+                if not waiting:
+                    return
+                ended = [done.get()]
+                while not done.empty():
+                    ended.append(done.get())
+                waiting -= set(ended)
+                yield [future.result() for future in ended]
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def _begun(self, batch: Batch, done: SimpleQueue[Future[Reply]]) -> set[Future[Reply]]:
+        """Begin to ask about the records of a batch; each future is put into `done` when it has ended."""
+        if not batch.records:
+            return set()
+        if not isinstance(batch, RequestBatch):
+            raise TypeError("a batch of another model; collate it with this backend's `collate`")
+        opened = self._open()
+        begun = set()
+        for record, messages, rendered in zip(batch.records, batch.messages, batch.rendered, strict=True):
+            future = opened.background.submit(opened.asking.reply(record, messages, rendered))
+            future.add_done_callback(done.put)
+            begun.add(future)
+        return begun
+
+    def _open(self) -> _Open:
+        """Connect, and find out what the server supports, once.
+
+        Raises:
+            LmodError: There is no key, or the server does not answer.
+        """
+        if self._opened is None:
+            for url in self._urls:
+                if not is_own(url):
+                    self._key.required(url)
+                if self._key.value() != NO_KEY:
+                    check_encrypted(url)
+            background, spending = Background(), Spending(self._budget)
+            clients = [Client(url, self._key, self._pace.timeout, self._ending_stated) for url in self._urls]
+            fleet = Fleet([Replica(client, self._pace.concurrency) for client in clients])
+            asking = Asking(fleet, self._decoding, self._pace, spending, self._settings())
+            support = background.run(probe(asking, clients[0], self._decoding, self._key))
+            rank_zero_info(support.summary(self._urls[0]))
+            self._opened = _Open(background, asking, spending)
+        return self._opened

@@ -1,0 +1,241 @@
+"""A local server that answers, refuses, truncates and fails at known rates; of the standard library alone.
+
+Which fate a question has is drawn from the seed and its number (``#17`` in its text), which fault an attempt meets from
+the seed, the number and how often it was asked: so the truth is known, whatever the order and however often a run
+is ended and continued. It runs as a process of its own: ``python server.py PLAN_AS_JSON`` prints its port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import subprocess
+import sys
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+STATUS = {
+    "right": "answered",
+    "wrong": "answered",
+    "refusing": "refused",
+    "refusal": "refused",
+    "filtered": "refused",
+    "forbidden": "refused",
+    "cut": "truncated",
+    "thought": "truncated",
+    "empty": "unparsed",
+    "vague": "unparsed",
+    "rejected": "failed",
+}
+"""Fate of a question -> the status under which it must be counted."""
+
+FAULTS = ("429", "429 date", "500", "garbage", "no choices", "half body", "half reply", "silence", "error 200", "reset")
+
+
+@dataclass
+class Plan:
+    """What the server does.
+
+    `answers` are the right answers by number. `fates` and `faults` are weights; `fault` is the share of attempts that
+    meet a fault. `delay` is in seconds. `most` is the number of requests at once beyond which it sends 429; 0 for none.
+    `echo` repeats the Authorization header wherever a server could. `gone_after`: requests after which it exits.
+    """
+
+    answers: list[str] = field(default_factory=list)
+    choices: list[str] = field(default_factory=lambda: ["GLAUCOMA", "NON-GLAUCOMA"])
+    fates: dict[str, float] = field(default_factory=lambda: {"right": 1.0})
+    faults: dict[str, float] = field(default_factory=lambda: dict.fromkeys(FAULTS, 1.0))
+    fault: float = 0.0
+    seed: int = 0
+    delay: float = 0.0
+    most: int = 0
+    echo: bool = False
+    status: int = 0
+    logprobs: bool = False
+    gone_after: int = 0
+
+    def fate(self, n: int) -> str:
+        """Return what becomes of a question however often it is asked."""
+        return random.Random(f"{self.seed}/{n}").choices(list(self.fates), list(self.fates.values()))[0]
+
+    def fault_of(self, n: int, attempt: int) -> str:
+        """Return what disturbs an attempt, counted from 1; empty for nothing."""
+        draw = random.Random(f"{self.seed}/{n}/{attempt}")
+        return draw.choices(list(self.faults), list(self.faults.values()))[0] if draw.random() < self.fault else ""
+
+    def truth(self) -> dict[str, int]:
+        """Return how many questions belong under each status."""
+        return dict(Counter(STATUS[self.fate(n)] for n in range(len(self.answers))))
+
+
+def completion(plan: Plan, n: int, secret: str) -> dict:
+    """Return the body of a reply."""
+    fate = plan.fate(n) if n >= 0 else "right"
+    answer = plan.answers[n] if 0 <= n < len(plan.answers) else "OK"
+    other = next((c for c in plan.choices if c != answer), "")
+    text, reason, more = {
+        "right": (f"{answer}; Explanation: the cup is what it is.", "stop", {}),
+        "wrong": (f"{other}; Explanation: the cup is what it is.", "stop", {}),
+        "refusing": ("I'm sorry, I can't provide a medical diagnosis.", "stop", {}),
+        "refusal": (None, "stop", {"refusal": f"I will not say {answer}."}),
+        "filtered": ("", "content_filter", {}),
+        "cut": ("The optic nerve head in this image", "length", {}),
+        "thought": (None, "length", {"reasoning_content": f"It may be {answer}, or"}),
+        "empty": ("", "stop", {}),
+        "vague": ("The image shows an eye.", "stop", {}),
+    }[fate]
+    message = {"role": "assistant", "content": text, **more}
+    if plan.echo:
+        message["content"] = f"{text} {secret}"
+    choice = {"index": 0, "message": message, "finish_reason": reason}
+    if plan.logprobs:
+        choice["logprobs"] = {"content": [{"token": "OK", "logprob": -0.1, "top_logprobs": []}]}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    model = f"served-7b-2026 {secret}" if plan.echo else "served-7b-2026"
+    return {"id": "x", "object": "chat.completion", "created": 1, "model": model, "system_fingerprint": "fp_7",
+            "choices": [choice], "usage": usage}  # fmt: skip
+
+
+class Server:
+    """Counts what it is asked: requests by question, whole replies by question, most requests at once."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.asked: Counter[int] = Counter()
+        self.sent: Counter[int] = Counter()
+        self.bodies: list[dict] = []
+        self.images: list[tuple[int, str]] = []
+        self.now = self.peak = self.requests = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while await self.one(reader, writer):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass
+        finally:
+            writer.close()
+
+    async def one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in head.split("\r\n")[1:])}
+        data = await reader.readexactly(int(headers.get("content-length", 0)))
+        path = head.split(" ", 2)[1]
+        if path == "/stats":
+            stats = {"asked": self.asked, "sent": self.sent, "peak": self.peak, "now": self.now}
+            return await send(writer, 200, json.dumps({**stats, "bodies": self.bodies[-50:], "images": self.images}))
+        if path.endswith("/models"):
+            return await send(writer, 500, "no hub cache")
+        self.now += 1
+        self.peak, self.requests = max(self.peak, self.now), self.requests + 1
+        if self.plan.gone_after and self.requests > self.plan.gone_after:
+            sys.exit(0)
+        try:
+            return await self.chat(json.loads(data), headers.get("authorization", ""), writer)
+        finally:
+            self.now -= 1
+
+    async def chat(self, body: dict, secret: str, writer: asyncio.StreamWriter) -> bool:
+        text = json.dumps(body["messages"][-1]["content"])
+        number = re.search(r"#(\d+)", text)
+        n = int(number[1]) if number else -1
+        image = re.search(r"base64,([^\"]{0,200000})", text)
+        self.images.append((n, str(hash(image[1])) if image else ""))
+        self.bodies.append({k: v for k, v in body.items() if k != "messages"})
+        self.asked[n] += 1
+        if self.plan.most and self.now > self.plan.most:
+            return await send(writer, 429, '{"error": {"message": "too many"}}', {"retry-after-ms": "20"})
+        await asyncio.sleep(self.plan.delay)
+        if n >= 0 and (fault := self.plan.fault_of(n, self.asked[n])):
+            return await fail(fault, writer)
+        if n >= 0 and self.plan.status:
+            repeated = f"{secret} {json.dumps(secret)}" if self.plan.echo else ""
+            return await send(writer, self.plan.status, json.dumps({"error": {"message": f"no {repeated}"}}))
+        if n >= 0 and self.plan.fate(n) == "forbidden":
+            return await send(writer, 400, '{"error": {"code": "content_filter", "message": "filtered"}}')
+        if n >= 0 and self.plan.fate(n) == "rejected":
+            return await send(writer, 400, '{"error": {"code": "bad", "message": "this image cannot be read"}}')
+        whole = await send(writer, 200, json.dumps(completion(self.plan, n, secret)))
+        self.sent[n] += 1
+        return whole
+
+
+async def fail(fault: str, writer: asyncio.StreamWriter) -> bool:
+    """Disturb an attempt."""
+    if fault == "429":
+        return await send(writer, 429, '{"error": {"message": "slow down"}}', {"retry-after": "0.02"})
+    if fault == "429 date":
+        return await send(writer, 429, "slow down", {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})
+    if fault == "500":
+        return await send(writer, 500, "<html>Internal Server Error</html>")
+    if fault == "garbage":
+        return await send(
+            writer, 200, "\x00<!doctype html> not what was asked {[", {"content-type": "application/json"}
+        )
+    if fault == "no choices":
+        return await send(writer, 200, '{"choices": [], "model": "m"}')
+    if fault == "error 200":
+        return await send(writer, 200, '{"error": {"message": "upstream is gone"}}')
+    if fault == "half reply":
+        half = {"choices": [{"message": {"content": "GLAUCOMA NON-"}, "finish_reason": None}]}
+        return await send(writer, 200, json.dumps(half))
+    if fault == "silence":
+        await asyncio.sleep(3600)
+    if fault == "half body":
+        writer.write(
+            b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{"choices": [{"mess'
+        )
+        await writer.drain()
+    return False  # the connection is closed
+
+
+async def send(writer: asyncio.StreamWriter, status: int, body: str, headers: dict[str, str] | None = None) -> bool:
+    data = body.encode()
+    said = {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}
+    lines = "".join(f"{k}: {v}\r\n" for k, v in said.items())
+    writer.write(f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + data)
+    await writer.drain()
+    return True
+
+
+async def main(plan: Plan, port: int) -> None:
+    server = Server(plan)
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", port, limit=2**26)
+    print(listening.sockets[0].getsockname()[1], flush=True)
+    await listening.serve_forever()
+
+
+class Running:
+    """A server that runs."""
+
+    def __init__(self, port: int, process: subprocess.Popen[str]) -> None:
+        self.port, self.process, self.url = port, process, f"http://127.0.0.1:{port}/v1"
+
+    def stats(self) -> dict:
+        """Return its counts; `asked` and `sent` by number, the probe under -1."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"http://127.0.0.1:{self.port}/stats", timeout=10) as reply:
+            stats = json.load(reply)
+        return {**stats, **{k: Counter({int(n): c for n, c in stats[k].items()}) for k in ("asked", "sent")}}
+
+
+@contextmanager
+def serving(plan: Plan, port: int = 0) -> Iterator[Running]:
+    """Run a server within the block."""
+    command = [sys.executable, str(Path(__file__).resolve()), json.dumps(asdict(plan)), str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield Running(int(process.stdout.readline()), process)
+        finally:
+            process.kill()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Plan(**json.loads(sys.argv[1])), int(sys.argv[2])))

@@ -1,0 +1,116 @@
+"""How an attempt ends."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmod_train.backends.endpoint.outcome import Completion, Trouble, completion_of, refused_status, wait_of
+
+
+def body(content="YES", reason="stop", **message):
+    choice = {"message": {"role": "assistant", "content": content, **message}, "finish_reason": reason}
+    usage = {"prompt_tokens": 7, "completion_tokens": 2}
+    return {"choices": [choice], "model": "m-2026", "system_fingerprint": "fp", "usage": usage}
+
+
+def test_a_reply_with_its_model_and_tokens():
+    assert completion_of(body()) == Completion("YES", "stop", "m-2026", "fp", 7, 2)
+
+
+@pytest.mark.parametrize(
+    ("made", "text", "ending"),
+    [
+        (body(reason="length"), "YES", "length"),
+        (body(None, "length"), "", "length"),
+        (body(None, "length", reasoning_content="hm"), "<think>hm</think>", "length"),
+        (body("YES", reasoning="hm"), "<think>hm</think>YES", "stop"),
+        (body("", "content_filter"), "", "content_filter"),
+        (body(None, refusal="I will not."), "I will not.", "refusal"),
+        (body("I will not.", "refusal"), "I will not.", "refusal"),
+        (body([{"type": "text", "text": "YE"}, {"type": "text", "text": "S"}, 3]), "YES", "stop"),
+        (body("", "stop"), "", "stop"),
+        (body("YES", "eos_token"), "YES", "stop"),
+        (body("a\ud800b"), "a?b", "stop"),
+    ],
+)
+def test_endings(made, text, ending):
+    ended = completion_of(made)
+    assert (ended.text, ended.ending) == (text, ending)
+    ended.text.encode()
+
+
+def test_a_server_that_never_states_the_end_is_believed_where_the_user_says_so():
+    unstated = {"choices": [{"message": {"role": "assistant", "content": [{"type": "text", "text": "YES"}]}}]}
+    assert isinstance(completion_of(unstated), Trouble)
+    assert completion_of(unstated, stated=False) == Completion("YES", "stop")
+    assert completion_of(body(reason="length"), stated=False).ending == "length"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        None, [], "text", 3, {}, {"choices": []}, {"choices": None}, {"choices": ["YES"]}, {"choices": [{}]},
+        {"choices": [{"message": "YES", "finish_reason": "stop"}]}, {"error": {"message": "upstream"}},
+        {**body(), "error": "quota"}, body("YE", None), body("YE", ""), body(None, "tool_calls"), body("", "error"),
+    ],
+)  # fmt: skip
+def test_what_is_no_reply_is_asked_again(made):
+    ended = completion_of(made)
+    assert isinstance(ended, Trouble) and ended.again and ended.text and "\n" not in ended.text
+
+
+KEYS = st.sampled_from(["choices", "message", "content", "finish_reason", "usage", "error", "refusal"]) | st.text()
+LEAVES = st.none() | st.booleans() | st.integers() | st.text()
+
+
+@given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)))
+def test_no_body_raises(made):
+    assert isinstance(completion_of(made), Completion | Trouble)
+    assert isinstance(completion_of({"choices": [made]}), Completion | Trouble)
+    assert isinstance(completion_of({"choices": [{"message": made, "finish_reason": "stop"}]}), Completion | Trouble)
+
+
+@pytest.mark.parametrize(
+    ("status", "again", "slower", "hopeless"),
+    [
+        (400, False, False, False), (401, False, False, True), (402, False, False, True), (403, False, False, False),
+        (404, False, False, False), (408, True, False, False), (413, False, False, False), (422, False, False, False),
+        (429, True, True, False), (500, True, False, False), (502, True, False, False), (503, True, True, False),
+        (504, True, False, False), (529, True, True, False),
+    ],
+)  # fmt: skip
+def test_statuses(status, again, slower, hopeless):
+    ended = refused_status(status, {"retry-after": "7"}, '{"error": {"message": "why\\nnot"}}')
+    assert ended == Trouble(f"HTTP {status}: why not", again, slower, 7.0 if again else 0.0, hopeless)
+
+
+def test_a_filtered_prompt_is_a_refusal_and_an_empty_account_is_hopeless():
+    filtered = '{"error": {"code": "content_filter", "message": "The response was filtered"}}'
+    assert refused_status(400, {}, filtered) == Completion("", "content_filter")
+    quota = refused_status(429, {}, '{"error": {"code": "insufficient_quota", "message": "You exceeded"}}')
+    assert quota.hopeless and not quota.again
+
+
+@pytest.mark.parametrize(
+    "text", ["", "<html>no</html>", "[1]", '"x"', "null", '{"detail": [{"msg": "m"}]}', "[" * 9999]
+)
+def test_no_error_body_raises(text):
+    assert refused_status(500, {}, text).again
+
+
+def test_a_long_message_is_cut():
+    assert len(refused_status(500, {}, "x" * 9999).text) < 400
+
+
+def test_retry_after_in_seconds_milliseconds_or_as_a_date():
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    assert wait_of({"retry-after": "2.5"}) == 2.5
+    assert wait_of({"retry-after-ms": "250", "retry-after": "9"}) == 0.25
+    assert 20 < wait_of({"retry-after": soon}) <= 30
+    assert [wait_of({"retry-after": v}) for v in ("-3", "nan", "inf", "soon", "Wed, 21 Oct 2015 07:28:00 GMT")] == [
+        0
+    ] * 5
+    assert wait_of({}) == 0

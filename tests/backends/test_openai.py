@@ -1,0 +1,253 @@
+"""An endpoint through the one evaluation path, against a server that fails in every known way."""
+
+import json
+import pickle
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from lmod_train.artifacts.predictions import read_predictions
+from lmod_train.artifacts.replies import has_failed, read_replies
+from lmod_train.artifacts.scores import read_scores
+from lmod_train.backends.openai import OpenAI
+from lmod_train.cli import experiment
+from lmod_train.cli.listing import configs_folder
+from lmod_train.errors import BadArgument, LmodError, RunConflict
+from tests.backends.endpoint.server import FAULTS, STATUS, Plan, serving
+from tests.tiny import record, write_curated
+
+CONFIGS = configs_folder()
+WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
+FATES = dict.fromkeys(STATUS, 1.0) | {"right": 8.0, "wrong": 4.0}
+QUICK = ["--model.backend.pace.timeout", "0.6", "--model.backend.pace.longest_wait", "0.2"]
+SECRET = "sk-test-0123456789abcdef0123456789"
+
+
+def records(n, images=4):
+    """Return records of which `images` ask about one image."""
+    return [
+        record(
+            f"glaucoma/p/{i:04}",
+            text=f"Does this eye have glaucoma? #{i}",
+            image=[f"{i // images}.png"],
+            answer=WORDS[i % 2],
+            split="test",
+        )
+        for i in range(n)
+    ]
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """A curated folder of 120 records, and what asks a server about them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "curated").mkdir()
+    return World(records(120), write_curated(tmp_path / "curated", records(120)), tmp_path / "run")
+
+
+class World:
+    def __init__(self, records, curated, run):
+        self.records, self.curated, self.run = records, curated, run
+
+    def plan(self, **options):
+        return Plan(answers=[r.answer for r in self.records], **options)
+
+    def arguments(self, url, *options):
+        parts = ["--model", str(CONFIGS / "model/openai.yaml"), "--trainer", str(CONFIGS / "trainer/cpu.yaml")]
+        data = ["--data.curated", self.curated, "--data.tasks", f"[{CONFIGS / 'task/glaucoma.yaml'}]"]
+        quiet = ["--trainer.logger", "false", "--trainer.enable_progress_bar", "false"]
+        endpoint = ["--model.backend.base_url", url, "--model.backend.model", "served-7b"]
+        return [str(a) for a in (*parts, *data, *quiet, *endpoint, "--run", self.run, *options)]
+
+    def test(self, url, *options):
+        experiment.run(["test", *self.arguments(url, *options)])
+
+    def replies(self):
+        return {id: reply for (id, _, _), reply in read_replies(self.run / "replies").items()}
+
+    def account(self):
+        return dict(Counter(p.status for p in read_predictions(self.run / "predictions.parquet")))
+
+    def score(self, metric):
+        rows = [s for _, _, s in read_scores(self.run / "scores.csv") if s.subset == "all" and s.metric == metric]
+        return rows[0].value
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_account_equals_the_truth_after_runs_that_are_continued(world, seed):
+    plan = world.plan(fates=FATES, fault=0.3, seed=seed)
+    failing = {r.id for i, r in enumerate(world.records) if plan.fate(i) == "rejected"}
+    with serving(plan) as server:
+        for _ in range(8):
+            before = {id for id, reply in world.replies().items() if not has_failed(reply)}
+            asked = server.stats()["asked"]
+            world.test(server.url, *QUICK, "--model.backend.pace.attempts", "2")
+            now = server.stats()["asked"]
+            assert not {r.id for i, r in enumerate(world.records) if now[i] > asked[i]} & before, "asked twice"
+            if {id for id, reply in world.replies().items() if has_failed(reply)} == failing:
+                break
+        stats = server.stats()
+    assert world.account() == plan.truth()
+    assert set(plan.truth()) == {"answered", "refused", "truncated", "unparsed", "failed"}
+    fates = [plan.fate(i) for i in range(120)]
+    assert world.score("accuracy_strict") == pytest.approx(fates.count("right") / 120, abs=1e-6)
+    answered = fates.count("right") + fates.count("wrong")
+    assert world.score("accuracy_answered") == pytest.approx(fates.count("right") / answered, abs=1e-6)
+    assert set(stats["sent"].values()) - {stats["sent"][-1]} == {1}, "no reply was paid for twice"
+    met = {plan.fault_of(i, k + 1) for i in range(120) for k in range(stats["asked"][i])}
+    assert met >= set(FAULTS), "every fault has occurred"
+
+
+def test_replies_carry_what_the_server_states(world):
+    with serving(world.plan()) as server:
+        world.test(server.url, "--data.limit", "1", "--model.backend.extra", "{seed: 3}")
+        (body,) = server.stats()["bodies"][-1:]
+    (reply,) = world.replies().values()
+    assert (reply.model, reply.tokens_in, reply.tokens_out, reply.finish_reason) == ("served-7b-2026", 100, 10, "stop")
+    assert reply.seconds > 0 and reply.error == ""
+    settings = json.loads(reply.settings)
+    assert settings["system_fingerprint"] == "fp_7" and settings["seed"] == 3 and settings["max_tokens"] == 512
+    assert body == {"model": "served-7b", "max_tokens": 512, "temperature": 0.0, "seed": 3}
+    assert "base64,<" in reply.rendered and "#0" in reply.rendered
+
+
+def test_a_second_run_sends_nothing_and_needs_no_server(world):
+    with serving(world.plan()) as server:
+        world.test(server.url)
+    lines = (world.run / "replies/rank-0.jsonl").read_bytes()
+    world.test(server.url)  # it is gone
+    assert (world.run / "replies/rank-0.jsonl").read_bytes() == lines
+
+
+def test_a_wrong_address_is_corrected_in_the_same_run_folder(world):
+    with pytest.raises(LmodError, match="No record was asked"):
+        world.test("http://127.0.0.1:9/v1", "--model.backend.pace.attempts", "1")
+    with serving(world.plan()) as server:
+        world.test(server.url, "--data.limit", "4")
+    assert world.account() == {"answered": 4}
+
+
+def test_pace_budget_and_replicas_may_change_when_a_run_is_continued(world):
+    with serving(world.plan()) as server:
+        world.test(server.url, "--model.backend.budget.requests", "20", "--model.backend.pace.concurrency", "2")
+        assert sum(server.stats()["asked"].values()) == 20, "the probe included"
+        assert world.account() == {"answered": 17, "failed": 103}
+        failed = next(r for r in world.replies().values() if has_failed(r))
+        assert failed.error == "not asked: the budget of 20 requests is spent"
+        world.test(server.url, "--model.backend.replicas", f"[{server.url}]")
+        assert world.account() == {"answered": 120}
+        assert max(c for n, c in server.stats()["asked"].items() if n >= 0) == 1
+        with pytest.raises(RunConflict, match="max_new_tokens"):
+            world.test(server.url, "--model.backend.max_new_tokens", "7")
+
+
+@pytest.mark.parametrize(
+    "budget", [["--model.backend.budget.tokens", "3300"],
+               ["--model.backend.budget.money", "0.0033", "--model.backend.budget.price_in", "1",
+                "--model.backend.budget.price_out", "1"]]
+)  # fmt: skip
+def test_a_budget_of_tokens_or_money_is_kept(world, budget):
+    with serving(world.plan(delay=0.005)) as server:
+        world.test(server.url, *budget)
+        spent = 110 * sum(server.stats()["sent"].values())
+    assert 3300 - 110 < spent <= 3300
+    assert world.account()["failed"] == 120 - (spent // 110 - 3)
+
+
+def test_an_outage_ends_the_command_and_the_next_one_goes_on(world):
+    with serving(world.plan(gone_after=40)) as server:
+        port = server.port
+        world.test(server.url, *QUICK, "--model.backend.pace.attempts", "2", "--model.backend.pace.give_up_after", "5")
+    answered = world.account()["answered"]
+    assert 30 < answered <= 37 and world.account()["failed"] == 120 - answered
+    with serving(world.plan(), port) as server:
+        world.test(server.url)
+        assert sum(c for n, c in server.stats()["asked"].items() if n >= 0) == 120 - answered
+    assert world.account() == {"answered": 120}
+
+
+@pytest.mark.parametrize("status", [403, 0])
+def test_the_key_is_nowhere(world, monkeypatch, capfd, caplog, status):
+    monkeypatch.setenv("LAB_KEY", SECRET)
+    caplog.set_level("DEBUG")
+    options = [*QUICK, "--model.backend.key_variable", "LAB_KEY", "--model.backend.pace.attempts", "1"]
+    with serving(world.plan(status=status, echo=True)) as server:
+        world.test(server.url, *options, "--model.backend.pace.give_up_after", "21")
+        calls = server.stats()["asked"]
+    printed = capfd.readouterr()
+    if status:
+        assert sum(c for n, c in calls.items() if n >= 0) >= 20 and world.account() == {"failed": 120}
+    texts = [f.read_bytes() for f in world.run.rglob("*") if f.is_file()]
+    texts += [printed.out.encode(), printed.err.encode(), caplog.text.encode()]
+    assert len(texts) > 5 and not [t for t in texts if SECRET.encode() in t or SECRET[:20].encode() in t]
+    assert b"[key]" in b"".join(texts), "it was repeated by the server, and taken out"
+    backend = OpenAI(server.url, "m", key_variable="LAB_KEY")
+    assert SECRET not in repr(backend) and SECRET.encode() not in pickle.dumps(backend)
+    with pytest.raises(LmodError) as caught:  # the server is gone
+        backend.respond(backend.collate(world.records[:1], world.curated))
+    assert SECRET not in "".join(map(str, (caught.value, caught.value.__cause__, caught.getrepr(showlocals=True))))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"base_url": "https://api.example.com/v1"}, r"(?s)key_variable='OPENAI_API_KEY'.*export OPENAI_API_KEY"),
+        ({"base_url": "http://127.0.0.1:9/v1"}, r"(?s)No record was asked.*start the server"),
+    ],
+)
+def test_what_is_missing_is_named_before_a_record_is_asked(world, options, message):
+    from lmod_train.backends.endpoint.pace import Pace
+
+    backend = OpenAI(**options, model="m", pace=Pace(attempts=1), send_sources=["phantom"])
+    with pytest.raises(LmodError, match=message):
+        backend.respond(backend.collate(world.records[:1], world.curated))
+
+
+def test_images_of_closed_sources_stay_here(world):
+    backend = OpenAI("https://api.example.com/v1", "m")
+    with pytest.raises(LmodError, match="phantom would be sent to a server outside your network"):
+        backend.collate(world.records[:1], world.curated)
+
+
+def test_no_records_need_no_server(world):
+    backend = OpenAI("http://127.0.0.1:9/v1", "m")
+    assert backend.respond(backend.collate([], world.curated)) == []
+
+
+def test_an_endpoint_is_its_url_its_model_and_how_it_is_asked():
+    from lmod_train.backends.endpoint.budget import Budget
+    from lmod_train.backends.endpoint.images import ImagePolicy
+    from lmod_train.backends.endpoint.pace import Pace
+
+    def who(url="http://localhost/v1", model="m", **options):
+        return OpenAI(url, model, **options).identity()
+
+    same = [{"pace": Pace(concurrency=1)}, {"budget": Budget(requests=1)}, {"replicas": ["http://other/v1"]}]
+    same += [{"key_variable": "K"}, {"send_sources": ["brset"]}, {"url": "http://localhost/v1/"}]
+    assert all(who(**options) == who() for options in same)
+    other = [{"url": "http://localhost:1/v1"}, {"model": "n"}, {"max_new_tokens": 9}, {"temperature": 1.0}]
+    other += [{"system_prompt": "s"}, {"extra": {"seed": 1}}, {"images": ImagePolicy(512)}, {"rules": "reasoning"}]
+    assert all(who(**options) != who() for options in other)
+    assert who().weights == ("http://localhost/v1 m",) and who().template == ""
+
+
+def test_a_model_must_be_named():
+    with pytest.raises(BadArgument, match=r"--model\.backend\.model"):
+        OpenAI("http://localhost/v1", "")
+
+
+def test_the_client_is_imported_when_it_is_needed():
+    program = """
+import sys
+from lmod_train.backends.openai import OpenAI
+from tests.tiny import record
+backend = OpenAI("http://localhost/v1", "m")
+assert "openai" not in sys.modules
+sys.modules["openai"] = None
+backend.respond(backend.collate([record(image=())], "."))
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert "pip install 'lmod-train[openai]'" in done.stderr
