@@ -180,7 +180,8 @@ class Question:
         chain_step: Which step of the chain it is; unique within task, sample, language and variant.
         needs: Earlier questions whose answers its words hold, as `lmod_train.tasks.filled` fills them in; the first
             stands at the placeholder ``{answer 1}``.
-        tags: Key -> value; each key is a subset of the scores (level, impact, condition, subspecialty).
+        tags: Key -> value; each key is a subset of the scores (level, impact, condition, subspecialty), beside those
+            that every record has (modality, source, split, language, sex, age).
     """
 
     task: str

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,11 +39,13 @@ def read_rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[str,
 def read_run_rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[str, Any]]:
     """Return the rows of a file of a run folder, one of schema version 1 brought to this one.
 
-    Records that were written without `asked` have it empty: whether a reply is to them cannot be told.
+    Records without `asked` have it empty, as it is not known whether a reply answers them; predictions without
+    `confidence` have none.
     """
     table = read_table(file, refusal)
-    without = set(schema.names) - set(table.column_names) == {"asked"} and _version_of(table) == str(SCHEMA_VERSION)
-    brought = _from_version_1(table, schema) if without or _version_of(table) == "1" else table
+    lacking = set(schema.names) - set(table.column_names)
+    earlier = _version_of(table) == str(SCHEMA_VERSION) and bool(lacking) and lacking <= _SINCE_VERSION_2
+    brought = _with_new_columns(table, schema) if earlier or _version_of(table) == "1" else table
     return _checked(file, brought, schema, refusal)
 
 
@@ -68,17 +71,35 @@ def _checked(file: Path, table: pa.Table, schema: pa.Schema, refusal: Refusal) -
     return rows
 
 
-_NEW: dict[str, Any] = {"needs": [], "variant": "", "tags": [], "phantom": False, "asked": ""}
-"""Columns that schema version 1 lacks, and what stands for nothing in them."""
+_SINCE_VERSION_2 = {"asked", "confidence"}
+"""Columns of run files that were added within schema version 2."""
+
+_NEW: dict[str, Any] = {"needs": [], "tags": [], "phantom": False, "asked": "", "confidence": None}
+"""Columns that earlier files lack, and what stands for nothing in them."""
 
 
-def _from_version_1(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def _with_new_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return the table with the columns of this version; columns that neither version knows are left to the check."""
     table = table.rename_columns(["chain_step" if name == "step" else name for name in table.column_names])
     for name in schema.names:
-        if name in _NEW and name not in table.column_names:
-            empty = pa.array([_NEW[name]] * len(table), schema.field(name).type)
-            table = table.append_column(schema.field(name), empty)
+        if name not in table.column_names and (name in _NEW or name == "variant"):
+            values = _variants(table) if name == "variant" else [_NEW[name]] * len(table)
+            table = table.append_column(schema.field(name), pa.array(values, schema.field(name).type))
     known = [*schema.names, *(n for n in table.column_names if n not in schema.names)]
     present = [name for name in known if name in table.column_names]
     return table.select(present).replace_schema_metadata(schema.metadata)
+
+
+def _variants(table: pa.Table) -> list[str]:
+    """Return the variant of each record of version 1, which has it in its id alone; empty where it has none."""
+    columns = ("id", "task", "source", "key", "language")
+    held = [table[name].to_pylist() if name in table.column_names else [""] * len(table) for name in columns]
+    return [_variant(*row) for row in zip(*held, strict=True)]
+
+
+def _variant(id_: str, task: str, source: str, key: str, language: str) -> str:
+    begin = f"{quote(task, safe='')}/{quote(source, safe='')}/{quote(key)}/"
+    rest = id_.removeprefix(begin).split("/") if id_.startswith(begin) else []
+    if language != "en" and rest[:1] == [quote(language, safe="")]:
+        rest = rest[1:]
+    return unquote(rest[0]) if len(rest) == 1 else ""

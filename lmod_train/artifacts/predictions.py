@@ -51,6 +51,7 @@ def prediction_row(prediction: Prediction) -> dict[str, Any]:
     row["reply_step"], row["likelihoods"] = reply.step, json.dumps(dict(reply.likelihoods), sort_keys=True)
     row["status"], row["parsed"] = prediction.status, answer_json(answer)
     row["reason"] = answer.reason if isinstance(answer, Unparsed) else ""
+    row["confidence"] = prediction.confidence
     return row
 
 
@@ -58,7 +59,7 @@ def prediction_of(row: Mapping[str, Any]) -> Prediction:
     """Return the prediction that `prediction_row` made the row of."""
     plain = {name: row[name] for name in _PLAIN}
     reply = Reply(id=row["id"], step=row["reply_step"], likelihoods=json.loads(row["likelihoods"]), **plain)
-    return Prediction(record_of(row), reply, answer_of(row["parsed"]))
+    return Prediction(record_of(row), reply, answer_of(row["parsed"]), row["confidence"])
 
 
 def prediction_line(prediction: Prediction) -> bytes:

@@ -74,6 +74,13 @@ REPLY_COLUMNS = [
 """Of a prediction, beside those of its record: what was replied, and how."""
 
 PREDICTION_SCHEMA = pa.schema(
-    [*RECORD_SCHEMA, *REPLY_COLUMNS, ("status", TEXT), ("reason", TEXT), ("parsed", TEXT)],
+    [
+        *RECORD_SCHEMA,
+        *REPLY_COLUMNS,
+        ("status", TEXT),
+        ("reason", TEXT),
+        ("parsed", TEXT),
+        ("confidence", pa.float64()),
+    ],
     metadata=RECORD_SCHEMA.metadata,
 )

@@ -22,11 +22,13 @@ class Item:
         group: Patient or augmentation family, qualified by its source: ``source/group``; intervals resample these.
             The image stands in where a source tells of no groups.
         image: Hash of the image or images shown, their paths where no hash is known.
-        modality: CFP, OCT, SLO, LP or SS.
+        modality: Word of `lmod_train.vocabulary.modalities`, or a combination such as CFP+OCT.
         source: Name of the source.
         split: Split of the record.
         language: ISO 639-1 code of the question.
         patient: Demographics, for subsets.
+        variant: Which of several questions of the task about one sample it is.
+        tags: Key -> value; each key is a subset of the scores.
         likelihoods: Choice -> log-likelihood, where the responder told them.
     """
 
@@ -42,6 +44,8 @@ class Item:
     split: str = ""
     language: str = ""
     patient: Patient = field(default_factory=Patient)
+    variant: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
     likelihoods: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -87,5 +91,7 @@ def _item(prediction: Prediction, truth: Answer | Unparsed) -> Item:
         split=record.split,
         language=record.language,
         patient=record.patient,
+        variant=record.variant,
+        tags=record.tags,
         likelihoods=prediction.reply.likelihoods,
     )

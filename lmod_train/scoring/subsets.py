@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from lmod_train.scoring.items import Item
 
@@ -41,10 +42,12 @@ def subsets_of(items: Sequence[Item], own: Keys | None = None) -> dict[str, list
     """Return ``all`` and ``key=value`` for each key of which more than one value occurs.
 
     Items of which a key is not known are in no subset of that key. No items give no subset: an empty group is absent.
+    A combination of modalities is a value of its own.
 
     Args:
         items: In any order.
-        own: Keys of the task's own, such as the condition asked about; every value that occurs is a subset.
+        own: Keys of the task's own, such as the condition asked about; every value that occurs is a subset, and so is
+            every value of every tag.
 
     Example:
         >>> pair = [Item("a", "answered", "x", "x", modality="CFP"), Item("b", "answered", "x", "x", modality="OCT")]
@@ -52,8 +55,20 @@ def subsets_of(items: Sequence[Item], own: Keys | None = None) -> dict[str, list
         ['all', 'modality=CFP', 'modality=OCT']
     """
     subsets = {"all": list(items)} if items else {}
-    for key, value_of in (*(own or {}).items(), *_KEYS):
+    always = {**(own or {}), **_tag_keys(items)}
+    for key, value_of in (*always.items(), *_KEYS):
         values = sorted({value_of(item) for item in items} - {""})
-        if len(values) > 1 or (own and key in own):
+        if len(values) > 1 or key in always:
             subsets |= {f"{key}={value}": [i for i in items if value_of(i) == value] for value in values}
     return subsets
+
+
+def _tag_keys(items: Sequence[Item]) -> Keys:
+    """Return the keys of all tags."""
+    known = {name for name, _ in _KEYS}
+    return {key: partial(_tag, key) for key in sorted({key for item in items for key in item.tags} - known)}
+
+
+def _tag(key: str, item: Item) -> str:
+    """Return an item's value of a tag as a subset's name holds it, where ``;`` and ``=`` have a meaning."""
+    return item.tags.get(key, "").replace(";", "%3B").replace("=", "%3D")

@@ -68,6 +68,10 @@ class Task(ABC):
     def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
         """Return what the reply says, or why it says nothing; never raises, never guesses."""
 
+    def confidence(self, reply: Reply, record: Record) -> float | None:
+        """Return the confidence that the reply states, 0 to 1; None where it states none or the task asks for none."""
+        return None
+
     @abstractmethod
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return every figure of this task over the predictions, one per unique record id; none for no predictions."""

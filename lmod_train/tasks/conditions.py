@@ -86,10 +86,9 @@ class Conditions(Task):
 
         ``accuracy_macro`` is the mean over the conditions, each counted alike.
         """
-        asked = {p.record.id: variant_of(asked_of(p.record).condition) for p in predictions}
 
         def condition_of(item: Item) -> str:
-            return asked[item.id]
+            return item.variant
 
         items = items_of(predictions, lambda p: parse_finding(p.record.answer, self.choices, asked_of(p.record)))
         scores = classification_scores(self.name, items, self.choices, "TRUE", {"condition": condition_of})

@@ -90,12 +90,12 @@ class Probe(Task):
         """Return the rejection rate, the account, the language prior and the baseline, each ``kind=...`` apart."""
 
         def kind_of(item: Item) -> str:
-            return item.id.rpartition("/")[2].rpartition("-")[2]
+            return item.variant.rpartition("-")[2]
 
         items = items_of(predictions, lambda p: self.of.parse(Reply(p.record.id, p.record.answer), p.record))
         unknown = sorted({kind_of(item) for item in items} - set(get_args(Kind)))
         if unknown:
-            raise BadArgument("record ids", unknown, f"to end with one of {get_args(Kind)}", "curate the probe again")
+            raise BadArgument("variant", unknown, f"to end with one of {get_args(Kind)}", "curate the probe again")
         return probe_scores(self.name, [self.as_scored(item) for item in items], kind_of)
 
 

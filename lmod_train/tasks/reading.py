@@ -37,7 +37,7 @@ def parse_replies(task: Task, records: Iterable[Record], replies: Mapping[str, R
         reply = replies.get(record.id)
         if reply is None:
             continue
-        predictions.append(Prediction(record, reply, _answer(task, reply, record)))
+        predictions.append(Prediction(record, reply, _answer(task, reply, record), _confidence(task, reply, record)))
     return predictions
 
 
@@ -51,6 +51,20 @@ def _answer(task: Task, reply: Reply, record: Record) -> Answer | Unparsed:
     except Exception as error:
         _LOG.exception("The parser of task %s failed on the reply to %s; it counts as unparsed.", task.name, record.id)
         return Unparsed("parser_error", f"{type(error).__name__}: {error}"[:200])
+
+
+def _confidence(task: Task, reply: Reply, record: Record) -> float | None:
+    """Return the stated confidence; None without one, or where the task fails to read it or it is not 0 to 1."""
+    if reply.error or reply.finish_reason == "error":
+        return None
+    try:
+        stated = task.confidence(reply, record)
+    except LmodError:
+        raise
+    except Exception:
+        _LOG.exception("The task %s failed to read the confidence in the reply to %s.", task.name, record.id)
+        return None
+    return stated if stated is not None and 0 <= stated <= 1 else None
 
 
 def scores_of(tasks: Iterable[Task], predictions: Iterable[Prediction]) -> list[Score]:

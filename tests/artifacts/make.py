@@ -62,6 +62,6 @@ def of_version_1(schema: pa.Schema, row: dict[str, Any]) -> pa.Table:
     columns = [
         pa.field("step" if f.name == "chain_step" else f.name, f.type)
         for f in schema
-        if f.name not in ("needs", "variant", "tags", "phantom", "asked")
+        if f.name not in ("needs", "variant", "tags", "phantom", "asked", "confidence")
     ]
     return pa.Table.from_pylist([row], schema=pa.schema(columns, metadata={"lmod_train.schema": "1"}))

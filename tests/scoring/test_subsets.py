@@ -1,5 +1,6 @@
 import pytest
 
+from lmod_train.scoring.items import Item
 from lmod_train.scoring.subsets import age_group, subsets_of
 from lmod_train.types import Patient
 from tests.scoring.make import item
@@ -43,3 +44,22 @@ def test_keys_of_a_tasks_own_are_there_whatever_the_number_of_their_values():
         "kind=a": ["1"],
     }
     assert subsets_of([], own) == {}
+
+
+def test_every_value_of_a_tag_is_a_subset_and_a_combined_modality_is_a_value_of_its_own() -> None:
+    tags = [{"level": "R", "impact": "2"}, {"level": "A"}, {"level": "R", "modality": "x"}, {}, {"level": "a=b;c"}]
+    kinds = ["CFP", "CFP+OCT", "CFP+OCT", "OCT", "CFP"]
+    items = [
+        Item(str(n), "answered", "x", "x", modality=kind, tags=own)
+        for n, (kind, own) in enumerate(zip(kinds, tags, strict=True))
+    ]
+    assert {name: [i.id for i in members] for name, members in subsets_of(items).items()} == {
+        "all": ["0", "1", "2", "3", "4"],
+        "impact=2": ["0"],
+        "level=A": ["1"],
+        "level=R": ["0", "2"],
+        "level=a%3Db%3Bc": ["4"],
+        "modality=CFP": ["0", "4"],
+        "modality=CFP+OCT": ["1", "2"],
+        "modality=OCT": ["3"],
+    }

@@ -127,7 +127,7 @@ def test_the_manifest_tells_what_was_probed() -> None:
 
 def test_a_record_that_names_no_kind_is_an_error() -> None:
     predictions = TaskContract.predictions_of(Probe(Glaucoma(), ["none"]), [SAMPLE], ["GLAUCOMA"])
-    bad = replace(predictions[0], record=replace(predictions[0].record, id="glaucoma_probe/refuge/a"))
+    bad = replace(predictions[0], record=replace(predictions[0].record, variant=""))
     with pytest.raises(BadArgument, match="curate the probe again"):
         Probe(Glaucoma()).score([bad])
 

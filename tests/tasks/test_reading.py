@@ -106,3 +106,17 @@ def test_predictions_of_a_task_not_given_are_an_error_that_names_it():
     predictions = parse_replies(Whisper(), [record("w", task="whisper")], {"w": Reply("w", "yes")})
     with pytest.raises(BadArgument, match="whisper"):
         scores_of([Shout()], predictions)
+
+
+class Sure(Shout):
+    def confidence(self, reply: Reply, record: Record) -> float | None:
+        return None if reply.reply == "yes" else float(reply.reply)
+
+
+def test_a_stated_confidence_is_kept_where_it_is_0_to_1_and_never_costs_an_answer():
+    texts = {"a": "0.25", "b": "yes", "c": "7", "d": "vii", "e": "nan", "f": "1"}
+    replies = {name: Reply(name, text) for name, text in texts.items()} | {"g": Reply("g", "0.5", "error", "lost")}
+    predictions = parse_replies(Sure(), [record(name) for name in "abcdefg"], replies)
+    assert [p.confidence for p in predictions] == [0.25, None, None, None, None, 1.0, None]
+    assert [p.status for p in predictions] == ["answered"] * 6 + ["failed"]
+    assert parse_replies(Shout(), [record("a")], {"a": Reply("a", "yes")})[0].confidence is None
