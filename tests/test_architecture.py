@@ -29,7 +29,7 @@ ARROWS: dict[str, set[str]] = {
     "modules": {"vision", "chat", "backends", "strategies", *GROUND},
     "callbacks": {"tasks", "metrics", "scoring", "artifacts", *GROUND},
     "report": {"tasks", "scoring", "artifacts", *GROUND},
-    "formats": {"curation", "tasks", "artifacts", *GROUND},  # an imported file is curated like any other
+    "formats": {"curation", "tasks", "artifacts", "sources", *GROUND},  # an imported file is a source of the curation
 }
 ARROWS["doctor"] = {"chat", "strategies", "modules", "datamodules", "callbacks", "tasks", "artifacts", *GROUND}
 ARROWS["evaluation"] = {"modules", "backends", "datamodules", "callbacks", "report", "artifacts", *GROUND}

@@ -323,7 +323,7 @@ def import_(
     name: str = "",
     licence: str = "not stated",
     redistributable: bool = False,
-    modality: Literal["", "CFP", "OCT", "SLO", "LP", "SS"] = "",
+    modality: str = "",
     language: str = "en",
     ratios: tuple[float, float, float] = (0.8, 0.15, 0.05),
     longest_side: int | None = 1024,
@@ -336,11 +336,12 @@ def import_(
     Args:
         file: LLaVA's training file: a JSON list of id, image and conversations, or .jsonl with one item a line.
         images: Folder that its image paths are relative to.
-        out: The curated folder; new or empty.
+        out: The curated folder; new, empty, or begun by the same command.
         name: What its records call their source; the file's own name where left out.
         licence: Under which licence images and words came.
         redistributable: Whether that licence lets them be passed on; `export` refuses otherwise.
-        modality: What its images are; left out where they are something else, or mixed.
+        modality: What its images are, a word of lmod_train/vocabulary/modalities.py such as CFP, or a combination such
+            as CFP+OCT; left out where they are something else, or mixed.
         language: ISO 639-1 code of its words.
         ratios: Shares of train, val and test; conversations about one image stay together.
         longest_side: Pixels of the curated images' longer side; never enlarged; null keeps originals.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,10 +14,10 @@ from typing import Any
 from lmod_train.curation.conformity import check
 from lmod_train.curation.keys import is_utf8, unusable_key
 from lmod_train.curation.sharing import key_conflicts
-from lmod_train.errors import BadArgument, LmodError
+from lmod_train.errors import BadArgument, BadSample, LmodError
 from lmod_train.sources.base import Source
 from lmod_train.types import Dropped, Question, Sample
-from lmod_train.vocabulary.modalities import combined, words_of
+from lmod_train.vocabulary.modalities import combined, unknown_words, words_of
 from lmod_train.vocabulary.phantoms import LICENCE
 
 
@@ -60,15 +61,17 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
                 samples[item.source, item.key] = _canonical(drawn(item) if is_phantom else item)
         lines = sorted(json.dumps(_told(item, source.root), sort_keys=True, ensure_ascii=False) for item in told)
         digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
-        listing[source.name] = {"samples": sum(isinstance(i, Sample) for i in told), "listing_sha256": digest}
+        counted = {"samples": sum(isinstance(i, Sample) for i in told), "listing_sha256": digest}
+        listing[source.name] = {**source.inputs(), **counted}
     conflicts = list(key_conflicts([samples[place] for place in sorted(samples)]))
     for conflict in conflicts:
         del samples[conflict.source, conflict.key]
     dropped += conflicts
     if not samples:
         failed = "".join(f"; {d.source}: {d.detail}" for d in dropped if d.reason == "source_failed")
+        reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(Counter(d.reason for d in dropped).items()))
         cure = "look into the folders named by their roots" + failed
-        raise BadArgument("sources", names, "at least one readable sample", cure)
+        raise BadArgument("sources", names, f"at least one readable sample (left out: {reasons})", cure)
     return Inputs([samples[place] for place in sorted(samples)], dropped, listing)
 
 
@@ -84,6 +87,7 @@ def _items(source: Source) -> list[Sample | Dropped]:
         source.verify()
         for item in source.samples():
             check(item, source.name, where)
+            _check_modality(item, where)
             told.append(item)
     except LmodError:
         raise
@@ -92,6 +96,19 @@ def _items(source: Source) -> list[Sample | Dropped]:
     if not any(isinstance(item, Sample) for item in told):
         told.append(Dropped(source.name, "all", ".", "read", "no samples", f"of {len(told)} things listed none is one"))
     return told
+
+
+def _check_modality(item: Sample | Dropped, where: str) -> None:
+    """Check that a sample's modality, and those of its images, are made of words of the vocabulary.
+
+    Raises:
+        BadSample: One is not; the message names source, key and the unknown words.
+    """
+    if isinstance(item, Sample):
+        for modality in (item.modality, *(shared.modality for shared in item.shared_images)):
+            if unknown := unknown_words(modality):
+                said = f"modality is {modality!r}, of which lmod_train/vocabulary/modalities.py has no {unknown}"
+                raise BadSample(item.source, item.key, said, where)
 
 
 def _failed(source: Source, error: Exception) -> Dropped:

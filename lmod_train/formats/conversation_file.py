@@ -1,4 +1,4 @@
-"""A file of LLaVA conversations, read item by item: what can be asked, and what must be left out and why."""
+"""A file of LLaVA conversations, read one by one: what can be asked, and what must be left out and why."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from lmod_train.types import Dropped, Message, Part
 ROLES: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "human": "user", "gpt": "assistant"}
 """Who speaks, in LLaVA's words and in ours."""
 
-STEP = "import"
+STEP = "read"
+"""Step of curation under which drops are listed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Dialogue:
     """One conversation.
 
     Attributes:
@@ -35,7 +36,7 @@ class Item:
     images: tuple[Path, ...]
 
 
-class BadItem(ValueError):
+class BadDialogue(ValueError):
     """An item that cannot be used; carries reason and detail."""
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -43,7 +44,7 @@ class BadItem(ValueError):
         self.reason, self.detail = reason, detail
 
 
-def read_items(file: Path, images: Path, source: str) -> Iterator[Item | Dropped]:
+def read_dialogues(file: Path, images: Path, source: str) -> Iterator[Dialogue | Dropped]:
     """Yield the conversations of a file in its order, and a `Dropped` for each that cannot be used.
 
     Args:
@@ -56,7 +57,6 @@ def read_items(file: Path, images: Path, source: str) -> Iterator[Item | Dropped
     """
     taken: set[str] = set()
     repeats: Counter[str] = Counter()
-    root = images.absolute()
     for number, value in enumerate(_values(file), 1):
         named = str(value["id"]) if isinstance(value, Mapping) and value.get("id") not in (None, "") else f"#{number}"
         key = named
@@ -65,8 +65,8 @@ def read_items(file: Path, images: Path, source: str) -> Iterator[Item | Dropped
             key = f"{named}#{repeats[named] + 1}"
         taken.add(key)
         try:
-            yield _item(key, value, root)
-        except BadItem as error:
+            yield _dialogue(key, value, images)
+        except BadDialogue as error:
             shown = value.get("image") if isinstance(value, Mapping) else ""
             yield Dropped(source, key, str(shown or ""), STEP, error.reason, error.detail)
 
@@ -96,46 +96,49 @@ def _line(line: str) -> Any:
         return line  # no mapping: left out as such, and the other lines stay
 
 
-def _item(key: str, value: Any, root: Path) -> Item:
+def _dialogue(key: str, value: Any, images: Path) -> Dialogue:
     if not isinstance(value, Mapping) or not isinstance(value.get("conversations"), list):
-        raise BadItem("not_an_item", f"expected an object with a list `conversations`, found {str(value)[:80]!r}")
+        raise BadDialogue("not_an_item", f"expected an object with a list `conversations`, found {str(value)[:80]!r}")
     turns = tuple(_turn(t) for t in value["conversations"])
     roles = [t.role for t in turns]
     spoken = roles[1:] if roles[:1] == ["system"] else roles
     if not spoken or spoken != ["user", "assistant"] * (len(spoken) // 2):
         found = ", ".join(str(t.get("from")) for t in value["conversations"])
-        raise BadItem("roles", f"human and gpt must alternate, human first and gpt last; found {found or 'no turn'}")
+        raise BadDialogue(
+            "roles", f"human and gpt must alternate, human first and gpt last; found {found or 'no turn'}"
+        )
     named = value.get("image", value.get("images"))
     names = [named] if isinstance(named, str) else (named or [])
     if not isinstance(names, list) or not all(isinstance(n, str) and n for n in names):
-        raise BadItem("not_an_item", f"image: expected a path or a list of paths, found {str(named)[:80]!r}")
+        raise BadDialogue("not_an_item", f"image: expected a path or a list of paths, found {str(named)[:80]!r}")
     places = sum(p.type == "image" for t in turns if t.role == "user" for p in t.parts)
     if places != len(names):
-        raise BadItem("image_places", f"{places} times <image> in what the human says, {len(names)} images")
-    return Item(key, turns, tuple(_file(name, root) for name in names))
+        raise BadDialogue("image_places", f"{places} times <image> in what the human says, {len(names)} images")
+    return Dialogue(key, turns, tuple(_file(name, images) for name in names))
 
 
 def _turn(value: Any) -> Message:
     speaker, text = (value.get("from"), value.get("value")) if isinstance(value, Mapping) else (None, None)
     if not isinstance(speaker, str) or speaker not in ROLES or not isinstance(text, str):
-        raise BadItem("roles", f"expected from {', '.join(ROLES)} and a text as value, found {str(value)[:80]!r}")
+        raise BadDialogue("roles", f"expected from {', '.join(ROLES)} and a text as value, found {str(value)[:80]!r}")
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise BadItem("not_utf8", f"a turn of {speaker} holds half a letter, which no file of text takes")
+        raise BadDialogue("not_utf8", f"a turn of {speaker} holds half a letter, which no file of text takes")
     role = ROLES[speaker]
     parts = parts_of(text) if role == "user" else (Part("text", text),)
     if not any(p.text.strip() for p in parts):
-        raise BadItem("empty_turn", f"a turn of {speaker} says nothing")
+        raise BadDialogue("empty_turn", f"a turn of {speaker} says nothing")
     return Message(role, parts)
 
 
-def _file(name: str, root: Path) -> Path:
+def _file(name: str, images: Path) -> Path:
+    root = images.absolute()
     path = Path(os.path.normpath(root / name))  # a link inside the folder is the user's own and may lead anywhere
     try:
         found = path.is_file()
     except (OSError, ValueError):  # a name too long, or with a zero byte in it
-        raise BadItem("image_missing", f"no file of this name: {name[:80]!r}") from None
+        raise BadDialogue("image_missing", f"no file of this name: {name[:80]!r}") from None
     if not path.is_relative_to(root):
-        raise BadItem("image_outside", f"leads out of the images folder: {name[:80]!r}")
+        raise BadDialogue("image_outside", f"leads out of the images folder: {name[:80]!r}")
     if not found:
-        raise BadItem("image_missing", f"no such file below the images folder: {name[:80]!r}")
-    return path
+        raise BadDialogue("image_missing", f"no such file below the images folder: {name[:80]!r}")
+    return images / path.relative_to(root)

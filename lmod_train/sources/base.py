@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from copy import copy
 from pathlib import Path
-from typing import ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from lmod_train.sources.gaps import gaps, group_of
 from lmod_train.types import Dropped, Extent, SampleStream
@@ -30,11 +30,11 @@ class Source(ABC):
             configurations, where `at` fills it in once the folder is found.
     """
 
-    name: ClassVar[str]
-    modality: ClassVar[str]
-    licence: ClassVar[str]
-    redistributable: ClassVar[bool]
-    reference: ClassVar[str]
+    name: str
+    modality: str
+    licence: str
+    redistributable: bool
+    reference: str
 
     def __init__(self, root: Path = UNPLACED) -> None:
         self.root = Path(root)
@@ -63,6 +63,10 @@ class Source(ABC):
         Raises:
             SourceNotFound: Something is missing; the message prints the expected tree.
         """
+
+    def inputs(self) -> Mapping[str, Any]:
+        """Return what the manifest states of its inputs besides their listing; nothing by default."""
+        return {}
 
     @abstractmethod
     def samples(self) -> SampleStream:

@@ -28,8 +28,12 @@ _WIDE = re.compile(r"([぀-ヿ㐀-䶿一-鿿가-힣豈-﫿])")
 class Conversation(Task):
     """One question a human turn of an imported conversation; earlier turns come with it, answered as they were.
 
-    It asks nothing of a sample of an image source: its records come from `import`. A reply is taken word for word and
-    compared with the reference, so the figures tell how alike the words are, not whether what they say is right.
+    It asks the ready questions of its name and language that come with a sample, as in a file of conversations. A reply
+    is taken word for word and compared with the reference, so the figures measure how alike the words are, not whether
+    what they say is right.
+
+    Args:
+        language: ISO 639-1 code of the conversations it asks.
 
     Example:
         >>> Conversation().parse(Reply("a", " Pale disc. "))
@@ -40,9 +44,12 @@ class Conversation(Task):
     version = 1
     choices = ()
 
+    def __init__(self, language: str = "en") -> None:
+        self.language = language
+
     def ask(self, sample: Sample) -> Iterator[Question]:
-        """Yield nothing: no source tells of conversations."""
-        yield from ()
+        """Yield the sample's conversation, one question a human turn."""
+        yield from self.ready_questions(sample)
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return what was said, blanks around it and thinking taken off; or why nothing was.

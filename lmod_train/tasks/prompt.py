@@ -6,6 +6,7 @@ from typing import Literal
 
 from lmod_train.errors import BadArgument
 from lmod_train.types import Message, Part, Sample
+from lmod_train.vocabulary.modalities import words_of
 
 Wording = Literal["lmod_plus", "lmod_v1"]
 """Whose words: LMOD+, or the first LMOD paper. Where LMOD's second version differs, a task has ``lmod_naacl`` too."""
@@ -31,19 +32,20 @@ def prompt(text: str) -> tuple[Message, ...]:
 
 
 def image_type(sample: Sample) -> str:
-    """Return what fills "This is <IMAGE TYPE>.", e.g. "an ophthalmology OCT image".
+    """Return what fills "This is <IMAGE TYPE>.", e.g. "an ophthalmology OCT image"; a combination names each.
 
     Raises:
-        BadArgument: The sample is of no known modality.
+        BadArgument: The sample is of a modality that has no word here.
     """
-    if sample.modality not in IMAGE_WORDS:
+    words = words_of(sample.modality)
+    if not words or not set(words) <= set(IMAGE_WORDS):
         raise BadArgument(
             f"modality of {sample.source}/{sample.key}",
             sample.modality,
-            f"one of {', '.join(IMAGE_WORDS)}",
-            "correct the source",
+            f"made of {', '.join(IMAGE_WORDS)}",
+            "correct the source, or limit the task to other `sources`",
         )
-    return f"an ophthalmology {IMAGE_WORDS[sample.modality]} image"
+    return " and ".join(f"an ophthalmology {IMAGE_WORDS[word]} image" for word in words)
 
 
 def known_wording(wording: str, known: tuple[str, ...] = ("lmod_plus", "lmod_v1")) -> str:

@@ -1,13 +1,15 @@
 """A source that fails in the middle costs what it had not told yet, and nothing of the others."""
 
 import csv
+from dataclasses import replace
 
 import pytest
 
 from lmod_train.artifacts.records import read_records
 from lmod_train.curation.inputs import read_sources
 from lmod_train.curation.pipeline import curate
-from lmod_train.errors import BadArgument, SourceNotFound, StrictDrops
+from lmod_train.errors import BadArgument, BadSample, SourceNotFound, StrictDrops
+from lmod_train.types import ImageFile
 from tests.curation.world import Discs, Regions
 
 
@@ -73,3 +75,31 @@ def test_where_nothing_is_left_the_refusal_says_why(sources):
     sources[1].left = 0
     with pytest.raises(BadArgument, match=r"RuntimeError: table\.csv is odd"):
         read_sources(sources[1:])
+
+
+class Named(Discs):
+    """Discs whose modality and shared image are of other words."""
+
+    name = "named"
+    own, shared = "CFP", ""
+
+    def samples(self):
+        for sample in super().samples():
+            image = ImageFile(sample.image, sample.key, self.shared)
+            yield replace(sample, source=self.name, modality=self.own, shared_images=(image,))
+
+
+@pytest.mark.parametrize(("own", "shared", "unknown"), [("CFP+fundus", "", "fundus"), ("CFP", "cfp", "cfp")])
+def test_a_modality_of_unknown_words_is_an_error_that_names_source_and_words(tmp_path, own, shared, unknown):
+    Discs.write(tmp_path / "raw", 2)
+    source = Named(tmp_path / "raw")
+    source.own, source.shared = own, shared
+    with pytest.raises(BadSample, match=rf"'named'.*\['{unknown}'\]"):
+        read_sources([source])
+
+
+def test_combined_modalities_have_one_order(tmp_path):
+    Discs.write(tmp_path / "raw", 2)
+    source = Named(tmp_path / "raw")
+    source.own = "OCT+FFA+CFP"
+    assert {s.modality for s in read_sources([source]).samples} == {"CFP+OCT+FFA"}

@@ -1,7 +1,9 @@
 """Probes from the raw folder to the report: records without an image pass every station that others pass."""
 
+import csv
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
@@ -21,6 +23,9 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.frozen import Frozen
 from lmod_train.report.report import report
+from lmod_train.report.rescore import rescore
+from lmod_train.tasks.conversation import Conversation as Talk
+from tests.curation.cases import SETTINGS, Changed, N
 from tests.curation.probe import Without
 from tests.curation.world import Folders
 from tests.tiny import trainer
@@ -137,3 +142,23 @@ def test_the_page_says_whose_images_must_stay(folder, records, tmp_path):
     write_json(tmp_path / "own" / "manifest.json", manifest)
     text = report([tmp_path / "run"], tmp_path / "again", tmp_path / "own", trust=["tests.curation.probe"]).read_text()
     assert "folders (ODbL)" in text and "foreign (not known)" in text
+
+
+def test_tags_and_combined_modalities_are_subsets_of_the_scores_file(source, tmp_path):
+    def talk(sample):
+        kept = [q for q in sample.asked if not q.chain_step or q.chain_step == "IQA"]
+        return replace(sample, asked=tuple(replace(q, task="conversation") for q in kept))
+
+    curate([Changed(source.root, talk)], [Talk()], tmp_path / "curated", **SETTINGS)
+    records = read_records(tmp_path / "curated" / "records")
+    quick = trainer(tmp_path / "run", callbacks=[GenerationEval()])
+    asked = RecordsDataModule(tmp_path / "curated", [Talk()], eval_batch_size=5, split="all")
+    quick.validate(Frozen(Scripted(text="{answer}")), datamodule=asked, verbose=False)
+    rescore(tmp_path / "run", tasks=[Talk()])
+    with (tmp_path / "run" / "scores.csv").open(newline="") as file:
+        rows = {r["subset"]: r for r in csv.DictReader(file) if r["metric"] == "exact_match"}
+    counts = {"all": len(records), "level=R": N} | {f"modality={m}": n for m, n in (("CFP", N), ("CFP+OCT", 16))}
+    assert {k: int(rows[k]["n"]) for k in counts} == counts
+    assert all(float(rows[k]["value"]) == 1 for k in counts)
+    read = read_predictions(tmp_path / "run" / "predictions.parquet")
+    assert {p.record.id: (p.record.tags, p.confidence) for p in read} == {r.id: (r.tags, None) for r in records}

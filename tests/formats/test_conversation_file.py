@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lmod_train.errors import BadArgument
-from lmod_train.formats.conversation_file import Item, read_items
+from lmod_train.formats.conversation_file import Dialogue, read_dialogues
 from lmod_train.types import Dropped
 
 
@@ -30,10 +30,10 @@ def images(tmp_path: Path) -> Path:
     return folder
 
 
-def read(images: Path, *values: Any) -> list[Item | Dropped]:
+def read(images: Path, *values: Any) -> list[Dialogue | Dropped]:
     file = images.parent / "talk.json"
     file.write_text(json.dumps(values), encoding="utf-8")
-    return list(read_items(file, images, "talk"))
+    return list(read_dialogues(file, images, "talk"))
 
 
 def test_single_and_several_turns_images_anywhere_none_and_two(images: Path):
@@ -46,7 +46,7 @@ def test_single_and_several_turns_images_anywhere_none_and_two(images: Path):
         {"id": "e", "image": "eye.jpg", "conversations": said("Hello", "Hi", "And <image> this?", "Left.")},
         {"id": "f", "conversations": [{"from": "system", "value": "Be brief."}, *said("Eye?", "Yes.")]},
     )
-    assert all(isinstance(i, Item) for i in found)
+    assert all(isinstance(i, Dialogue) for i in found)
     assert [i.key for i in found] == ["a", "7", "c", "d", "e", "f"]
     assert [[p.name for p in i.images] for i in found] == [
         ["eye.jpg"], ["eye.jpg"], [], ["eye.jpg", "other.png"], ["eye.jpg"], [],
@@ -96,9 +96,9 @@ def test_what_gpt_says_is_kept_letter_by_letter(images: Path):
 )
 def test_a_bad_item_is_left_out_with_its_reason(images: Path, value: Any, reason: str):
     bad, good = read(images, value, GOOD | {"id": "good"})
-    assert isinstance(bad, Dropped) and (bad.reason, bad.source, bad.step) == (reason, "talk", "import")
+    assert isinstance(bad, Dropped) and (bad.reason, bad.source, bad.step) == (reason, "talk", "read")
     assert bad.detail and len(bad.detail) < 300
-    assert isinstance(good, Item) and good.key == "good"
+    assert isinstance(good, Dialogue) and good.key == "good"
 
 
 def test_every_item_has_a_key_of_its_own(images: Path):
@@ -110,7 +110,7 @@ def test_every_item_has_a_key_of_its_own(images: Path):
 def test_lines_are_read_one_by_one_and_a_torn_one_costs_itself(images: Path):
     file = images.parent / "talk.jsonl"
     file.write_text(json.dumps(GOOD) + '\n\n{"id": "b", "conv\n' + json.dumps(GOOD | {"id": "c"}) + "\n")
-    first, torn, last = read_items(file, images, "talk")
+    first, torn, last = read_dialogues(file, images, "talk")
     assert (first.key, last.key, torn.reason) == ("a", "c", "not_an_item")
 
 
@@ -119,6 +119,6 @@ def test_a_file_that_is_no_list_is_an_error(images: Path, text: str):
     file = images.parent / "talk.json"
     file.write_text(text)
     with pytest.raises(BadArgument, match="JSON list of items"):
-        list(read_items(file, images, "talk"))
+        list(read_dialogues(file, images, "talk"))
     with pytest.raises(BadArgument, match="existing file"):
-        list(read_items(images / "gone.json", images, "talk"))
+        list(read_dialogues(images / "gone.json", images, "talk"))

@@ -14,11 +14,16 @@ from PIL import Image
 
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import read_records
-from lmod_train.errors import BadArgument
+from lmod_train.curation import writing
+from lmod_train.curation.pipeline import curate
+from lmod_train.errors import BadArgument, CurationConflict
 from lmod_train.files import sha256_of
+from lmod_train.formats.conversations import Conversations
 from lmod_train.formats.imported import Origin, import_conversations
 from lmod_train.tasks.building import tasks_asked
+from lmod_train.tasks.conversation import Conversation
 from lmod_train.types import Unparsed
+from tests.curation.world import Folders, Glaucoma, photograph
 
 ORIGIN = Origin("talk", "CC BY-NC 4.0", modality="CFP")
 
@@ -54,7 +59,7 @@ def item(key: str, image: str | list[str] | None, *turns: str) -> dict[str, Any]
 
 
 def run(tmp_path: Path, images: Path, items: list[Any], out: str = "curated", **options: Any) -> Path:
-    import_conversations(write(tmp_path, items), images, tmp_path / out, ORIGIN, **options)
+    import_conversations(write(tmp_path, items), images, tmp_path / out, ORIGIN, **{"workers": 1} | options)
     return tmp_path / out
 
 
@@ -124,7 +129,7 @@ def test_bad_items_are_listed_and_cost_no_other(tmp_path: Path, images: Path):
     }  # fmt: skip
     assert rows["b"]["file"] == "broken.jpg"
     assert read_manifest(out)["dropped"] == {
-        "talk": {"import": {"image_missing": 1, "image_unreadable": 2, "not_an_item": 1}}
+        "talk": {"read": {"image_missing": 1, "image_unreadable": 2, "not_an_item": 1}}
     }
     assert [p.name for p in (out / "images").rglob("*.jpg")] == ["1.png.jpg"]  # what no record shows is not kept
 
@@ -133,7 +138,7 @@ def test_the_same_file_and_seed_give_the_same_bytes(tmp_path: Path, images: Path
     talk = [item(f"{n}", f"deep/{n}.png") for n in range(20)]
     a, b = (run(tmp_path, images, talk, out=name, seed=3) for name in "ab")
     files = sorted(p.relative_to(a) for p in a.rglob("*") if p.is_file())
-    assert len(files) == 23
+    assert len(files) == 24  # 20 images, records, manifest, dropped.csv, files.csv
     assert all((a / f).read_bytes() == (b / f).read_bytes() for f in files)
     other = run(tmp_path, images, talk, out="c", seed=4)
     assert [r.split for r in read_records(other / "records")] != [r.split for r in read_records(a / "records")]
@@ -148,10 +153,14 @@ def test_the_manifest_states_what_the_file_does_not_and_finds_copies(tmp_path: P
     manifest = read_manifest(out)
     assert manifest["sources"]["talk"]["licence"] == "CC BY-NC 4.0"
     assert manifest["sources"]["talk"]["redistributable"] is False
-    assert manifest["inputs"] == {"talk": {"file": "talk.json", "sha256": sha256_of(tmp_path / "talk.json")}}
-    assert manifest["leakage"]["counts"]["exact"]["crossing_splits"] == 1
+    stated = {"file": "talk.json", "sha256": sha256_of(tmp_path / "talk.json"), "samples": 2}
+    assert {k: manifest["inputs"]["talk"][k] for k in stated} == stated
+    exact = manifest["leakage"]["counts"]["exact"]
+    assert (exact["pairs"], exact["crossing_splits"]) == (1, 0)  # copies of one file are in one split
+    assert len({(r.split, r.group) for r in read_records(out / "records")}) == 1
     assert (out / "leakage.csv").exists()
-    assert str(tmp_path) not in (out / "manifest.json").read_text()
+    root = manifest["sources"]["talk"].pop("root")
+    assert root == str(tmp_path / "pictures") and str(tmp_path) not in json.dumps(manifest)
 
 
 def test_the_task_of_the_records_reads_them(tmp_path: Path, images: Path):
@@ -173,7 +182,7 @@ def test_the_task_of_the_records_reads_them(tmp_path: Path, images: Path):
     ],
 )
 def test_a_bad_argument_is_named_before_any_work(tmp_path: Path, images: Path, change: dict, named: str):
-    values: dict[str, Any] = {"images": images, "out": tmp_path / "out", "origin": ORIGIN} | change
+    values: dict[str, Any] = {"images": images, "out": tmp_path / "out", "origin": ORIGIN, "workers": 1} | change
     with pytest.raises(BadArgument, match=named):
         import_conversations(write(tmp_path, [item("a", "deep/1.png")]), **values)
     assert [p.name for p in tmp_path.iterdir()] == ["talk.json"]
@@ -202,7 +211,7 @@ def test_hostile_items_and_images_are_listed_and_the_others_are_imported(tmp_pat
         {"id": "deep", "image": [[[]]], "conversations": talk},
     ]
     (tmp_path / "talks.jsonl").write_text("\n".join([*map(json.dumps, items), "[" * 100_000]))
-    import_conversations(tmp_path / "talks.jsonl", folder, tmp_path / "out", Origin("talks"))
+    import_conversations(tmp_path / "talks.jsonl", folder, tmp_path / "out", Origin("talks"), workers=1)
     with (tmp_path / "out" / "dropped.csv").open(newline="") as file:
         dropped = {row["key"][:8]: row["reason"] for row in csv.DictReader(file)}
     assert {r.key for r in read_records(tmp_path / "out" / "records")} == {"a.png", "b.png"}
@@ -213,3 +222,55 @@ def test_hostile_items_and_images_are_listed_and_the_others_are_imported(tmp_pat
         "deep": "not_an_item",
         "#7": "not_an_item",
     }
+
+
+def test_a_file_whose_every_image_is_unreadable_is_an_error_that_names_the_list(tmp_path: Path, images: Path):
+    with pytest.raises(BadArgument, match="image_unreadable"):
+        run(tmp_path, images, [item("a", "broken.jpg"), item("b", "broken.jpg")])
+    assert "image_unreadable" in (tmp_path / "curated" / "dropped.csv").read_text()
+
+
+def test_the_same_command_again_is_finished_and_another_one_is_refused(tmp_path: Path, images: Path):
+    out = run(tmp_path, images, [item("a", "deep/1.png")])
+    before = (out / "manifest.json").read_bytes()
+    assert run(tmp_path, images, [item("a", "deep/1.png")]) == out and (out / "manifest.json").read_bytes() == before
+    with pytest.raises(CurationConflict, match="talk"):
+        run(tmp_path, images, [item("a", "deep/2.png")])
+
+
+def test_an_import_that_was_killed_goes_on(tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch):
+    talk = [item(f"{n}", f"deep/{n}.png") for n in range(6)]
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(writing, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        run(tmp_path, images, talk, out="killed")
+    assert not (tmp_path / "killed" / "manifest.json").exists()
+    assert len(read_records(run(tmp_path, images, talk, out="killed") / "records")) == 6
+
+
+def test_copies_of_one_photograph_are_in_one_split(tmp_path: Path):
+    (tmp_path / "pictures").mkdir()
+    for n in range(6):
+        photograph(tmp_path / "pictures" / f"{n}.png", n)
+        with Image.open(tmp_path / "pictures" / f"{n}.png") as image:
+            image.transpose(Image.Transpose.FLIP_LEFT_RIGHT).save(tmp_path / "pictures" / f"mirrored {n}.png")
+    talk = [item(f"{kind}{n}", f"{kind}{n}.png") for n in range(6) for kind in ("", "mirrored ")]
+    records = read_records(run(tmp_path, tmp_path / "pictures", talk, ratios=(0.5, 0.25, 0.25)) / "records")
+    homes: dict[str, set[str]] = {}
+    for record in records:
+        homes.setdefault(record.key.removeprefix("mirrored "), set()).add(record.split)
+    assert len(homes) == 6 and all(len(splits) == 1 for splits in homes.values())
+
+
+def test_conversations_are_curated_beside_other_sources_in_every_language(tmp_path: Path, images: Path):
+    talk = write(tmp_path, [item("a", "deep/1.png", "Which eye?", "Left.")])
+    chinese = tmp_path / "chinese.json"
+    chinese.write_text(json.dumps([item("a", "deep/1.png", "哪只眼睛？", "左眼。")]), encoding="utf-8")
+    sources = [Folders.write(tmp_path / "raw", 8), Conversations(talk, images, "talk")]
+    sources.append(Conversations(chinese, images, "talk_zh", language="zh"))
+    tasks = [Conversation(), Conversation("zh"), Glaucoma()]
+    curate(sources, tasks, tmp_path / "out", balance=[], workers=1, progress=False)
+    records = read_records(tmp_path / "out" / "records")
+    said = {(r.source, r.language): r.answer for r in records if r.task == "conversation"}
+    assert said == {("talk", "en"): "Left.", ("talk_zh", "zh"): "左眼。"}
+    assert len({r.split for r in records if r.task == "conversation"}) == 1  # one photograph, in two sources
+    assert sum(r.task == "glaucoma" for r in records) == 8

@@ -53,6 +53,12 @@ def test_what_cannot_be_asked_is_named() -> None:
         list(Sex().ask(replace(SAMPLE, modality="MRI")))
 
 
+def test_a_combination_names_each_of_its_images() -> None:
+    (question,) = Sex().ask(replace(SAMPLE, modality="CFP+OCT"))
+    text = question.messages[0].parts[1].text
+    assert "an ophthalmology fundus image and an ophthalmology OCT image" in text
+
+
 def test_scores() -> None:
     samples = [
         replace(SAMPLE, key=k, patient=Patient(sex=s)) for k, s in zip("abcd", ["male", "female"] * 2, strict=True)
