@@ -114,7 +114,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """What a source tells about the person and the exposure; None where it tells nothing."""
+    """What a source states about the person and the exposure; None where it states nothing."""
 
     age: float | None = None
     sex: str | None = None
@@ -230,7 +230,7 @@ class Sample:
             e.g. ``CFP+OCT``; empty where the source does not state it.
         image: The raw image file that masks, outlines and regions are about; None where there are only
             `shared_images`, or no image at all.
-        group: Patient or augmentation family; what must not be torn apart by a split.
+        group: Patient or augmentation family; its samples stay in one split.
         licence: Licence of the source, as the source states it.
         labels: Concept -> word; a concept not known is absent. ``diagnosis``: a name of `CONDITIONS`; ``glaucoma`` and
             every name of `CONDITIONS`: ``yes`` or ``no``; every name of `SCALES`: one of its levels, e.g. ``"2"``.
@@ -345,7 +345,7 @@ class Record:
 
 
 def own_part(answer: str, choices: Sequence[str]) -> str:
-    """Return a reference reply without what it says of other tasks, as it is where it says of one.
+    """Return the part of a reference reply that is about one task; the reply itself where it has one part.
 
     A template that asks for two things at once has one reply for both ("MALE / 60–69", LMOD v1, section 3.1.2); of the
     parts between the slashes, the one that is a choice is the task's own.

@@ -1,4 +1,4 @@
-"""What a curated folder says of itself: ``manifest.json``."""
+"""The manifest of a curated folder: ``manifest.json``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The reply file: one line a reply, written as it comes; the only thing a run cannot rebuild.
 
-It survives a kill: a torn last line is dropped on reading, and cut off before the next is written.
+It survives a kill: an incomplete last line is dropped on reading, and cut off before the next is written.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def read_replies(folder: Path) -> dict[Key, Reply]:
     A reply is not displaced by a failure: where a run goes on with fewer processes, the file that lists the failure may
     come after the one with the reply.
 
-    A torn last line, left by a kill, is passed over; a damaged line elsewhere is an error, as it is not ours. No folder
-    and no file is no reply.
+    An incomplete last line, left by a kill, is passed over; a damaged line elsewhere is an error, as it is not ours. No
+    folder and no file is no reply.
 
     Raises:
         ArtifactError: A complete line is not a reply.

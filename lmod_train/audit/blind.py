@@ -6,8 +6,8 @@ region ids and their place in the reference reply) and is tried on the others. B
 the answer that was most frequent in training for the same kind of question (variant, modality, choices). An honest
 benchmark leaves the two equal.
 
-What names give away (keys and image paths, which often hold a class or a hospital's numbering) is told apart: no model
-sees them, so it is information for whoever handles the files and no verdict.
+What names give away (keys and image paths, which often hold a class or a hospital's numbering) is reported apart: no
+model sees them, so it is information for whoever handles the files and no verdict.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LEVEL = 0.01
 """Of the test by which words are said to give answers away."""
 
 LEAD = 0.2
-"""The leak that must show: where the test could not have found a lead of 20 points, nothing can be told."""
+"""The smallest lead that the test must be able to find: 20 points; with fewer records it gives no verdict."""
 
 Clue = dict[str, float]
 """What is known of one thing asked, without its image."""
@@ -101,7 +101,7 @@ def blind(records: Iterable[Record]) -> list[Blind]:
 
 @dataclass(frozen=True, slots=True)
 class _Thing:
-    """One thing asked: of which kind, what its words and its names tell, and the answer."""
+    """One thing asked: its kind, the features of its words and of its names, and the answer."""
 
     record: Record
     kind: str

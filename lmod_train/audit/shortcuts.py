@@ -180,7 +180,7 @@ def _facts(path: Path) -> Mapping[tuple[str, str], Sequence[float]]:
     if not path.exists():
         return {}
     with path.open(newline="", encoding="utf-8") as file:
-        told = {
+        facts_of = {
             (row["source"], row["key"]): (
                 f"type {row['type']}",
                 f"{row['width']} x {row['height']}",
@@ -188,9 +188,9 @@ def _facts(path: Path) -> Mapping[tuple[str, str], Sequence[float]]:
             )
             for row in csv.DictReader(file)
         }
-    names = {name: i for i, name in enumerate(sorted({name for facts in told.values() for name in facts}))}
+    names = {name: i for i, name in enumerate(sorted({name for facts in facts_of.values() for name in facts}))}
     table: dict[tuple[str, str], Sequence[float]] = {("", ""): np.zeros(len(names), np.float32).tolist()}
-    for place, facts in told.items():
+    for place, facts in facts_of.items():
         columns = np.zeros(len(names), np.float32)
         columns[[names[name] for name in facts]] = 1
         table[place] = columns.tolist()

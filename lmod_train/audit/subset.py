@@ -1,9 +1,9 @@
 """A small part of a curated benchmark that stands for the whole: LMOD+ publishes one of 1,000 instances.
 
 How the authors drew theirs is not published. Here every stratum (modality, task, source, class) gives its proportional
-share, at least one record, drawn by lot; where fewer records than strata are wanted, the largest strata give one each.
-A record's lot hangs on its id alone, so the same curated folder and seed give the same subset on every machine, and a
-larger subset holds most of a smaller one.
+share, at least one record, drawn by seed; where fewer records than strata are wanted, the largest strata give one each.
+The draw of a record depends on its id alone, so the same curated folder and seed give the same subset on every machine,
+and a larger subset holds most of a smaller one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def representative(records: Iterable[Record], n: int, seed: int = 0) -> list[Rec
     Args:
         records: Of one curated folder, or of one split of it.
         n: How many, from 1.
-        seed: Draws the lots.
+        seed: Of the draw.
 
     Raises:
         BadArgument: `n` is below 1.
@@ -105,7 +105,7 @@ def write_subset(
     Args:
         curated: Folder that `curate` wrote.
         n: How many records.
-        seed: Draws the lots.
+        seed: Of the draw.
         split: train, val, test or all.
         tasks: Names of the tasks to draw from; empty for all.
 

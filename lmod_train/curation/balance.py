@@ -46,12 +46,12 @@ class Candidate:
 def draw(candidates: Sequence[Candidate], seed: int, over: Over = "split") -> tuple[set[int], list[dict[str, Any]]]:
     """Return the positions drawn, and an account of each cell for the manifest.
 
-    The smallest class present in a cell sets n for all its classes; each class gives its n first items by lot. A cell
+    The smallest class present in a cell sets n for all its classes; n items of each class are drawn by seed. A cell
     is a task in one language and variant, and in one split or over ``all`` of them: the published counts (19 x 4 = 76
     macular holes, 168 + 168 = 336 glaucoma) are of whole tasks, and a class that lies in one patient is missing from
-    two splits of three. The lot hangs on the sample, so that two languages of a task ask about the same images. A
-    class that the task states, or has elsewhere, but not in the cell is named in the account as ``missing``. Items are
-    what is balanced, as published; the account tells how many patients (groups) they come from.
+    two splits of three. The draw depends on the sample alone, so that two languages of a task ask about the same
+    images. A class that the task states, or has elsewhere, but not in the cell is named in the account as ``missing``.
+    Items are what is balanced, as published; the account states how many patients (groups) they come from.
 
     Balanced over several sources together, a task can be answered by the source: one that is mostly ill draws mostly
     ill images. ``source`` balances each within itself; where a task has several, a source that has not all classes
@@ -59,17 +59,17 @@ def draw(candidates: Sequence[Candidate], seed: int, over: Over = "split") -> tu
 
     Args:
         candidates: In any order; the result does not depend on it.
-        seed: Draws the lots.
+        seed: Of the draw.
         over: What a cell spans.
 
     Returns:
         Positions in `candidates`, and one account a cell, sorted; both empty for no candidates.
     """
     cells: defaultdict[Cell, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    whole: defaultdict[tuple[str, str], set[str]] = defaultdict(set)  # classes of a task and variant, stated or seen
+    stated: defaultdict[tuple[str, str], set[str]] = defaultdict(set)  # classes of a task and variant, stated or seen
     for i, c in enumerate(candidates):
         cells[_cell(c, over)][c.stratum].append(i)
-        whole[c.task, c.variant].update((c.stratum, *c.classes))
+        stated[c.task, c.variant].update((c.stratum, *c.classes))
     several = _sources(candidates)
     lacks = lacking(candidates)
     drawn: set[int] = set()
@@ -80,14 +80,15 @@ def draw(candidates: Sequence[Candidate], seed: int, over: Over = "split") -> tu
         left_out = _left_out(cell, strata, lacks) if mixed else ""
         n = 0 if left_out else min(len(members) for members in strata.values())
         kept = {
-            stratum: sorted(members, key=lambda i: _lot(candidates[i], seed))[:n] for stratum, members in strata.items()
+            stratum: sorted(members, key=lambda i: _draw_key(candidates[i], seed))[:n]
+            for stratum, members in strata.items()
         }
         drawn.update(i for members in kept.values() for i in members)
         before = {stratum: len(members) for stratum, members in sorted(strata.items())}
-        missing = sorted(whole[cell[0], cell[3]] - set(strata))
-        told = _told({s: [candidates[i] for i in members] for s, members in sorted(kept.items())})
+        missing = sorted(stated[cell[0], cell[3]] - set(strata))
+        origin = _origin({s: [candidates[i] for i in members] for s, members in sorted(kept.items())})
         accounts.append(
-            {"cell": list(cell), "over": over, "n_per_class": n, "before": before, "missing": missing, **told}
+            {"cell": list(cell), "over": over, "n_per_class": n, "before": before, "missing": missing, **origin}
             | ({"left_out": left_out} if left_out else {})
         )
     return drawn, accounts
@@ -158,7 +159,7 @@ def absent(accounts: Sequence[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def _told(kept: Mapping[str, Sequence[Candidate]]) -> dict[str, Any]:
+def _origin(kept: Mapping[str, Sequence[Candidate]]) -> dict[str, Any]:
     """Return items, items a split, groups, and groups a class."""
     groups = {stratum: {(c.source, c.group) for c in members} for stratum, members in kept.items()}
     splits = Counter(c.split for members in kept.values() for c in members)
@@ -170,6 +171,6 @@ def _told(kept: Mapping[str, Sequence[Candidate]]) -> dict[str, Any]:
     }
 
 
-def _lot(candidate: Candidate, seed: int) -> tuple[str, str, str]:
+def _draw_key(candidate: Candidate, seed: int) -> tuple[str, str, str]:
     drawn = lot(seed, "balance", candidate.source, candidate.key, candidate.variant)
     return drawn, candidate.source, candidate.key

@@ -28,11 +28,11 @@ def read_boxes(sample: Sample) -> tuple[Sample, Dropped | None]:
     """Return the sample with a region for every structure in its outlines and masks, after those it had already.
 
     A structure's box is the bounding box of all its pixels, specks included: nothing is silently cleaned away. A
-    structure without pixels gives no region; a mask without any is told as ``mask_empty`` and costs nothing else.
+    structure without pixels gives no region; a mask without any is listed as ``mask_empty`` and costs nothing else.
     `sample.size` must be known.
 
     A mask or outline that cannot be trusted leaves the sample without any region, as an image on which some structures
-    are marked and others not would be asked about wrongly; the second value says why: ``mask_unreadable``,
+    are marked and others not would be asked about wrongly; the second value gives the reason: ``mask_unreadable``,
     ``mask_size_differs``, ``mask_coding_unknown`` with the values present, or ``outline_unusable``. The image can
     still serve tasks that need no regions.
     """
@@ -176,7 +176,7 @@ def coding_of(pixels: Pixels, codings: Sequence[Coding]) -> Coding | None:
 
     The border settles what values alone cannot: REFUGE masks circulate with 0 as the cup and with 0 as the background.
     A coding does not hold where a structure has no pixels but those of another that is part of it: a disc (rim and cup)
-    without any rim is the sign of a mask of one structure, and which one its values do not tell.
+    without any rim is the sign of a mask of one structure, and its values do not show which one.
 
     Args:
         pixels: Mask values (height, width).

@@ -1,4 +1,4 @@
-"""Errands on a Dask cluster that is already there: other machines, the same folders, the same bytes."""
+"""Run jobs on a Dask cluster that is already running: other machines, the same folders, the same bytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cluster_crew(address: str, beacon: Path, timeout: float = TIMEOUT) -> Iterat
     """Give the workers of a running Dask scheduler.
 
     Every worker must have this package in the same versions and see the raw and the curated folder under the same
-    absolute paths; the first is checked now, the second with every errand, as workers come and go.
+    absolute paths; the first is checked now, the second with every job, as workers come and go.
 
     Args:
         address: Of the scheduler, as `dask scheduler` prints it, e.g. ``tcp://10.0.0.1:8786``.
@@ -62,17 +62,17 @@ def cluster_crew(address: str, beacon: Path, timeout: float = TIMEOUT) -> Iterat
         raise BadArgument("scheduler", address, expected, cure) from error
     try:
         _check_workers(client, address, timeout)
-        says = (
-            f"scheduler={address!r}: the cluster was lost, or an errand killed its workers again and again.\n"
+        message = (
+            f"scheduler={address!r}: the cluster was lost, or a job killed its workers again and again.\n"
             f"Next: look into the workers' logs (memory?) and run the same command again; what is done is kept"
         )
         yield Crew(
-            client.get_executor(pure=False),  # an errand writes files: never take a result of earlier for it
+            client.get_executor(pure=False),  # a job writes files: never take a result of earlier for it
             2 * max(1, sum(client.nthreads().values())),
-            send=lambda errand: partial(_look, errand=errand, beacon=str(beacon)),
+            send=lambda job: partial(_look, job=job, beacon=str(beacon)),
             take=_taken,
             fallen=(distributed.KilledWorker, distributed.comm.CommClosedError, CancelledError),
-            says=says,
+            message=message,
         )
     finally:
         client.close(timeout=timeout)
@@ -84,13 +84,13 @@ def _check_workers(client: Any, address: str, timeout: float) -> None:
     except TimeoutError as error:
         expected = f"a cluster with at least one worker after {timeout:g} s"
         raise BadArgument("scheduler", address, expected, f"start some: `dask worker {address}`") from error
-    for worker, told in client.run(_versions_there, on_error="return").items():
-        if isinstance(told, BaseException):
+    for worker, answer in client.run(_versions_there, on_error="return").items():
+        if isinstance(answer, BaseException):
             raise LmodError(
-                f"scheduler={address!r}: worker {worker} cannot use this package ({type(told).__name__}: {told}).\n"
+                f"scheduler={address!r}: worker {worker} cannot use this package ({type(answer).__name__}: {answer}).\n"
                 f"Next: install the same version of lmod-train in the workers' environment"
             )
-        if lines := differing(versions(), told):
+        if lines := differing(versions(), answer):
             raise LmodError(
                 f"scheduler={address!r}: worker {worker} has other versions (here -> there): {'; '.join(lines)}; "
                 f"its images would have other bytes.\nNext: start workers from the same environment as this command"
@@ -101,8 +101,8 @@ def _versions_there() -> dict[str, str]:
     return versions()
 
 
-def _look(things: Sequence[Sample], errand: Callable[[Sequence[Sample]], Any], beacon: str) -> Done:
-    """Run an errand where the curated folder is seen, and tell which raw files are not.
+def _look(things: Sequence[Sample], job: Callable[[Sequence[Sample]], Any], beacon: str) -> Done:
+    """Run a job where the curated folder is seen, and list the raw files that are not.
 
     Raises:
         LmodError: It is not seen: images would be written where nobody finds them.
@@ -112,11 +112,11 @@ def _look(things: Sequence[Sample], errand: Callable[[Sequence[Sample]], Any], b
         raise LmodError(_blind(machine, beacon))
     raw = (file for s in things for file in (s.own_image, *(m.path for m in s.masks)))
     unseen = tuple(str(file) for file in raw if not file.is_file())
-    return Done(errand(things), machine, unseen)
+    return Done(job(things), machine, unseen)
 
 
 def _taken(done: Done) -> Any:
-    """Return the result of an errand, unless a file that is here was not there."""
+    """Return the result of a job, unless a file that is here was not there."""
     for file in done.unseen:
         if Path(file).is_file():
             raise LmodError(_blind(done.machine, file))

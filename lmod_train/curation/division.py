@@ -9,7 +9,7 @@ from typing import Literal
 from lmod_train.curation.families import Likeness, contradictions, families, likenesses, same_files
 from lmod_train.curation.leakage import Shown
 from lmod_train.curation.prepare import Prepared
-from lmod_train.curation.sharing import Images, grouped, pairs_to_join
+from lmod_train.curation.sharing import ImageIndex, grouped, pairs_to_join
 from lmod_train.curation.splits import Place, split
 from lmod_train.types import Dropped, Sample, Split
 
@@ -35,7 +35,7 @@ class Divided:
 
 def divide(
     samples: Sequence[Sample],
-    images: Images,
+    images: ImageIndex,
     prepared: Mapping[Place, Prepared],
     ratios: Sequence[float],
     seed: int,
@@ -77,7 +77,7 @@ def _alike(images: Sequence[Sample], prepared: Mapping[Place, Prepared]) -> list
     return same + likenesses(images, {place: done.thumbnail for place, done in usable.items()})
 
 
-def shown_images(divided: Divided, images: Images, prepared: Mapping[Place, Prepared]) -> list[Shown]:
+def shown_images(divided: Divided, images: ImageIndex, prepared: Mapping[Place, Prepared]) -> list[Shown]:
     """Return the images as the check of leaks sees them, those of samples dropped for their labels among them."""
     shown = []
     for image in divided.images:

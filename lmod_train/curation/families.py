@@ -14,7 +14,7 @@ from lmod_train.types import Dropped, Sample
 Member = TypeVar("Member", bound=Hashable)
 
 FUNDUS = ("CFP", "SLO")
-"""Modalities whose pictures show vessels, by which any two can be told apart."""
+"""Modalities whose pictures show vessels, by which any two photographs differ."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -123,7 +123,7 @@ def contradictions(samples: Sequence[Sample], alike: Iterable[Likeness]) -> list
 
 
 def account(samples: Sequence[Sample], alike: Sequence[Likeness]) -> dict[str, Any]:
-    """Return what the manifest says of families: how many photographs in how many, and how their copies lie.
+    """Return the manifest's account of families: their number and sizes, and how the copies are oriented.
 
     Args:
         samples: All that were looked at.

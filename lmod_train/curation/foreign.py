@@ -1,4 +1,4 @@
-"""Photographs that are not eyes, for the probes that ask what a model says of them."""
+"""Photographs that are not eyes, for the probes that ask a model about them."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def curate_foreign(
 
 
 def note(folder: Path | None, shown: Iterable[Photograph]) -> dict[str, Any]:
-    """Return what the manifest says of the photographs shown; whether they may be passed on is known of ours only."""
+    """Return the manifest's account of the photographs shown; whether they may be passed on is known of ours only."""
     return {
         "from": str(folder) if folder else f"scikit-learn {version('scikit-learn')}",
         "licence": UNKNOWN if folder else LICENCE,

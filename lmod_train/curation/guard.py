@@ -55,7 +55,7 @@ def died(sample: Sample) -> Dropped:
 
 
 def said(error: BaseException, sample: Sample) -> str:
-    """Return what an error says of a sample's files, without their folders and without addresses in memory."""
+    """Return the text of an error about a sample's files, without their folders and without addresses in memory."""
     files = [*([sample.image] if sample.image else []), *(mask.path for mask in sample.masks)]
     text = f"{type(error).__name__}: {error}"
     if sample.image:

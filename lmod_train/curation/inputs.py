@@ -28,7 +28,7 @@ class Inputs:
     Attributes:
         samples: Sorted by source and key.
         dropped: What the sources left out, and samples whose key cannot serve.
-        listing: For each source the number of samples and a fingerprint of all that a source tells, with the size of
+        listing: For each source the number of samples and a fingerprint of all that the source yields, with the size of
             every file in bytes. A file changed in place without changing its size is not noticed.
     """
 
@@ -52,16 +52,16 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
     dropped: list[Dropped] = []
     listing: dict[str, Any] = {}
     for source in sorted(sources, key=lambda s: s.name):
-        is_phantom, told = source.is_phantom, _items(source)
-        for item in told:
+        is_phantom, items = source.is_phantom, _items(source)
+        for item in items:
             problem = item if isinstance(item, Dropped) else _unusable(item, samples)
             if problem is not None:
                 dropped.append(problem)
             elif isinstance(item, Sample):
                 samples[item.source, item.key] = _canonical(drawn(item) if is_phantom else item)
-        lines = sorted(json.dumps(_told(item, source.root), sort_keys=True, ensure_ascii=False) for item in told)
+        lines = sorted(json.dumps(_row(item, source.root), sort_keys=True, ensure_ascii=False) for item in items)
         digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
-        counted = {"samples": sum(isinstance(i, Sample) for i in told), "listing_sha256": digest}
+        counted = {"samples": sum(isinstance(i, Sample) for i in items), "listing_sha256": digest}
         listing[source.name] = {**source.inputs(), **counted}
     conflicts = list(key_conflicts([samples[place] for place in sorted(samples)]))
     for conflict in conflicts:
@@ -78,24 +78,26 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
 def _items(source: Source) -> list[Sample | Dropped]:
     """Verify a source and return all that it yields, held to its types.
 
-    Where reading it raises what no source should, the last line says so: what was yielded before is kept, and the
+    Where reading it raises what no source should, the last line states it: what was yielded before is kept, and the
     other sources are curated.
     """
-    told: list[Sample | Dropped] = []
+    items: list[Sample | Dropped] = []
     where = f"{type(source).__module__}.{type(source).__qualname__}"
     try:
         source.verify()
         for item in source.samples():
             check(item, source.name, where)
             _check_modality(item, where)
-            told.append(item)
+            items.append(item)
     except LmodError:
         raise
     except Exception as error:  # whatever a damaged or hostile table makes a reader do
-        return [*told, _failed(source, error)]
-    if not any(isinstance(item, Sample) for item in told):
-        told.append(Dropped(source.name, "all", ".", "read", "no samples", f"of {len(told)} things listed none is one"))
-    return told
+        return [*items, _failed(source, error)]
+    if not any(isinstance(item, Sample) for item in items):
+        items.append(
+            Dropped(source.name, "all", ".", "read", "no samples", f"of {len(items)} things listed none is one")
+        )
+    return items
 
 
 def _check_modality(item: Sample | Dropped, where: str) -> None:
@@ -115,7 +117,7 @@ def _failed(source: Source, error: Exception) -> Dropped:
     """Return the line for a source whose reading ended early, with the place in the code, not on the disk."""
     at = traceback.extract_tb(error.__traceback__)[-1]
     said = f"{type(error).__name__}: {error}".replace(f"{source.root}/", "")[:400]
-    detail = f"{said} ({Path(at.filename).name}, line {at.lineno}); what it would have told behind this is missing"
+    detail = f"{said} ({Path(at.filename).name}, line {at.lineno}); what follows in the source is missing"
     return Dropped(source.name, "all", ".", "read", "source_failed", detail)
 
 
@@ -167,7 +169,7 @@ def _asked_texts(questions: Sequence[Question]) -> Iterator[str]:
         yield from (part.text for message in q.messages for part in message.parts)
 
 
-def _told(item: Sample | Dropped, root: Path) -> dict[str, Any]:
+def _row(item: Sample | Dropped, root: Path) -> dict[str, Any]:
     if isinstance(item, Dropped):
         return {**asdict(item), "file": relative(item.file, root)}
     row = asdict(item)
@@ -187,5 +189,5 @@ def _named(sample: Sample) -> str:
 def _file(path: Path, root: Path) -> list[Any]:
     try:
         return [relative(path, root), path.stat().st_size]
-    except (OSError, ValueError):  # not there, or not for us; told when it is read
+    except (OSError, ValueError):  # not there, or not readable; listed when it is read
         return [relative(path, root), None]

@@ -1,4 +1,4 @@
-"""What a curation has done so far, on the disk before it counts as done, so that a kill costs one errand."""
+"""The images a curation has prepared, written to disk at once, so that a kill loses one job at most."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class Journal:
         if not self.path.exists():
             return []
         data = self.path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):  # a kill tore the last line: cut it off, or the next one would continue it
-            os.truncate(self.path, len(whole))
+        complete = data[: data.rfind(b"\n") + 1]
+        if len(complete) < len(data):  # a kill cut the last line short: remove it, or the next one would continue it
+            os.truncate(self.path, len(complete))
         try:
-            return [json.loads(line) for line in whole.split(b"\n") if line]
+            return [json.loads(line) for line in complete.split(b"\n") if line]
         except ValueError as error:
             cure = f"delete {self.path} and curate again"
             raise ArtifactError(self.path, f"a line is damaged ({error})", cure) from error

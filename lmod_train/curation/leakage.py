@@ -100,7 +100,7 @@ def _clustered(kind: str, keyed: Iterable[tuple[Shown, object]], crossing_only: 
 
 
 def account(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Return what the manifest says: counts by kind, and the first pairs that cross splits.
+    """Return the manifest's account: counts by kind, and the first pairs that cross splits.
 
     Kinds without a pair are there with 0: the check was made.
     """
@@ -126,7 +126,7 @@ def account(pairs: Sequence[Pair]) -> dict[str, Any]:
     }
 
 
-def torn_copies(pairs: Iterable[Pair]) -> set[tuple[str, str]]:
+def copies_to_drop(pairs: Iterable[Pair]) -> set[tuple[str, str]]:
     """Return source and key of exact copies to drop so that no file is in two splits.
 
     Test keeps its images, then val: what is measured on stays whole, and training loses the copies.

@@ -1,4 +1,4 @@
-"""What a curated folder says about itself: everything that was set, counted, dropped and found; no clock in it."""
+"""The manifest of a curated folder: everything that was set, counted, dropped and found, without times."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _nested(counts: Mapping[tuple[str, str, str], int]) -> dict[str, Any]:
 
 
 def file_rows(samples: Iterable[Sample], done: Mapping[tuple[str, str], Prepared]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of ``files.csv``: of each image that could be read, what its raw file tells before it is opened.
+    """Yield the rows of ``files.csv``: what is known of the raw file of each readable image before it is opened.
 
     The type is the ending of the file's name, lower case, as the source writes it (jpg and jpeg are two).
     """

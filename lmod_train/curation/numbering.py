@@ -1,4 +1,4 @@
-"""Number the boxes of a sample in an order that tells nothing about what they hold."""
+"""Number the boxes of a sample in an order that does not depend on what they hold."""
 
 from __future__ import annotations
 

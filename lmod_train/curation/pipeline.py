@@ -29,10 +29,10 @@ from lmod_train.curation.filters import BoxFilter, cutoff_of
 from lmod_train.curation.inputs import Inputs, read_sources
 from lmod_train.curation.journal import NAME, Journal
 from lmod_train.curation.prepare import Plan, Prepared, image_path, lost, measure_all, prepare_all
-from lmod_train.curation.sharing import Images, images_of, outcome
+from lmod_train.curation.sharing import ImageIndex, images_of, prepared_sample
 from lmod_train.curation.splits import split
 from lmod_train.curation.workers import Crew, local_crew, run
-from lmod_train.curation.writing import Outcome, write
+from lmod_train.curation.writing import Results, write
 from lmod_train.files import sha256_of
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
@@ -138,16 +138,16 @@ def curate(
     finally:
         journal.close()
     divided = divide(inputs.samples, images, journal.done, ratios, seed, split_by)
-    done = {(s.source, s.key): outcome(s, journal.done) for s in inputs.samples}
-    found = Outcome(inputs, images, done, journal.done, divided)
-    written = write(sources, plan, found, settings, foreign, refusal)
+    done = {(s.source, s.key): prepared_sample(s, journal.done) for s in inputs.samples}
+    results = Results(inputs, images, done, journal.done, divided)
+    written = write(sources, plan, results, settings, foreign, refusal)
     written |= {**head, "protocol": protocol, "command": command, "seed": seed}
     write_json(out / "manifest.json", written)
     journal.remove()
     return written
 
 
-def _prepare(inputs: Inputs, images: Images, plan: Plan, journal: Journal, crew: Crew, progress: bool) -> None:
+def _prepare(inputs: Inputs, images: ImageIndex, plan: Plan, journal: Journal, crew: Crew, progress: bool) -> None:
     """Prepare every image that the journal does not hold: those that samples own with their boxes, the others bare."""
     owned = {(s.source, s.key) for s in inputs.samples if s.image is not None}
     plan = replace(plan, cutoffs=_cutoffs(inputs.samples, plan.box_filter, crew))
@@ -163,9 +163,9 @@ def _prepare(inputs: Inputs, images: Images, plan: Plan, journal: Journal, crew:
     with tqdm(total=len(images.samples), initial=before, desc="curate", unit="image", disable=not progress) as bar:
         for is_own, waiting in left.items():
             of_kind = plan if is_own else replace(plan, tasks=())
-            for errand in run(partial(prepare_all, plan=of_kind), waiting, crew, lost=lost):
-                journal.append(errand)
-                bar.update(len(errand))
+            for job in run(partial(prepare_all, plan=of_kind), waiting, crew, lost=lost):
+                journal.append(job)
+                bar.update(len(job))
 
 
 def _cutoffs(samples: Sequence[Sample], box_filter: BoxFilter, crew: Crew) -> dict[str, float]:
@@ -173,8 +173,8 @@ def _cutoffs(samples: Sequence[Sample], box_filter: BoxFilter, crew: Crew) -> di
     measures: defaultdict[str, list[float]] = defaultdict(list)
     if box_filter.quantity == "percentile":
         own = [s for s in samples if s.image is not None]
-        for errand in run(partial(measure_all, box_filter=box_filter), own, crew, lost=lambda _: []):
-            for source, measure in errand:
+        for job in run(partial(measure_all, box_filter=box_filter), own, crew, lost=lambda _: []):
+            for source, measure in job:
                 measures[source].append(measure)
     return {source: cutoff_of(box_filter, measures[source]) for source in {s.source for s in samples}}
 

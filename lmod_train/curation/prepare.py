@@ -158,7 +158,7 @@ def lost(samples: Sequence[Sample]) -> list[Prepared]:
 
 
 def prepare_all(samples: Sequence[Sample], plan: Plan) -> list[Prepared]:
-    """Prepare several samples: one errand of a worker."""
+    """Prepare several samples: one job of a worker."""
     return [prepare(sample, plan) for sample in samples]
 
 

@@ -13,7 +13,7 @@ from lmod_train.vocabulary.modalities import combined, words_of
 
 
 @dataclass(frozen=True, slots=True)
-class Images:
+class ImageIndex:
     """Every image that samples show, once.
 
     Attributes:
@@ -26,7 +26,7 @@ class Images:
     shown_by: dict[Place, list[Place]]
 
 
-def images_of(samples: Sequence[Sample]) -> Images:
+def images_of(samples: Sequence[Sample]) -> ImageIndex:
     """Return the images of samples, sorted by source and key; `key_conflicts` finds none among these samples."""
     shown_by: defaultdict[Place, list[Place]] = defaultdict(list)
     images = {(s.source, s.key): s for s in samples if s.image is not None}
@@ -35,7 +35,7 @@ def images_of(samples: Sequence[Sample]) -> Images:
             shown_by[sample.source, key].append((sample.source, sample.key))
         for shared in sample.shared_images:
             images.setdefault((sample.source, shared.key), bare(sample, shared))
-    return Images([images[place] for place in sorted(images)], dict(shown_by))
+    return ImageIndex([images[place] for place in sorted(images)], dict(shown_by))
 
 
 def bare(sample: Sample, shared: ImageFile) -> Sample:
@@ -64,7 +64,7 @@ def key_conflicts(samples: Sequence[Sample]) -> Iterator[Dropped]:
                 break
 
 
-def pairs_to_join(samples: Iterable[Sample], images: Images) -> Iterator[tuple[Place, Place]]:
+def pairs_to_join(samples: Iterable[Sample], images: ImageIndex) -> Iterator[tuple[Place, Place]]:
     """Yield pairs of samples that one split must hold: those that share an image file, or a chain of questions."""
     for places in images.shown_by.values():
         yield from ((places[0], other) for other in places[1:])
@@ -77,20 +77,20 @@ def pairs_to_join(samples: Iterable[Sample], images: Images) -> Iterator[tuple[P
                 yield first, own
 
 
-def grouped(images: Images, samples: Iterable[Sample]) -> list[Sample]:
+def grouped(images: ImageIndex, samples: Iterable[Sample]) -> list[Sample]:
     """Return the samples of the images in the groups of the samples that show them."""
     groups = {(s.source, s.key): s.group for s in samples}
     return [replace(i, group=groups[images.shown_by[i.source, i.key][0]]) for i in images.samples]
 
 
-def outcome(sample: Sample, prepared: Mapping[Place, Prepared]) -> Prepared:
+def prepared_sample(sample: Sample, prepared: Mapping[Place, Prepared]) -> Prepared:
     """Return what became of a sample: of its own image, and dropped where one of its shared images could not be read.
 
     Args:
         sample: With or without an image of its own.
         prepared: What became of every image, by source and key.
     """
-    bare_outcome = Prepared(sample.source, sample.key)
-    own = prepared[sample.source, sample.key] if sample.image is not None else bare_outcome
+    nothing = Prepared(sample.source, sample.key)
+    own = prepared[sample.source, sample.key] if sample.image is not None else nothing
     failed = next((d for s in sample.shared_images if (d := prepared[sample.source, s.key].dropped)), None)
     return own if failed is None or own.dropped else replace(own, dropped=replace(failed, key=sample.key))

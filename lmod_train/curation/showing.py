@@ -18,16 +18,16 @@ def show_all(
 ) -> tuple[list[PlacedQuestion], list[Dropped]]:
     """Give every question the image that it shows.
 
-    ``another`` is drawn by lot among the samples that are asked the same (task, language, step, variant, number of
+    ``another`` is drawn by seed among the samples that are asked the same (task, language, step, variant, number of
     images), in the same split and modality (a combination is a modality of its own), whose class (stratum; answer where
     a question has none) differs and whose images are no copies. One of the same source is taken where there is one, so
-    that neither camera nor licence changes with the image. ``foreign`` is drawn by lot among the photographs; both
+    that neither camera nor licence changes with the image. ``foreign`` is drawn by seed among the photographs; both
     depend on the sample alone, so that all languages show the same. A question of several images shows as many others.
 
     Args:
         asked: Questions with their samples' own images.
         photographs: Called once if a question shows a foreign photograph.
-        seed: Draws the lots.
+        seed: Of the draw.
 
     Returns:
         The questions in the same order, and a `Dropped` for each that finds no other image: those are left out.
@@ -42,7 +42,7 @@ def show_all(
         elif one.question.shows == "none":
             shown.append(replace(one, pictures=()))
         elif one.question.shows == "foreign":
-            first = _lot(seed, "foreign", one)
+            first = _draw(seed, "foreign", one)
             chosen = [foreign[(first + place) % len(foreign)] for place in range(image_places(one.question))]
             shown.append(replace(one, pictures=tuple(_foreign(photograph, one) for photograph in chosen)))
         elif (other := others.of(one)) is not None:
@@ -68,7 +68,7 @@ def _foreign(photograph: Photograph, one: PlacedQuestion) -> Picture:
     return Picture(photograph.image, photograph.image, photograph.sha256, photograph.scale, licence)
 
 
-def _lot(seed: int, what: str, asked: PlacedQuestion) -> int:
+def _draw(seed: int, what: str, asked: PlacedQuestion) -> int:
     return int(lot(seed, what, asked.sample.source, asked.sample.key), 16)
 
 
@@ -96,7 +96,7 @@ class _Others:
             members, classes = self._sorted[pool], self._classes[pool]
             begin, end = (bisect(classes, sample_class(one)) for bisect in (bisect_left, bisect_right))
             left = len(members) - (end - begin)
-            first = _lot(self._seed, "another", one)
+            first = _draw(self._seed, "another", one)
             for place in ((first + step) % left for step in range(left)):  # the first, but for copies of the own image
                 other = members[place if place < begin else place + end - begin]
                 if not {p.sha256 for p in other.pictures} & own:

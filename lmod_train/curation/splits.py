@@ -1,4 +1,4 @@
-"""Divide samples into train, val and test so that no patient is torn apart and every stratum keeps its share."""
+"""Divide samples into train, val and test so that no patient is in two splits and every stratum keeps its share."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def split(
     """Return the split of every sample, by source and key.
 
     Each source is split by itself, its groups whole. A group's stratum is the set of labels found in it. Strata are
-    taken from the rarest on; within one, groups come in an order drawn by lot and each goes to the split that lacks
+    taken from the rarest on; within one, groups come in an order drawn by seed and each goes to the split that lacks
     most samples, what is lacking being carried on to the next stratum. With g the size of the largest group, no split
     of a source ends more than g samples above its share nor 2 g below it, and no stratum more than 3 g away from its
     own. The result does not depend on the order of the samples.
@@ -41,7 +41,7 @@ def split(
     Args:
         samples: Samples with group and labels.
         ratios: Shares of train, val and test; 0 leaves a split empty.
-        seed: Draws the lots.
+        seed: Of the order of groups.
         by: ``image`` is the published protocol: images of one patient may fall on both sides (a warning says so).
         spanning: Group -> its family, for families that span sources (see `families.families`): the first source by
             name places them, the others follow, and their own shares are then less exact.

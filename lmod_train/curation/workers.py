@@ -1,4 +1,4 @@
-"""Run errands in a few processes, never holding more of them than the processes can use."""
+"""Run jobs in a few processes, submitting no more of them at a time than the processes can use."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def _as_it_is(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """Who runs the errands.
+    """Who runs the jobs.
 
     Attributes:
         executor: Where they are submitted; None runs them in this very process.
-        under_way: Errands submitted at most at a time.
-        send: Turns an errand into what is submitted.
-        take: Turns what came back into the errand's result; may raise.
+        under_way: Jobs submitted at most at a time.
+        send: Turns a job into what is submitted.
+        take: Turns what came back into the job's result; may raise.
         fallen: What is raised when a process has died.
-        says: What the user is then told.
+        message: Of the error that is then raised.
         renew: Gives an executor in place of one whose process died; None where a death ends the work.
     """
 
@@ -46,13 +46,13 @@ class Crew:
     send: Callable[[Any], Any] = _as_it_is
     take: Callable[[Any], Any] = _as_it_is
     fallen: tuple[type[BaseException], ...] = ()
-    says: str = ""
+    message: str = ""
     renew: Callable[[], Executor] | None = None
 
 
 @contextmanager
 def local_crew(workers: int) -> Iterator[Crew]:
-    """Give processes of this machine, which start with the first errand; one worker means this very process.
+    """Give processes of this machine, which start with the first job; one worker means this very process.
 
     Processes are spawned (a fork copies locks and threads in an unknown state) and end with their parent, even if that
     is killed.
@@ -68,7 +68,7 @@ def local_crew(workers: int) -> Iterator[Crew]:
     if workers == 1:
         yield Crew()
         return
-    says = (
+    message = (
         f"workers={workers}: worker processes died over {DEATHS} things in a row, as happens when memory runs out.\n"
         f"Next: run the same command again with `--workers 1`; what is done is kept"
     )
@@ -82,30 +82,30 @@ def local_crew(workers: int) -> Iterator[Crew]:
         return pools[-1]
 
     try:
-        yield Crew(renew(), 2 * workers, fallen=(BrokenProcessPool,), says=says, renew=renew)
+        yield Crew(renew(), 2 * workers, fallen=(BrokenProcessPool,), message=message, renew=renew)
     finally:
         for pool in pools:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
 def run(
-    errand: Callable[[Sequence[Thing]], Result],
+    job: Callable[[Sequence[Thing]], Result],
     things: Sequence[Thing],
     crew: Crew,
     size: int = 8,
     lost: Callable[[Sequence[Thing]], Result] | None = None,
 ) -> Iterator[Result]:
-    """Yield the result of every errand as it comes back, in no promised order.
+    """Yield the result of every job as it comes back, in no promised order.
 
-    An errand takes `size` things; a few errands are under way at a time, so memory does not grow with the number of
+    A job takes `size` things; a few jobs are under way at a time, so memory does not grow with the number of
     things. Where a process dies, the things that were under way are done anew one by one, each alone: the one over
     which a process dies again has the result that `lost` gives, and the work goes on.
 
     Args:
-        errand: A picklable function of a slice of things.
+        job: A picklable function of a slice of things.
         things: What is to be done.
         crew: Who does it.
-        size: Things an errand takes.
+        size: Things a job takes.
         lost: Gives the result for a thing (a slice of one) over which processes die; without it a death is an error.
 
     Raises:
@@ -114,19 +114,19 @@ def run(
     """
     slices = enumerate(things[i : i + size] for i in range(0, len(things), size))
     if crew.executor is None:
-        yield from map(errand, (part for _, part in slices))
+        yield from map(job, (part for _, part in slices))
         return
     executor = crew.executor
     while True:
         under_way: dict[int, Sequence[Thing]] = {}
         try:
-            yield from _together(crew.send(errand), slices, crew, executor, under_way)
+            yield from _together(crew.send(job), slices, crew, executor, under_way)
             return
         except crew.fallen as error:
             if crew.renew is None or lost is None:
-                raise LmodError(crew.says) from error
+                raise LmodError(crew.message) from error
         ones = [part[i : i + 1] for part in under_way.values() for i in range(len(part))]
-        executor, results = _alone(crew.send(errand), crew, lost, ones, crew.renew())
+        executor, results = _alone(crew.send(job), crew, lost, ones, crew.renew())
         yield from results
 
 
@@ -176,14 +176,14 @@ def _alone(
         except crew.fallen as error:
             deaths += 1
             if deaths >= DEATHS or crew.renew is None:
-                raise LmodError(crew.says) from error
+                raise LmodError(crew.message) from error
             executor = crew.renew()
             results.append(lost(part))
     return executor, results
 
 
 def _end_with_parent() -> None:
-    """Start the watch that ends this worker when its parent is gone: an orphan would wait for errands for ever."""
+    """Start the watch that ends this worker when its parent is gone: an orphan would wait for jobs for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_watch, args=(parent.sentinel,), daemon=True).start()

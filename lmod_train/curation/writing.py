@@ -16,10 +16,10 @@ from lmod_train.curation.division import Divided, shown_images
 from lmod_train.curation.families import account as family_account
 from lmod_train.curation.images import FORMAT
 from lmod_train.curation.inputs import Inputs
-from lmod_train.curation.leakage import Pair, account, find_pairs, torn_copies
+from lmod_train.curation.leakage import Pair, account, copies_to_drop, find_pairs
 from lmod_train.curation.prepare import Plan, Prepared
 from lmod_train.curation.records import count, records_of
-from lmod_train.curation.sharing import Images
+from lmod_train.curation.sharing import ImageIndex
 from lmod_train.curation.splits import Place
 from lmod_train.files import sweep
 from lmod_train.sources.base import Source
@@ -27,7 +27,7 @@ from lmod_train.types import Dropped, Sample
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Results:
     """What became of everything that was read.
 
     Attributes:
@@ -39,7 +39,7 @@ class Outcome:
     """
 
     inputs: Inputs
-    images: Images
+    images: ImageIndex
     done: Mapping[Place, Prepared]
     prepared: Mapping[Place, Prepared]
     divided: Divided
@@ -48,7 +48,7 @@ class Outcome:
 def write(
     sources: Sequence[Source],
     plan: Plan,
-    outcome: Outcome,
+    results: Results,
     settings: Mapping[str, Any],
     foreign: Path | None,
     refusal: Refusal,
@@ -58,26 +58,26 @@ def write(
     Raises:
         StrictDrops: Something was dropped that is not accepted; ``dropped.csv`` lists it and no record is written.
     """
-    divided = outcome.divided
-    pairs = find_pairs(shown_images(divided, outcome.images, outcome.prepared), divided.alike)
-    copies = _copies(pairs, outcome) if settings["copies"] == "drop" else []
+    divided = results.divided
+    pairs = find_pairs(shown_images(divided, results.images, results.prepared), divided.alike)
+    copies = _copies(pairs, results) if settings["copies"] == "drop" else []
     out = {(s.source, s.key) for s in copies}
     kept = [s for s in divided.samples if (s.source, s.key) in divided.splits.keys() - out]
-    asked = ask(plan, kept, outcome.done, divided.splits, outcome.prepared, settings, foreign)
-    dropped = [*_dropped(outcome, copies), *asked.dropped]
+    asked = ask(plan, kept, results.done, divided.splits, results.prepared, settings, foreign)
+    dropped = [*_dropped(results, copies), *asked.dropped]
     roots = {s.name: s.root for s in sources} | ({abroad.NAME: foreign} if foreign else {})
     manifest.write_dropped(plan.out / "dropped.csv", dropped, roots)
     refusal.raise_for(dropped, plan.out / "dropped.csv")
-    _write_tables(plan.out, outcome, pairs)
+    _write_tables(plan.out, results, pairs)
     shown = _write_records(plan.out, asked)
     _sweep(plan.out, shown)
     used = [p for p in asked.photographs if p.image in shown]
     return {
-        "sources": manifest.source_notes(sources, outcome.done.values(), outcome.prepared),
+        "sources": manifest.source_notes(sources, results.done.values(), results.prepared),
         "counts": {name: count(questions) for name, questions in asked.by_task.items()},
         "dropped": manifest.drop_counts(dropped),
         "dropped_extents": manifest.extent_counts(dropped),
-        "dropped_boxes": manifest.box_counts(outcome.done.values()),
+        "dropped_boxes": manifest.box_counts(results.done.values()),
         "balance": asked.balanced,
         "families": {**family_account(divided.images, divided.alike), "contradictory": len(divided.contradictory)},
         "leakage": account(pairs),
@@ -86,21 +86,21 @@ def write(
     }
 
 
-def _copies(pairs: Sequence[Pair], outcome: Outcome) -> list[Sample]:
+def _copies(pairs: Sequence[Pair], results: Results) -> list[Sample]:
     """Return the samples that show an exact copy which is in another split."""
-    torn = torn_copies(pairs)
-    return [s for s in outcome.inputs.samples if torn & {(s.source, key) for key in s.image_keys}]
+    out = copies_to_drop(pairs)
+    return [s for s in results.inputs.samples if out & {(s.source, key) for key in s.image_keys}]
 
 
-def _dropped(outcome: Outcome, copies: Sequence[Sample]) -> list[Dropped]:
+def _dropped(results: Results, copies: Sequence[Sample]) -> list[Dropped]:
     """Return what was left out until the questions are asked."""
-    prepared = [d for p in outcome.done.values() for d in (p.dropped, p.unmarked) if d is not None]
-    torn = [Dropped.of(s, "leakage", "copy_in_other_split") for s in copies]
-    return [*outcome.inputs.dropped, *prepared, *outcome.divided.contradictory, *torn]
+    prepared = [d for p in results.done.values() for d in (p.dropped, p.unmarked) if d is not None]
+    crossing = [Dropped.of(s, "leakage", "copy_in_other_split") for s in copies]
+    return [*results.inputs.dropped, *prepared, *results.divided.contradictory, *crossing]
 
 
-def _write_tables(out: Path, outcome: Outcome, pairs: Sequence[Pair]) -> None:
-    rows = manifest.file_rows(outcome.divided.images, outcome.prepared)
+def _write_tables(out: Path, results: Results, pairs: Sequence[Pair]) -> None:
+    rows = manifest.file_rows(results.divided.images, results.prepared)
     manifest.write_table(out / "files.csv", manifest.FILE_COLUMNS, rows)
     if pairs:
         manifest.write_table(out / "leakage.csv", manifest.LEAK_COLUMNS, (p.row() for p in pairs))

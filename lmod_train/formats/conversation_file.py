@@ -113,7 +113,7 @@ def _dialogue(key: str, value: Any, images: Path) -> Dialogue:
         raise BadDialogue("not_an_item", f"image: expected a path or a list of paths, found {str(named)[:80]!r}")
     places = sum(p.type == "image" for t in turns if t.role == "user" for p in t.parts)
     if places != len(names):
-        raise BadDialogue("image_places", f"{places} times <image> in what the human says, {len(names)} images")
+        raise BadDialogue("image_places", f"{places} times <image> in the turns of human, {len(names)} images")
     return Dialogue(key, turns, tuple(_file(name, images) for name in names))
 
 
@@ -126,7 +126,7 @@ def _turn(value: Any) -> Message:
     role = ROLES[speaker]
     parts = parts_of(text) if role == "user" else (Part("text", text),)
     if not any(p.text.strip() for p in parts):
-        raise BadDialogue("empty_turn", f"a turn of {speaker} says nothing")
+        raise BadDialogue("empty_turn", f"a turn of {speaker} has no words")
     return Message(role, parts)
 
 

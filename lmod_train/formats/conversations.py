@@ -56,7 +56,7 @@ class Conversations(Source):
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return False: a file of conversations is named, as nothing tells which of a folder's files is one."""
+        """Return False: a file of conversations is named by the user, and not found among other JSON files."""
         return False
 
     def verify(self) -> None:

@@ -40,7 +40,7 @@ COLUMNS: tuple[tuple[str, pa.DataType], ...] = (
     ("image_path", _texts),
 )
 """``messages`` is the question as it is asked, in the shape of a chat template; ``answer`` the reference reply in the
-requested format; ``truth`` what it says, where that is one of ``choices``, otherwise empty; ``group`` a running number
+requested format; ``truth`` its meaning, where that is one of ``choices``, otherwise empty; ``group`` a running number
 of the patient or family within this export."""
 
 
@@ -127,7 +127,7 @@ class EmbeddedFiles:
         self._folder.written += 1
 
     def _number_of(self, record: Record) -> str:
-        """Return the running number of a record's group: who belongs together is told, and no patient's number is."""
+        """Return a running number for a record's group: the same for all records of a patient."""
         return self._groups.setdefault((record.source, record.group), str(len(self._groups) + 1))
 
     def _flush(self, place: tuple[str, str]) -> None:

@@ -83,8 +83,8 @@ class ExportFolder:
     def place(self, record: Record) -> list[str]:
         """Bring the images that a record shows into the folder, each once, and return their paths.
 
-        Region questions show the image with the numbered boxes. Names are hashes: raw names and folders may tell the
-        answer (``cataract/1_right``, ``g0001``), and other tools show file names to models and people.
+        Region questions show the image with the numbered boxes. Names are hashes: raw names and folders may give the
+        answer away (``cataract/1_right``, ``g0001``), and other tools show file names to models and people.
 
         Raises:
             ArtifactError: An image is missing.

@@ -31,7 +31,7 @@ def write(selection: Selection, folder: ExportFolder) -> None:
 def card(selection: Selection, splits: Mapping[str, Sequence[str]]) -> str:
     """Return the front matter of the card: a configuration of all tasks, one for each, and the licence.
 
-    Several sources rarely share a licence, so the card's ``license`` is ``other`` and the table in its text says which.
+    Several sources rarely share a licence, so the card's ``license`` is ``other`` and the table in its text names them.
     """
     by_split: dict[str, list[str]] = {}
     for task, parts in splits.items():

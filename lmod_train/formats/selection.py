@@ -46,7 +46,7 @@ class NotRedistributable(LmodError):
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """What the manifest tells about a source."""
+    """What the manifest states about a source."""
 
     source: str
     licence: str
@@ -128,7 +128,7 @@ def select(
     Raises:
         ArtifactError: The folder is not curated, or a record file is damaged.
         BadArgument: A name is unknown there, or nothing is left.
-        NotRedistributable: A source must not be passed on; one the manifest says nothing about counts as such.
+        NotRedistributable: A source must not be passed on; one that the manifest does not describe counts as such.
     """
     manifest = read_manifest(curated)
     stated = {**manifest.get("sources", {}), FOREIGN: manifest.get("foreign") or {}}

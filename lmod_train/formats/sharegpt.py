@@ -53,7 +53,7 @@ def item_of(conversation: Conversation, images: list[str]) -> dict[str, Any]:
 
 
 def entry(file: str) -> dict[str, Any]:
-    """Return what ``dataset_info.json`` of LLaMA-Factory says about one file."""
+    """Return what ``dataset_info.json`` of LLaMA-Factory states about one file."""
     return {
         "file_name": file,
         "formatting": "sharegpt",

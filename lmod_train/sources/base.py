@@ -111,7 +111,7 @@ class Source(ABC):
 
         Args:
             what: What is missing, in one or two words, e.g. ``mask``; the reason is ``missing mask``.
-            images: Key of each image that should have it -> its file, or the file that tells of it.
+            images: Key of each image that should have it -> its file, or the file that lists it.
             held: Keys of those that have it.
             detail: What it means for them.
             extent: ``gone`` where the images themselves are missing.

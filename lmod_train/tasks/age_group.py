@@ -53,7 +53,7 @@ class AgeGroup(Task):
     Args:
         wording: ``lmod_plus`` or ``lmod_v1``.
         scored_as: ``eight`` groups (LMOD v1: 37 x 8 = 296 items) or ``merged``.
-        sources: Names of the sources to ask about; None asks about every sample that tells the age.
+        sources: Names of the sources to ask about; None asks about every sample whose age is known.
     """
 
     name = "age_group"
@@ -82,7 +82,7 @@ class AgeGroup(Task):
         yield Question(self.name, prompt(text), self.choices, answer, stratum=truth)
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
-        """Return one of the eight groups, a broader one where only that is told and scored, or why none."""
+        """Return one of the eight groups, a broader one where only that is given and scored, or why none."""
         broader = BROADER if self.scored_as == "merged" else None
         return read(reply, lambda text, choices: parse_age_group(text, choices, broader), self.choices)
 
@@ -94,7 +94,7 @@ class AgeGroup(Task):
     def as_scored(self, item: Item) -> Item:
         """Return the item with truth, answer and likelihoods among `classes`.
 
-        Where likelihoods of all eight groups are told, a broader group has the sum of its groups' probabilities.
+        Where likelihoods of all eight groups are known, a broader group has the sum of its groups' probabilities.
         """
         if self.scored_as == "eight":
             return item

@@ -62,7 +62,7 @@ class Anatomy(Task):
     Args:
         options: The words to choose from, by source name or by modality; the source's go first. None takes `OPTIONS`.
         image_types: The phrase after "of type", by modality. None takes `IMAGE_TYPES`.
-        wording: ``lmod_plus`` or ``lmod_v1``. Version 1's image description is what the source tells of the exposure,
+        wording: ``lmod_plus`` or ``lmod_v1``. Version 1's image description is what the source states of the exposure,
             in sentences such as its figure 4 shows, in brackets (ours); nothing where nothing is known, and no sentence
             that names an option or, where the eyes are options, the side.
         lesions: Words added to the options of a sample that has a box of any of them. None takes `LESIONS`, or none of
@@ -167,7 +167,7 @@ def term_name(word: str) -> str:
 
 
 def description(sample: Sample, options: Sequence[str] = ()) -> str:
-    """Return what fills [IMAGE DESCRIPTION]: laterality and quality in brackets, empty where neither is told.
+    """Return what fills [IMAGE DESCRIPTION]: laterality and quality in brackets, empty where neither is known.
 
     Args:
         sample: Tells laterality and quality, where its source does.

@@ -66,7 +66,7 @@ class Task(ABC):
 
     @abstractmethod
     def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
-        """Return what the reply says, or why it says nothing; never raises, never guesses."""
+        """Return the answer in the reply, or the reason why there is none; never raises, never guesses."""
 
     def confidence(self, reply: Reply, record: Record) -> float | None:
         """Return the confidence that the reply states, 0 to 1; None where it states none or the task asks for none."""

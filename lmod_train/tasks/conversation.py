@@ -56,7 +56,7 @@ class Conversation(Task):
 
         ``failed`` (no reply at all), ``refused`` (declined or withheld by the service), ``empty``, ``repetition`` (the
         words fell into a loop), ``truncated`` (cut off within a thought, before anything was said). A reply that was
-        cut off in what it says counts as far as it goes.
+        cut off after its answer began counts as far as it goes.
         """
         if reply.finish_reason == "error" or reply.error:
             return Unparsed("failed", reply.error)

@@ -1,7 +1,7 @@
 """A task's own questions with nothing to see, with another image, or with a photograph that is not an eye.
 
-LMOD (figure 8, "failure to abstain") shows models that find glaucoma in a photograph of a cat. What a model says to
-these questions tells how often it abstains, and what it says whatever it is shown.
+LMOD (figure 8, "failure to abstain") shows models that find glaucoma in a photograph of a cat. The replies to
+these questions show how often a model abstains, and what it answers whatever it is shown.
 """
 
 from __future__ import annotations

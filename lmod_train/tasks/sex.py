@@ -35,7 +35,7 @@ class Sex(Task):
 
     Args:
         wording: ``lmod_plus`` or ``lmod_v1``.
-        sources: Names of the sources to ask about; None asks about every sample that tells the sex.
+        sources: Names of the sources to ask about; None asks about every sample whose sex is known.
     """
 
     name = "sex"

@@ -46,7 +46,7 @@ class Staging(Task):
         scale: Name of a row of `SCALES`; what a sample's label is called.
         wording: ``lmod_plus``, ``lmod_v1`` or ``lmod_naacl``.
         disease: Fills ``<DISEASE>``; None takes the scale's. Two scales of one disease have the same prompt but for
-            this, and no paper says how it told them apart.
+            this, and no paper states how it distinguished them.
         sources: Names of the sources to ask about; None asks about every sample that carries a level.
     """
 

@@ -1,7 +1,7 @@
 import pytest
 
 from lmod_train.curation.families import Likeness
-from lmod_train.curation.leakage import Shown, account, find_pairs, torn_copies
+from lmod_train.curation.leakage import Shown, account, copies_to_drop, find_pairs
 from lmod_train.curation.manifest import LEAK_COLUMNS
 
 
@@ -33,7 +33,7 @@ def test_one_file_within_and_across_splits_and_sources():
 
 def test_training_loses_the_copies():
     images = [shown("a", "train", sha256="x"), shown("b", "test", sha256="x"), shown("c", "val", sha256="x")]
-    assert torn_copies(find_pairs(images)) == {("s", "a"), ("s", "c")}
+    assert copies_to_drop(find_pairs(images)) == {("s", "a"), ("s", "c")}
 
 
 @pytest.mark.parametrize("images", [[], [shown("a", "train")]])
