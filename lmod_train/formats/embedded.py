@@ -36,7 +36,10 @@ COLUMNS: tuple[tuple[str, pa.DataType], ...] = (
     ("truth", _text),
     *((name, RECORD_SCHEMA.field(name).type) for name in ("regions", "scale", "task", "task_class", "task_version")),
     *((name, _text) for name in ("source", "licence", "modality", "split", "group", "language")),
-    ("patient", RECORD_SCHEMA.field("patient").type),
+    *(
+        (name, RECORD_SCHEMA.field(name).type)
+        for name in ("chain", "chain_step", "needs", "variant", "tags", "patient")
+    ),
     ("image_path", _texts),
 )
 """``messages`` is the question as it is asked, in the shape of a chat template; ``answer`` the reference reply in the
@@ -89,6 +92,7 @@ def row_of(record: Record, truth: str, images: Sequence[tuple[str, bytes]]) -> d
         for m in record.messages
     ]
     row["regions"] = [{"id": r.id, "structure": r.structure, **asdict(r.box)} for r in record.regions]
+    row["tags"] = [{"key": key, "value": value} for key, value in sorted(record.tags.items())]
     row["patient"] = asdict(record.patient)
     return row
 

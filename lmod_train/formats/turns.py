@@ -11,6 +11,9 @@ from lmod_train.types import Message, Part, Record
 IMAGE = "<image>"
 """The word for an image in the text of LLaVA, LLaMA-Factory and ms-swift."""
 
+NEEDS_ANSWERS = "needs_answers", "its words hold answers to earlier questions, which are known when it is asked"
+"""Reason and detail why a record with `needs` is left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
@@ -112,6 +115,8 @@ def problem_of(conversation: Conversation, *, system: bool) -> tuple[str, str] |
         system: Whether the format knows a system turn.
     """
     turns = conversation.turns
+    if conversation.record.needs:
+        return NEEDS_ANSWERS
     roles = [t.role for t in turns]
     spoken = roles[1:] if roles[0] == "system" else roles
     if roles[0] == "system" and not system:
@@ -128,6 +133,8 @@ def problem_of(conversation: Conversation, *, system: bool) -> tuple[str, str] |
 
 def one_question(record: Record) -> tuple[str, str] | str:
     """Return the words of a record that asks once, images first; otherwise reason and detail why it is none such."""
+    if record.needs:
+        return NEEDS_ANSWERS
     if len(record.messages) != 1 or record.messages[0].role != "user":
         return "several_turns", f"{len(record.messages)} messages where the format has one question"
     kinds = [p.type for p in record.messages[0].parts]

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+import datasets
 from PIL import Image
 
 from lmod_train.artifacts.records import read_records
 from lmod_train.curation.pipeline import curate
 from lmod_train.files import sha256_of
 from tests.curation.cases import SETTINGS, Changed, N, Staged, drops
-from tests.curation.world import tree
+from tests.curation.world import Folders, Glaucoma, tree
 
 
 def test_every_ready_question_is_a_record_with_its_words(source, records):
@@ -82,3 +83,14 @@ def test_one_key_for_two_files_costs_the_second_sample(source, tmp_path):
 
     curate([Changed(source.root, change)], [Staged()], tmp_path / "out", **SETTINGS)
     assert drops(tmp_path / "out") == [(f"case {n}", "image_key_repeated", "gone") for n in (3, 6, 9)]
+
+
+def test_records_with_chains_load_beside_those_of_other_tasks(curated_cases, tmp_path):
+    (tmp_path / "raw").mkdir()
+    curate([Folders.write(tmp_path / "raw", 8)], [Glaucoma()], tmp_path / "out", balance=[], workers=1, progress=False)
+    files = [str(f) for out in (curated_cases, tmp_path / "out") for f in (out / "records").glob("*.parquet")]
+    loaded = datasets.load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path / "cache"))
+    assert len(loaded) == N * 6 + N // 3 * 4 + 8
+    (last,) = (row for row in loaded if row["id"] == "staged/cases/cfp/0/LC")
+    assert (last["tags"], last["chain_step"]) == ([{"key": "level", "value": "R"}], "LC")
+    assert last["needs"] == ["staged/cases/cfp/0/IQA", "staged/cases/cfp/0/AL/1"]

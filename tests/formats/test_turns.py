@@ -116,3 +116,10 @@ def test_one_question_is_its_words_or_the_reason_why_not():
     assert one_question(talk()[1])[0] == "several_turns"
     late = (Message("user", (text("Eye?"), IMAGE)),)
     assert one_question(record("glaucoma", 0, messages=late))[0] == "image_not_first"
+
+
+def test_a_record_that_needs_earlier_answers_is_left_out_with_its_reason() -> None:
+    needing = record("glaucoma", 0, needs=("glaucoma/open_eyes/part/001",))
+    (conversation,) = conversations([needing])
+    for found in (problem_of(conversation, system=True), one_question(needing)):
+        assert isinstance(found, tuple) and found[0] == "needs_answers"
