@@ -2,6 +2,7 @@
 
 import csv
 
+from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.types import ImageFile, Message, Need, Part, Question, Sample
@@ -46,7 +47,7 @@ def chain(key):
 class Cases(Source):
     """Photographs with chains, and every third with a case of that photograph, a scan of its own and a common one."""
 
-    name, modality, licence, redistributable, reference = "cases", "CFP", "CC0", True, "https://example.org"
+    name, modality, licence, redistributable, reference = "cases", "CFP+OCT", "CC0", True, "https://example.org"
 
     @classmethod
     def found_in(cls, folder):
@@ -62,9 +63,11 @@ class Cases(Source):
         return cls(root)
 
     def verify(self):
-        assert self.root.is_dir()
+        if not self.found_in(self.root):
+            raise SourceNotFound(self.name, self.root, "cases/", "  <root>/cases/*.png")
 
     def samples(self):
+        self.verify()
         for n in range(N):
             key, file = f"cfp/{n}", self.root / "cfp" / f"{n}.png"
             yield Sample(self.name, key, "CFP", file, f"eye {n}", self.licence, asked=tuple(chain(key)))

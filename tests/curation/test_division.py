@@ -1,13 +1,14 @@
 """What belongs together is in one split, whatever is split."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import read_records
 from lmod_train.curation.pipeline import curate
-from tests.curation.cases import SETTINGS, N, Staged
+from tests.curation.cases import SETTINGS, Changed, N, Staged
 
 
 def test_what_shares_an_image_or_a_chain_is_in_one_split(curated_cases, records):
@@ -33,3 +34,13 @@ def test_the_published_split_keeps_them_together_too(source, tmp_path):
         for name in (*record.image, record.chain or record.id):
             homes[name].add(record.split)
     assert all(len(splits) == 1 for splits in homes.values())
+
+
+def test_a_chain_of_several_samples_is_in_one_split_and_one_group(source, tmp_path):
+    def change(sample):
+        return replace(sample, asked=tuple(replace(q, chain=q.chain and "one") for q in sample.asked))
+
+    curate([Changed(source.root, change)], [Staged()], tmp_path / "out", **SETTINGS)
+    chained = [r for r in read_records(tmp_path / "out" / "records") if r.chain]
+    assert {r.chain for r in chained} == {"cases/one"} and len({r.key for r in chained}) == N
+    assert len({r.split for r in chained}) == len({r.group for r in chained}) == 1

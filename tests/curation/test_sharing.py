@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import datasets
+import pytest
 from PIL import Image
 
 from lmod_train.artifacts.records import read_records
 from lmod_train.curation.pipeline import curate
 from lmod_train.files import sha256_of
+from tests.contracts import SourceContract
 from tests.curation.cases import SETTINGS, Changed, N, Staged, drops
 from tests.curation.world import Folders, Glaucoma, tree
 
@@ -94,3 +96,9 @@ def test_records_with_chains_load_beside_those_of_other_tasks(curated_cases, tmp
     (last,) = (row for row in loaded if row["id"] == "staged/cases/cfp/0/LC")
     assert (last["tags"], last["chain_step"]) == ([{"key": "level", "value": "R"}], "LC")
     assert last["needs"] == ["staged/cases/cfp/0/IQA", "staged/cases/cfp/0/AL/1"]
+
+
+class TestContract(SourceContract):
+    @pytest.fixture
+    def source(self, source):
+        return source
