@@ -90,6 +90,7 @@ NO_MIRROR = {
     "report/template.py": "markup alone; tests/report/test_page.py reads the page made of it",
     "scoring/account.py": "the shares that both rulers give; tests/scoring holds them in classification and regions",
     "sources/base.py": "abstract; its promises are tested on every source",
+    "sources/walked.py": "abstract; its promises are tested on every source",
     "tasks/prompt.py": "one line, which every task's contract test compares with the paper's words",
     "tasks/base.py": "abstract; its promises are tested on every task",
 }

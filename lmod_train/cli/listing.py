@@ -19,7 +19,7 @@ class ClassText:
 
     Attributes:
         path: Class path, as a config names it.
-        bases: Names of the bases as written, without their modules.
+        bases: Names of the bases as written, without modules and type parameters.
         doc: Docstring, empty where there is none.
         constants: Names assigned a literal by the class, and private ones by its file.
     """
@@ -47,7 +47,7 @@ def classes_in(room: Path, package: str) -> Iterator[ClassText]:
         tree = ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
-                bases = tuple(ast.unparse(base).rpartition(".")[2] for base in node.bases)
+                bases = tuple(ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases)
                 path = f"{package}.{file.stem}.{node.name}"
                 constants = {k: v for k, v in _constants(tree) if k.startswith("_")} | dict(_constants(node))
                 yield ClassText(path, bases, ast.get_docstring(node) or "", constants)

@@ -1,1 +1,1 @@
-"""One raw dataset each: folders in, samples out."""
+"""Sources: one class for each raw dataset, which reads its folders and yields samples."""

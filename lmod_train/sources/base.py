@@ -1,4 +1,4 @@
-"""What every source promises: a folder in, samples out; no pixels, no prompts."""
+"""Base class of the sources: reads the folders of one raw dataset and yields samples; decodes no pixels."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from lmod_train.vocabulary.phantoms import NOTE
 Key = TypeVar("Key", bound=Hashable)
 
 UNPLACED = Path()
-"""Root of a source that is named in a configuration with its options and still has to be found."""
+"""Root of a source that is configured with options and whose folder is not known yet."""
 
 
 class Source(ABC):
-    """One raw dataset in its publisher's own folder layout.
+    """One raw dataset in its publisher's folder layout.
 
-    What is uncertain about a dataset is an argument of its class after `root`, with the default and its reason in the
-    docstring, so that a configuration can say otherwise.
+    Uncertain properties of a dataset are arguments of its class after `root`, with the default and its reason in the
+    docstring, so that a configuration can change them.
 
     Args:
-        root: Folder that holds the dataset, at any of the depths its circulating copies have; left out in
-            configurations, where `at` fills it in once the folder is found.
+        root: Folder that contains the dataset, directly or some levels below; left out in configurations, where `at`
+            sets it once the folder is found.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Source(ABC):
 
     @property
     def is_phantom(self) -> bool:
-        """Whether its images were drawn by this project: they are no eyes, and have a licence of their own."""
-        depths = ("", "*/", "*/*/", "*/*/*/")  # a root is found at any depth its circulating copies have
+        """Whether the images are phantoms drawn by this project, which have their own licence."""
+        depths = ("", "*/", "*/*/", "*/*/*/")  # copies of a dataset have their root at different depths
         return any(True for depth in depths for _ in self.root.glob(f"{depth}{NOTE}"))
 
     def at(self, root: Path) -> Self:
-        """Return the same source, options and all, in another folder."""
+        """Return a copy of this source with the same options and another root."""
         placed = copy(self)
         placed.root = Path(root)
         return placed
@@ -54,7 +54,7 @@ class Source(ABC):
     @classmethod
     @abstractmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether this very folder (not a parent) looks like the dataset, by its own markers; cheap."""
+        """Return whether this folder itself, not one above it, is the dataset, by its file names; must be fast."""
 
     @abstractmethod
     def verify(self) -> None:
@@ -70,29 +70,29 @@ class Source(ABC):
 
     @abstractmethod
     def samples(self) -> SampleStream:
-        """Yield samples in a stable order with stable keys, and a `Dropped` for every file left out."""
+        """Yield samples in a stable order with stable keys, and a `Dropped` for every file that is not used."""
 
     def _drop(self, file: Path, reason: str, detail: str = "", key: str = "", extent: Extent = "gone") -> Dropped:
-        """Return the line for something left out in reading; without a key it is named by its place below the root."""
+        """Return the entry for a dropped file; its path relative to the root is the default key."""
         place = file.relative_to(self.root).as_posix()
         return Dropped(self.name, key or place, place, "read", reason, detail, extent)
 
     def _cost(self, file: Path, reason: str, detail: str = "", key: str = "") -> Dropped:
-        """Return the line for labels or regions left out of samples that stay."""
+        """Return the entry for labels or regions dropped from samples that are kept."""
         return self._drop(file, reason, detail, key, "part")
 
     def _problems(self, file: Path, reason: str, problems: Iterable[str]) -> Iterator[Dropped]:
-        """Yield the line for each value of a table that cannot be used; a problem begins with the row's name."""
+        """Yield an entry for each value of a table that cannot be used; each problem begins with the row's name."""
         for problem in problems:
             row, _, _ = problem.partition(":")
             yield self._cost(file, reason, problem, f"{file.relative_to(self.root).as_posix()}: {row}")
 
     def _twice(self, file: Path, kept: Path) -> Dropped:
-        """Return the line for a file whose key another one has already."""
-        return self._drop(file, "same key twice", f"the key is taken by {kept.relative_to(self.root).as_posix()}")
+        """Return the entry for a file whose key another file has already."""
+        return self._drop(file, "same key twice", f"the key is used by {kept.relative_to(self.root).as_posix()}")
 
     def _keep_first(self, kept: dict[Key, Path], key: Key, file: Path, dropped: list[Dropped]) -> bool:
-        """Keep the first file of a key, and list every later one; return whether this file is the first."""
+        """Add a file to `kept` if its key is new, else an entry to `dropped`; return whether it was added."""
         first = kept.setdefault(key, file)
         if first != file:
             dropped.append(self._twice(file, first))
@@ -107,36 +107,36 @@ class Source(ABC):
         extent: Extent = "part",
         group: Callable[[str], str] = group_of,
     ) -> Iterator[Dropped]:
-        """Yield the line for each image that lacks something, one for all of a group in which none has it.
+        """Yield an entry for each image that lacks something; one entry for a group of which no image has it.
 
         Args:
             what: What is missing, in one or two words, e.g. ``mask``; the reason is ``missing mask``.
-            images: Key of each image that should have it -> its file, or the file that lists it.
-            held: Keys of those that have it.
-            detail: What it means for them.
-            extent: ``gone`` where the images themselves are missing.
-            group: Key -> the group it is counted in.
+            images: Key of each image that should have it -> the image's file, or the file that lists it.
+            held: Keys of the images that have it.
+            detail: Explanation that is added to each entry.
+            extent: ``gone`` if the images themselves are missing.
+            group: Function from a key to its group.
         """
         for name, keys in gaps({key: group(key) for key in images}, held).items():
             counted = f"none of {len(keys)} has one" if len(keys) > 1 else ""
-            said = "; ".join(part for part in (counted, detail) if part)
-            yield self._drop(_common([images[key] for key in keys]), f"missing {what}", said, name, extent)
+            text = "; ".join(part for part in (counted, detail) if part)
+            yield self._drop(_common([images[key] for key in keys]), f"missing {what}", text, name, extent)
 
     def _absent(
         self, what: str, name: str, detail: str, extent: Extent = "gone", inside: Path | None = None
     ) -> Dropped:
-        """Return the line for a folder, table, class or split that should be there and is not.
+        """Return the entry for a missing folder, table, class or split.
 
         Args:
             what: ``folder``, ``table``, ``class`` or ``split``; the reason is ``missing folder``, ...
-            name: Its name, the line's key.
-            detail: Where it is looked for, or what is lost with it.
-            extent: ``part`` where only labels or regions are lost with it.
-            inside: The folder it should be in, by default the root.
+            name: Name of what is missing, the entry's key.
+            detail: Where it is expected, or what is lost with it.
+            extent: ``part`` if only labels or regions are lost.
+            inside: Folder in which it is expected; the root by default.
         """
         return self._drop(inside or self.root, f"missing {what}", detail, name, extent)
 
 
 def _common(files: list[Path]) -> Path:
-    """Return the one file, or the folder that holds all of several."""
+    """Return the file if there is one, else the deepest folder that contains all files."""
     return files[0] if len(files) == 1 else Path(os.path.commonpath([file.parent for file in files]))

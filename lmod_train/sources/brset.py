@@ -1,4 +1,4 @@
-"""BRSET (Nakayama et al. 2024): Brazilian fundus photographs with findings, retinopathy grades and demographics."""
+"""BRSET (Nakayama et al. 2024): Brazilian fundus photographs with conditions, retinopathy grades and demographics."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _TREE = """\
 class Brset(Source):
     """The 16,266 rows of the Brazilian Multilabel Ophthalmological Dataset; keys are the table's ``img00001``.
 
-    Labels are yes or no for each of the table's findings, for macula, vessels and optic disc (``abnormal ...``), and
-    the grades icdr and sdrg. They are the source's own, row by row: where the flag of diabetic retinopathy and the ICDR
-    grade disagree (about 15 rows) both are kept as they are. A value that is none of its column's codes (one ``bv`` in
-    optic_disc, two zeros in focus) costs that value alone and is listed with its row. The group is the patient.
+    Labels are yes or no for each of the table's conditions and for macula, vessels and optic disc (``abnormal ...``),
+    and the grades icdr and sdrg. They are taken unchanged: in about 15 rows the flag of diabetic retinopathy and the
+    ICDR grade contradict each other. A value that is not among its column's codes (one ``bv`` in optic_disc, two zeros
+    in focus) is dropped and listed with its row. The group is the patient.
 
-    Version 1.0.1 lacks the files of seven rows (img04414 to img04419, img06900): each such row is listed.
+    Version 1.0.1 lacks the images of seven rows (img04414 to img04419, img06900), which are listed.
 
-    The licence is the PhysioNet Credentialed Health Data License 1.5.0: no copy of an image may be passed on.
+    The licence is the PhysioNet Credentialed Health Data License 1.5.0: images must not be redistributed.
 
     References:
         Nakayama et al., BRSET: A Brazilian Multilabel Ophthalmological Dataset of Retina Fundus Photos, PLOS Digital
@@ -53,14 +53,14 @@ class Brset(Source):
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether the table lies directly in this folder, or where PhysioNet's folders of these names put it."""
+        """Return whether the table or its photographs are in this folder or in PhysioNet's subfolders."""
         if _table_in(folder) is not None or any(plain_name(p.name) == _PHOTOGRAPHS for p in entries(folder)):
             return True
         inner = folder / "files" / _NAME if folder.name == "physionet.org" else folder
         return inner.name == _NAME and any(version.is_dir() and cls.found_in(version) for version in entries(inner))
 
     def verify(self) -> None:
-        """Check that the table is there and that photographs are beside or below it.
+        """Check that the table exists, with photographs beside or below it.
 
         Raises:
             SourceNotFound: Something is missing; the message prints the expected trees.
@@ -70,7 +70,7 @@ class Brset(Source):
             raise SourceNotFound(self.name, self.root, "every photograph (img00001.jpg, ...)", _TREE)
 
     def samples(self) -> SampleStream:
-        """Yield one sample a row that has its photograph, in the table's order, and a `Dropped` for all that is lost.
+        """Yield one sample per row with a photograph, in the table's order, and a `Dropped` for each loss.
 
         Raises:
             SourceNotFound: As `verify`.
@@ -79,7 +79,7 @@ class Brset(Source):
         table = self._table()
         try:
             rows = read_sheet(table)
-        except UnreadableSheet as error:  # without patients nothing can be split, so no photograph is given
+        except UnreadableSheet as error:  # without patients the photographs cannot be split
             yield self._drop(table, "unreadable sheet", str(error), table.name)
             return
         for column in missing_columns(list(rows[0]) if rows else []):
@@ -102,7 +102,7 @@ class Brset(Source):
                 yield self._drop(file, "stray file")
 
     def _row(self, row: dict[str, str], table: Path, photographs: dict[str, Path], met: set[str]) -> SampleStream:
-        """Yield the sample of one row, after what is wrong with it; `met` gathers the ids of the rows so far."""
+        """Yield the problems and the sample of one row; `met` collects the ids of the rows read so far."""
         named = Path(row[IMAGE])
         key = named.stem if named.suffix.lower() in _KINDS else row[IMAGE]
         file = photographs.get(key.casefold())
@@ -112,7 +112,7 @@ class Brset(Source):
             yield self._drop(table, *problem, key=key)
             return
         if file is None:
-            detail = f"the table has a row for it, but there is no {key}.jpg"
+            detail = f"the table has a row for it, but {key}.jpg does not exist"
             yield self._drop(table, "missing photograph", detail, key)
             return
         reading = read_row(row)
@@ -130,7 +130,7 @@ class Brset(Source):
         )
 
     def _table(self) -> Path:
-        """Return the table nearest to the root, at most five levels down."""
+        """Return the table nearest to the root, at most five levels below it."""
         level = [self.root]
         for _ in range(6):
             found = next((table for folder in level if (table := _table_in(folder)) is not None), None)
@@ -141,7 +141,7 @@ class Brset(Source):
 
 
 def _table_in(folder: Path) -> Path | None:
-    """Return the table that lies directly in a folder, by its name and its header; only the first line is read."""
+    """Return the table of a folder, recognised by name and header; only its first line is read."""
     named = {plain_name(p.name): p for p in entries(folder)}
     for table in (named[name] for name in _TABLES if name in named):
         try:
@@ -161,7 +161,7 @@ def _photographs(folder: Path) -> Iterator[Path]:
 
 
 def _problem(row: dict[str, str], key: str, *, again: bool) -> tuple[str, str] | None:
-    """Return reason and detail where a row cannot give a sample."""
+    """Return reason and detail if a row cannot give a sample, else None."""
     if misfit(row):
         return "unreadable row", misfit(row)
     if not key:
@@ -169,5 +169,5 @@ def _problem(row: dict[str, str], key: str, *, again: bool) -> tuple[str, str] |
     if again:
         return "same key twice", "the table has an earlier row for it"
     if not row[PATIENT]:
-        return "no patient", "without a patient it cannot be grouped, and could stand on both sides of a split"
+        return "no patient", "without a patient number, images of one patient could be in several splits"
     return None

@@ -1,4 +1,4 @@
-"""One row of BRSET's table in the project's words, and what in it could not be read."""
+"""Reading of one row of BRSET's table: labels in the words of the vocabulary, patient, and unreadable values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lmod_train.types import Patient
 
 IMAGE, PATIENT = "imageid", "patientid"
 
-FINDINGS = {
+CONDITION_OF = {
     "diabeticretinopathy": "diabetic retinopathy",
     "macularedema": "macular edema",
     "scar": "scar",
@@ -23,16 +23,16 @@ FINDINGS = {
     "myopicfundus": "myopic fundus",
     "increasedcupdisc": "increased cup-to-disc ratio",
 }
-"""Columns of 0 and 1. The column ``other`` names no condition and is not read."""
+"""Condition by column; values 0 and 1. The column ``other`` names no condition and is not read."""
 
 ANATOMY = {"opticdisc": "abnormal optic disc", "vessels": "abnormal vessels", "macula": "abnormal macula"}
-"""Columns of 1 (normal) and 2 (abnormal)."""
+"""Label by column; values 1 (normal) and 2 (abnormal)."""
 
 GRADES = {"drsdrg": "sdrg", "dricdr": "icdr"}
-"""Columns of 0 to 4."""
+"""Grade by column; values 0 to 4."""
 
 EXPOSURE = {"focus": "focus", "illuminaton": "illumination", "imagefield": "image field", "artifacts": "artifacts"}
-"""Columns of 1 (normal) and 2 (abnormal); ``Illuminaton`` is the table's own spelling."""
+"""Quality criterion by column; values 1 (normal) and 2 (abnormal). ``Illuminaton`` is the table's spelling."""
 
 DEMOGRAPHICS = ("camera", "patientage", "patientsex", "exameye", "quality")
 
@@ -45,7 +45,7 @@ _QUALITY = {"adequate": "Adequate", "inadequate": "Inadequate"}
 
 @dataclass(slots=True)
 class Reading:
-    """What one row says; `problems` has one entry for each value that could not be read."""
+    """Content of one row; `problems` has one message for each value that could not be read."""
 
     labels: dict[str, str] = field(default_factory=dict)
     patient: Patient = field(default_factory=Patient)
@@ -53,24 +53,24 @@ class Reading:
 
 
 def missing_columns(header: Sequence[str]) -> list[str]:
-    """Return the columns that are read and are not in a table's header (names as `plain_header` gives them).
+    """Return the columns that are read but missing in a table's header (names as returned by `plain_header`).
 
     Example:
-        >>> columns = [*FINDINGS, *ANATOMY, *GRADES, *EXPOSURE, *DEMOGRAPHICS]
+        >>> columns = [*CONDITION_OF, *ANATOMY, *GRADES, *EXPOSURE, *DEMOGRAPHICS]
         >>> missing_columns(columns), missing_columns([c for c in columns if c != "macula"])
         ([], ['macula'])
         >>> missing_columns([_RESPELLED.get(c, c) for c in columns])
         []
     """
     known = {*header, *(wrong for wrong, right in _RESPELLED.items() if right in header)}
-    return [c for c in (*FINDINGS, *ANATOMY, *GRADES, *EXPOSURE, *DEMOGRAPHICS) if c not in known]
+    return [c for c in (*CONDITION_OF, *ANATOMY, *GRADES, *EXPOSURE, *DEMOGRAPHICS) if c not in known]
 
 
 def read_row(row: Mapping[str, str]) -> Reading:
-    """Return labels and patient of one row of the table, as `lmod_train.sources.sheets.read_sheet` gives it.
+    """Return labels and patient of one row of the table, as returned by `lmod_train.sources.sheets.read_sheet`.
 
-    A value outside its column's codes costs that label alone and is told in `problems`, and so is an empty one, but for
-    an empty age, which is common and simply unknown. A column that the table lacks is passed over in silence here.
+    A value that is not among its column's codes gives no label and a message in `problems`; so does an empty value,
+    except for an empty age, which is common. Missing columns give no message here.
 
     Example:
         >>> reading = read_row({"scar": "1", "macula": "2", "dricdr": "3", "opticdisc": "bv", "patientage": "61.0"})
@@ -79,7 +79,7 @@ def read_row(row: Mapping[str, str]) -> Reading:
     """
     row = {**row, **{wrong: row[right] for wrong, right in _RESPELLED.items() if right in row and wrong not in row}}
     reading = Reading()
-    for columns, codes in ((FINDINGS, _FLAG), (GRADES, _LEVEL), (ANATOMY, _NORMAL)):
+    for columns, codes in ((CONDITION_OF, _FLAG), (GRADES, _LEVEL), (ANATOMY, _NORMAL)):
         for column, concept in columns.items():
             word = _code(row, column, codes, reading.problems)
             if word is not None:
@@ -95,7 +95,7 @@ def read_row(row: Mapping[str, str]) -> Reading:
 
 
 def _code(row: Mapping[str, str], column: str, codes: Mapping[str, str], problems: list[str]) -> str | None:
-    """Return what a coded value means, None where there is none; a table saved again may write 1 as 1.0."""
+    """Return the meaning of a coded value, None without one; a table saved by another program may have 1.0 for 1."""
     value = row.get(column)
     if value is None:
         return None
@@ -106,7 +106,7 @@ def _code(row: Mapping[str, str], column: str, codes: Mapping[str, str], problem
 
 
 def _age(text: str, problems: list[str]) -> float | None:
-    """Return years, None for an empty cell or one that is no age."""
+    """Return the age in years, None for an empty cell or one that is no age."""
     if not text:
         return None
     try:
@@ -120,7 +120,7 @@ def _age(text: str, problems: list[str]) -> float | None:
 
 
 def _quality(row: Mapping[str, str], problems: list[str]) -> str | None:
-    """Return the table's word for the quality, and in brackets what of the exposure is abnormal."""
+    """Return the table's word for the quality, followed by the abnormal quality criteria in brackets."""
     word = _code(row, "quality", _QUALITY, problems)
     poor = [name for column, name in EXPOSURE.items() if _code(row, column, _NORMAL, problems) == "yes"]
     if word is None or not poor:

@@ -10,7 +10,7 @@ from typing import Literal
 from lmod_train.errors import BadArgument, SourceNotFound
 from lmod_train.sources.base import UNPLACED, Source
 from lmod_train.sources.cataract_1k_annotations import (
-    Sheet,
+    CocoFile,
     UnreadableAnnotations,
     plain_class,
     read_coco,
@@ -54,7 +54,14 @@ _TREE = """\
 
 @dataclass(slots=True)
 class _Read:
-    """Frames read so far by key, the keys each annotation has, and the keys annotations name with the file they do."""
+    """Frames read so far.
+
+    Attributes:
+        frames: Key -> image file.
+        in_coco: Keys of frames that COCO lists.
+        in_supervisely: Keys of frames with a Supervisely file.
+        named: Key of each frame that annotations name -> the file that names it.
+    """
 
     frames: dict[str, Path] = field(default_factory=dict)
     in_coco: set[str] = field(default_factory=set)
@@ -62,7 +69,7 @@ class _Read:
     named: dict[str, Path] = field(default_factory=dict)
 
     def add(self, key: str, image: Path, *, coco: bool, note: Path | None) -> None:
-        """Note a frame, whether COCO has it and its Supervisely file."""
+        """Add a frame; `coco` if COCO lists it, `note` its Supervisely file."""
         self.frames[key] = image
         self.in_coco |= {key} if coco else set()
         self.in_supervisely |= {key} if note else set()
@@ -71,25 +78,24 @@ class _Read:
 class Cataract1K(Source):
     """The 2,256 annotated frames of 30 operations; keys ``case_5013/case5013_01``, the case is the group.
 
-    Every annotation, COCO or Supervisely, is one outline and so one box, also where a frame has several of a class.
-    A frame without annotation, with a class that is not known, with an annotation that cannot be read or that states
-    another size than the image has, is yielded without any outline and listed: an image of which some structures are
-    not marked, or marked elsewhere, would be asked about wrongly. Frames that one of the two annotations leaves out are
-    listed, and so are annotated frames that are not there.
-    One case's folder holds files named after another number (``case_5315/img/case_53153_04.png``): names are taken as
-    they are.
+    Every annotation, COCO or Supervisely, gives one outline and so one box, also if a frame has several of a class. A
+    frame is yielded without any outline and listed in dropped.csv if it has no annotation, an unknown class, an
+    annotation that cannot be read, or another size than the annotations state: questions about an image with unmarked
+    or misplaced structures would be wrong. Frames that one of the two annotations lacks are listed, as are annotated
+    frames without an image. In one case the files have another number than the folder
+    (``case_5315/img/case_53153_04.png``); names are used unchanged.
 
     Args:
-        root: Folder that holds the dataset.
-        annotations: Which of the two annotations count where a frame has both; the other serves frames that the first
-            does not list. Both are published; public readers use either.
-        aliases: Class name -> structure, added to the 15 published names; "" leaves a class's annotations out. Case,
-            dashes and underscores do not matter. By default ``pupil1`` is read as pupil and ``cornea1`` stays
-            cornea1: the options that LMOD+ prints have cornea1 and not pupil1. ``{"pupil1": "pupil1"}`` keeps it
-            apart, ``{"cornea1": "cornea"}`` merges that one, too.
+        root: Folder that contains the dataset.
+        annotations: Which of the two annotations to use if a frame has both; the other one is used for frames that the
+            first does not list. Both are published, and public readers use either.
+        aliases: Class name -> structure, added to the 15 published names; "" ignores a class's annotations. Case,
+            dashes and underscores are ignored. By default ``pupil1`` is read as pupil and ``cornea1`` stays cornea1, as
+            LMOD+ prints cornea1 and not pupil1 among its options. ``{"pupil1": "pupil1"}`` keeps pupil1,
+            ``{"cornea1": "cornea"}`` merges cornea1.
 
     Raises:
-        BadArgument: `annotations` is another word, or an alias is no structure of the vocabulary.
+        BadArgument: `annotations` has another value, or an alias is not a structure of the vocabulary.
 
     References:
         Ghamsarian et al., Cataract-1K Dataset for Deep-Learning-Assisted Analysis of Cataract Surgery Videos,
@@ -111,14 +117,14 @@ class Cataract1K(Source):
         known = {term.name for term in STRUCTURES} | {""}
         for given, structure in (aliases or {}).items():
             if structure not in known:
-                cure = "`lmod_train/vocabulary/structures.py` lists them; '' leaves the class out"
+                cure = "`lmod_train/vocabulary/structures.py` lists them; '' ignores the class"
                 raise BadArgument(f"aliases[{given!r}]", structure, "a structure of the vocabulary", cure)
         self.annotations = annotations
         self.structures = {**_STRUCTURES, **{plain_class(k): v for k, v in (aliases or {}).items()}}
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether the folder of the frames lies here, in ``Annotations`` or in a doubled folder."""
+        """Return whether this folder, its ``Annotations`` or a subfolder of the same name contains the frames."""
         places = (folder, folder / folder.name)
         inside = [p for place in places for p in entries(place) if p.is_dir()]
         below = [p for sub in inside if _plain(sub.name) == "annotations" for p in entries(sub) if p.is_dir()]
@@ -135,72 +141,73 @@ class Cataract1K(Source):
         self._frames_root()
 
     def samples(self) -> SampleStream:
-        """Yield case by case its frames in order of file names, then what its annotations name in vain.
+        """Yield the frames case by case in order of file names, and a `Dropped` for each gap and unused file.
 
         Raises:
             SourceNotFound: As `verify`.
         """
         base, *copies = self._frames_root()
-        sheets = {_plain(p.name): p for p in self._coco_folders()}
+        coco_of = {_plain(p.name): p for p in self._coco_folders()}
         read = _Read()
         for entry in entries(base):
             folder = _case_folder(entry)
             if folder is not None:
-                yield from self._case(entry.name.strip(), folder, sheets.pop(_plain(entry.name), None), read)
-            elif entry.name.casefold() != "meta.json":  # the export's own list of classes
+                yield from self._case(entry.name.strip(), folder, coco_of.pop(_plain(entry.name), None), read)
+            elif entry.name.casefold() != "meta.json":  # the export's list of classes
                 for file in files_below(entry) if is_folder(entry) else [entry]:
                     yield self._drop(file, "stray file")
-        for folder in sheets.values():
-            yield self._absent("folder", folder.name, "its frames, of which there are annotations")
-        yield from self._left(read)
+        for folder in coco_of.values():
+            yield self._absent("folder", folder.name, "there are annotations, but no folder of frames")
+        yield from self._gaps(read)
         for copy in copies:
-            yield self._drop(copy, "another copy", f"the frames are read from {base.name}")
+            yield self._drop(copy, "another copy", f"the frames of {base.name} are used")
 
-    def _left(self, read: _Read) -> Iterator[Dropped]:
-        """Yield what the frames lack, and the frames that annotations name in vain."""
+    def _gaps(self, read: _Read) -> Iterator[Dropped]:
+        """Yield frames without an annotation, and annotated frames without an image."""
         yield from self._missing("COCO annotation", read.frames, read.in_coco)
         yield from self._missing("Supervisely annotation", read.frames, read.in_supervisely)
-        there = {key.casefold() for key in read.frames}
-        vain = {key: file for key, file in read.named.items() if key.casefold() not in there}
-        yield from self._missing("frame", read.named, read.named.keys() - vain.keys(), "it is annotated", "gone")
+        keys = {key.casefold() for key in read.frames}
+        held = {key for key in read.named if key.casefold() in keys}
+        yield from self._missing("frame", read.named, held, "it is annotated", "gone")
 
     def _frames_root(self) -> list[Path]:
-        """Return the folders of frames, the one that is read first."""
+        """Return the folders of frames; the first is used."""
         found = [p for p in _below(self.root, _IMAGES) if _holds_cases(p)]
         if not found:
             raise SourceNotFound(self.name, self.root, "the folder of the frames, sorted into cases", _TREE)
         return found
 
     def _coco_folders(self) -> list[Path]:
-        """Return the COCO folders of the cases, none where there is no COCO."""
+        """Return the COCO folders of the cases; [] without COCO annotations."""
         for root in _below(self.root, _COCO):
-            cases = [p for p in entries(root) if p.is_dir() and _plain(p.name) != _COCO]  # not where it is doubled
+            cases = [p for p in entries(root) if p.is_dir() and _plain(p.name) != _COCO]  # not a doubled folder
             if cases:
                 return cases
         return []
 
     def _case(self, case: str, folder: Path, coco: Path | None, read: _Read) -> SampleStream:
-        """Yield the frames of one case, and what its annotations name in vain."""
-        sheet, file, problems = self._coco(coco)
+        """Yield the frames of one case, and an entry for every unused file."""
+        content, file, problems = self._coco(coco)
         below = {plain_name(p.name): p for p in entries(folder) if p.is_dir()}
         img, ann = (below.get(name, folder / name) for name in ("img", "ann"))
         notes = {p.name.casefold(): p for p in entries(ann) if p.suffix.lower() == ".json"}
         taken: dict[str, Path] = {}
         inside = entries(img)
-        # the set's own kind first, where a copy of another kind lies beside it
+        # PNG, the dataset's own format, before copies in other formats
         for image in sorted(inside, key=lambda p: (p.stem, p.suffix.lower() != ".png", p.name)):
             if image.suffix.lower() not in _KINDS or not image.is_file():
                 for stray in files_below(image) if is_folder(image) else [image]:
                     yield self._drop(stray, "stray file")
             elif image.stem in taken:
-                yield self._drop(image, "same key twice", f"the key is taken by {taken[image.stem].name}")
+                yield self._twice(image, taken[image.stem])
             else:
                 taken[image.stem] = image
                 note = _note_of(image, notes)
-                read.add(f"{case}/{image.stem}", image, coco=not sheet.whole or _tells(sheet, image), note=note)
-                yield from self._frame(case, image, sheet, file, note)
+                in_coco = not content.readable or image.name.casefold() in content.frames
+                read.add(f"{case}/{image.stem}", image, coco=in_coco, note=note)
+                yield from self._frame(case, image, content, file, note)
         yield from problems
-        named = {f"{case}/{name.rpartition('.')[0]}": file or folder for name in sheet.names.values()}
+        named = {f"{case}/{name.rpartition('.')[0]}": file or folder for name in content.names.values()}
         read.named |= {f"{case}/{Path(p.stem).stem}": p for p in notes.values()} | named
         for beside in entries(folder):
             if beside not in (img, ann):
@@ -208,41 +215,41 @@ class Cataract1K(Source):
                     yield self._drop(stray, "stray file")
         yield from (self._drop(p, "stray file") for p in files_below(ann) if p not in notes.values())
 
-    def _coco(self, folder: Path | None) -> tuple[Sheet, Path | None, list[Dropped]]:
-        """Return a case's COCO file read, its place, and what is wrong with it; a damaged one lists no frame."""
+    def _coco(self, folder: Path | None) -> tuple[CocoFile, Path | None, list[Dropped]]:
+        """Return content and path of a case's COCO file, and its problems; a damaged file has no frames."""
         if folder is None:
-            return Sheet(), None, []
+            return CocoFile(), None, []
         files = [p for p in files_below(folder) if p.suffix.lower() == ".json"]
         if not files:
-            return Sheet(), None, []
+            return CocoFile(), None, []
         file = next((p for p in files if p.name.casefold() == "instances.json"), files[0])
-        problems = [self._drop(p, "stray file", f"{file.name} is read") for p in files if p != file]
+        problems = [self._drop(p, "stray file", f"{file.name} is used") for p in files if p != file]
         try:
-            sheet = read_coco(file, self.structures)
+            content = read_coco(file, self.structures)
         except UnreadableAnnotations as error:
-            return Sheet(whole=False), file, [*problems, self._cost(file, "unreadable annotation", str(error))]
-        return sheet, file, problems + [self._cost(file, "annotation without image", p) for p in sheet.problems]
+            return CocoFile(readable=False), file, [*problems, self._cost(file, "unreadable annotation", str(error))]
+        return content, file, problems + [self._cost(file, "annotation without image", p) for p in content.problems]
 
-    def _frame(self, case: str, image: Path, sheet: Sheet, coco: Path | None, note: Path | None) -> SampleStream:
-        """Yield one frame with its outlines, and why it has none."""
-        key, frame, told = f"{case}/{image.stem}", None, image
+    def _frame(self, case: str, image: Path, content: CocoFile, coco: Path | None, note: Path | None) -> SampleStream:
+        """Yield the reason if a frame has no outlines, and the sample of the frame."""
+        key, frame, read_from = f"{case}/{image.stem}", None, image
         for kind in ("coco", "supervisely") if self.annotations == "coco" else ("supervisely", "coco"):
             if frame is not None:
                 break
             if kind == "coco":
-                frame, told = sheet.frames.get(image.name.casefold()), coco or image
+                frame, read_from = content.frames.get(image.name.casefold()), coco or image
             elif note is not None:
                 try:
-                    frame, told = read_supervisely(note, self.structures), note
+                    frame, read_from = read_supervisely(note, self.structures), note
                 except UnreadableAnnotations as error:
                     yield self._cost(note, "unreadable annotation", str(error), key)
         differs = size_differs(image, *frame.size) if frame else ""
         if frame and frame.reason:
-            yield self._cost(told, frame.reason, f"{image.name}: {frame.detail}", key)
+            yield self._cost(read_from, frame.reason, f"{image.name}: {frame.detail}", key)
         elif frame and not frame.outlines:
-            yield self._cost(told, "no annotation", f"{image.name} is listed without any", key)
+            yield self._cost(read_from, "no annotation", f"{image.name} is listed without any", key)
         elif differs:
-            yield self._cost(told, "size differs", differs, key)
+            yield self._cost(read_from, "size differs", differs, key)
         yield Sample(
             source=self.name,
             key=key,
@@ -254,18 +261,13 @@ class Cataract1K(Source):
         )
 
 
-def _tells(sheet: Sheet, image: Path) -> bool:
-    """Return whether a COCO file lists an image."""
-    return image.name.casefold() in sheet.frames
-
-
 def _note_of(image: Path, notes: Mapping[str, Path]) -> Path | None:
-    """Return the Supervisely file of a frame: ``x.png.json``, or ``x.json`` as older exports name it."""
+    """Return the Supervisely file of a frame: ``x.png.json``, or ``x.json`` as in older exports."""
     return notes.get(f"{image.name}.json".casefold()) or notes.get(f"{image.stem}.json".casefold())
 
 
 def _below(root: Path, name: str) -> list[Path]:
-    """Return the folders of a plain name, at most `_DEPTH` levels below `root`, the nearest first."""
+    """Return the folders with a given plain name, at most `_DEPTH` levels below `root`, the nearest first."""
     found, level = [], [root]
     for _ in range(_DEPTH):
         level = [p for folder in level for p in entries(folder) if p.is_dir() and _case_folder(p) is None]
@@ -278,12 +280,12 @@ def _holds_cases(folder: Path) -> bool:
 
 
 def _case_folder(folder: Path) -> Path | None:
-    """Return the folder that holds a case's ``img`` or ``ann``: this one or its double below; None where none does."""
+    """Return the folder with a case's ``img`` or ``ann``: this one or its subfolder of the same name; else None."""
     return next((p for p in (folder, folder / folder.name) if {plain_name(q.name) for q in entries(p)} & _INSIDE), None)
 
 
 def _plain(name: str) -> str:
-    """Return a name in small letters with dashes, without ``%20``.
+    """Return a name in lower case, percent-decoded, with dashes for underscores and blanks.
 
     Example:
         >>> _plain("Images_and_Supervisely%20Annotations")

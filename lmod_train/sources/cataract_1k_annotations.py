@@ -1,4 +1,4 @@
-"""Annotation files of Cataract-1K, COCO or Supervisely: class names and coordinates in, outlines out."""
+"""Reading of outlines from the annotation files of Cataract-1K, COCO or Supervisely."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Point = tuple[float, float]
 
 
 class UnreadableAnnotations(ValueError):
-    """An annotation file cannot be read as a whole; the message says what was found and what was expected."""
+    """Raised for an annotation file that cannot be read; the message states what was found and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What an annotation file says about one image.
+    """Annotations of one image.
 
     Attributes:
-        outlines: One an annotation, in pixels; empty where nothing is annotated, and where there is a problem, as an
-            image of which only some structures are marked would be asked about wrongly.
-        reason: Why there are none although there should be: ``unknown class`` or ``unreadable annotation``.
-        detail: What was found.
-        size: Width and height of the image as the file states them; None where it states none.
+        outlines: One outline per annotation, in pixels; empty if nothing is annotated, and if one annotation cannot be
+            used, as questions about an image with unmarked structures would be wrong.
+        reason: Reason why annotations cannot be used: ``unknown class`` or ``unreadable annotation``; else empty.
+        detail: The value that cannot be used.
+        size: Width and height of the image as stated in the file; None if not stated.
     """
 
     outlines: tuple[Outline, ...] = ()
@@ -36,20 +36,24 @@ class Frame:
 
 
 @dataclass(slots=True)
-class Sheet:
-    """What a COCO file says: image file name (small letters) -> frame, and what belongs to no image of the file.
+class CocoFile:
+    """Content of a COCO file.
 
-    `whole` is False where the file could not be read, so that what it lists is not known.
+    Attributes:
+        frames: Image file name in lower case -> its annotations.
+        names: Image file name in lower case -> as spelled in the file.
+        problems: Messages about images without a name and annotations without an image.
+        readable: False if the file could not be read, so that it is not known which images it lists.
     """
 
     frames: dict[str, Frame] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    whole: bool = True
+    readable: bool = True
 
 
 class _Unusable(ValueError):
-    """One annotation cannot be used."""
+    """Raised for an annotation that cannot be used."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -57,7 +61,7 @@ class _Unusable(ValueError):
 
 
 def plain_class(name: str) -> str:
-    """Return a class name in small letters, dashes and underscores as single blanks.
+    """Return a class name in lower case with single blanks, also for dashes and underscores.
 
     Example:
         >>> plain_class(" Irrigation-Aspiration"), plain_class("cornea1")
@@ -66,91 +70,92 @@ def plain_class(name: str) -> str:
     return " ".join(name.casefold().replace("-", " ").replace("_", " ").split())
 
 
-def read_coco(path: Path, structures: Mapping[str, str]) -> Sheet:
-    """Return the frames of one case's COCO file.
+def read_coco(path: Path, structures: Mapping[str, str]) -> CocoFile:
+    """Return the annotations in the COCO file of one case.
 
-    Categories go by name: their ids differ from case to case. An annotation is its polygons, several of them together,
-    or its ``bbox`` where ``segmentation`` is a run-length mask (a dict) or empty.
+    Categories are identified by name, as their ids differ from case to case. The outline of an annotation is made of
+    all its polygons, or is its ``bbox`` if ``segmentation`` is a run-length mask (a dict) or empty.
 
     Args:
-        path: The json file.
-        structures: Class name as `plain_class` gives it -> structure, or "" to leave that class out.
+        path: The JSON file.
+        structures: Class name as returned by `plain_class` -> structure, or "" to ignore this class.
 
     Raises:
-        UnreadableAnnotations: It is not json, or not COCO.
+        UnreadableAnnotations: The file is not JSON, or not COCO.
     """
-    whole = read_json(path)
-    lists = [whole.get(name) if isinstance(whole, dict) else None for name in ("images", "annotations", "categories")]
+    content = read_json(path)
+    names = ("images", "annotations", "categories")
+    lists = [content.get(name) if isinstance(content, dict) else None for name in names]
     if not all(isinstance(rows, list) and all(isinstance(row, dict) for row in rows) for rows in lists):
         raise UnreadableAnnotations(
-            f"expected a COCO file with lists of images, annotations and categories, found {_shape(whole)}"
+            f"expected a COCO file with lists of images, annotations and categories, found {_shape(content)}"
         )
     images, annotations, categories = (rows for rows in lists if rows is not None)
     classes = {_id(row): row.get("name") for row in categories}
     marked: dict[str, list[dict[str, Any]]] = {}
     for row in annotations:
         marked.setdefault(_id(row, "image_id"), []).append(row)
-    sheet = Sheet()
+    coco = CocoFile()
     ids = [_id(row) for row in images]
     for number, row in zip(ids, images, strict=True):
         name = row.get("file_name")
         if not isinstance(name, str) or not name.strip():
-            sheet.problems.append(f"image {number} has no file_name")
+            coco.problems.append(f"image {number} has no file_name")
             continue
         name = name.replace("\\", "/").rpartition("/")[2]
-        frame = _frame([_coco_part(a, classes) for a in marked.get(number, [])], structures)
+        frame = _frame([_from_coco(a, classes) for a in marked.get(number, [])], structures)
         if ids.count(number) > 1:
             frame = Frame((), "unreadable annotation", f"{ids.count(number)} images have the id {number}")
-        elif name.casefold() in sheet.frames:
+        elif name.casefold() in coco.frames:
             frame = Frame((), "unreadable annotation", f"{name} is listed more than once")
         frame = replace(frame, size=(row.get("width"), row.get("height")))
-        sheet.frames[name.casefold()], sheet.names[name.casefold()] = frame, name
+        coco.frames[name.casefold()], coco.names[name.casefold()] = frame, name
     lost = sorted(set(marked) - set(ids))
-    sheet.problems += [f"{len(marked[number])} annotations of image {number}, which is not listed" for number in lost]
-    return sheet
+    coco.problems += [f"{len(marked[number])} annotations of image {number}, which is not listed" for number in lost]
+    return coco
 
 
 def read_supervisely(path: Path, structures: Mapping[str, str]) -> Frame:
-    """Return what a Supervisely file, one an image, says: an outline an object, by its ``points.exterior``.
+    """Return the annotations in a Supervisely file, one outline per object, from its ``points.exterior``.
 
     Args:
-        path: The json file.
+        path: The JSON file; there is one per image.
         structures: As for `read_coco`.
 
     Raises:
-        UnreadableAnnotations: It is not json, or has no list of objects.
+        UnreadableAnnotations: The file is not JSON, or has no list of objects.
     """
-    whole = read_json(path)
-    objects = whole.get("objects") if isinstance(whole, dict) else None
+    content = read_json(path)
+    objects = content.get("objects") if isinstance(content, dict) else None
     if not isinstance(objects, list) or not all(isinstance(row, dict) for row in objects):
-        raise UnreadableAnnotations(f"expected a Supervisely file with a list of objects, found {_shape(whole)}")
-    size = whole.get("size")
+        raise UnreadableAnnotations(f"expected a Supervisely file with a list of objects, found {_shape(content)}")
+    size = content.get("size")
     stated = (size.get("width"), size.get("height")) if isinstance(size, dict) else (None, None)
-    return replace(_frame([_supervisely_part(row) for row in objects], structures), size=stated)
+    return replace(_frame([_from_supervisely(row) for row in objects], structures), size=stated)
 
 
 def read_json(path: Path) -> Any:
-    """Return what a json file holds, whichever of UTF-8 (with a mark or without) and cp1252 it is written in.
+    """Return the content of a JSON file in UTF-8 (with or without BOM) or cp1252.
 
     Raises:
-        UnreadableAnnotations: It is damaged or cannot be opened.
+        UnreadableAnnotations: The file is damaged or cannot be opened.
     """
     try:
         return raw.read_json(path)
     except (OSError, ValueError) as error:
-        said = str(error).replace(str(path), path.name)
-        raise UnreadableAnnotations(f"not a readable json file ({type(error).__name__}: {said})") from error
+        problem = str(error).replace(str(path), path.name)
+        raise UnreadableAnnotations(f"not a readable json file ({type(error).__name__}: {problem})") from error
 
 
-_Part = tuple[object, Sequence[Point] | None, str]
-"""Class name, points (None where unusable), and what was found instead of points."""
+_Annotation = tuple[object, Sequence[Point] | None, str]
+"""Class name, points (None if unusable), and what was found instead of points."""
 
 
-def _frame(parts: Sequence[_Part], structures: Mapping[str, str]) -> Frame:
-    """Return all outlines of an image, or the first reason why it has none."""
+def _frame(annotations: Sequence[_Annotation], structures: Mapping[str, str]) -> Frame:
+    """Return all outlines of an image, or the first problem with one of them."""
     outlines = []
     try:
-        for name, points, found in parts:
+        for name, points, found in annotations:
             structure = _structure(name, structures)
             if structure and points is None:
                 raise _Unusable("unreadable annotation", f"{name}: {found}")
@@ -163,15 +168,15 @@ def _frame(parts: Sequence[_Part], structures: Mapping[str, str]) -> Frame:
 
 def _structure(name: object, structures: Mapping[str, str]) -> str:
     if not isinstance(name, str):
-        raise _Unusable("unreadable annotation", f"its class is {name!r}, expected a name that the file lists")
+        raise _Unusable("unreadable annotation", f"class {name!r}, expected a class name that the file lists")
     structure = structures.get(plain_class(name))
     if structure is None:
-        detail = f"{name!r}; name what it is by the option aliases, e.g. aliases={{{name!r}: 'spatula'}}"
-        raise _Unusable("unknown class", f"{detail}, or '' to leave such annotations out")
+        detail = f"{name!r}; name its structure by the option aliases, e.g. aliases={{{name!r}: 'spatula'}}"
+        raise _Unusable("unknown class", f"{detail}, or '' to ignore such annotations")
     return structure
 
 
-def _coco_part(row: dict[str, Any], classes: Mapping[str, object]) -> _Part:
+def _from_coco(row: dict[str, Any], classes: Mapping[str, object]) -> _Annotation:
     name = classes.get(_id(row, "category_id"))
     polygons, box = row.get("segmentation"), row.get("bbox")
     if isinstance(polygons, list) and polygons:
@@ -185,7 +190,7 @@ def _coco_part(row: dict[str, Any], classes: Mapping[str, object]) -> _Part:
     return name, None, f"no polygon, and bbox is {box!r}, expected four numbers x, y, width, height"
 
 
-def _supervisely_part(row: dict[str, Any]) -> _Part:
+def _from_supervisely(row: dict[str, Any]) -> _Annotation:
     points = row.get("points")
     exterior = points.get("exterior") if isinstance(points, dict) else None
     if isinstance(exterior, list) and len(exterior) >= 2:
@@ -197,7 +202,7 @@ def _supervisely_part(row: dict[str, Any]) -> _Part:
 
 
 def _id(row: Mapping[str, Any], name: str = "id") -> str:
-    """Return an id as text, so that 7 and "7" are one and any other json value is a key as well."""
+    """Return an id as text, so that 7 and "7" are equal and any JSON value can be a key."""
     return str(row.get(name))
 
 
@@ -209,7 +214,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _shape(whole: object) -> str:
-    if isinstance(whole, dict):
-        return "keys " + (", ".join(sorted(map(str, whole))[:8]) or "none")
-    return f"a {type(whole).__name__}"
+def _shape(content: object) -> str:
+    if isinstance(content, dict):
+        return "keys " + (", ".join(sorted(map(str, content))[:8]) or "none")
+    return f"a {type(content).__name__}"

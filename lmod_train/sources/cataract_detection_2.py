@@ -17,7 +17,7 @@ LABELS: Mapping[str, str] = {
     **dict.fromkeys(("normal", "normal eye", "healthy", "healthy eye", "no cataract", "non cataract"), "normal"),
     **dict.fromkeys(("without cataract", "not cataract", "no cataract detected"), "normal"),
 }
-"""Class name -> diagnosis. The export's own class names are not published: these are the likely ones."""
+"""Diagnosis by class name. The class names of the export are not published; these are likely ones."""
 
 _YES_NO = {"cataract": "yes", "normal": "no"}
 _TREE = """\
@@ -33,27 +33,26 @@ _TREE = """\
 class CataractDetection2(Roboflow):
     """1,015 photographs with one box around the eye (LMOD); the class of the box is the state of the lens.
 
-    What the classes are called is not known, so names are matched freely (capitals, blanks, dashes and underscores do
-    not count) and an export with another name is refused: to guess would give wrong diagnoses.
+    The class names are not published, so they are matched ignoring case, blanks, dashes and underscores. An export with
+    an unknown class name is refused, as a guess could give wrong diagnoses.
 
-    Nor is its page: LMOD names the workspace, SRM University Ramapuram, the title and September 2023, but no address.
-    The reference is Roboflow Universe's search for the title, where the workspace tells which of those found it is.
+    The web page of the dataset is not known either: LMOD states the workspace (SRM University Ramapuram), the title and
+    September 2023. The reference is Roboflow Universe's search for this title; choose the result of that workspace.
 
     Args:
         root: See `Source`.
-        labels: Class name -> ``cataract`` or ``normal``, or ``""`` for a class that says nothing about the lens;
-            replaces `LABELS`.
-        structure: What every box is, a structure of the vocabulary: LMOD's figure shows it around the whole eye.
+        labels: Class name -> ``cataract`` or ``normal``, or ``""`` for a class without a diagnosis; replaces `LABELS`.
+        structure: Structure of the vocabulary that every box encloses; the whole eye in LMOD's figure.
 
     Raises:
-        BadArgument: `labels` or `structure` has a word that cannot be used.
+        BadArgument: `labels` or `structure` has a value that cannot be used.
     """
 
     name = "cataract_detection_2"
     modality = "LP"
     licence = "CC BY 4.0"
     redistributable = True
-    reference = "https://universe.roboflow.com/search?q=cataract%20detection%202"  # the paper names no page of its own
+    reference = "https://universe.roboflow.com/search?q=cataract%20detection%202"  # LMOD states no URL
     tree = _TREE
 
     def __init__(self, root: Path = UNPLACED, labels: Mapping[str, str] = LABELS, structure: str = "eye") -> None:
@@ -69,35 +68,35 @@ class CataractDetection2(Roboflow):
 
     @classmethod
     def _claims(cls, names: Sequence[str], project: str) -> bool:
-        """Return whether the project is called so, or all classes are known states of the lens, cataract among them."""
+        """Return whether the project has this name, or all class names are known, with cataract among them."""
         known = {_plain(name): label for name, label in LABELS.items()}
         states = {known.get(_plain(name)) for name in names}
         return _plain(project).startswith("cataract detection 2") or ("cataract" in states and None not in states)
 
     def _accept(self, names: Sequence[str]) -> None:
-        """Refuse class names that `labels` does not know."""
+        """Raise an error for class names that are not in `labels`."""
         unknown = sorted(name for name in names if _plain(name) not in self.labels)
         if unknown:
             raise BadArgument(
                 "labels",
                 sorted(self.labels),
-                f"every class name of the export, which has {', '.join(map(repr, names))}; {unknown[0]!r} is unknown",
-                "set `labels` in the source's configuration to class name -> 'cataract', 'normal' or '' (box alone)",
+                f"every class name of the export ({', '.join(map(repr, names))}); {unknown[0]!r} is unknown",
+                "set `labels` in the source's configuration: class name -> 'cataract', 'normal' or '' (no diagnosis)",
             )
 
     def _meaning(self, drawn: Sequence[Annotation]) -> Meaning:
         unknown = sorted({a.name for a in drawn if _plain(a.name) not in self.labels})
         if unknown:
-            raise LabelProblem("unknown class", f"{', '.join(unknown)}; labels knows {', '.join(self.labels)}")
+            raise LabelProblem("unknown class", f"{', '.join(unknown)}; the option labels has {', '.join(self.labels)}")
         found = {self.labels[_plain(a.name)] for a in drawn} - {""}
         if len(found) > 1:
             raise LabelProblem("contradicting classes", f"one photograph has {' and '.join(sorted(found))}")
-        said = {"diagnosis": word} | {"cataract": _YES_NO[word]} if (word := next(iter(found), "")) else {}
-        return Meaning(tuple(a.outline(self.structure) for a in drawn), said)
+        labels = {"diagnosis": word} | {"cataract": _YES_NO[word]} if (word := next(iter(found), "")) else {}
+        return Meaning(tuple(a.outline(self.structure) for a in drawn), labels)
 
 
 def _plain(name: str) -> str:
-    """Return a class name in small letters with single blanks, dashes and underscores among them.
+    """Return a class name in lower case with single blanks, also for dashes and underscores.
 
     Example:
         >>> _plain("Non-Cataract"), _plain("normal_eye")

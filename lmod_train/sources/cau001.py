@@ -18,7 +18,7 @@ ALIASES: Mapping[str, str] = {
     "Ojo Der": "right eye",
     "Ojo Izq": "left eye",
 }
-"""Class names of version 1, in Spanish, and the structures they are."""
+"""Structure by class name of version 1, in Spanish."""
 
 _SIDES = {"right eye": "right", "left eye": "left"}
 _TREE = """\
@@ -32,19 +32,18 @@ _TREE = """\
 
 
 class Cau001(Roboflow):
-    """1,492 photographs of version 1, three augmented copies of each training image among them (LMOD counts 1,417).
+    """1,492 photographs of version 1, with three augmented copies of each training image (LMOD counts 1,417).
 
-    Most show one eye with its iris and pupil, some both eyes, and some the iris alone. The side is the person's own: a
-    photograph with one boxed eye tells it as the patient's laterality.
+    Most show one eye with its iris and pupil, some both eyes, and some only the iris. Right and left are the person's
+    own; the laterality of the patient is set if exactly one eye has a box.
 
     Args:
         root: See `Source`.
-        aliases: Class name of the export (capitals and blanks at the ends do not count) -> structure of the
-            vocabulary; replaces `ALIASES`. A photograph with a class that is not named here comes without boxes and
-            is listed.
+        aliases: Class name of the export (ignoring case and surrounding blanks) -> structure of the vocabulary;
+            replaces `ALIASES`. A photograph with another class is yielded without boxes and listed in dropped.csv.
 
     Raises:
-        BadArgument: `aliases` leads to a word that is no structure.
+        BadArgument: A value of `aliases` is not a structure of the vocabulary.
     """
 
     name = "cau001"
@@ -60,12 +59,12 @@ class Cau001(Roboflow):
         wrong = sorted(set(aliases.values()) - structures)
         if wrong:
             cure = f"use words such as {', '.join(ALIASES.values())}"
-            raise BadArgument("aliases", dict(aliases), f"structures of the vocabulary, {wrong[0]!r} is none", cure)
+            raise BadArgument("aliases", dict(aliases), f"structures of the vocabulary, not {wrong[0]!r}", cure)
         self.aliases = {_plain(name): structure for name, structure in aliases.items()}
 
     @classmethod
     def _claims(cls, names: Sequence[str], project: str) -> bool:
-        """Return whether the project is cau001, or all classes are known and iris and pupil are among them."""
+        """Return whether the project is cau001, or all class names are known, with iris and pupil among them."""
         plain, known = {_plain(name) for name in names}, {_plain(name) for name in ALIASES}
         return _plain(project) == cls.name or {"iris", "pupila"} <= plain <= known
 
@@ -73,14 +72,14 @@ class Cau001(Roboflow):
         unknown = sorted({a.name for a in drawn if _plain(a.name) not in self.aliases})
         if unknown:
             known = ", ".join(self.aliases)
-            raise LabelProblem("unknown class", f"{', '.join(unknown)}; aliases knows {known}")
+            raise LabelProblem("unknown class", f"{', '.join(unknown)}; the option aliases has {known}")
         outlines = tuple(a.outline(self.aliases[_plain(a.name)]) for a in drawn)
         sides = [_SIDES[o.structure] for o in outlines if o.structure in _SIDES]
         return Meaning(outlines, patient=Patient(laterality=sides[0] if len(sides) == 1 else None))
 
 
 def _plain(name: str) -> str:
-    """Return a class name without capitals and needless blanks.
+    """Return a class name in lower case with single blanks.
 
     Example:
         >>> _plain(" Ojo  Der ")

@@ -1,4 +1,4 @@
-"""Files that archives and desktops leave behind: never data, never worth a word."""
+"""Listing of folders without the files that archives and desktops leave behind, which are never data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TABLES = {".csv", ".xlsx", ".xls", ".json", ".yaml", ".yml", ".txt"}
 
 
 def is_clutter(path: Path) -> bool:
-    """Return whether a file or folder is left over: hidden, ``__MACOSX``, ``Thumbs.db``, ``*:Zone.Identifier``, ...
+    """Return whether a file or folder is no data: hidden, ``__MACOSX``, ``Thumbs.db``, ``*:Zone.Identifier``, ...
 
     Example:
         >>> is_clutter(Path("a/._x.jpg")), is_clutter(Path("x.jpg:Zone.Identifier")), is_clutter(Path("x.jpg"))
@@ -24,23 +24,24 @@ def is_clutter(path: Path) -> bool:
 
 
 def entries(folder: Path) -> list[Path]:
-    """Return what lies directly in a folder, clutter left out, in order of names; empty for no folder."""
+    """Return the files and folders of a folder without clutter, sorted by name; [] if it is no folder."""
     return sorted(p for p in folder.iterdir() if not is_clutter(p)) if folder.is_dir() else []
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether a path is a folder; one with the ending of an image or table is not: a file went wrong there.
+    """Return whether a path is a folder; one with the suffix of an image counts as a damaged file.
 
-    A table's folder with something in it is one: some programs unpack ``labels.csv`` into a folder of its name.
+    A folder with the suffix of a table counts as a folder if it is not empty: some programs unpack ``labels.csv`` into
+    a folder of this name.
     """
     kind = path.suffix.casefold()
     return kind not in _PIXELS and path.is_dir() and (kind not in _TABLES or bool(entries(path)))
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Yield every file at any depth, clutter left out, files of a folder before its subfolders, in order of names."""
+    """Yield every file at any depth without clutter, files of a folder before its subfolders, sorted by name."""
     inside = entries(folder)
     yield from (p for p in inside if not is_folder(p))
     for sub in inside:
-        if is_folder(sub) and not sub.is_symlink():  # a link may lead in a circle
+        if is_folder(sub) and not sub.is_symlink():  # a link may point to a folder above
             yield from files_below(sub)

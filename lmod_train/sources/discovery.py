@@ -1,4 +1,4 @@
-"""Find the sources that lie below a folder, by their own markers, whatever the folders are called."""
+"""Search for the sources below a folder, by their files and not by the names of the folders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lmod_train.sources.clutter import entries
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A folder that was looked through and left out, and why."""
+    """A folder that was searched and not used, with the reason."""
 
     folder: Path
     why: str
@@ -25,14 +25,14 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What was found, in order of folders, and what was skipped; no sources where nothing is recognised."""
+    """The sources that were found, in order of folders (empty for none), and the folders that were skipped."""
 
     sources: tuple[Source, ...]
     skipped: tuple[Skipped, ...]
 
 
 def source_classes() -> dict[str, type[Source]]:
-    """Return every source class of this package by name, found by walking its files: a new file is a new source.
+    """Return every source class of this package by its name; a new file in the package is found without registration.
 
     Example:
         >>> [name for name in source_classes() if name in ("eye_diseases", "refuge")]
@@ -48,13 +48,12 @@ def source_classes() -> dict[str, type[Source]]:
 
 
 def discover(raw: Path, depth: int = 4, wanted: Sequence[Source] | None = None) -> Discovery:
-    """Return the sources in `raw` or below it; a folder that is one is not searched further.
+    """Return the sources in `raw` or below it; the folder of a source is not searched further.
 
     Args:
         raw: Folder to search.
-        depth: Levels below `raw` to look at, from 0.
-        wanted: Sources with their options, of which those found are returned in their place; None looks for every
-            class of this package with its defaults.
+        depth: Number of levels below `raw` to search, from 0.
+        wanted: Sources to look for, with their options; None looks for every class of this package with its defaults.
 
     Raises:
         BadArgument: `raw` is not a folder or `depth` is negative.
@@ -69,8 +68,8 @@ def discover(raw: Path, depth: int = 4, wanted: Sequence[Source] | None = None) 
     known = {s.name: s for s in wanted} if wanted is not None else {n: c() for n, c in source_classes().items()}
     others = {name: cls() for name, cls in source_classes().items() if name not in known}
     _search(raw, depth, known | others, sources, skipped)
-    unasked = sorted(others.keys() & sources.keys())
-    skipped += [Skipped(sources.pop(n).root, f"{n}, which is not among the sources asked for") for n in unasked]
+    unwanted = sorted(others.keys() & sources.keys())
+    skipped += [Skipped(sources.pop(n).root, f"{n}, which is not among the configured sources") for n in unwanted]
     return Discovery(tuple(sources.values()), tuple(skipped))
 
 
@@ -79,24 +78,24 @@ def _search(
 ) -> bool:
     """Search one branch, adding to `sources` and `skipped`; return whether anything in it was recognised."""
     if (folder / "manifest.json").is_file() and (folder / "records").is_dir():
-        skipped.append(Skipped(folder, "a curated folder, not a raw one"))  # its images lie in folders of classes too
-        return True  # already told
+        skipped.append(Skipped(folder, "a curated folder, not a raw one"))  # its folders may look like a source
+        return True  # already in `skipped`
     try:
         name = next((name for name, source in known.items() if source.found_in(folder)), None)
         below = [p for p in entries(folder) if p.is_dir()] if name is None and depth > 0 else []
     except PermissionError as error:
         skipped.append(Skipped(folder, f"cannot be read: {error.strerror}"))
-        return True  # already told
+        return True  # already in `skipped`
     if name in sources:
         skipped.append(Skipped(folder, f"another copy of {name}, which is read from {sources[name].root}"))
         return True
     if name is not None:
         sources[name] = known[name].at(folder)
         return True
-    told: list[Skipped] = []
-    recognised = [_search(p, depth - 1, known, sources, told) for p in below]
+    skipped_below: list[Skipped] = []
+    recognised = [_search(p, depth - 1, known, sources, skipped_below) for p in below]
     if any(recognised):
-        skipped += told
+        skipped += skipped_below
     else:
-        skipped.append(Skipped(folder, "no known source recognised in it"))  # one line a branch, not one a folder
+        skipped.append(Skipped(folder, "no known source recognised in it"))  # one entry per branch, not per folder
     return any(recognised)

@@ -1,4 +1,4 @@
-"""The four-class eye-diseases set: photographs sorted into one folder a diagnosis."""
+"""The four-class eye-diseases dataset: photographs in one folder per diagnosis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lmod_train.sources.spelling import plain_name
 from lmod_train.types import Dropped, Patient, Sample, SampleStream
 
 _CLASSES = ("cataract", "diabetic_retinopathy", "glaucoma", "normal")
-_RECOGNISED = 3  # class folders by which the set is found; fewer serve where its folder is named
+_RECOGNISED = 3  # number of class folders by which the dataset is recognised; fewer are enough for a given root
 _KINDS = {".jpg", ".jpeg", ".png"}
 _SIDED = re.compile(r"(\d+)_(left|right)")
 _AUGMENTED = re.compile(r"(_\d+)_\d+")
@@ -24,13 +24,13 @@ _TREE = """\
 class EyeDiseases(Source):
     """Cataract, diabetic retinopathy, glaucoma and normal eyes; the diagnosis is the folder's name.
 
-    Keys are ``<class folder>/<stem>``, the folder's name in small letters. A class without photograph is listed, and so
-    is every folder that is no known class; no list says which photographs there should be.
+    Keys are ``<class folder>/<stem>``, with the folder's name in lower case. Classes without photographs and unknown
+    folders are listed in dropped.csv; the dataset has no list of its photographs.
 
-    `103_left` and `103_right` are one patient and one group, in whatever class they lie. `_85_2405112` and
-    `_85_5757077` of one class are one group as well: names that an augmenting generator gives, the same photograph
-    turned twice (seen in the real set). The set gathers others (ODIR, EyePACS), whose patient numbers overlap: two
-    patients may share a group, which costs nothing. Any other name is a group of its own.
+    `103_left` and `103_right` are one patient and one group, also in different classes. `_85_2405112` and `_85_5757077`
+    of one class are one group too: such names come from an augmenting generator, and are rotated copies of one
+    photograph (seen in the published dataset). The photographs come from other datasets (ODIR, EyePACS) with
+    overlapping patient numbers: two patients may share a group, which is harmless. Any other name is its own group.
 
     The classes differ by origin (file type, crop), so a high score is partly a source effect.
     """
@@ -43,7 +43,7 @@ class EyeDiseases(Source):
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether three class folders or four lie here, or below in ``dataset`` or a doubled folder."""
+        """Return whether this folder, its ``dataset`` or a subfolder of the same name has at least 3 class folders."""
         return _class_root(folder, _RECOGNISED) is not None
 
     def verify(self) -> None:
@@ -56,7 +56,7 @@ class EyeDiseases(Source):
             raise SourceNotFound(self.name, self.root, f"every class folder ({', '.join(_CLASSES)})", _TREE)
 
     def samples(self) -> SampleStream:
-        """Yield one sample a photograph, class by class in order of names, and a `Dropped` for any other file.
+        """Yield one sample per photograph, class by class in order of names, and a `Dropped` for any other file.
 
         Raises:
             SourceNotFound: As `verify`.
@@ -77,21 +77,21 @@ class EyeDiseases(Source):
                 yield self._unknown(entry)
 
     def _unknown(self, entry: Path) -> Dropped:
-        """Return the line for a file or folder beside the class folders."""
+        """Return the entry for a file or folder beside the class folders."""
         if not entry.is_dir():
             return self._drop(entry, "stray file")
         files = sum(1 for _ in files_below(entry))
         return self._drop(entry, "unknown class folder", f"{files} files; the classes are {', '.join(_CLASSES)}")
 
     def _class(self, name: str, folder: Path) -> SampleStream:
-        """Yield what one class folder holds, once more below itself if the folder is doubled."""
+        """Yield the samples of one class folder, also from a subfolder of the same name."""
         seen: dict[str, Path] = {}
         for file in files_below(folder):
             doubled = plain_name(file.parent.name) == plain_name(folder.name) and file.parent.parent == folder
             if not (file.parent == folder or doubled) or file.suffix.lower() not in _KINDS:
                 yield self._drop(file, "stray file")
             elif file.stem in seen:
-                yield self._drop(file, "same key twice", f"the key is taken by {seen[file.stem].name}")
+                yield self._twice(file, seen[file.stem])
             else:
                 seen[file.stem] = file
                 yield self._sample(file, name)
@@ -113,18 +113,18 @@ class EyeDiseases(Source):
 
 
 def _places(folder: Path) -> tuple[Path, ...]:
-    """Return where class folders may lie: here, in ``dataset``, in a doubled folder, or in both."""
+    """Return the folders that may contain class folders: this one, ``dataset``, a doubled folder, or both."""
     return folder, folder / "dataset", folder / folder.name, folder / folder.name / "dataset"
 
 
 def _class_root(folder: Path, least: int = 1) -> Path | None:
-    """Return the place with the most class folders, the outermost of several; None where all have less than `least`."""
+    """Return the folder with the most class folders, the outermost of several; None if all have fewer than `least`."""
     held = {place: len(_classes_in(place)) for place in _places(folder)}
     best = max(held, key=lambda place: held[place])
     return best if held[best] >= least else None
 
 
 def _classes_in(folder: Path) -> dict[str, Path]:
-    """Return name of the class -> its folder, in whatever capitals, and with blanks or dashes for underscores."""
+    """Return class -> its folder; case is ignored, and blanks and dashes count as underscores."""
     named = {plain_name(p.name).replace(" ", "_").replace("-", "_"): p for p in entries(folder) if p.is_dir()}
     return {name: named[name] for name in _CLASSES if name in named}

@@ -1,4 +1,4 @@
-"""Harvard FairSeg (Tian et al. 2024): laser scans of the fundus with disc and cup, one npz file an eye."""
+"""Harvard FairSeg (Tian et al. 2024): laser scans of the fundus with disc and cup, one npz file per eye."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _IMAGE, _MASK = ("slo_fundus", "fundus_slo"), ("disc_cup_mask", "disc_cup")
 _AGE, _SEX, _PATIENT = ("age",), ("gender",), ("pid",)
 _PARTS = {"all", "training", "train", "validation", "val", "test"}
 _SPLITS = {"train": {"training", "train"}, "val": {"validation", "val"}, "test": {"test"}}
-_README = {"readme", "data_summary.csv", "data_description.txt", "filter_file.txt"}  # nothing that is read here
+_README = {"readme", "data_summary.csv", "data_description.txt", "filter_file.txt"}  # ignored
 _SEXES = {"0": "female", "1": "male"}
 _UNKNOWN = {"-1", "", "nan", "none"}
 _NUMBERED = re.compile(r"(.*?)(\d+)")
-_DAYS_A_YEAR, _OLDEST = 365, 150  # an age above is in days; the publisher's own reader divides by 365
+_DAYS_A_YEAR, _OLDEST = 365, 150  # larger ages are in days; the publisher's code divides by 365
 _SIGNED: Mapping[str, tuple[int, ...]] = {"background": (0,), "optic disc": (-1, -2), "optic cup": (-2,)}
 _RISING: Mapping[str, tuple[int, ...]] = {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)}
 _TREE = """\
@@ -34,8 +34,8 @@ _TREE = """\
 
 
 @dataclass(slots=True)
-class _Told:
-    """What one file says beside its image, and what in it cannot be used."""
+class _Demographics:
+    """Demographics in one file, and messages about values that cannot be used."""
 
     age: float | None = None
     sex: str | None = None
@@ -44,26 +44,26 @@ class _Told:
 
 
 class FairSeg(Source):
-    """The 10,000 laser scans of as many patients; keys ``data_00001``, the files' names in whatever folder.
+    """The 10,000 laser scans of as many patients; keys ``data_00001``, the files' names in any folder.
 
     Both spellings of the arrays' names are read. An age above 150 is in days. The group is the patient's number
-    (``pid``, in files of the older spelling), else the key. A scan without mask is yielded without it and listed;
-    so are gaps in the numbers of the files, and one of the three parts that is not there. The image may be of any
-    height and width. Of each file only the small arrays are read here.
+    (``pid``, in files with the older spelling), else the key. A scan without mask is yielded without it and listed in
+    dropped.csv, as are gaps in the numbers of the files and missing parts. Images may have any size. Only the small
+    arrays of each file are read here.
 
-    Age and sex are carried; race, ethnicity, language and marital status, which the files tell as well, are not: no
-    task asks for them, and a record has no place for them.
+    Age and sex are used; race, ethnicity, language and marital status, which the files contain too, are not: no task
+    asks for them, and records have no fields for them.
 
     Args:
         root: Folder of the dataset.
-        cup: ``own`` gives disc and cup a box each; ``merged`` gives one box, the disc's, cup included. LMOD reports
-            1.0 box an image and draws both in its figure, so what it did is not known.
-        allow_pickle: Your word that these files may be unpickled, by a reader that builds numbers, texts and arrays
-            and runs nothing. Public readers all allow pickles; whether the files need it is not known, and one that
-            does is listed.
+        cup: ``own`` gives disc and cup one box each; ``merged`` gives one box around the disc including the cup. LMOD
+            reports 1.0 box per image and draws both in its figure, so its choice is not known.
+        allow_pickle: Allow these files to be unpickled, by a reader that builds numbers, texts and arrays and runs no
+            code. Public readers all allow pickles; whether the files need it is not known. Without it, files with
+            pickles are listed.
 
     Raises:
-        BadArgument: `cup` is another word.
+        BadArgument: `cup` has another value.
 
     References:
         Tian et al., FairSeg: A Large-Scale Medical Image Segmentation Dataset for Fairness Learning Using Segment
@@ -81,15 +81,15 @@ class FairSeg(Source):
     ) -> None:
         super().__init__(root)
         if cup not in ("own", "merged"):
-            raise BadArgument("cup", cup, "own or merged", "leave it out for a box each of disc and cup")
+            raise BadArgument("cup", cup, "own or merged", "leave it out for one box each of disc and cup")
         self.cup = cup
         self.allow_pickle = allow_pickle
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether files with a scan and its mask lie here, in a part of the set below, or in a doubled folder.
+        """Return whether this folder, its parts or a subfolder of the same name contain scans with masks.
 
-        Other sets of the publisher use the same file names, so the names of the first files' arrays are looked at.
+        Other datasets of the publisher use the same file names, so the names of the first files' arrays are compared.
         """
         return any(_is_set(place) for place in (folder, folder / folder.name))
 
@@ -102,7 +102,7 @@ class FairSeg(Source):
         self._places()
 
     def samples(self) -> SampleStream:
-        """Yield the scans in order of their keys, then a `Dropped` for each file left out and each value not used.
+        """Yield the scans in order of their keys, then a `Dropped` for each gap, unused file and unused value.
 
         Raises:
             SourceNotFound: As `verify`.
@@ -125,47 +125,47 @@ class FairSeg(Source):
         images = {key: taken[key] for key in masked}
         detail = f"no array {' or '.join(_MASK)}"
         yield from self._missing("mask", images, {key for key in masked if masked[key]}, detail)
-        yield from self._files_left(taken)
+        yield from self._gaps(taken)
 
-    def _files_left(self, taken: Mapping[str, Path]) -> Iterator[Dropped]:
-        """Yield the files that the numbers of the others leave out, and the parts that are not there."""
+    def _gaps(self, taken: Mapping[str, Path]) -> Iterator[Dropped]:
+        """Yield gaps in the numbers of the files, and missing parts."""
         numbered = {int(found[2]): found[1] for key in taken if (found := _NUMBERED.fullmatch(key))}
         width = {len(key) for key in taken}
         if numbered and len(width) == 1:
             stem = next(iter(numbered.values()))
             between = range(min(numbered), max(numbered) + 1)
             named = {f"{stem}{n:0{width.copy().pop() - len(stem)}}": self.root for n in between}
-            yield from self._missing("scan", named, taken, "its number lies between those of others", "gone")
+            yield from self._missing("scan", named, taken, "a gap in the numbers of the files", "gone")
         folders = {plain_name(name) for file in taken.values() for name in file.relative_to(self.root).parts[:-1]}
-        there = {split for split, names in _SPLITS.items() if names & folders}
-        for split in (s for s in _SPLITS if there and s not in there):
-            yield self._absent("split", split, f"there is a folder of {' and '.join(sorted(there))}")
+        splits = {split for split, names in _SPLITS.items() if names & folders}
+        for split in (s for s in _SPLITS if splits and s not in splits):
+            yield self._absent("split", split, f"only the folders of {' and '.join(sorted(splits))} exist")
 
     def _read(self, file: Path) -> tuple[Sample | None, list[Dropped]]:
-        """Return the sample of one file, None where it has no scan, and what is left out of it."""
+        """Return the sample of one file, None if it has no scan, and entries for what cannot be used."""
         try:
             names = array_names(file)
             pickled = [] if self.allow_pickle else pickled_names(file, (*_IMAGE, *_MASK, *_AGE, *_SEX, *_PATIENT))
         except ArrayProblem as error:
             return None, [self._drop(file, "unreadable file", str(error))]
-        left = []
+        dropped = []
         if pickled:
             detail = (
-                f"{', '.join(pickled)}: read only with `allow_pickle: true` of this source, your word for the files"
+                f"{', '.join(pickled)}: if you trust these files, set `allow_pickle: true` in the options of the source"
             )
             extent: Extent = "gone" if _first(_IMAGE, names) in pickled else "part"
-            left.append(self._drop(file, "pickled arrays", detail, extent=extent))
+            dropped.append(self._drop(file, "pickled arrays", detail, extent=extent))
         if _first(_IMAGE, names) is None:
-            detail = f"no array {' or '.join(_IMAGE)}; it holds {', '.join(names) or 'none'}"
-            return None, [*left, self._drop(file, "no scan in it", detail)]
+            detail = f"no array {' or '.join(_IMAGE)}; it contains {', '.join(names) or 'none'}"
+            return None, [*dropped, self._drop(file, "no scan in it", detail)]
         if _first(_IMAGE, names) in pickled:
-            return None, left
+            return None, dropped
         mask = _first(_MASK, names)
-        told = _demographics(file, [name for name in names if name not in pickled], self.allow_pickle)
-        left += self._problems(file, "unreadable label", told.problems)
-        return self._sample(file, told, masked=mask is not None and mask not in pickled), left
+        patient = _demographics(file, [name for name in names if name not in pickled], self.allow_pickle)
+        dropped += self._problems(file, "unreadable label", patient.problems)
+        return self._sample(file, patient, masked=mask is not None and mask not in pickled), dropped
 
-    def _sample(self, file: Path, told: _Told, *, masked: bool) -> Sample:
+    def _sample(self, file: Path, patient: _Demographics, *, masked: bool) -> Sample:
         codings: tuple[Mapping[str, tuple[int, ...]], ...] = (_SIGNED, _RISING)
         if self.cup == "merged":
             codings = tuple({k: v for k, v in coding.items() if k != "optic cup"} for coding in codings)
@@ -175,15 +175,15 @@ class FairSeg(Source):
             key=file.stem,
             modality=self.modality,
             image=file,
-            group=told.pid or file.stem,
+            group=patient.pid or file.stem,
             licence=self.licence,
             masks=(MaskFile(file, codings, cut),) if masked else (),
             cut=Cut(arrays=_IMAGE, pickled=self.allow_pickle),
-            patient=Patient(age=told.age, sex=told.sex),
+            patient=Patient(age=patient.age, sex=patient.sex),
         )
 
     def _places(self) -> list[Iterator[Path]]:
-        """Return the files of every part, of the root itself or of the first folder below that holds a part."""
+        """Return the files of every part, from the root or the first folder below it with npz files."""
         for folder in (self.root, *(p for p in entries(self.root) if p.is_dir() and plain_name(p.name) not in _README)):
             if _npz_in(folder):
                 return [(p for p in entries(folder) if not is_folder(p) and plain_name(p.name) not in _README)] + [
@@ -192,39 +192,39 @@ class FairSeg(Source):
         raise SourceNotFound(self.name, self.root, "every npz file (data_00001.npz ...)", _TREE)
 
 
-def _demographics(file: Path, names: list[str], pickled: bool) -> _Told:
-    """Read age, sex and patient number of one file, as far as it has them."""
-    told = _Told()
+def _demographics(file: Path, names: list[str], pickled: bool) -> _Demographics:
+    """Return age, sex and patient number of one file, as far as it has them."""
+    found = _Demographics()
 
     def value(wanted: tuple[str, ...]) -> str:
-        """Return the one value of an array as text, empty where there is none."""
+        """Return the single value of an array as text, empty if there is no such array."""
         if _first(wanted, names) is None:
             return ""
         try:
             array = read_array(file, wanted, pickled=pickled)
         except ArrayProblem as error:
-            told.problems.append(str(error))
+            found.problems.append(str(error))
             return ""
         if array.size != 1:
-            told.problems.append(f"array {wanted[0]}: {array.size} values, expected one")
+            found.problems.append(f"array {wanted[0]}: {array.size} values, expected one")
             return ""
         return _plain_number(str(array.reshape(-1)[0]))
 
-    told.pid = pid if (pid := value(_PATIENT)).casefold() not in _UNKNOWN else ""
+    found.pid = pid if (pid := value(_PATIENT)).casefold() not in _UNKNOWN else ""
     sex = value(_SEX)
-    told.sex = _SEXES.get(sex)
-    if told.sex is None and sex.casefold() not in _UNKNOWN:
-        told.problems.append(f"gender {sex!r}, expected 0 (female), 1 (male) or -1")
+    found.sex = _SEXES.get(sex)
+    if found.sex is None and sex.casefold() not in _UNKNOWN:
+        found.problems.append(f"gender {sex!r}, expected 0 (female), 1 (male) or -1")
     age = value(_AGE)
     if age.casefold() not in _UNKNOWN:
-        told.age = _years(age)
-        if told.age is None:
-            told.problems.append(f"age {age!r}, expected years below 120, or days")
-    return told
+        found.age = _years(age)
+        if found.age is None:
+            found.problems.append(f"age {age!r}, expected years below 120, or days")
+    return found
 
 
 def _years(text: str) -> float | None:
-    """Return an age in years, given in years or days; None for what is no age.
+    """Return an age in years, given in years or days; None if it is no age.
 
     Example:
         >>> _years("61.5"), _years("22265"), _years("-7"), _years("about 60"), _years("999999")
@@ -239,7 +239,7 @@ def _years(text: str) -> float | None:
 
 
 def _plain_number(text: str) -> str:
-    """Return text without blanks around and without the ``.0`` of a whole number."""
+    """Return text without surrounding blanks and without the ``.0`` of an integer."""
     bare = text.strip()
     return bare.removesuffix(".0") if bare.removesuffix(".0").lstrip("-").isdigit() else bare
 
@@ -249,7 +249,7 @@ def _first(wanted: tuple[str, ...], names: list[str]) -> str | None:
 
 
 def _npz_in(folder: Path) -> list[Path]:
-    """Return the npz files of a folder and of the parts of the set below it, one level further down too."""
+    """Return the npz files of a folder, of the parts of the dataset in it, and of the folders in these parts."""
     inside = entries(folder)
     parts = [p for p in inside if p.is_dir() and plain_name(p.name) in _PARTS]
     deeper = [q for p in parts for q in entries(p) if q.is_dir()]
@@ -258,7 +258,7 @@ def _npz_in(folder: Path) -> list[Path]:
 
 
 def _is_set(folder: Path, first: int = 5) -> bool:
-    """Return whether one of the first npz files has a scan and a mask."""
+    """Return whether one of the first npz files has both a scan and a mask."""
     for file in _npz_in(folder)[:first]:
         try:
             names = array_names(file)

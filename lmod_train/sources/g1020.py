@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from lmod_train.errors import BadArgument, SourceNotFound
-from lmod_train.sources.base import UNPLACED, Source
-from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.base import UNPLACED
+from lmod_train.sources.clutter import entries
 from lmod_train.sources.labelme import UnreadableShapes, outlines_of, read_labelme, shapes_of
 from lmod_train.sources.marked import marked_folder
 from lmod_train.sources.picture import size_differs
 from lmod_train.sources.sheets import UnreadableSheet, misfit, read_sheet
 from lmod_train.sources.spelling import YES_NO, plain_name
-from lmod_train.types import Dropped, MaskFile, Outline, Sample, SampleStream
+from lmod_train.sources.walked import WalkedSource, files_with_folders
+from lmod_train.types import Dropped, MaskFile, Outline, Sample
 
 Annotations = Literal["json", "masks"]
 DiscFrom = Literal["disc", "discLoc"]
 
 _LIST = "g1020.csv"
 _KINDS = {".jpg", ".jpeg", ".png"}
-_DERIVED = ("_cropped", "_square")
 _CODINGS: tuple[Mapping[str, tuple[int, ...]], ...] = (
     {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)},
     {"background": (0,), "optic disc": (128, 255), "optic cup": (255,)},
@@ -35,10 +35,11 @@ _TREE = """\
 
 @dataclass(slots=True)
 class _Found:
-    """What one walk has found; outlines, masks and labels by stem in small letters.
+    """Files found in the folders; outlines, masks and labels by stem in lower case.
 
-    `table` is the list where it is there, `unclear` the stems whose label in it cannot be used, and all where it cannot
-    be read.
+    Attributes:
+        table: The list of labels, None if it is missing.
+        unclear: Stems whose label in the list cannot be used; all stems if the list cannot be read.
     """
 
     photographs: list[Path] = field(default_factory=list)
@@ -50,25 +51,25 @@ class _Found:
     dropped: list[Dropped] = field(default_factory=list)
 
 
-class G1020(Source):
+class G1020(WalkedSource[_Found]):
     """The 1,020 photographs of G1020, 296 of them with glaucoma; keys are the stems, ``image_0``, with gaps.
 
     The photographs are of 432 patients, but no patient numbers are published: each photograph is its own group, and a
-    split may tear a patient apart. The cup is outlined in 790 of them; where it is not, only the disc is marked.
+    patient may be in several splits. The cup is outlined in 790 photographs; in the others only the disc is.
 
-    A photograph whose json is missing or cannot be used is read from its mask, and is listed. One without either, or
-    without label, is yielded without it and listed. The json may lie beside the photographs or in a folder of
-    its own. ``*_Cropped``, ``*_Square`` and ``NerveRemoved_Images`` are passed over.
+    If a photograph's JSON file is missing or cannot be used, its mask is used, and this is listed in dropped.csv. A
+    photograph without either, or without label, is yielded without it and listed. The JSON files may be beside the
+    photographs or in their own folder. ``*_Cropped``, ``*_Square`` and ``NerveRemoved_Images`` are ignored.
 
     Args:
-        root: The dataset's folder or one of those around it.
-        annotations: ``json`` as above, or ``masks`` alone. The masks' coding is read from the values present: 0, 1, 2
-            or 0, 128, 255 for background, rim and cup; neither is stated by the authors. A mask of 0 and one other
-            value that would be a cup without rim is listed by curation: what it outlines is not known.
-        disc_from: Which shape of the json is the disc: its outline ``disc``, or the box ``discLoc``.
+        root: The dataset's folder or one above it.
+        annotations: ``json`` as above, or ``masks`` for the masks only. The coding of a mask is recognised by its
+            values: 0, 1, 2 or 0, 128, 255 for background, rim and cup; the authors state neither. Curation lists a mask
+            of 0 and one other value that would be a cup without rim, as its meaning is not known.
+        disc_from: Shape of the JSON file that is the disc: the outline ``disc`` or the box ``discLoc``.
 
     Raises:
-        BadArgument: `annotations` or `disc_from` is another word.
+        BadArgument: `annotations` or `disc_from` has another value.
 
     References:
         Bajwa et al., G1020: A benchmark retinal fundus image dataset for computer-aided glaucoma detection, IJCNN 2020.
@@ -91,51 +92,33 @@ class G1020(Source):
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether the photographs lie here beside their list, or in a folder doubled by its archive."""
+        """Return whether this folder, or a subfolder of the same name, contains the photographs or their list."""
         here = _is_base(folder) or any(plain_name(p.name) == _LIST for p in entries(folder))
         return here or (plain_name(folder.name) == "g1020" and any(map(_is_base, _same(folder))))
 
-    def verify(self) -> None:
-        """Check that there is at least one photograph.
-
-        Raises:
-            SourceNotFound: There is none; the message prints the expected tree.
-        """
-        self._walk()
-
-    def samples(self) -> SampleStream:
-        """Yield the photographs in order of their numbers, then a `Dropped` for each file and row left out.
-
-        Raises:
-            SourceNotFound: As `verify`.
-        """
-        found = self._walk()
-        taken: dict[str, Path] = {}
+    def _photographs(self, found: _Found) -> Iterator[tuple[str, Path]]:
+        """Yield stem (lower case) and file of the photographs, in order of numbers."""
         for file in sorted(found.photographs, key=_order):
-            if self._keep_first(taken, file.stem.casefold(), file, found.dropped):
-                yield self._sample(file, found)
-        yield from found.dropped
-        yield from self._left(taken, found)
+            yield file.stem.casefold(), file
 
-    def _left(self, taken: Mapping[str, Path], found: _Found) -> Iterator[Dropped]:
-        """Yield what the photographs lack, and what has no photograph."""
-        masked = "read from the mask, where there is one"
-        for what, places, detail in (("outline", found.outlines, masked), ("mask", found.masks, "")):
-            if what == "mask" or self.annotations == "json":
-                yield from self._missing(what, taken, places, detail)
+    def _gaps(self, taken: Mapping[str, Sample], found: _Found) -> Iterator[Dropped]:
+        """Yield missing outlines, masks and labels, and those without a photograph."""
+        images = {stem: sample.own_image for stem, sample in taken.items()}
+        if self.annotations == "json":
+            yield from self._missing("outline", images, found.outlines, "the mask is used, if there is one")
+        yield from self._missing("mask", images, found.masks)
         if found.table is None:
             yield self._absent("table", "G1020.csv", "labels are unknown", "part")
         else:
-            told = {stem for stem, label in found.labels.items() if label} | found.unclear
-            yield from self._missing("label", taken, told, f"{found.table.name} tells none")
+            labelled = {stem for stem, label in found.labels.items() if label} | found.unclear
+            yield from self._missing("label", images, labelled, f"no label in {found.table.name}")
         listed = dict.fromkeys(found.labels, found.table) if found.table else {}
-        vain = listed | found.masks | found.outlines
-        yield from self._missing("photograph", vain, taken, "an outline, a mask or the table names it", "gone")
+        named = listed | found.masks | found.outlines
+        yield from self._missing("photograph", named, taken, "it has an outline, a mask or a row in the table", "gone")
 
-    def _sample(self, file: Path, found: _Found) -> Sample:
-        stem = file.stem.casefold()
-        label, mask = found.labels.get(stem), found.masks.get(stem)
-        outlines = self._outlines(stem, file, found) if self.annotations == "json" else ()
+    def _sample(self, key: str, file: Path, found: _Found) -> Sample:
+        label, mask = found.labels.get(key), found.masks.get(key)
+        outlines = self._outlines(key, file, found) if self.annotations == "json" else ()
         return Sample(
             source=self.name,
             key=file.stem,
@@ -149,7 +132,7 @@ class G1020(Source):
         )
 
     def _outlines(self, stem: str, image: Path, found: _Found) -> tuple[Outline, ...]:
-        """Return disc and cup of a photograph's json; none where it is missing or cannot be used."""
+        """Return disc and cup from a photograph's JSON file; () if it is missing or cannot be used."""
         path = found.outlines.get(stem)
         names = {"disc": "optic disc", "cup": "optic cup", "discloc": ""}
         if self.disc_from == "discLoc":
@@ -157,24 +140,22 @@ class G1020(Source):
         if path is None:
             return ()
         try:
-            drawn = read_labelme(path)
-            if differs := size_differs(image, drawn.get("imageWidth"), drawn.get("imageHeight")):
+            content = read_labelme(path)
+            if differs := size_differs(image, content.get("imageWidth"), content.get("imageHeight")):
                 found.dropped.append(self._cost(path, "size differs", differs, key=path.stem))
                 return ()
-            return outlines_of(shapes_of(drawn), names)
+            return outlines_of(shapes_of(content), names)
         except UnreadableShapes as error:
             found.dropped.append(self._cost(path, "unreadable outline", str(error), key=path.stem))
             return ()
 
     def _walk(self) -> _Found:
-        """Sort what lies in the dataset's own folder."""
+        """Return the files of the dataset's folder, with the labels of the list."""
         found = _Found()
         base = marked_folder(self.root, _is_base)
-        if base is not None:
-            for file in files_below(base):
-                folders = [plain_name(name) for name in file.relative_to(base).parts[:-1]]
-                if not any(name.endswith(_DERIVED) or name == "nerveremoved_images" for name in folders):
-                    self._sort(file, folders, found)
+        for file, folders in files_with_folders(base):
+            if "nerveremoved_images" not in folders:
+                self._sort(file, folders, found)
         if base is None or not found.photographs:
             raise SourceNotFound(self.name, self.root, "every photograph (Images/image_0.jpg ...)", _TREE)
         for file in (file for file in entries(base) if plain_name(file.name) == _LIST):
@@ -182,7 +163,7 @@ class G1020(Source):
         return found
 
     def _sort(self, file: Path, folders: list[str], found: _Found) -> None:
-        """Put one file where it belongs."""
+        """Add one file to `found`."""
         kind, where = file.suffix.lower(), folders[0] if folders else ""
         if where == "images" and kind in _KINDS:
             found.photographs.append(file)
@@ -194,7 +175,7 @@ class G1020(Source):
             found.dropped.append(self._drop(file, "stray file"))
 
     def _label(self, path: Path, found: _Found) -> None:
-        """Read the list; one that cannot be read costs the labels, not the photographs."""
+        """Add the labels of the list; if it cannot be read, the photographs are kept without labels."""
         found.table = path
         try:
             rows = read_sheet(path)
@@ -211,7 +192,7 @@ class G1020(Source):
 
 
 def _enter(row: Mapping[str, str], labels: dict[str, str]) -> str:
-    """Enter the label of one row of the list, and return what is wrong with it; the empty text where nothing is."""
+    """Add the label of one row of the list to `labels`, and return what is wrong with the row; empty for nothing."""
     name, value = row["imageid"], row["binarylabels"]
     stem, word = Path(name).stem.casefold(), YES_NO.get(value.casefold(), "")
     if not stem:
@@ -225,7 +206,7 @@ def _enter(row: Mapping[str, str], labels: dict[str, str]) -> str:
 
 
 def _is_base(folder: Path) -> bool:
-    """Return whether a folder holds ``Images`` and something else that only G1020 has."""
+    """Return whether a folder contains ``Images`` and another file or folder that only G1020 has."""
     inside = {plain_name(p.name) for p in entries(folder)}
     named = plain_name(folder.name) == "g1020" and "masks" in inside
     return "images" in inside and (named or _LIST in inside or "nerveremoved_images" in inside)
@@ -237,6 +218,6 @@ def _same(folder: Path) -> list[Path]:
 
 
 def _order(file: Path) -> tuple[int, str, Path]:
-    """Return what sorts photographs by the number in their name."""
+    """Return the sort key of a photograph: the number in its name, then the name."""
     number = re.search(r"\d+", file.stem)
     return int(number[0]) if number else -1, file.stem, file

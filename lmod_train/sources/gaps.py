@@ -1,4 +1,4 @@
-"""The one rule by which every source lists what its images lack."""
+"""Grouping of images that lack something, so that one entry can stand for a whole group."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 
 EVERYTHING = "all"
-"""Name of the group that holds every image of a source."""
+"""Name of the group of all images of a source."""
 
 
 def gaps(groups: Mapping[str, str], held: Container[str]) -> dict[str, list[str]]:
-    """Return the images that lack something, one by one, or together where no image of a group has it.
+    """Return the images that lack something, singly, or by group where no image of the group has it.
 
     Args:
-        groups: Key of each image -> its group, with groups inside groups divided by slashes, outermost first; the empty
-            text for none.
+        groups: Key of each image -> its group; nested groups are separated by slashes, outermost first; empty for none.
         held: Keys of the images that have it.
 
     Returns:
-        Key -> itself, or the highest group in which none has it -> the keys in it (at least two); `EVERYTHING` is the
-        group where no image has it. In order of the keys.
+        Key -> [key], or the outermost group of which no image has it -> its keys (at least two); `EVERYTHING` is the
+        group of all images. In order of the keys.
 
     Example:
         >>> groups = {"train/a": "train", "train/b": "train", "val/c": "val", "val/d": "val"}
@@ -41,7 +40,7 @@ def gaps(groups: Mapping[str, str], held: Container[str]) -> dict[str, list[str]
 
 
 def group_of(key: str) -> str:
-    """Return the group of a key by its own folders.
+    """Return the folder part of a key as its group.
 
     Example:
         >>> group_of("A/train/IDRiD_01"), group_of("image_0")
@@ -51,7 +50,7 @@ def group_of(key: str) -> str:
 
 
 def _around(group: str) -> Iterator[str]:
-    """Yield every group that holds a group, itself included, outermost first."""
+    """Yield a group and all groups that contain it, outermost first."""
     yield EVERYTHING
     parts = group.split("/") if group else []
     for depth in range(len(parts)):

@@ -20,7 +20,7 @@ from lmod_train.sources.sheets import UnreadableSheet, plain_header
 from lmod_train.types import OTHER, Dropped, MaskFile, Outline, Sample, SampleStream
 
 WIDTH = 4288
-"""Pixels across the published photographs, to which the lengths of the options refer."""
+"""Width of the published photographs in pixels, to which the lengths of the options refer."""
 
 _PARTS = {"asegmentation": "A", "bdiseasegrading": "B", "clocalization": "C", "clocalisation": "C"}
 _SPLITS = {
@@ -49,15 +49,16 @@ _COMPARED = 64 * 1024  # bytes
 _TABLES = ("grades", "optic disc centres", "fovea centres")
 _ALWAYS = ("ma", "he", "ex")  # lesions that some photograph of each half has; soft exudates are in half of them
 
-_Place = tuple[str, str]  # split, and stem in small letters
+_Place = tuple[str, str]  # split, and stem in lower case
 
 
 @dataclass(slots=True)
 class _Found:
-    """What one walk over the tree has found.
+    """Files found in the folders.
 
-    `parts` are those that hold any file. `told` is, for each kind of table and split, the stems it has a row of, with
-    the table; of one that cannot be read, no stem.
+    Attributes:
+        parts: Parts (A, B, C) with at least one file.
+        rows: (kind of table, split) -> stem of each row -> the table; no stems for a table that cannot be read.
     """
 
     photographs: dict[str, dict[_Place, Path]] = field(default_factory=lambda: {"A": {}, "B": {}, "C": {}})
@@ -67,32 +68,32 @@ class _Found:
         default_factory=lambda: {"fovea": {}, "optic disc": {}}
     )
     parts: set[str] = field(default_factory=set)
-    told: dict[tuple[str, str], dict[str, Path]] = field(default_factory=dict)
+    rows: dict[tuple[str, str], dict[str, Path]] = field(default_factory=dict)
     dropped: list[Dropped] = field(default_factory=list)
 
 
 class Idrid(Source):
     """81 photographs with masks, keys ``A/train/IDRiD_01``, and 516 others, keys ``BC/train/IDRiD_001``.
 
-    Parts B and C hold the same photographs under the same numbers: they are one sample with B's grades (``icdr``,
-    ``macular_edema_risk``) and C's centre points, read from whichever part is there. Where both files are there they
-    are compared by length and first 64 kB; two that differ are listed and keyed apart, ``B/train/IDRiD_001`` with the
-    grades and ``C/train/IDRiD_001`` with the points, in one group all the same. The numbers of A are others, and
-    some of its photographs are in B and C as well, which the leakage check of curation tells. No patient numbers are
-    published: each photograph is its own group. Numbers start again in the test sets of B and C.
+    Parts B and C contain the same photographs under the same numbers: they give one sample with B's grades (``icdr``,
+    ``macular_edema_risk``) and C's centre points. If both parts have the file, the two are compared by length and first
+    64 kB; files that differ are listed in dropped.csv and become two samples of one group, ``B/train/IDRiD_001`` with
+    the grades and ``C/train/IDRiD_001`` with the points. Part A has its own numbers; some of its photographs are also
+    in B and C, which the leakage check of curation reports. No patient numbers are published: each photograph is its
+    own group. The test sets of B and C start again at number 1.
 
-    A's disc is that of its mask; A has no fovea. Disc and fovea of B and C are published as points: their boxes have
-    the sizes below, measured on a figure of LMOD to within 20 pixels and cut at the photograph's edge. How LMOD sized
-    the discs without mask is not known. A missing mask, grade or point leaves the sample without it, and is listed; so
-    are parts, halves, tables and lesions' folders that are not there, and rows of a table without a photograph.
+    The disc of A is outlined by a mask; A has no fovea. Disc and fovea of B and C are published as points; their boxes
+    have the sizes given below, measured on a figure of LMOD to within 20 pixels, and are cut at the image border. How
+    LMOD sized the discs without mask is not known. A sample without mask, grade or point is yielded without it and
+    listed, as are missing parts, splits, tables and folders of lesions, and rows of a table without a photograph.
 
     Args:
-        root: The folder that holds the parts, or one around it.
-        fovea_side: Side of the fovea's box, in pixels of a photograph `WIDTH` across. For photographs of another width,
-            which is read from the file's header, lengths are scaled; points are always in the photograph's own pixels.
-        disc_size: Width and height of the disc's box in B and C, in the same pixels; None leaves the disc out there.
-        lesions: Whether A's masks of microaneurysms, haemorrhages, hard and soft exudates are structures too; the box
-            is around all lesions of a kind.
+        root: The folder that contains the parts, or one above it.
+        fovea_side: Side of the fovea's box in pixels of a photograph of width `WIDTH`. For photographs of another
+            width (from the file's header) lengths are scaled; points are always in the photograph's own pixels.
+        disc_size: Width and height of the disc's box in B and C, in the same pixels; None for no disc there.
+        lesions: Whether A's masks of microaneurysms, haemorrhages, hard and soft exudates are structures too; one box
+            then encloses all lesions of a kind.
 
     Raises:
         BadArgument: A length is not above 0.
@@ -125,7 +126,7 @@ class Idrid(Source):
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether one of the three parts lies here, or in a folder doubled by its archive."""
+        """Return whether this folder, or a subfolder of the same name, contains one of the three parts."""
         doubled = [p for p in entries(folder) if p.is_dir() and p.name == folder.name]
         return any(_plain(p.name) in _PARTS for place in (folder, *doubled) for p in entries(place) if p.is_dir())
 
@@ -138,7 +139,7 @@ class Idrid(Source):
         self._walk()
 
     def samples(self) -> SampleStream:
-        """Yield A, then B and C as one, train before test in order of numbers, then a `Dropped` for what is left out.
+        """Yield A, then B with C, train before test in order of numbers, then a `Dropped` for each gap and unused file.
 
         Raises:
             SourceNotFound: As `verify`.
@@ -150,28 +151,28 @@ class Idrid(Source):
             yield from self._graded(place, found)
         yield from found.dropped
         for part in "ABC":
-            yield from self._halves_left(part, found)
-        yield from self._masks_left(found)
-        yield from self._tables_left(found)
+            yield from self._split_gaps(part, found)
+        yield from self._mask_gaps(found)
+        yield from self._table_gaps(found)
 
-    def _halves_left(self, part: str, found: _Found) -> Iterator[Dropped]:
-        """Yield a part without any file or photograph, or the half of it that has none."""
-        halves = {split for split, _ in found.photographs[part]}
+    def _split_gaps(self, part: str, found: _Found) -> Iterator[Dropped]:
+        """Yield an entry for a part without files or photographs, and for a split of it without photographs."""
+        splits = {split for split, _ in found.photographs[part]}
         if part not in found.parts:
             yield self._absent("folder", part, f"no file of part {part}")
-        elif not halves:
+        elif not splits:
             yield self._absent("folder", f"{part}/1. Original Images", f"no photograph in part {part}")
         else:
-            for split in (s for s in ("train", "test") if s not in halves):
+            for split in (s for s in ("train", "test") if s not in splits):
                 yield self._absent("split", f"{part}/{split}", "no photograph of it")
             other = {"B": "C", "C": "B"}.get(part, part)
-            twins = {place: file for place, file in found.photographs[other].items() if place[0] in halves}
+            twins = {place: file for place, file in found.photographs[other].items() if place[0] in splits}
             named = {f"{part}/{split}/{stem}": file for (split, stem), file in _ordered(twins)}
             held = {f"{part}/{split}/{stem}" for split, stem in found.photographs[part]}
-            yield from self._missing("photograph", named, held, f"that of part {other} is read")
+            yield from self._missing("photograph", named, held, f"the file of part {other} is used instead")
 
-    def _masks_left(self, found: _Found) -> Iterator[Dropped]:
-        """Yield the photographs of part A without a disc, lesions that none of them has, and masks without one."""
+    def _mask_gaps(self, found: _Found) -> Iterator[Dropped]:
+        """Yield part A's photographs without a disc mask, kinds of lesions without any mask, and masks without one."""
         images = {"A/" + "/".join(place): file for place, file in _ordered(found.photographs["A"])}
         having = {
             kind: {"A/" + "/".join(place) for place, kinds in found.masks.items() if kind in kinds}
@@ -181,54 +182,54 @@ class Idrid(Source):
         for kind in ("ma", "he", "ex", "se"):
             for name, keys in gaps({key: group_of(key) for key in images}, having[kind]).items():
                 if name == "all" or (len(keys) > 1 and name != "A" and kind in _ALWAYS):
-                    yield self._absent("folder", f"{name}/{_STRUCTURES[kind]}", "no mask of them", "part")
+                    yield self._absent("folder", f"{name}/{_STRUCTURES[kind]}", "no mask of this lesion", "part")
         masks = {"A/" + "/".join(place): next(iter(kinds.values())) for place, kinds in found.masks.items()}
-        there = {split for split, _ in found.photographs["A"]}
-        lone = {key: mask for key, mask in masks.items() if key.split("/")[1] in there}
-        yield from self._missing("photograph", lone, images, "a mask of it is there", "gone")
+        splits = {split for split, _ in found.photographs["A"]}
+        named = {key: mask for key, mask in masks.items() if key.split("/")[1] in splits}
+        yield from self._missing("photograph", named, images, "there is a mask of it", "gone")
 
-    def _tables_left(self, found: _Found) -> Iterator[Dropped]:
-        """Yield tables of parts B and C that are not there, photographs they leave out, and rows without photograph."""
+    def _table_gaps(self, found: _Found) -> Iterator[Dropped]:
+        """Yield missing tables of parts B and C, photographs without a row, and rows without a photograph."""
         known = {place: file for part in "CB" for place, file in found.photographs[part].items()}
-        images = {"BC/" + "/".join(place): file for place, file in _ordered(known)}  # stems in small letters
+        images = {"BC/" + "/".join(place): file for place, file in _ordered(known)}  # stems in lower case
         named: dict[str, Path] = {}
         for split, kind in ((s, k) for s in ("train", "test") for k in _TABLES):
             own = {key: file for key, file in images.items() if key.split("/")[1] == split}
-            told = found.told.get((kind, split))
-            if told is None:
+            stems = found.rows.get((kind, split))
+            if stems is None:
                 if own and ("B" if kind == "grades" else "C") in found.parts:
-                    yield self._absent("table", f"BC/{split}/{kind}", f"of {len(own)} photographs", "part")
+                    yield self._absent("table", f"BC/{split}/{kind}", f"{kind} of {len(own)} photographs", "part")
                 continue
-            rows = {f"BC/{split}/{stem}": table for stem, table in told.items()}
+            rows = {f"BC/{split}/{stem}": table for stem, table in stems.items()}
             named |= rows if own else {}
             yield from self._missing(f"row of {kind}", own if rows else {}, rows)
-        yield from self._missing("photograph", named, images, "a table names it", "gone")
+        yield from self._missing("photograph", named, images, "a table has a row for it", "gone")
 
-    def _sample(self, key: str, file: Path, group: str = "", **told: Any) -> Sample:
-        return Sample(self.name, key, self.modality, file, group=group or key, licence=self.licence, **told)
+    def _sample(self, key: str, file: Path, group: str = "", **fields: Any) -> Sample:
+        return Sample(self.name, key, self.modality, file, group=group or key, licence=self.licence, **fields)
 
     def _graded(self, place: _Place, found: _Found) -> Iterator[Sample]:
-        """Yield what B and C have under one number: one sample, or one each where their photographs differ."""
+        """Yield the sample of one number in B and C, or one sample each if their photographs differ."""
         files = {part: found.photographs[part][place] for part in "BC" if place in found.photographs[part]}
         file = files["B"] if "B" in files else files["C"]
         key, labels = f"{place[0]}/{file.stem}", found.grades.get(place, {})
         if len(files) == 1 or _same_file(files["B"], files["C"]):
             yield self._sample(f"BC/{key}", file, labels=labels, outlines=self._outlines(place, file, found))
             return
-        detail = f"{files['B'].relative_to(self.root).as_posix()} is another file; keyed apart, B/{key} and C/{key}"
+        detail = f"{files['B'].relative_to(self.root).as_posix()} is another image; used as B/{key} and C/{key}"
         found.dropped.append(self._cost(files["C"], "B and C differ", detail))
         outlines = self._outlines(place, files["C"], found)
         yield self._sample(f"B/{key}", file, group=f"BC/{key}", labels=labels)
         yield self._sample(f"C/{key}", files["C"], group=f"BC/{key}", outlines=outlines)
 
     def _masks(self, kinds: dict[str, Path]) -> Iterator[MaskFile]:
-        """Yield the masks that count; each holds one structure in one colour on black."""
+        """Yield the masks that are used; each contains one structure in one colour on black."""
         for kind in _STRUCTURES if self.lesions else ("od",):
             if kind in kinds:
                 yield MaskFile(kinds[kind], ({"background": (0,), _STRUCTURES[kind]: OTHER},))
 
     def _outlines(self, place: _Place, file: Path, found: _Found) -> tuple[Outline, ...]:
-        """Return the boxes around a photograph's points; none where its size cannot be read, as curation will tell."""
+        """Return the boxes around a photograph's points; () if its size cannot be read, which curation reports."""
         sides = {"fovea": (self.fovea_side, self.fovea_side)} | (
             {"optic disc": self.disc_size} if self.disc_size else {}
         )
@@ -239,9 +240,9 @@ class Idrid(Source):
         outlines = []
         for structure, (x, y) in points.items():
             if not (0 <= x <= size[0] and 0 <= y <= size[1]):
-                said = f"{structure} at {x:g}, {y:g} is not inside the photograph of {size[0]}x{size[1]}"
-                found.dropped.append(self._cost(file, "point outside", f"{said}; was it resized?"))
-                return ()  # the other point is then of other pixels as well
+                detail = f"{structure} at ({x:g}, {y:g}) is outside the photograph of {size[0]}x{size[1]} pixels"
+                found.dropped.append(self._cost(file, "point outside", f"{detail}; was the photograph resized?"))
+                return ()  # the other point then refers to another image size too
             half = [side * size[0] / WIDTH / 2 for side in sides[structure]]
             corner = max(0.0, x - half[0]), max(0.0, y - half[1])
             opposite = min(float(size[0]), x + half[0]), min(float(size[1]), y + half[1])
@@ -249,7 +250,7 @@ class Idrid(Source):
         return tuple(outlines)
 
     def _walk(self) -> _Found:
-        """Sort every file below the root into photographs, masks, tables and what is left out."""
+        """Return every file below the root, sorted into photographs, masks, tables and dropped files."""
         found = _Found()
         tables = []
         for file in files_below(self.root):
@@ -270,7 +271,7 @@ class Idrid(Source):
         return found
 
     def _sort(self, file: Path, part: str, split: str | None, found: _Found) -> None:
-        """Put one photograph or mask of a part where it belongs."""
+        """Add one photograph or mask of a part to `found`."""
         stem, kind = file.stem.strip().casefold(), file.suffix.lower()
         mask = re.fullmatch(r"(idrid_\d+)_(ma|he|ex|se|od)", stem)
         if split and part == "A" and mask and kind in _MASKS:
@@ -281,7 +282,7 @@ class Idrid(Source):
             found.dropped.append(self._drop(file, "stray file"))
 
     def _table(self, file: Path, found: _Found) -> None:
-        """Read one table, whose name tells what it holds; one that cannot be read costs what it tells alone."""
+        """Read one table, whose kind is recognised by its name."""
         name = plain_header(unquote(file.stem))
         split = "train" if "training" in name else "test" if "testing" in name else None
         if split and "grading" in name:
@@ -301,21 +302,21 @@ class Idrid(Source):
         into: dict[_Place, Any],
         found: _Found,
     ) -> None:
-        """Enter what one table tells, and list what cannot be read."""
-        rows = found.told.setdefault(place, {})
+        """Add the values of one table to `into`, and entries for what cannot be read to `found.dropped`."""
+        rows = found.rows.setdefault(place, {})
         try:
-            told, problems = read(file)
+            values, problems = read(file)
         except UnreadableSheet as error:
             found.dropped.append(self._cost(file, "unreadable sheet", str(error)))
             return
         found.dropped += self._problems(file, "unreadable row", problems)
-        for stem, value in told.items():
+        for stem, value in values.items():
             into.setdefault((place[1], stem), value)
             rows.setdefault(stem, file)
 
 
 def _ordered(photographs: dict[_Place, Path]) -> list[tuple[_Place, Path]]:
-    """Return photographs, train before test, by the number in their name."""
+    """Return photographs, train before test, ordered by the number in their name."""
 
     def order(item: tuple[_Place, Path]) -> tuple[bool, int, str]:
         (split, stem), _ = item
@@ -326,7 +327,7 @@ def _ordered(photographs: dict[_Place, Path]) -> list[tuple[_Place, Path]]:
 
 
 def _same_file(one: Path, other: Path) -> bool:
-    """Return whether two files are of one length and begin alike; False where one cannot be read."""
+    """Return whether two files have the same length and first 64 kB; False if one cannot be read."""
     try:
         if one.stat().st_size != other.stat().st_size:
             return False
@@ -337,5 +338,5 @@ def _same_file(one: Path, other: Path) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Return a folder's name in small letters and digits alone: ``A.%20Segmentation`` is ``asegmentation``."""
+    """Return the letters and digits of a folder's name in lower case: ``asegmentation`` for ``A.%20Segmentation``."""
     return plain_header(unquote(name))

@@ -1,4 +1,4 @@
-"""IDRiD's tables: grades of retinopathy and of the risk of macular edema, and centres of disc and fovea."""
+"""Reading of IDRiD's tables: grades of retinopathy and risk of macular edema, and centres of disc and fovea."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ _NAMES = ("imagename", "imageno")
 _GRADES = {"retinopathygrade": ("icdr", "01234"), "riskofmacularedema": ("macular_edema_risk", "012")}
 _AXES = ("xcoordinate", "ycoordinate")
 
-_Told = TypeVar("_Told")
+_Value = TypeVar("_Value")
 
 
 def read_grades(path: Path) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Return stem (small letters) -> ``icdr`` 0 to 4 and ``macular_edema_risk`` 0 to 2, and a line for every problem.
+    """Return stem (lower case) -> ``icdr`` 0 to 4 and ``macular_edema_risk`` 0 to 2, and a message for every problem.
 
-    An empty cell is no grade. A photograph graded twice and differently keeps no grade.
+    An empty cell is no grade. A photograph with two rows of different grades gets none.
 
     Raises:
-        UnreadableSheet: The file is damaged or lacks the names or a grade; the message names the columns it has.
+        UnreadableSheet: The file is damaged, or the column of names or of a grade is missing; the message lists the
+            columns.
     """
     found: dict[str, dict[str, str]] = {}
     problems: list[str] = []
@@ -40,10 +41,11 @@ def read_grades(path: Path) -> tuple[dict[str, dict[str, str]], list[str]]:
 
 
 def read_points(path: Path) -> tuple[dict[str, tuple[float, float] | None], list[str]]:
-    """Return stem (small letters) -> (x, y) in pixels, None where none can be read, and a line for every problem.
+    """Return stem (lower case) -> (x, y) in pixels, None if it cannot be read, and a message for every problem.
 
     Raises:
-        UnreadableSheet: The file is damaged or lacks the names or a coordinate; the message names the columns it has.
+        UnreadableSheet: The file is damaged, or the column of names or of a coordinate is missing; the message lists
+            the columns.
     """
     found: dict[str, tuple[float, float] | None] = {}
     problems: list[str] = []
@@ -56,7 +58,7 @@ def read_points(path: Path) -> tuple[dict[str, tuple[float, float] | None], list
             x, y = (float(row[axis]) for axis in _AXES)
             point = (x, y) if math.isfinite(x) and math.isfinite(y) else None
         except ValueError:
-            pass  # told below, with infinite numbers
+            pass  # reported below, as are infinite numbers
         if point is None:
             problems.append(f"{name}: {row[_AXES[0]]!r}, {row[_AXES[1]]!r} are not two numbers")
         _keep(found, name, point, None, problems)
@@ -64,9 +66,9 @@ def read_points(path: Path) -> tuple[dict[str, tuple[float, float] | None], list
 
 
 def _rows(path: Path, wanted: tuple[str, ...], problems: list[str]) -> list[tuple[str, dict[str, str]]]:
-    """Return the name and the cells of every row with a name; blank rows at the end are the publisher's.
+    """Return name and cells of every row with a name; the published tables end with blank rows.
 
-    A row whose values do not fit the columns has a line among the problems, and no cells.
+    A row whose values do not fit the columns is added to `problems`, and its cells are {}.
     """
     rows = read_sheet(path)
     columns = list(dict.fromkeys(column for row in rows for column in row if column))
@@ -78,9 +80,9 @@ def _rows(path: Path, wanted: tuple[str, ...], problems: list[str]) -> list[tupl
     return [(row[named], {} if misfit(row) else row) for row in rows if row[named]]
 
 
-def _keep(found: dict[str, _Told], name: str, value: _Told, nothing: _Told, problems: list[str]) -> None:
-    """Enter a value under its stem; one that is told twice and differently becomes `nothing`."""
+def _keep(found: dict[str, _Value], name: str, value: _Value, nothing: _Value, problems: list[str]) -> None:
+    """Add a value under its stem; two different values of one stem become `nothing`."""
     stem = Path(name).stem.casefold()
     if found.setdefault(stem, value) != value:
-        problems.append(f"{name}: told twice and differently")
+        problems.append(f"{name}: two rows with different values")
         found[stem] = nothing

@@ -1,4 +1,4 @@
-"""Outlines in the json files of the annotation program LabelMe."""
+"""Reading of outlines from JSON files of the annotation program LabelMe."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _TYPES = ("polygon", "rectangle", "circle")
 
 
 class UnreadableShapes(Exception):
-    """A file of outlines that cannot be used; the message is the detail a source lists it with."""
+    """Raised for a file that cannot be used; the message is the detail of its entry in dropped.csv."""
 
 
 def read_shapes(path: Path) -> list[tuple[str, Points]]:
-    """Return label (stripped, small letters) and (x, y) of every corner, in pixels, of each shape in its order.
+    """Return the label (stripped, lower case) and the (x, y) corners in pixels of each shape, in the file's order.
 
-    A circle, which LabelMe writes as its centre and a point of its edge, has the corners of its box.
+    A circle, which LabelMe stores as its centre and a point on its edge, is returned as two corners of its box.
 
     Args:
-        path: A json file with ``shapes``, each with ``label``, ``points`` and ``shape_type``: polygon (where it is left
-            out), rectangle or circle.
+        path: A JSON file with ``shapes``, each with ``label``, ``points`` and ``shape_type``: polygon (the default),
+            rectangle or circle.
 
     Raises:
-        UnreadableShapes: The file is damaged, or a shape lacks its label or two corners of numbers, is a circle without
-            radius, or is of another type, such as a line or a brushed mask, whose points do not outline it.
+        UnreadableShapes: The file is damaged, or a shape has no label or fewer than two numeric corners, is a circle
+            without radius, or is of a type whose points are no outline, such as a line or a brush mask.
 
     Example:
         >>> import tempfile
@@ -42,38 +42,38 @@ def read_shapes(path: Path) -> list[tuple[str, Points]]:
 
 
 def read_labelme(path: Path) -> Mapping[str, Any]:
-    """Return what a file of LabelMe holds, ``imageWidth`` and ``imageHeight`` among it.
+    """Return the content of a LabelMe file, with ``imageWidth`` and ``imageHeight``.
 
     Raises:
         UnreadableShapes: The file is damaged.
     """
     try:
-        told = read_json(path)
+        content = read_json(path)
     except (OSError, ValueError) as error:
         raise UnreadableShapes(f"not a readable json file ({type(error).__name__}: {error})") from error
-    if not isinstance(told, Mapping):
+    if not isinstance(content, Mapping):
         raise UnreadableShapes("no list of shapes in it")
-    return told
+    return content
 
 
-def shapes_of(told: Mapping[str, Any]) -> list[tuple[str, Points]]:
-    """Return the shapes of a file of LabelMe, see `read_shapes`."""
-    shapes = told.get("shapes")
+def shapes_of(content: Mapping[str, Any]) -> list[tuple[str, Points]]:
+    """Return the shapes in the content of a LabelMe file, see `read_shapes`."""
+    shapes = content.get("shapes")
     if not isinstance(shapes, list):
         raise UnreadableShapes("no list of shapes in it")
     return [_shape(shape, place) for place, shape in enumerate(shapes, start=1)]
 
 
 def outlines_of(shapes: list[tuple[str, Points]], names: Mapping[str, str]) -> tuple[Outline, ...]:
-    """Return one outline a structure, in order of `names`, around all shapes that bear its label.
+    """Return one outline per structure, in order of `names`, from the corners of all shapes with its label.
 
     Args:
-        shapes: Label and corners, as `read_shapes` gives them.
-        names: Label -> structure; an empty word for a label that is known and left out.
+        shapes: Label and corners of each shape, as returned by `read_shapes`.
+        names: Label -> structure; an empty string for a known label that is not used.
 
     Raises:
-        UnreadableShapes: A label is not among the names, as an image on which a structure is drawn but not marked would
-            be asked about wrongly; or no structure is outlined at all.
+        UnreadableShapes: A label is not among the names (questions about an image with an unmarked structure would be
+            wrong), or no structure is outlined.
 
     Example:
         >>> shapes = [("disc", ((1.0, 1.0), (5.0, 5.0))), ("discloc", ((0.0, 0.0), (9.0, 9.0)))]
@@ -94,7 +94,7 @@ def outlines_of(shapes: list[tuple[str, Points]], names: Mapping[str, str]) -> t
 
 
 def _shape(shape: Any, place: int) -> tuple[str, Points]:
-    """Return one shape, `place` naming it in the error."""
+    """Return label and corners of one shape; `place` is its number in error messages."""
     try:
         label, corners = str(shape["label"]).strip().casefold(), [(float(x), float(y)) for x, y in shape["points"]]
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -110,9 +110,9 @@ def _shape(shape: Any, place: int) -> tuple[str, Points]:
 
 
 def _around_circle(points: list[tuple[float, float]], shape: str) -> Points:
-    """Return two opposite corners of the box around a circle given by its centre and a point of its edge."""
+    """Return two opposite corners of the box around a circle given by its centre and a point on its edge."""
     if len(points) != 2 or points[0] == points[1]:
-        raise UnreadableShapes(f"{shape} is a circle of {len(points)} points, expected centre and a point of its edge")
+        raise UnreadableShapes(f"{shape} is a circle of {len(points)} points, expected centre and a point on its edge")
     x, y = points[0]
     radius = math.dist(*points)
     return (x - radius, y - radius), (x + radius, y + radius)

@@ -1,4 +1,4 @@
-"""Find the folder that really holds a dataset, below the one the user named: archives unzip into doubled folders."""
+"""Search for the folder of a dataset below the folder that the user named; archives often unpack into nested ones."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from lmod_train.sources.clutter import entries
 
 
 def marked_folder(root: Path, is_marked: Callable[[Path], bool], levels: int = 3) -> Path | None:
-    """Return `root` or the nearest folder below it that bears a dataset's marker, None where none does.
+    """Return `root` or the nearest folder below it that contains the dataset; None if there is none.
 
-    Folders of one level come in order of names, and a whole level before the next. Links to folders are followed, as
-    there are only few levels.
+    The search is breadth-first, in order of names. Links to folders are followed, as the depth is limited.
 
     Args:
-        root: Where to begin; a folder that is not there holds nothing.
-        is_marked: Whether a folder bears the marker.
-        levels: How deep to look below `root`, from 0.
+        root: Folder to start from; it may be missing.
+        is_marked: Function that returns whether a folder is that of the dataset.
+        levels: Number of levels below `root` to search, from 0.
 
     Example:
         >>> marked_folder(Path("nowhere"), lambda folder: True, levels=0) is None

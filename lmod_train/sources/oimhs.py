@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from lmod_train.errors import BadArgument, SourceNotFound
 from lmod_train.sources.base import UNPLACED, Source
 from lmod_train.sources.clutter import entries, files_below
-from lmod_train.sources.oimhs_labels import EyeRow, read_eyes, read_quality, whole
+from lmod_train.sources.oimhs_labels import EyeRow, integer, read_eyes, read_quality
 from lmod_train.sources.sheets import UnreadableSheet, plain_header
 from lmod_train.sources.spelling import plain_name
 from lmod_train.types import OTHER, Cut, Dropped, MaskFile, Patient, Sample, SampleStream
@@ -35,7 +35,7 @@ _TREE = """\
 
 @dataclass(slots=True)
 class _Tables:
-    """What the two tables say, and what in them was left out."""
+    """Content of the two tables, and entries for what could not be used."""
 
     eyes: dict[str, EyeRow] = field(default_factory=dict)
     quality: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -45,19 +45,18 @@ class _Tables:
 class Oimhs(Source):
     """The 3,859 B-scans of 125 eyes with a macular hole; keys ``<eye>/<scan>`` without leading zeros.
 
-    Every scan carries the stage of its eye, so a scan beside the hole does as well. Both eyes of a patient are one
-    group; an eye of which no patient is known is a group of its own. A table that is missing or damaged costs its
-    labels, not the images, and is listed. The published eyes are 1, 16, 34 and 74 of stage 1 to 4: all scans of stage 1
-    are of one patient.
+    Every scan has the stage of its eye, also a scan beside the hole. Both eyes of a patient are one group; an eye
+    without a known patient is its own group. If a table is missing or damaged, this is listed in dropped.csv and the
+    images are kept without its labels. The published dataset has 1, 16, 34 and 74 eyes of stage 1 to 4: all scans of
+    stage 1 are of one patient.
 
     Args:
         root: Folder of the dataset.
-        other_colours: What a colour in the mask means that is none of the five published ones: ``refuse`` gives no
-            regions for that scan and lists it; ``background`` takes it as background. Copies seen have no other
-            colours, but only a few were seen.
+        other_colours: Treatment of mask colours other than the five published ones: ``refuse`` drops the regions of
+            this scan and lists it; ``background`` treats them as background. The few copies examined have none.
 
     Raises:
-        BadArgument: `other_colours` is another word.
+        BadArgument: `other_colours` has another value.
 
     References:
         Ye et al., OIMHS: An Optical Coherence Tomography Image Dataset Based on Macular Hole Manual Segmentation,
@@ -73,16 +72,16 @@ class Oimhs(Source):
     def __init__(self, root: Path = UNPLACED, other_colours: Literal["refuse", "background"] = "refuse") -> None:
         super().__init__(root)
         if other_colours not in ("refuse", "background"):
-            cure = "leave it out; take `background` where the list of dropped files names other colours"
+            cure = "leave it out, or set it to background if dropped.csv lists masks with other colours"
             raise BadArgument("other_colours", other_colours, "refuse or background", cure)
         self.other_colours = other_colours
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether ``Images`` with numbered eyes lies here, in a doubled folder, or below the table beside it."""
+        """Return whether this folder or one directly below has ``Images`` with numbered eyes, or has both tables."""
         below = [folder / folder.name]
         if all(any(_is_table(p, title) for p in entries(folder)) for title in (_EYES, _QUALITY)):
-            return True  # the scans may be missing
+            return True  # even without scans, which `verify` then reports
         if any(_is_table(p, _EYES) for p in entries(folder)):
             below = [p for p in entries(folder) if p.is_dir()]
         return any(_images_in(p) for p in (folder, *below))
@@ -96,7 +95,7 @@ class Oimhs(Source):
         self._images()
 
     def samples(self) -> SampleStream:
-        """Yield the scans by number of eye and scan, then a `Dropped` for each file and row left out.
+        """Yield the scans by number of eye and scan, then a `Dropped` for each unused file and row.
 
         Raises:
             SourceNotFound: As `verify`.
@@ -112,7 +111,7 @@ class Oimhs(Source):
         for place in sorted(files, key=_number):
             yield self._sample(place, files[place], tables)
         yield from tables.dropped
-        yield from self._rows_left(images, tables, set(files))
+        yield from self._gaps(images, tables, set(files))
 
     def _sample(self, place: tuple[str, str], file: Path, tables: _Tables) -> Sample:
         row = tables.eyes.get(place[0], EyeRow())
@@ -140,7 +139,7 @@ class Oimhs(Source):
         raise SourceNotFound(self.name, self.root, "every scan (Images/<eye number>/<scan number>.png)", _TREE)
 
     def _tables(self, images: Path) -> _Tables:
-        """Read both tables, wherever they lie between the root and the images."""
+        """Return the content of both tables, from the folders between the root and the images."""
         tables = _Tables()
         beside = [p for p in (images, *images.parents) if p.is_relative_to(self.root)]
         files = [file for folder in beside for file in entries(folder) if not file.is_dir()]
@@ -158,17 +157,17 @@ class Oimhs(Source):
         images: Path,
         tables: _Tables,
     ) -> dict[Any, Any]:
-        """Return what the first readable table of this title says; list why another one was not read."""
+        """Return the content of the first readable table of this title; list the others in `tables.dropped`."""
         taken: Path | None = None
-        said: dict[Any, Any] = {}
+        content: dict[Any, Any] = {}
         named = [p for p in files if _is_table(p, title)]
-        for file in sorted(named, key=lambda p: p.suffix.lower() != ".xlsx"):  # the original before a copy as text
+        for file in sorted(named, key=lambda p: p.suffix.lower() != ".xlsx"):  # the original before a text copy
             if taken is not None:
-                detail = f"read from {taken.relative_to(self.root).as_posix()} already"
+                detail = f"{taken.relative_to(self.root).as_posix()} is used"
                 tables.dropped.append(self._drop(file, "table read already", detail))
                 continue
             try:
-                said, problems = read(file)
+                content, problems = read(file)
             except UnreadableSheet as error:
                 tables.dropped.append(self._cost(file, "unreadable sheet", str(error)))
                 continue
@@ -177,35 +176,35 @@ class Oimhs(Source):
         if not named:
             detail = f"no {title}.xlsx or .csv beside {images.name}: its labels are unknown"
             tables.dropped.append(self._absent("table", title, detail, "part", images))
-        return said
+        return content
 
-    def _rows_left(self, images: Path, tables: _Tables, places: set[tuple[str, str]]) -> Iterator[Dropped]:
-        """Yield the scans that a table speaks of without a file, and those that a table leaves out."""
+    def _gaps(self, images: Path, tables: _Tables, places: set[tuple[str, str]]) -> Iterator[Dropped]:
+        """Yield scans with a row but no file, and eyes and scans without a row."""
         eyes = {eye: images for eye, _ in sorted(places, key=_number)}
         scans = {"/".join(place): images for place in sorted(places, key=_number)}
-        told = {"/".join(place): images for place in sorted(tables.quality, key=_number)}
-        told |= {eye: images for eye in sorted(tables.eyes, key=int) if eye not in {e for e, _ in tables.quality}}
-        yield from self._missing("scan", told, {*scans, *eyes}, "a table has it", "gone")
+        rows = {"/".join(place): images for place in sorted(tables.quality, key=_number)}
+        rows |= {eye: images for eye in sorted(tables.eyes, key=int) if eye not in {e for e, _ in tables.quality}}
+        yield from self._missing("scan", rows, {*scans, *eyes}, "a table has a row for it", "gone")
         if tables.eyes:
-            yield from self._missing("demographics", eyes, tables.eyes, f"in {_EYES}")
+            yield from self._missing("demographics", eyes, tables.eyes, f"no row in {_EYES}")
         if tables.quality:
-            yield from self._missing("quality", scans, told, f"in {_QUALITY}")
+            yield from self._missing("quality", scans, rows, f"no row in {_QUALITY}")
 
 
 def _number(place: tuple[str, str]) -> tuple[int, int]:
-    """Return what sorts scans by eye and scan."""
+    """Return the sort key of a scan: the numbers of eye and scan."""
     return int(place[0]), int(place[1])
 
 
 def _scans_below(images: Path) -> Iterator[tuple[tuple[str, str] | str, Path]]:
-    """Yield every file below ``Images`` with its eye and scan number, or with why it is no scan; tables left out."""
+    """Yield every file below ``Images`` but the tables, with its eye and scan number or why it is no scan."""
     for file in files_below(images):
         depth = len(file.relative_to(images).parts)
         if depth == 1 and (_is_table(file, _EYES) or _is_table(file, _QUALITY)):
             continue
-        place = whole(file.parent.name), whole(file.stem)
+        place = integer(file.parent.name), integer(file.stem)
         if "crop" in file.name.casefold():
-            yield "its name has 'crop', left by earlier processing", file
+            yield "a crop ('crop' in its name), made from another image", file
         elif depth in (2, 3) and file.suffix.lower() == ".png" and all(place):
             yield place, file
         else:
@@ -213,12 +212,12 @@ def _scans_below(images: Path) -> Iterator[tuple[tuple[str, str] | str, Path]]:
 
 
 def _is_table(file: Path, title: str) -> bool:
-    """Return whether a file is the table of this title, under either ending."""
+    """Return whether a file is the table of this title, as xlsx or csv."""
     return file.suffix.lower() in _SHEETS and plain_header(unquote(file.stem)) == plain_header(title)
 
 
 def _images_in(folder: Path) -> Path | None:
-    """Return the folder ``Images`` directly in a folder that holds numbered eyes, at most one level further down."""
+    """Return the subfolder ``Images`` if it contains numbered eyes, directly or one level further down; else None."""
     for images in entries(folder):
         if images.is_dir() and plain_name(images.name) == "images":
             inside = [p for p in entries(images) if p.is_dir()]
@@ -228,10 +227,10 @@ def _images_in(folder: Path) -> Path | None:
 
 
 def _holds_eyes(folders: Iterator[Path] | list[Path]) -> bool:
-    """Return whether one of the folders is numbered and holds a numbered PNG."""
+    """Return whether one of the folders is numbered and contains a numbered PNG."""
     return any(
-        whole(file.stem) and file.suffix.lower() == ".png"
+        integer(file.stem) and file.suffix.lower() == ".png"
         for folder in folders
-        if whole(folder.name)
+        if integer(folder.name)
         for file in entries(folder)
     )

@@ -8,21 +8,22 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from lmod_train.errors import BadArgument, SourceNotFound
-from lmod_train.sources.base import UNPLACED, Source
-from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.base import UNPLACED
+from lmod_train.sources.clutter import entries
 from lmod_train.sources.marked import marked_folder
 from lmod_train.sources.origa_labels import Entry, number_of, read_entries
 from lmod_train.sources.sheets import UnreadableSheet
 from lmod_train.sources.spelling import plain_name
-from lmod_train.types import Cut, Dropped, MaskFile, Patient, Sample, SampleStream
+from lmod_train.sources.walked import WalkedSource, files_with_folders
+from lmod_train.types import Cut, Dropped, MaskFile, Patient, Sample
 
 Masks = Literal["any", "png", "mat"]
 
 _KINDS = {".jpg", ".jpeg", ".png"}
 _TABLES = ("origalist", "glaucoma", "binary_labels", "origa_info")  # in order of trust; the last only fills gaps
 _LISTS = {"origalist.csv", "origa_info.csv"}
-_DRAWN = "semi-automatic-annotations"
-_BESIDE = {"origa", "fundus_train_val_data"}  # what a layout with a loose glaucoma.csv holds besides
+_ANNOTATIONS = "semi-automatic-annotations"
+_BESIDE = {"origa", "fundus_train_val_data"}  # folders beside glaucoma.csv in Kaggle's glaucoma-detection
 _CODINGS: tuple[Mapping[str, tuple[int, ...]], ...] = (
     {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)},  # 1 is the rim: the disc is rim and cup
 )
@@ -37,43 +38,46 @@ _TREE = """\
 
 @dataclass(slots=True)
 class _Found:
-    """What one walk has found; masks and labels by `number_of` their photograph.
+    """Files found in the folders; masks and labels by `number_of` their photograph.
 
-    `told` are the numbers that a table other than the fallback, origa_info.csv, speaks of; `unclear` those of which a
-    value could not be used. `tables` are those that could be read, `damaged` the others.
+    Attributes:
+        listed: Numbers with a row in a table other than origa_info.csv, which only fills gaps.
+        unclear: Numbers with a value that could not be used.
+        tables: Tables that could be read.
+        damaged: Tables that could not be read.
     """
 
     photographs: list[Path] = field(default_factory=list)
     masks: dict[str, dict[str, Path]] = field(default_factory=dict)
     labels: dict[str, Entry] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
+    listed: set[str] = field(default_factory=set)
     unclear: set[str] = field(default_factory=set)
     tables: list[Path] = field(default_factory=list)
     damaged: list[Path] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
 
 
-class Origa(Source):
+class Origa(WalkedSource[_Found]):
     """The 650 photographs of ORIGA(-light), 168 of them with glaucoma; keys and groups are their numbers, ``001``.
 
     The keys are the same in all three layouts. No patient numbers are published, so each photograph is its own group.
-    A photograph without mask or label is yielded without it and listed; so is a mask or a table's row without
-    photograph, and one kind of mask where Kaggle's layout, which has both, lacks it. The sets A and B of the authors
-    are not in every layout and take no part. ``*_Cropped`` and ``*_Square``, whose pixels do not fit the masks, are
-    passed over. Labels of ``origa_info.csv`` count only where no other table has one.
+    A photograph without mask or label is yielded without it and listed in dropped.csv, as are masks and rows without
+    a photograph, and a missing kind of mask in Kaggle's layout, which has both. The authors' sets A and B are not in
+    every layout and are not used. The folders ``*_Cropped`` and ``*_Square``, whose pixels do not match the masks, are
+    ignored. Labels of ``origa_info.csv`` are used only if no other table has one.
 
-    Of the original release's ``binary_labels.xlsx`` no public reader names the column of labels: the usual names are
-    tried, and a table with none of them is listed with the columns it has.
+    The label column of the original release's ``binary_labels.xlsx`` is not known: the usual names are tried, and a
+    table with none of them is listed with its columns.
 
     Args:
-        root: The dataset's folder or one of those around it.
-        masks: ``png`` or ``mat`` reads the masks of that kind alone; ``any`` the png and, where there is none, the mat.
-            Both hold 0 background, 1 rim, 2 cup.
+        root: The dataset's folder or one above it.
+        masks: ``png`` or ``mat`` reads only the masks of this kind; ``any`` reads png, or mat if there is no png. Both
+            contain 0 for background, 1 for rim, 2 for cup.
         label_column: Column of the glaucoma label in the tables, in any spelling; by default the first of
             `lmod_train.sources.origa_labels.LABELS`.
 
     Raises:
-        BadArgument: `masks` is another word.
+        BadArgument: `masks` has another value.
 
     References:
         Zhang et al., ORIGA-light: An online retinal fundus image database for glaucoma analysis and research, IEEE
@@ -95,11 +99,11 @@ class Origa(Source):
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether photographs and masks or lists lie here, or in a doubled folder, or below a glaucoma.csv."""
+        """Return whether this folder contains photographs with masks or lists, also one level down (doubled folder)."""
         if _is_base(folder):
             return True
         inside = {plain_name(p.name): p for p in entries(folder)}
-        if inside.keys() & _LISTS or any(name.startswith(_DRAWN) for name in inside):  # the photographs are missing
+        if inside.keys() & _LISTS or any(name.startswith(_ANNOTATIONS) for name in inside):  # without photographs
             return True
         below = inside.get("origa")
         if below is None or not (_is_base(below) or _is_base(below / below.name)):
@@ -107,59 +111,41 @@ class Origa(Source):
         folders = {name for name, p in inside.items() if p.is_dir()}
         return plain_name(folder.name) == "origa" or ("glaucoma.csv" in inside and folders <= _BESIDE)
 
-    def verify(self) -> None:
-        """Check that there is at least one photograph.
-
-        Raises:
-            SourceNotFound: There is none; the message prints the expected trees.
-        """
-        self._walk()
-
-    def samples(self) -> SampleStream:
-        """Yield the photographs in order of their numbers, then a `Dropped` for each file and row left out.
-
-        Raises:
-            SourceNotFound: As `verify`.
-        """
-        found = self._walk()
-        taken: dict[str, Path] = {}
+    def _photographs(self, found: _Found) -> Iterator[tuple[str, Path]]:
+        """Yield number and file of the photographs, in order of numbers."""
         for file in sorted(found.photographs, key=_order):
-            if self._keep_first(taken, number_of(file.name), file, found.dropped):
-                yield self._sample(file, found)
-        yield from found.dropped
-        yield from self._left(taken, found)
+            yield number_of(file.name), file
 
-    def _left(self, taken: Mapping[str, Path], found: _Found) -> Iterator[Dropped]:
-        """Yield what the photographs lack, what has no photograph, and which tables are not there."""
-        images = {file.stem: file for file in taken.values()}
+    def _gaps(self, taken: Mapping[str, Sample], found: _Found) -> Iterator[Dropped]:
+        """Yield missing masks and labels, masks and rows without a photograph, and missing tables."""
+        images = {sample.key: sample.own_image for sample in taken.values()}
         for kind in self._kinds_expected(found):
-            held = {file.stem for number, file in taken.items() if kind in found.masks.get(number, {})}
+            held = {sample.key for number, sample in taken.items() if kind in found.masks.get(number, {})}
             yield from self._missing(f"{kind} mask", images, held)
         names = {plain_name(file.name) for file in (*found.tables, *found.damaged)}
         lists = sorted(_LISTS - names) if names & _LISTS else [] if names else ["OrigaList.csv"]
         for name in lists:
             detail = "its labels are unknown" if names else f"no table of labels ({', '.join(_TABLES)})"
             yield self._absent("table", name, detail, "part")
-        if found.tables and found.told | set(found.labels):
+        if found.tables and found.listed | set(found.labels):
             known = {number for number, entry in found.labels.items() if entry.glaucoma}
-            told = ((found.told & known) if found.told else known) | found.unclear
-            held = {file.stem for number, file in taken.items() if number in told}
+            labelled = ((found.listed & known) if found.listed else known) | found.unclear
+            held = {sample.key for number, sample in taken.items() if number in labelled}
             yield from self._missing("label", images, held, f"not in {', '.join(file.name for file in found.tables)}")
-        vain = {number: next(iter(kinds.values())) for number, kinds in found.masks.items()}
-        vain |= {number: found.tables[0] for number in found.told if number not in vain}
-        yield from self._missing("photograph", vain, taken, "a mask or a table names it", "gone")
+        named = {number: next(iter(kinds.values())) for number, kinds in found.masks.items()}
+        named |= {number: found.tables[0] for number in found.listed if number not in named}
+        yield from self._missing("photograph", named, taken, "it has a mask or a row in a table", "gone")
 
     def _kinds_expected(self, found: _Found) -> list[str]:
-        """Return the kinds of masks that should be there: those read that any photograph has, both in Kaggle's set."""
+        """Return the kinds of masks that every photograph should have; both kinds in Kaggle's layout."""
         if self.masks != "any":
             return [self.masks]
         kaggle = any(plain_name(file.name) in _LISTS for file in (*found.tables, *found.damaged))
         there = {kind for kinds in found.masks.values() for kind in kinds}
         return [kind for kind in ("png", "mat") if kaggle or kind in there] or ["mat"]
 
-    def _sample(self, file: Path, found: _Found) -> Sample:
-        number = number_of(file.name)
-        entry = found.labels.get(number, Entry())
+    def _sample(self, key: str, file: Path, found: _Found) -> Sample:
+        entry = found.labels.get(key, Entry())
         return Sample(
             source=self.name,
             key=file.stem,
@@ -168,26 +154,23 @@ class Origa(Source):
             group=file.stem,
             licence=self.licence,
             labels={"glaucoma": entry.glaucoma} if entry.glaucoma else {},
-            masks=tuple(self._mask(found.masks.get(number, {}))),
+            masks=tuple(self._mask(found.masks.get(key, {}))),
             patient=Patient(laterality=entry.laterality),
         )
 
     def _mask(self, kinds: Mapping[str, Path]) -> Iterator[MaskFile]:
-        """Yield the one mask that counts, if there is one."""
+        """Yield the mask that is used, if there is one."""
         for kind in ("png", "mat") if self.masks == "any" else (self.masks,):
             if kind in kinds:
                 yield MaskFile(kinds[kind], _CODINGS, Cut(arrays=("mask",)) if kind == "mat" else Cut())
                 return
 
     def _walk(self) -> _Found:
-        """Sort what lies in the dataset's own folder; read the tables there and in the folders around it."""
+        """Return the files of the dataset's folder, with the labels of the tables there and in the folders above."""
         found = _Found()
         base = marked_folder(self.root, _is_base)
-        if base is not None:
-            for file in files_below(base):
-                folders = [plain_name(name) for name in file.relative_to(base).parts[:-1]]
-                if not any(name.endswith(("_cropped", "_square")) for name in folders):
-                    self._sort(file, folders, found)
+        for file, folders in files_with_folders(base):
+            self._sort(file, folders, found)
         if base is None or not found.photographs:
             raise SourceNotFound(self.name, self.root, "every photograph (Images/001.jpg ...)", _TREE)
         around = [base, *(folder for folder in base.parents if folder.is_relative_to(self.root))]
@@ -197,35 +180,32 @@ class Origa(Source):
         return found
 
     def _sort(self, file: Path, folders: list[str], found: _Found) -> None:
-        """Put one file of the dataset's own folder where it belongs."""
+        """Add one file of the dataset's folder to `found`."""
         kind, where = file.suffix.lower(), folders[0] if folders else ""
         if where == "images" and kind in _KINDS:
             found.photographs.append(file)
-        elif (where == "masks" and kind == ".png") or (where.startswith(_DRAWN) and kind == ".mat"):
+        elif (where == "masks" and kind == ".png") or (where.startswith(_ANNOTATIONS) and kind == ".mat"):
             kinds = found.masks.setdefault(number_of(file.name), {})
-            if kind[1:] in kinds:
-                detail = f"the mask is taken by {kinds[kind[1:]].relative_to(self.root).as_posix()}"
-                found.dropped.append(self._drop(file, "same key twice", detail))
-            kinds.setdefault(kind[1:], file)
+            self._keep_first(kinds, kind[1:], file, found.dropped)
         elif where or _rank(file) is None:
             found.dropped.append(self._drop(file, "stray file"))
 
     def _label(self, file: Path, found: _Found) -> None:
-        """Add what one table tells; one that cannot be read costs its labels, not the photographs."""
+        """Add the labels of one table; if it cannot be read, the photographs are kept without them."""
         try:
-            told, problems = read_entries(file, self.label_column)
+            rows, problems = read_entries(file, self.label_column)
         except UnreadableSheet as error:
             found.dropped.append(self._cost(file, "unreadable sheet", str(error)))
             found.damaged.append(file)
             return
         found.tables.append(file)
         fills = _rank(file) == len(_TABLES) - 1
-        found.told |= set() if fills else set(told)
-        for number, entry in told.items():
+        found.listed |= set() if fills else set(rows)
+        for number, entry in rows.items():
             before = found.labels.get(number, Entry())
             label = entry.glaucoma if before.glaucoma is None else before.glaucoma
             if entry.glaucoma not in (None, label) and not fills:
-                problems.append(f"{number}: labelled otherwise in another table")
+                problems.append(f"{number}: another table has a different label")
                 label = ""
             found.labels[number] = Entry(label, before.laterality or entry.laterality)
         found.unclear |= {number_of(problem.partition(":")[0]) for problem in problems}
@@ -233,21 +213,21 @@ class Origa(Source):
 
 
 def _is_base(folder: Path) -> bool:
-    """Return whether a folder holds ``Images`` and one of ORIGA's own lists or annotations, or is named for it."""
+    """Return whether a folder contains ``Images`` and ORIGA's lists or annotations, or masks and is named ``ORIGA``."""
     inside = {plain_name(p.name) for p in entries(folder)}
     if "images" not in inside:
         return False
-    lists = bool(inside & _LISTS) or any(name.startswith(_DRAWN) for name in inside)
+    lists = bool(inside & _LISTS) or any(name.startswith(_ANNOTATIONS) for name in inside)
     return lists or (plain_name(folder.name) == "origa" and "masks" in inside)
 
 
 def _rank(file: Path) -> int | None:
-    """Return the place of a table among `_TABLES`, None for any other file."""
+    """Return the index of a table in `_TABLES`, None for any other file."""
     stem = plain_name(file.stem)
     return _TABLES.index(stem) if stem in _TABLES and file.suffix.lower() in (".csv", ".xlsx") else None
 
 
 def _order(file: Path) -> tuple[int, int, str, Path]:
-    """Return what sorts photographs by number, and those without one after them by name."""
+    """Return the sort key of a photograph: by number, then those without a number by name."""
     number = number_of(file.name)
     return (0, int(number), "", file) if number.isdecimal() else (1, 0, number, file)

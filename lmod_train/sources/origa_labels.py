@@ -1,4 +1,4 @@
-"""Labels and sides of ORIGA's tables, of which every circulating copy brings another one."""
+"""Reading of glaucoma labels and laterality from ORIGA's tables, which differ between copies of the dataset."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _SIDES = {"od": "right", "os": "left", "": None}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a table tells about one photograph: ``yes``, ``no`` or nothing about glaucoma, and the side of the eye."""
+    """Row of one photograph: glaucoma (``yes``, ``no`` or None) and laterality (``left``, ``right`` or None)."""
 
     glaucoma: str | None = None
     laterality: str | None = None
 
 
 def read_entries(path: Path, label_column: str = "") -> tuple[dict[str, Entry], list[str]]:
-    """Return `number_of` each photograph -> its entry, and a line for every value that cannot be used.
+    """Return `number_of` each photograph -> its entry, and a message for every value that cannot be used.
 
-    A photograph labelled both 0 and 1 keeps neither label. An empty cell is no label and not worth a line.
+    A photograph labelled both 0 and 1 gets no label. An empty cell is no label and no problem.
 
     Args:
-        path: A table in text or an xlsx workbook with a column of file names and one of labels.
-        label_column: Column of the labels, in any spelling; by default the first of `LABELS` that is there.
+        path: A text table or an xlsx workbook with a column of file names and one of labels.
+        label_column: Column of the labels, in any spelling; by default the first of `LABELS` that exists.
 
     Raises:
-        UnreadableSheet: The file is damaged or lacks one of the two columns; the message names those it has.
+        UnreadableSheet: The file is damaged or lacks one of the two columns; the message lists the columns.
     """
     rows = read_sheet(path)
     columns = list(dict.fromkeys(column for row in rows for column in row if column))
@@ -46,18 +46,18 @@ def read_entries(path: Path, label_column: str = "") -> tuple[dict[str, Entry], 
     for row in rows:
         name = row.get(named, "")
         if not name or misfit(row):
-            problems.append(f"{name or 'a row without a file name'}: {misfit(row) or 'it cannot be used'}")
+            problems.append(f"{name or 'a row without a file name'}: {misfit(row) or 'cannot be used'}")
             continue
         number, entry = number_of(name), Entry(*_read(name, row.get(label, ""), row.get("eye", ""), problems))
         before = entries.setdefault(number, entry)
         if before != entry and number not in twice:
-            problems.append(f"{name}: told twice and differently")
+            problems.append(f"{name}: two rows with different values")
             twice.add(number)
     return entries | {number: Entry() for number in twice}, problems
 
 
 def number_of(name: str) -> str:
-    r"""Return what tells a photograph apart: its number, however the table or the file spells it.
+    r"""Return the number of a photograph without leading zeros, from any spelling of its name; else the name's stem.
 
     Example:
         >>> [number_of(name) for name in ("001.jpg", "'001.jpg'", "1", r"C:\Images\001.JPG", "x/Scan_A.jpg")]
@@ -69,17 +69,17 @@ def number_of(name: str) -> str:
 
 
 def _column(columns: Sequence[str], wanted: Sequence[str], what: str, option: str) -> str:
-    """Return the first wanted column that is there."""
+    """Return the first wanted column that exists."""
     found = next((name for name in wanted if name in columns), None)
     if found is None:
-        told = f", or name it by {option}" if option else ""
+        hint = f"; set the option {option} to its name" if option else ""
         held = ", ".join(columns) or "none"
-        raise UnreadableSheet(f"no column of {what}; it has {held}, expected one of {', '.join(wanted)}{told}")
+        raise UnreadableSheet(f"no column of {what}; found {held}, expected one of {', '.join(wanted)}{hint}")
     return found
 
 
 def _read(name: str, label: str, eye: str, problems: list[str]) -> tuple[str | None, str | None]:
-    """Return label and side of one row, noting what is neither."""
+    """Return label and laterality of one row; add unknown values to `problems`."""
     if label and label.casefold() not in YES_NO:
         problems.append(f"{name}: label {label!r} is neither 0 nor 1")
     if eye.casefold() not in _SIDES:

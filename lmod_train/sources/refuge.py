@@ -1,4 +1,4 @@
-"""REFUGE (Orlando et al. 2020): fundus photographs with disc and cup masks and a glaucoma label, in three layouts."""
+"""REFUGE (Orlando et al. 2020): fundus photographs with disc and cup masks and a glaucoma label, three layouts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lmod_train.errors import SourceNotFound
-from lmod_train.sources.base import Source
-from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.clutter import entries
 from lmod_train.sources.refuge_labels import SHEETS, read_labels
 from lmod_train.sources.sheets import UnreadableSheet
 from lmod_train.sources.spelling import plain_name
-from lmod_train.types import Dropped, MaskFile, Sample, SampleStream
+from lmod_train.sources.walked import WalkedSource, files_with_folders
+from lmod_train.types import Dropped, MaskFile, Sample
 
 _ARCHIVES = {
     **dict.fromkeys(("training400", "refuge-training400", "annotation-training400", "refuge1-train"), "train"),
@@ -51,9 +51,11 @@ _TREE = """\
 
 @dataclass(slots=True)
 class _Found:
-    """What one walk over the tree has found; keys of the dicts are (part, stem casefolded), of `sheets` parts.
+    """Files found in the folders; keys of masks and labels are (part, stem in lower case).
 
-    `sheets` are those read, `damaged` the parts with one that could not be.
+    Attributes:
+        sheets: Part -> its table, if it could be read.
+        damaged: Parts with a table that could not be read.
     """
 
     photographs: list[tuple[str, Path]] = field(default_factory=list)
@@ -64,13 +66,13 @@ class _Found:
     dropped: list[Dropped] = field(default_factory=list)
 
 
-class Refuge(Source):
-    """The 1,200 photographs of the REFUGE challenge, 400 a part; keys ``train/g0001``, ``val/V0001``, ``test/T0001``.
+class Refuge(WalkedSource[_Found]):
+    """The 1,200 photographs of the REFUGE challenge, 400 per part; keys ``train/g0001``, ``val/V0001``, ``test/T0001``.
 
-    The keys are the same in all three layouts. A photograph without mask or label is yielded without it and listed, and
-    so are a part, a class folder or a table that is not there. One photograph a patient as far as published, so each is
-    its own group. The photographs that the REFUGE2 bundle adds, and those of
-    other challenges in the same folders, are dropped and counted; the cropped and squared copies of Kaggle are ignored.
+    The keys are the same in all three layouts. A photograph without mask or label is yielded without it and listed in
+    dropped.csv, as are missing parts, class folders and tables. As far as published there is one photograph per
+    patient, so each is its own group. Photographs that the REFUGE2 bundle adds, and those of other challenges in the
+    same folders, are dropped and listed; the cropped and squared copies of Kaggle are ignored.
 
     References:
         Orlando et al., REFUGE Challenge, Medical Image Analysis 59 (2020) 101570.
@@ -84,7 +86,7 @@ class Refuge(Source):
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether the archives' folders, ``Train/REFUGE1-*`` or Kaggle's parts lie directly in this folder."""
+        """Return whether this folder contains the archives' folders, ``Train/REFUGE1-*`` or Kaggle's parts."""
         inside = {plain_name(p.name): p for p in entries(folder) if p.is_dir()}
         if any(("refuge" in name or name.startswith("annotation-")) and name in _ARCHIVES for name in inside):
             return True
@@ -97,39 +99,19 @@ class Refuge(Source):
         named = "refuge" in plain_name(folder.name) and len(inside.keys() & set(_PARTS)) > 1
         return {"images", "masks", "index.json"} <= kaggle or (named and bool({"images", "masks"} & kaggle))
 
-    def verify(self) -> None:
-        """Check that there is at least one photograph of the challenge.
-
-        Raises:
-            SourceNotFound: There is none; the message prints the expected trees.
-        """
-        self._walk()
-
-    def samples(self) -> SampleStream:
-        """Yield train, val and test in order of keys, then a `Dropped` for each file left out.
-
-        Raises:
-            SourceNotFound: As `verify`.
-        """
-        found = self._walk()
-        files: dict[str, Path] = {}
-        taken: dict[str, Sample] = {}
+    def _photographs(self, found: _Found) -> Iterator[tuple[str, Path]]:
+        """Yield key and file of the photographs: train, val, test, each in order of stems."""
         for part, file in sorted(found.photographs, key=lambda f: (_PARTS.index(f[0]), f[1].stem, f[1])):
-            key = f"{part}/{file.stem}"
-            if self._keep_first(files, key, file, found.dropped):
-                taken[key] = self._sample(key, file, found)
-                yield taken[key]
-        yield from found.dropped
-        yield from self._left(taken, found)
+            yield f"{part}/{file.stem}", file
 
-    def _left(self, taken: Mapping[str, Sample], found: _Found) -> Iterator[Dropped]:
-        """Yield what the photographs lack, what has no photograph, and which parts and tables are not there."""
-        words = {key.casefold(): sample.labels.get("glaucoma", "") for key, sample in taken.items()}
+    def _gaps(self, taken: Mapping[str, Sample], found: _Found) -> Iterator[Dropped]:
+        """Yield missing masks and labels, masks and rows without a photograph, and missing parts and tables."""
+        labels = {key.casefold(): sample.labels.get("glaucoma", "") for key, sample in taken.items()}
 
         def group(key: str) -> str:
-            """Return part and class, as the training part has its folders."""
+            """Return part and class folder, as in the training part."""
             part, _, stem = key.casefold().partition("/")
-            folder = _FOLDERS.get(words.get(key.casefold()) or found.labels.get((part, stem), ""))
+            folder = _FOLDERS.get(labels.get(key.casefold()) or found.labels.get((part, stem), ""))
             mask = found.masks.get((part, stem))
             folder = folder or (mask.parent.name if mask and plain_name(mask.parent.name) in _CLASSES else None)
             return f"{part}/{folder}" if folder else part
@@ -137,14 +119,14 @@ class Refuge(Source):
         images = {key: sample.own_image for key, sample in taken.items()}
         yield from self._missing("mask", images, {key for key, s in taken.items() if s.masks}, group=group)
         for part in _PARTS:
-            yield from self._part_left(part, {key: s for key, s in taken.items() if key.startswith(part)}, found)
-        told = {place: found.sheets[place[0]] for place in found.labels} | found.masks
-        parts = {key.partition("/")[0] for key in taken}  # of another one a line says that it is not there
-        named = {"/".join(place): file for place, file in told.items() if place[0] in parts}
-        yield from self._missing("photograph", named, words, "its mask or its table names it", "gone", group)
+            yield from self._part_gaps(part, {key: s for key, s in taken.items() if key.startswith(part)}, found)
+        naming = {place: found.sheets[place[0]] for place in found.labels} | found.masks
+        parts = {key.partition("/")[0] for key in taken}  # a part without photographs is listed as a missing split
+        named = {"/".join(place): file for place, file in naming.items() if place[0] in parts}
+        yield from self._missing("photograph", named, labels, "it has a mask or a row in the table", "gone", group)
 
-    def _part_left(self, part: str, own: Mapping[str, Sample], found: _Found) -> Iterator[Dropped]:
-        """Yield which of a part's table, classes and labels are not there, or that there is none of its photographs."""
+    def _part_gaps(self, part: str, own: Mapping[str, Sample], found: _Found) -> Iterator[Dropped]:
+        """Yield the missing table, classes and labels of a part, or that it has no photographs."""
         if not own:
             yield self._absent("split", part, f"no photograph of the {part} part")
             return
@@ -158,7 +140,7 @@ class Refuge(Source):
             yield self._absent("table", f"{part}/{_TABLES[part]}", f"neither it nor index.json is there{costs}", "part")
         elif part not in found.damaged:
             images = {key: sample.own_image for key, sample in own.items()}
-            yield from self._missing("label", images, labelled, "its table tells none")
+            yield from self._missing("label", images, labelled, "no label in the table")
 
     def _sample(self, key: str, file: Path, found: _Found) -> Sample:
         place = (key.split("/")[0], file.stem.casefold())
@@ -176,21 +158,19 @@ class Refuge(Source):
         )
 
     def _walk(self) -> _Found:
-        """Sort every file below the root into photographs, masks, labels and what is left out."""
+        """Return every file below the root, sorted into photographs, masks, labels and dropped files."""
         found = _Found()
         inside = {plain_name(p.name): p for p in entries(self.root)}
-        # The REFUGE2 bundle has a "Test" folder of its own, so Kaggle's names of parts mean nothing there.
+        # The REFUGE2 bundle has its own folder "Test", so Kaggle's names of parts do not apply to it.
         bundle = any(plain_name(p.name).startswith("refuge1-") for p in entries(inside.get("train", self.root)))
-        for file in files_below(self.root):
-            folders = [plain_name(name) for name in file.relative_to(self.root).parts[:-1]]
-            if not any(name.endswith(("_cropped", "_square")) for name in folders):
-                self._sort(file, folders, _part(folders, kaggle=not bundle), found)
+        for file, folders in files_with_folders(self.root):
+            self._sort(file, folders, _part(folders, kaggle=not bundle), found)
         if not found.photographs:
             raise SourceNotFound(self.name, self.root, "every photograph (train, val and test)", _TREE)
         return found
 
     def _sort(self, file: Path, folders: list[str], part: str | None, found: _Found) -> None:
-        """Put one file where it belongs; text files and the like outside of every part are passed over."""
+        """Add one file to `found`; files outside of every part other than images are ignored."""
         kind = file.suffix.lower()
         if part is None:
             if kind in _KINDS:
@@ -205,7 +185,7 @@ class Refuge(Source):
             found.dropped.append(self._drop(file, "stray file"))
 
     def _label(self, file: Path, part: str, found: _Found) -> None:
-        """Add the labels of one sheet; one that cannot be read costs the labels, not the photographs."""
+        """Add the labels of one table; if it cannot be read, the photographs are kept without labels."""
         try:
             labels, problems = read_labels(file)
         except UnreadableSheet as error:
@@ -215,13 +195,13 @@ class Refuge(Source):
         found.sheets.setdefault(part, file)
         for stem, label in labels.items():
             if found.labels.setdefault((part, stem), label) != label:
-                problems.append(f"{stem}: labelled otherwise in another sheet")
+                problems.append(f"{stem}: another table has a different label")
                 found.labels[part, stem] = ""
         found.dropped += self._problems(file, "unreadable label", problems)
 
 
 def _part(folders: list[str], *, kaggle: bool) -> str | None:
-    """Return train, val or test by the innermost folder that names one; None outside of REFUGE."""
+    """Return train, val or test by the innermost folder with such a name; None for files not of REFUGE."""
     if "amd" in folders:  # Training400/AMD belongs to ADAM
         return None
     named = [_ARCHIVES[name] for name in folders if name in _ARCHIVES]

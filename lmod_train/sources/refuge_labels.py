@@ -1,4 +1,4 @@
-"""Glaucoma labels of REFUGE's sheets, whose headers are spelled differently in every part."""
+"""Reading of glaucoma labels from REFUGE's tables, whose headers differ from part to part."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ SHEETS = {".xlsx", ".xls", ".csv", ".json"}
 
 
 def read_labels(path: Path) -> tuple[dict[str, str], list[str]]:
-    """Return stem (casefolded) -> ``yes`` or ``no``, and a line for every label that is neither.
+    """Return file stem (lower case) -> ``yes`` or ``no``, and a message for every label that cannot be used.
 
-    A sheet without a label column (the fovea of the training part) has no labels, and so has a row without a value.
+    A table without a label column (that of the training part has only fovea positions) gives no labels, and an empty
+    cell gives none.
 
     Args:
-        path: A workbook or text with a column `ImgName` and, where it has labels, one that speaks of glaucoma, or
+        path: A workbook or text table with a column `ImgName` and optionally one whose name contains glaucoma, or
             Kaggle's ``index.json``.
 
     Raises:
-        UnreadableSheet: The file is damaged, of another format, or names no images.
+        UnreadableSheet: The file is damaged, of another format, or has no image names.
     """
     labels: dict[str, str] = {}
     problems: list[str] = []
@@ -40,12 +41,12 @@ def read_labels(path: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def _sheet_rows(path: Path, problems: list[str]) -> list[tuple[Any, Any]]:
-    """Return image name and label of every row that has both; none where no column speaks of glaucoma."""
+    """Return image name and label of every row that has both; [] if no column name contains glaucoma."""
     rows = read_sheet(path, "ImgName")
     problems += [f"{row['imgname'] or 'a row without a name'}: {misfit(row)}" for row in rows if misfit(row)]
-    whole = [row for row in rows if not misfit(row)]
-    label = next((column for row in whole for column in row if "glaucoma" in column), "")
-    return [(row["imgname"], row[label]) for row in whole if label and row["imgname"] and row[label]]
+    fitting = [row for row in rows if not misfit(row)]
+    label = next((column for row in fitting for column in row if "glaucoma" in column), "")
+    return [(row["imgname"], row[label]) for row in fitting if label and row["imgname"] and row[label]]
 
 
 def _json_rows(path: Path) -> list[tuple[Any, Any]]:
@@ -56,7 +57,7 @@ def _json_rows(path: Path) -> list[tuple[Any, Any]]:
         raise UnreadableSheet(f"not a readable json file ({type(error).__name__}: {error})") from error
     records = list(index.values()) if isinstance(index, dict) else index
     if not isinstance(records, list) or not all(isinstance(record, Mapping) for record in records):
-        raise UnreadableSheet("not a table of records")
+        raise UnreadableSheet("not a list of records")
     lowered = [{str(k).casefold(): v for k, v in record.items()} for record in records]
     if lowered and not any("imgname" in record for record in lowered):
         raise UnreadableSheet("no field ImgName")

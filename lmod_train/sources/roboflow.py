@@ -1,4 +1,4 @@
-"""Roboflow's exports: photographs in train, valid and test with boxes or polygons, in YOLO or in COCO flavour."""
+"""Base class of Roboflow exports: photographs in train, valid and test with boxes or polygons, as YOLO or COCO."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ PARTS = ("train", "valid", "val", "test")
 _KINDS = {".jpg", ".jpeg", ".png"}
 _YAML = ("data.yaml", "data.yml")
 _COCO = "_annotations.coco.json"
-_LACKING = "no label"  # reason of a photograph without annotations; listed together where a whole part has none
-_DEPTH = 3  # levels below a root given by hand at which the export itself may lie
+_UNLABELLED = "no label"  # reason of a photograph without annotations; one entry if a whole part has none
+_DEPTH = 3  # number of levels below the root that are searched for the export
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the annotations of one photograph say in words of the vocabulary."""
+    """Outlines, labels and patient that the annotations of one photograph give, in words of the vocabulary."""
 
     outlines: tuple[Outline, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -46,11 +46,11 @@ class _Export:
     """One export on disk.
 
     Attributes:
-        folder: Holds the parts.
+        folder: Folder that contains the parts.
         names: Class names of the whole export.
-        project: Short name of the project, empty where the export does not state it.
+        project: Short name of the project, empty if the export does not state it.
         numbers: Class number -> name, of a YOLO export.
-        coco: Part's folder -> its annotations or what is wrong with their file; None for a YOLO export.
+        coco: Folder of each part -> its annotations or the problem with their file; None for a YOLO export.
     """
 
     folder: Path
@@ -61,16 +61,16 @@ class _Export:
 
 
 class Roboflow(Source):
-    """An export of Roboflow; keys are ``<part>/<stem>``, e.g. ``train/1348_png.rf.49cf125b39fa261f33f1ee3839be2f5a``.
+    """A Roboflow export; keys are ``<part>/<stem>``, e.g. ``train/1348_png.rf.49cf125b39fa261f33f1ee3839be2f5a``.
 
     Class names are read from the export (``data.yaml`` or COCO categories), never assumed by number. Augmented copies
-    of a photograph share the part of the name before ``.rf.``, which is the group; the export's own split is part of
-    the key and nothing more. A photograph whose annotations are missing, malformed, of an unknown class or of another
-    image size is yielded without any, and the reason is listed; one whose label file is empty shows nothing, which is
-    no fault. Parts that are not there are listed, and labels without a photograph.
+    of a photograph have the same name before ``.rf.``, which is the group; the export's split is only part of the key.
+    A photograph whose annotations are missing, malformed, of an unknown class or for another image size is yielded
+    without any and listed in dropped.csv; an empty label file means a photograph without objects. Missing parts and
+    labels without a photograph are listed too.
 
-    A subclass says by which names an export is its own (`_claims`) and what class names mean (`_meaning`), and states
-    the folders it expects (`tree`).
+    A subclass recognises its export by project and class names (`_claims`), translates annotations (`_meaning`), and
+    states the expected folders (`tree`).
     """
 
     tree: ClassVar[str]
@@ -78,22 +78,22 @@ class Roboflow(Source):
     @classmethod
     @abstractmethod
     def _claims(cls, names: Sequence[str], project: str) -> bool:
-        """Return whether an export with these class names and this project (may be empty) is this source."""
+        """Return whether an export with these class names and this project (may be empty) is this dataset."""
 
     @abstractmethod
     def _meaning(self, drawn: Sequence[Annotation]) -> Meaning:
-        """Return what the annotations of one photograph mean.
+        """Return outlines, labels and patient from the annotations of one photograph.
 
         Raises:
-            LabelProblem: They cannot be understood; the photograph is then yielded without any.
+            LabelProblem: The annotations cannot be used; the photograph is then yielded without any.
         """
 
     def _accept(self, names: Sequence[str]) -> None:
-        """Refuse an export whose class names make it useless as a whole, by an error; by default none is."""
+        """Raise an error if the class names make the whole export unusable; by default any names are accepted."""
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether the export here or in a doubled folder is this source's, by its class names or its readme."""
+        """Return whether this folder, or a subfolder of the same name, is this dataset's export."""
         return any(cls._owns(place) for place in (folder, folder / folder.name))
 
     def verify(self) -> None:
@@ -101,12 +101,12 @@ class Roboflow(Source):
 
         Raises:
             SourceNotFound: There is none; the message prints the expected trees.
-            BadArgument: Its class names are unknown and the source cannot do without them.
+            BadArgument: Its class names are unknown, and the source needs them.
         """
         self._accept(self._exports()[0].names)
 
     def samples(self) -> SampleStream:
-        """Yield part by part in order of stems, then a `Dropped` for every file left out.
+        """Yield the samples part by part in order of stems, and a `Dropped` for every unused file.
 
         Raises:
             SourceNotFound: As `verify`.
@@ -126,36 +126,36 @@ class Roboflow(Source):
                 yield self._drop(file, "stray file")
         for other in others:
             where = export.folder.relative_to(self.root).as_posix()
-            yield self._drop(other.folder, "another copy", f"the export in {where} is the one that is read")
+            yield self._drop(other.folder, "another copy", f"the export in {where} is used")
 
     def _part(self, part: Path, export: _Export, read: set[Path]) -> SampleStream:
-        """Yield what one part holds; files that were accounted for are added to `read`."""
+        """Yield the samples and problems of one part; add its files to `read`."""
         labels = self._coco_labels if export.coco is not None else self._yolo_labels
         annotations, problems = labels(part, export, read)
         yield from problems
         taken: dict[str, Path] = {}
-        lacking: set[str] = set()
+        unlabelled: set[str] = set()
         for file in sorted(_photographs(part), key=lambda f: (f.stem, f)):
             read.add(file)
             if file.stem in taken:
-                yield self._drop(file, "same key twice", f"the key is taken by {taken[file.stem].name}")
+                yield self._twice(file, taken[file.stem])
                 continue
             taken[file.stem] = file
             try:
                 meaning = self._meaning(annotations(file))
             except LabelProblem as problem:
                 key, meaning = f"{plain_name(part.name)}/{file.stem}", Meaning()
-                lacking |= {key} if problem.reason == _LACKING else set()
-                if problem.reason not in (_LACKING, ""):
+                unlabelled |= {key} if problem.reason == _UNLABELLED else set()
+                if problem.reason not in (_UNLABELLED, ""):
                     yield self._cost(file, problem.reason, problem.detail, key)
             yield self._sample(part, file, meaning)
         images = {f"{plain_name(part.name)}/{stem}": file for stem, file in taken.items()}
-        yield from self._missing("label", images, images.keys() - lacking)
+        yield from self._missing("label", images, images.keys() - unlabelled)
 
     def _yolo_labels(
         self, part: Path, export: _Export, read: set[Path]
     ) -> tuple[Callable[[Path], Sequence[Annotation]], list[Dropped]]:
-        """Return a reader of a photograph's label file, and the label files without a photograph."""
+        """Return a function that reads a photograph's label file, and entries for label files without a photograph."""
         inside = {plain_name(p.name): p for p in entries(part) if p.is_dir()}
         files = [p for p in entries(inside.get("labels", part)) if p.suffix.lower() == ".txt"]
         label_of = {file.stem: file for file in files}
@@ -164,37 +164,37 @@ class Roboflow(Source):
 
         def annotations(file: Path) -> tuple[Annotation, ...]:
             if file.stem not in label_of:
-                raise LabelProblem(_LACKING, "")
+                raise LabelProblem(_UNLABELLED, "")
             try:
                 return read_yolo(label_of[file.stem], export.numbers)
             except LabelProblem as problem:
                 raise LabelProblem(problem.reason, f"{label_of[file.stem].name}, {problem.detail}") from problem
 
-        told = {f"{plain_name(part.name)}/{file.stem}": file for file in files}
-        return annotations, [*self._missing("photograph", told, shown, "there is a label of it", "gone")]
+        named = {f"{plain_name(part.name)}/{file.stem}": file for file in files}
+        return annotations, [*self._missing("photograph", named, shown, "it has a label file", "gone")]
 
     def _coco_labels(
         self, part: Path, export: _Export, read: set[Path]
     ) -> tuple[Callable[[Path], Sequence[Annotation]], list[Dropped]]:
-        """Return a reader of a photograph's place in the part's json, and what the json names in vain."""
-        assert export.coco is not None  # told by the flavour
-        said, json = export.coco.get(part), part / _COCO
-        if not isinstance(said, CocoPart):
+        """Return a function that looks a photograph up in the part's JSON file, and entries for missing photographs."""
+        assert export.coco is not None  # of a COCO export
+        coco, json = export.coco.get(part), part / _COCO
+        if not isinstance(coco, CocoPart):
             detail = "no photograph of this part has a label"
-            listed = self._absent("table", f"{plain_name(part.name)}/{_COCO}", detail, "part", inside=part)
-            told = LabelProblem("", "in one line for the part")
-            return lambda file: _raise(told), [self._cost(json, said.reason, said.detail) if said else listed]
-        photographs = said.photographs
+            absent = self._absent("table", f"{plain_name(part.name)}/{_COCO}", detail, "part", inside=part)
+            listed = LabelProblem("", "listed once for the part")
+            return lambda file: _raise(listed), [self._cost(json, coco.reason, coco.detail) if coco else absent]
+        photographs = coco.photographs
         shown = {f"{plain_name(part.name)}/{file.stem}" for file in _photographs(part)}
 
         def annotations(file: Path) -> tuple[Annotation, ...]:
-            found = photographs.get(file.name, LabelProblem(_LACKING, ""))
-            if differs := size_differs(file, *said.sizes.get(file.name, (None, None))):
+            found = photographs.get(file.name, LabelProblem(_UNLABELLED, ""))
+            if differs := size_differs(file, *coco.sizes.get(file.name, (None, None))):
                 raise LabelProblem("size differs", differs)
             return _raise(found) if isinstance(found, LabelProblem) else found
 
         named = {f"{plain_name(part.name)}/{Path(name).stem}": json for name in sorted(photographs)}
-        return annotations, [*self._missing("photograph", named, shown, f"{_COCO} names it", "gone")]
+        return annotations, [*self._missing("photograph", named, shown, f"it is listed in {_COCO}", "gone")]
 
     def _sample(self, part: Path, file: Path, meaning: Meaning) -> Sample:
         return Sample(
@@ -215,15 +215,15 @@ class Roboflow(Source):
             export = _read_export(folder)
         except LabelProblem:
             export = None
-        if export is None:  # its class names are missing; who wrote its readme still says what it is
+        if export is None:  # without class names the export is recognised by its readme
             return bool(_parts(folder)) and any(cls._claims((), project) for project in _readme_projects(folder))
         return cls._claims(export.names, export.project)
 
     def _exports(self) -> list[_Export]:
-        """Return the exports at the root or a few levels below, this source's own before all others.
+        """Return this dataset's exports at the root or up to three levels below; else the first other export.
 
-        An export of other class names is taken where there is no better one: the root was given by hand, and what the
-        names mean is an option.
+        An export with other class names is accepted because the user named the root, and the meaning of class names is
+        an option.
         """
         found: list[_Export] = []
         problems: list[str] = []
@@ -247,14 +247,14 @@ def _raise(problem: LabelProblem) -> tuple[Annotation, ...]:
 
 
 def _read_export(folder: Path) -> _Export | None:
-    """Return what an export in this very folder says about itself, None where there is none.
+    """Return the export in this folder itself, None if there is none.
 
     Raises:
-        LabelProblem: There is one and its class names cannot be read.
+        LabelProblem: There is an export, and its class names cannot be read.
     """
-    said = next((p for p in entries(folder) if p.name.casefold() in _YAML and p.is_file()), None)
-    if said is not None:
-        data = read_data_yaml(said)
+    described = next((p for p in entries(folder) if p.name.casefold() in _YAML and p.is_file()), None)
+    if described is not None:
+        data = read_data_yaml(described)
         names = tuple(data.names[number] for number in sorted(data.names))
         return _Export(folder, names, data.project, data.names)
     coco = {part: _coco_of(part) for part in _parts(folder) if (part / _COCO).is_file()}
@@ -263,12 +263,12 @@ def _read_export(folder: Path) -> _Export | None:
     readable = [part for part in coco.values() if isinstance(part, CocoPart)]
     if not readable:
         raise next(problem for problem in coco.values() if isinstance(problem, LabelProblem))
-    named = dict.fromkeys(name for part in readable for name in part.names)  # each once, in order
+    named = dict.fromkeys(name for part in readable for name in part.names)  # unique, in order
     return _Export(folder, tuple(named), coco=coco)
 
 
 def _readme_projects(folder: Path) -> list[str]:
-    """Return the names that the export's readme files begin with, as in ``# cau001`` and ``cau001 - v1 2023-03-31``."""
+    """Return the first name in each readme file of the export, as in ``# cau001`` and ``cau001 - v1 2023-03-31``."""
     first = []
     for file in (p for p in entries(folder) if p.name.casefold().startswith("readme") and p.is_file()):
         with file.open("rb") as opened:
@@ -285,7 +285,7 @@ def _coco_of(part: Path) -> CocoPart | LabelProblem:
 
 
 def _folders(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield a folder and those below it, level by level, in order of names."""
+    """Yield a folder and the folders below it, level by level, in order of names."""
     level = [folder]
     for _ in range(depth + 1):
         yield from level
@@ -293,19 +293,19 @@ def _folders(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _parts(folder: Path) -> list[Path]:
-    """Return the folders of the parts, training first."""
+    """Return the folders of the parts in the order train, valid, test."""
     inside = {plain_name(p.name): p for p in entries(folder) if p.is_dir()}
     return [inside[name] for name in PARTS if name in inside]
 
 
 def _photographs(part: Path) -> list[Path]:
-    """Return the photographs of a part: in ``images``, or in the part itself as COCO exports have them."""
+    """Return the photographs of a part: in ``images`` (YOLO), or in the part itself (COCO)."""
     inside = {plain_name(p.name): p for p in entries(part) if p.is_dir()}
     return [p for p in entries(inside.get("images", part)) if p.suffix.lower() in _KINDS]
 
 
 def _belongs(file: Path, export: _Export) -> bool:
-    """Return whether a file is the export's own word about itself."""
+    """Return whether a file is one of the export's readme or annotation files."""
     if file.parent == export.folder:
         return file.name.casefold() in _YAML or file.name.casefold().startswith("readme")
     return export.coco is not None and file.name == _COCO and file.parent in export.coco

@@ -1,4 +1,4 @@
-"""What a Roboflow export says about its photographs: class names, and boxes or polygons in YOLO lines or COCO json."""
+"""Reading of Roboflow exports: class names, and boxes or polygons from YOLO text files or COCO JSON."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Annotation:
     """One object of a photograph.
 
     Attributes:
-        name: Class name as the export spells it.
-        points: (x, y) of two opposite corners of a box, or of every corner of a polygon, in fractions of the image's
-            sides.
+        name: Class name as spelled in the export.
+        points: (x, y) of two opposite corners of a box, or of every corner of a polygon, as fractions (0 to 1) of
+            image width and height.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Annotation:
 
 
 class LabelProblem(Exception):
-    """Annotations that cannot be trusted; caught by the source, which lists the reason and the detail."""
+    """Raised for annotations that cannot be used; the source lists reason and detail in dropped.csv."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -40,7 +40,7 @@ class LabelProblem(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DataYaml:
-    """``data.yaml`` of a YOLO export: class number -> name, and the project's short name, empty where not stated."""
+    """Content of ``data.yaml`` of a YOLO export: class number -> name, and the project's short name (may be empty)."""
 
     names: Mapping[int, str]
     project: str = ""
@@ -48,12 +48,12 @@ class DataYaml:
 
 @dataclass(frozen=True, slots=True)
 class CocoPart:
-    """``_annotations.coco.json`` of one part of a COCO export.
+    """Content of ``_annotations.coco.json`` of one part of a COCO export.
 
     Attributes:
-        names: Class names, the placeholder that Roboflow puts at category 0 left out.
-        photographs: File name -> its annotations (none is a photograph without objects), or what is wrong with them.
-        sizes: File name -> width and height as the json states them.
+        names: Class names without the placeholder that Roboflow puts at category 0.
+        photographs: File name -> its annotations (empty for a photograph without objects), or the problem with them.
+        sizes: File name -> width and height as stated in the JSON file.
     """
 
     names: tuple[str, ...]
@@ -68,15 +68,15 @@ def read_data_yaml(path: Path) -> DataYaml:
         LabelProblem: The file is damaged or names no classes.
     """
     try:
-        said = read_yaml(path)
+        content = read_yaml(path)
     except (OSError, ValueError) as error:
         raise LabelProblem("unreadable class names", f"not a readable yaml file ({_short(error)})") from error
-    names = said.get("names") if isinstance(said, dict) else None
+    names = content.get("names") if isinstance(content, dict) else None
     if isinstance(names, list):
         names = dict(enumerate(names))
     if not isinstance(names, dict) or not names or not all(_is_number(key) for key in names):
         raise LabelProblem("unreadable class names", f"'names' is {str(names)[:80]}, expected a list or number -> name")
-    origin = said.get("roboflow")
+    origin = content.get("roboflow")
     project = origin.get("project") if isinstance(origin, dict) else None
     return DataYaml({int(key): str(name) for key, name in names.items()}, str(project or ""))
 
@@ -86,16 +86,16 @@ def _is_number(key: object) -> bool:
 
 
 def read_yolo(path: Path, names: Mapping[int, str]) -> tuple[Annotation, ...]:
-    """Return the objects of one label file; none for an empty file.
+    """Return the objects of one label file; () for an empty file.
 
-    A line is ``class cx cy w h`` (a box) or ``class x y x y x y ...`` (a polygon), in fractions of the image's sides.
+    A line is ``class cx cy w h`` (a box) or ``class x y x y x y ...`` (a polygon), as fractions of width and height.
 
     Args:
         path: The label file.
         names: Class number -> name.
 
     Raises:
-        LabelProblem: ``unreadable label`` (a malformed line; the others cannot be trusted to be all), or ``unknown
+        LabelProblem: ``unreadable label`` for a malformed line, as the others may then be incomplete, or ``unknown
             class`` for a number without a name.
     """
     try:
@@ -117,7 +117,7 @@ def _yolo_line(line: str, number: int, names: Mapping[int, str]) -> Annotation:
         expected = "expected 'class cx cy w h' or 'class x y x y x y ...'"
         raise LabelProblem("unreadable label", f"line {number}: {line.strip()[:60]!r}, {expected}")
     if kind not in names:
-        raise LabelProblem("unknown class", f"line {number}: class {kind}, and data.yaml names {_listed(names)}")
+        raise LabelProblem("unknown class", f"line {number}: class {kind}; data.yaml has {_listed(names)}")
     return Annotation(names[kind], _corners(values) if box else tuple(zip(values[::2], values[1::2], strict=True)))
 
 
@@ -130,23 +130,23 @@ def _corners(centred: list[float]) -> tuple[tuple[float, float], tuple[float, fl
 def read_coco(path: Path) -> CocoPart:
     """Return class names and annotations of one part of a COCO export.
 
-    Roboflow puts a placeholder first, the group of the others: the category of lowest id, without a supercategory and
-    named as theirs. It is no class; another category of the same name (a group called as one of its classes) is one.
+    Roboflow's first category is a placeholder for the group of the others: it has the lowest id, no supercategory, and
+    its name is the supercategory of the others. It is no class; another category of the same name is one.
 
     Raises:
-        LabelProblem: The file as a whole is damaged. What is wrong with one photograph stands at that photograph.
+        LabelProblem: The whole file is damaged. A problem with one photograph is returned with this photograph.
     """
     try:
-        said = read_json(path)
-        categories = {int(c["id"]): str(c["name"]) for c in said["categories"]}
-        above = {int(c["id"]): str(c.get("supercategory") or "none") for c in said["categories"]}
-        images = {int(i["id"]): i for i in said["images"]}
+        content = read_json(path)
+        categories = {int(c["id"]): str(c["name"]) for c in content["categories"]}
+        above = {int(c["id"]): str(c.get("supercategory") or "none") for c in content["categories"]}
+        images = {int(i["id"]): i for i in content["images"]}
         files = {number: str(image["file_name"]) for number, image in images.items()}
         found: dict[int, list[Mapping[str, Any]]] = {number: [] for number in images}
-        for annotation in said["annotations"]:
+        for annotation in content["annotations"]:
             found[int(annotation["image_id"])].append(annotation)
     except KeyError as error:
-        raise LabelProblem("unreadable label", f"not a COCO file: {error} is missing or names nothing") from error
+        raise LabelProblem("unreadable label", f"not a COCO file: {error} is missing or unknown") from error
     except (ValueError, TypeError, AttributeError, OverflowError, OSError) as error:
         raise LabelProblem("unreadable label", f"not a readable COCO json file ({_short(error)})") from error
     first = min(categories, default=0)
@@ -163,7 +163,7 @@ def read_coco(path: Path) -> CocoPart:
 def _coco_photograph(
     image: Mapping[str, Any], annotations: list[Mapping[str, Any]], names: Mapping[int, str]
 ) -> tuple[Annotation, ...] | LabelProblem:
-    """Return the objects of one photograph, or what is wrong with one of them."""
+    """Return the objects of one photograph, or the problem with one of them."""
     try:
         size = float(image["width"]), float(image["height"])
         if not min(size) > 0:
@@ -178,15 +178,15 @@ def _coco_photograph(
 def _coco_annotation(annotation: Mapping[str, Any], size: tuple[float, float], names: Mapping[int, str]) -> Annotation:
     kind = int(annotation["category_id"])
     if kind not in names:
-        raise LabelProblem("unknown class", f"category {kind}, and the categories are {_listed(names)}")
+        raise LabelProblem("unknown class", f"category {kind}; the categories are {_listed(names)}")
     points = tuple((x / size[0], y / size[1]) for x, y in _coco_points(annotation))
     if not all(math.isfinite(value) for point in points for value in point):
-        raise ValueError(f"bbox {annotation.get('bbox')!r} is not of finite numbers")
+        raise ValueError(f"bbox {annotation.get('bbox')!r} has values that are not finite")
     return Annotation(names[kind], points)
 
 
 def _coco_points(annotation: Mapping[str, Any]) -> Iterator[tuple[float, float]]:
-    """Yield the corners in pixels: of all polygons where there are any, else of the box."""
+    """Yield the corners in pixels: of all polygons if there are any, else of the box."""
     polygons = annotation.get("segmentation")
     if isinstance(polygons, list) and polygons:
         for polygon in polygons:

@@ -1,4 +1,4 @@
-"""Tables that come with datasets, as comma-separated text or as a workbook, read into rows of text."""
+"""Reading of tables that come with datasets, delimited text or xlsx workbooks, into rows of text."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DELIMITERS = ",;\t|"
 _OPEN = "a quotation mark is not closed"
 MOST_CELLS, MOST_LINES, MOST_COLUMNS = 2_000_000, 300_000, 2_000
-"""Of a table. BRSET, the largest of the sources, has 16,000 lines of 34 columns."""
+"""Limits of a table. BRSET, the largest of the sources, has 16,000 lines of 34 columns."""
 
 MOST_UNPACKED_BYTES = 48 * 2**20
-"""Of a workbook."""
+"""Largest size of an unpacked workbook."""
 
 MOST_BREAKS = 50
-"""Lines that one row may take, where values have line breaks."""
+"""Largest number of lines of one row, whose values may contain line breaks."""
 
 MOST_SPOILED = 500
-"""Rows with a mark that is not closed; after them no row takes more than its line, so that the time stays linear."""
+"""Number of rows with an unclosed quotation mark after which each line is read as a row, so that time stays linear."""
 
-_SWALLOWED = "too few values, of which quotation marks may hold several in one"
+_SWALLOWED = "too few values; quotation marks may have joined several into one"
 
 
 class UnreadableSheet(Exception):
-    """A table that cannot be read; the message is the detail a source lists it with."""
+    """Raised for a table that cannot be read; the message is the detail of its entry in dropped.csv."""
 
 
 def plain_header(text: str) -> str:
-    """Return a column's name in small letters, nothing but letters and digits kept.
+    """Return the letters and digits of a column's name in lower case.
 
     Example:
         >>> plain_header(" Patient_ID "), plain_header("Right-Diagnostic Keywords"), plain_header("Age (years)")
@@ -46,26 +46,25 @@ def plain_header(text: str) -> str:
 
 
 def read_sheet(path: Path, column: str = "") -> list[dict[str, str]]:
-    r"""Return the rows of a table as texts by `plain_header` of their columns.
+    r"""Return the rows of a table as dicts from `plain_header` of the column to the text of the cell.
 
-    The content decides how the file is read, not its ending: a workbook (xlsx) gives its first sheet with a header,
-    everything else is text in UTF-8 (with mark or without) or else cp1252, divided by the one of ``, ; tab |`` that
-    occurs most in the header. Values are stripped; an empty cell and one that a short row lacks are ``""``; a whole
-    number of a workbook has no ``.0``. Rows without any value are left out, and so are columns without a name. Of
-    columns with the same name the second has a ``2`` behind it, and so on. Where a row has more values than the header
-    has columns (a comma without quotation marks has shifted it), the rest is found under the key ``""``; so is a word
-    on what is wrong with a row whose quotation marks have swallowed values (`misfit` tells either).
+    The format is detected by content, not by suffix: of an xlsx workbook the first sheet with a header is read;
+    anything else is text in UTF-8 (with or without BOM) or cp1252, with the delimiter of ``, ; tab |`` that is most
+    frequent in the header. Values are stripped; empty and missing cells are ``""``; integers of a workbook have no
+    ``.0``. Empty rows and columns without a name are skipped. The second column of the same name gets the suffix ``2``,
+    and so on. If a row has more values than the header has columns (as after an unquoted comma), the surplus has the
+    key ``""``; so has the reason why a row with wrong quotation marks cannot be used (see `misfit`).
 
-    Quotation marks count only where they are whole: a value such as ``"a" b`` stays one, and a mark that is not closed
-    costs its own line, not those below. A value may have line breaks where its row has as many values as the header.
+    Quotation marks count only if they enclose a whole value: ``"a" b`` stays one value, and an unclosed mark spoils
+    only its own line. A value may contain line breaks if its row has as many values as the header.
 
     Args:
         path: The file.
-        column: A column the header must have, in any spelling; rows above it (titles) are passed over. By default the
+        column: A column that the header must have, in any spelling; rows above it (titles) are skipped. By default the
             first row that is not empty is the header.
 
     Returns:
-        One dict a row, in the file's order; empty where only a header is there.
+        One dict per row, in the file's order; [] for a table with only a header.
 
     Raises:
         UnreadableSheet: The file is missing or damaged, is neither text nor an xlsx workbook, or has no such header.
@@ -108,14 +107,14 @@ def _content(path: Path) -> bytes:
 
 
 def misfit(row: Mapping[str, str]) -> str:
-    """Return why the values of a row may stand under the wrong columns, the empty text for a row that fits.
+    """Return why the values of a row may be in the wrong columns; empty for a row that fits the header.
 
     Example:
         >>> misfit({"imageid": "img1", "age": "61"}), misfit({"imageid": "img1", "age": "61", "": "7"})
-        ('', "values do not fit the columns ('7' is left over)")
+        ('', "values do not fit the columns ('7' has no column)")
     """
     rest = row.get("", "")
-    why = rest if rest in (_OPEN, _SWALLOWED) else f"{rest!r} is left over"
+    why = rest if rest in (_OPEN, _SWALLOWED) else f"{rest!r} has no column"
     return f"values do not fit the columns ({why})" if rest else ""
 
 
@@ -125,13 +124,13 @@ def _is_header(row: Sequence[str], wanted: str) -> bool:
 
 
 def _workbook(content: bytes) -> list[list[list[Any]]]:
-    """Return the values of every sheet of an xlsx file; empty rows and cells that its numbers skip are counted too."""
+    """Return the values of every sheet of an xlsx file; empty rows and cells count towards the limits too."""
     left, sheets = MOST_CELLS, []
     try:
         _check_unpacked(content)
         book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets:
-            sheet.reset_dimensions()  # what other programs write there is often wrong and would cut the table
+            sheet.reset_dimensions()  # the dimensions written by other programs are often wrong and would cut the table
             rows = []
             for row in sheet.iter_rows(values_only=True):
                 left -= max(len(row), MOST_CELLS // MOST_LINES)
@@ -142,7 +141,7 @@ def _workbook(content: bytes) -> list[list[list[Any]]]:
         book.close()
     except UnreadableSheet:
         raise
-    except Exception as error:  # openpyxl raises whatever the parts of a damaged file happen to mean
+    except Exception as error:  # openpyxl raises errors of many types on damaged files
         raise UnreadableSheet(f"not a readable xlsx file ({type(error).__name__}: {error})") from error
     if not sheets:
         raise UnreadableSheet("not a readable xlsx file (no sheet)")
@@ -150,13 +149,13 @@ def _workbook(content: bytes) -> list[list[list[Any]]]:
 
 
 def _check_unpacked(content: bytes) -> None:
-    """Refuse a workbook whose parts are far larger than the file: it was made to fill the memory."""
+    """Raise an error for a workbook whose parts are far larger than the file, as a zip bomb's are."""
     with open_zip(io.BytesIO(content)) as archive:
         parts = archive.infolist()
-    whole = sum(part.file_size for part in parts)
+    unpacked = sum(part.file_size for part in parts)
     steep = any(part.file_size > max(2**20, 100 * part.compress_size) for part in parts)
-    if whole > MOST_UNPACKED_BYTES or steep:
-        raise UnreadableSheet(f"unpacked it has {whole:,} bytes, of {len(content):,} in the file")
+    if unpacked > MOST_UNPACKED_BYTES or steep:
+        raise UnreadableSheet(f"{unpacked:,} bytes when unpacked, from {len(content):,} in the file")
 
 
 def _texts(sheets: Sequence[Sequence[Sequence[Any]]]) -> list[list[list[str]]]:
@@ -164,16 +163,16 @@ def _texts(sheets: Sequence[Sequence[Sequence[Any]]]) -> list[list[list[str]]]:
 
 
 def _cell(value: Any) -> str:
-    """Return a workbook's value as text; Excel keeps whole numbers as 3.0 at times."""
+    """Return a workbook's value as text; integers that Excel stores as 3.0 become 3."""
     if value is None:
         return ""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
 
 
 def _text(content: bytes, wanted: str) -> list[list[str]]:
-    """Return the cells of a table in text, of which the first line that speaks of `wanted` tells the delimiter."""
+    """Return the cells of a text table; the delimiter is found in the first line that contains `wanted`."""
     if b"\0" in content:
-        raise UnreadableSheet("neither text nor an xlsx file: it holds zero bytes")
+        raise UnreadableSheet("neither text nor an xlsx file: it contains null bytes")
     try:
         text = decoded(content)
     except UnicodeDecodeError as error:
@@ -199,29 +198,29 @@ def _text(content: bytes, wanted: str) -> list[list[str]]:
 
 
 def _row(lines: Sequence[str], at: int, delimiter: str, width: int, most: int) -> tuple[list[str], int]:
-    """Return the cells of the row that begins at a line, and how many lines it takes.
+    """Return the cells of the row that begins at a line, and its number of lines.
 
-    A row that its quotation marks have spoiled is filled up to the header's width, and has a word on it behind that.
+    A row with wrong quotation marks is filled up to the header's width, followed by the reason.
 
     Args:
-        lines: All lines with their ends.
-        at: Where the row begins.
-        delimiter: What divides cells.
-        width: Cells of the header, 0 while it is not known.
-        most: Lines that the row may take.
+        lines: All lines with their line ends.
+        at: Index of the row's first line.
+        delimiter: Delimiter between cells.
+        width: Number of cells of the header, 0 while it is not known.
+        most: Largest number of lines of the row.
     """
     read = partial(csv.reader, delimiter=delimiter, skipinitialspace=True)
-    whole = read((lines[i] for i in range(at, min(at + most, len(lines)))), strict=True)
+    several = read((lines[i] for i in range(at, min(at + most, len(lines)))), strict=True)
     try:
-        row = [cell.strip() for cell in next(whole)]
-        if whole.line_num == 1 or not width or (len(row) >= width and not any(row[width:])):
+        row = [cell.strip() for cell in next(several)]
+        if several.line_num == 1 or not width or (len(row) >= width and not any(row[width:])):
             swallowed = len(row) < width and any(delimiter in cell for cell in row)
-            return _spoiled(row, width, _SWALLOWED) if swallowed else row, whole.line_num
+            return _spoiled(row, width, _SWALLOWED) if swallowed else row, several.line_num
     except csv.Error:
-        pass  # marks that are no pairs: the line is read for itself below
+        pass  # unpaired quotation marks: the line is read alone below
     alone = read(iter((lines[at], "")))
     row = [cell.strip() for cell in next(alone)]
-    if alone.line_num > 1:  # it asked for more
+    if alone.line_num > 1:  # the reader needed a further line: a quotation mark is not closed
         return _spoiled(row, width, _OPEN), 1
     return _spoiled(row, width, _SWALLOWED) if len(row) < width else row, 1
 
@@ -231,9 +230,9 @@ def _spoiled(row: list[str], width: int, why: str) -> list[str]:
 
 
 def _named(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[dict[str, str]]:
-    """Return the rows below a header by its names."""
+    """Return the rows below a header as dicts by column name."""
     if len(header) > MOST_COLUMNS:
-        raise UnreadableSheet(f"{len(header):,} columns, and at most {MOST_COLUMNS:,} are read")
+        raise UnreadableSheet(f"{len(header):,} columns, expected at most {MOST_COLUMNS:,}")
     names: list[str] = []
     for name in header:
         again = 2

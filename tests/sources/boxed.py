@@ -1,4 +1,4 @@
-"""What curation makes of a sample's masks and outlines, to be compared with the truth."""
+"""Boxes that curation makes of a sample's masks and outlines, for comparison with the truth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lmod_train.types import Box, Sample
 
 
 def boxed(sample: Sample) -> set[tuple[str, Box]] | str:
-    """Return structure and box of everything marked on a sample, or the reason why that cannot be told."""
+    """Return structure and box of everything marked on a sample, or the reason why they cannot be determined."""
     opened = open_image(sample)
     if not isinstance(opened, Opened):
         return opened.reason

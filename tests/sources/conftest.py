@@ -1,4 +1,4 @@
-"""Phantoms written once for the whole room; a test that damages files works on a copy."""
+"""Fixtures: phantoms written once for all tests of the sources; tests that damage files use a copy."""
 
 import pytest
 

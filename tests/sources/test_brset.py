@@ -151,7 +151,7 @@ def test_older_and_mirrored_copies_read_the_same(copy: Path) -> None:
     ]
 
 
-def test_clutter_is_passed_over_and_strays_are_listed(copy: Path) -> None:
+def test_clutter_is_ignored_and_strays_are_listed(copy: Path) -> None:
     before = {(d.key, d.reason) for d in drops(copy)}
     for name in (
         "fundus_photos/img00001.jpg:Zone.Identifier",
@@ -188,13 +188,13 @@ def test_rows_that_give_no_sample_are_listed(copy: Path, column: str, value: str
     assert {"img00002", "img00003"} <= set(keys)
     edit(copy, put(column, 3, value))
     assert [s.key for s in samples(copy)] == [key for key in keys if key != "img00003"]
-    (told,) = [d for d in drops(copy) if d.reason == reason]
-    assert detail in told.detail
-    assert told.file == "labels_brset.csv"
+    (dropped,) = [d for d in drops(copy) if d.reason == reason]
+    assert detail in dropped.detail
+    assert dropped.file == "labels_brset.csv"
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "told"),
+    ("column", "value", "detail"),
     [
         ("patient_age", "old", "patientage 'old' is not an age in years"),
         ("patient_age", "180", "patientage '180' is not an age in years"),
@@ -207,15 +207,15 @@ def test_rows_that_give_no_sample_are_listed(copy: Path, column: str, value: str
         ("nevus", "", "nevus '' is not one of 0, 1"),
     ],
 )
-def test_a_value_that_is_no_code_costs_itself_alone(copy: Path, column: str, value: str, told: str) -> None:
+def test_an_unknown_value_drops_only_itself(copy: Path, column: str, value: str, detail: str) -> None:
     before = {s.key: s for s in samples(copy)}
     key = next(k for k in before if k not in {d.key for d in drops(copy)})
     edit(copy, put(column, int(key[3:]), value))
     (problem,) = [d for d in drops(copy) if d.key == key]
-    assert (problem.reason, problem.detail) == ("unreadable label", told)
+    assert (problem.reason, problem.detail) == ("unreadable label", detail)
     after = {s.key: s for s in samples(copy)}
     assert [k for k in before if before[k] != after[k]] == (
-        [] if before[key].patient.age is None and "age" in told else [key]
+        [] if before[key].patient.age is None and "age" in detail else [key]
     )
     lost = set(before[key].labels.items()) - set(after[key].labels.items())
     assert len(lost) == (column in ("scar", "macula", "DR_ICDR", "nevus"))
@@ -227,7 +227,7 @@ def test_a_row_shifted_by_a_comma_is_left_out(copy: Path) -> None:
     assert ("img00002", "unreadable row") in {(d.key, d.reason) for d in drops(copy)}
 
 
-def test_a_stray_quotation_mark_costs_its_own_value_or_row(copy: Path) -> None:
+def test_a_stray_quotation_mark_spoils_only_its_value_or_row(copy: Path) -> None:
     before = samples(copy)
     table = copy / "labels_brset.csv"
     lines = table.read_text(encoding="utf-8").splitlines()
@@ -238,11 +238,11 @@ def test_a_stray_quotation_mark_costs_its_own_value_or_row(copy: Path) -> None:
         lines[row] = ",".join([*cells[:at], text, *cells[at + 1 :]])
     table.write_text("\n".join(lines), encoding="utf-8")
     assert samples(copy) == [s for s in before if s.key != "img00003"]
-    (told,) = [d for d in drops(copy) if d.reason == "unreadable row"]
-    assert told.key == "img00003" and "a quotation mark is not closed" in told.detail
+    (dropped,) = [d for d in drops(copy) if d.reason == "unreadable row"]
+    assert dropped.key == "img00003" and "a quotation mark is not closed" in dropped.detail
 
 
-def test_a_table_cut_short_costs_the_last_rows(copy: Path) -> None:
+def test_a_truncated_table_loses_its_last_rows(copy: Path) -> None:
     table = copy / "labels_brset.csv"
     lines = table.read_bytes().splitlines(keepends=True)
     table.write_bytes(b"".join(lines[:5]) + lines[5][:40])
@@ -255,11 +255,11 @@ def test_a_table_that_cannot_be_read_is_listed_and_gives_no_samples(copy: Path) 
     with (copy / "labels_brset.csv").open("ab") as file:
         file.write(b"\0\0\0")
     assert samples(copy) == []
-    (told,) = drops(copy)
-    assert (told.reason, told.file) == ("unreadable sheet", "labels_brset.csv")
+    (dropped,) = drops(copy)
+    assert (dropped.reason, dropped.file) == ("unreadable sheet", "labels_brset.csv")
 
 
-def test_a_missing_column_is_told_once(copy: Path) -> None:
+def test_a_missing_column_is_listed_once(copy: Path) -> None:
     def without_nevus(cells: list[list[str]]) -> None:
         at = cells[0].index("nevus")
         for row in cells:
@@ -267,11 +267,11 @@ def test_a_missing_column_is_told_once(copy: Path) -> None:
 
     edit(copy, without_nevus)
     assert all("nevus" not in s.labels and "scar" in s.labels for s in samples(copy))
-    (told,) = [d for d in drops(copy) if d.reason == "missing column"]
-    assert "nevus" in told.detail
+    (dropped,) = [d for d in drops(copy) if d.reason == "missing column"]
+    assert "nevus" in dropped.detail
 
 
-def test_tables_of_others_are_not_taken_for_it(tmp_path: Path) -> None:
+def test_tables_of_other_datasets_are_not_recognised(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("image,label\na,1\n")
     assert not Brset.found_in(tmp_path)
     with pytest.raises(SourceNotFound, match=r"the table \(labels_brset.csv or labels.csv\) is missing"):

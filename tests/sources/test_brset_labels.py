@@ -1,23 +1,23 @@
-"""One row of the table at a time."""
+"""Reading of single rows of BRSET's table."""
 
 from __future__ import annotations
 
 import pytest
 
-from lmod_train.sources.brset_labels import ANATOMY, EXPOSURE, FINDINGS, missing_columns, read_row
+from lmod_train.sources.brset_labels import ANATOMY, CONDITION_OF, EXPOSURE, missing_columns, read_row
 from lmod_train.types import Patient
 from lmod_train.vocabulary.conditions import CONDITIONS
 
 WHOLE = {
-    **dict.fromkeys(FINDINGS, "0"),
+    **dict.fromkeys(CONDITION_OF, "0"),
     **dict.fromkeys([*ANATOMY, *EXPOSURE], "1"),
     **{"drsdrg": "0", "dricdr": "0", "camera": "Canon CR", "patientage": "48", "patientsex": "1", "exameye": "2"},
     "quality": "Adequate",
 }
 
 
-def test_conditions_are_words_of_the_vocabulary_and_hold_the_twelve_that_are_asked() -> None:
-    names = {*FINDINGS.values(), *ANATOMY.values()}
+def test_conditions_are_words_of_the_vocabulary_and_contain_the_twelve_of_lmod_plus() -> None:
+    names = {*CONDITION_OF.values(), *ANATOMY.values()}
     assert names <= {term.name for term in CONDITIONS}
     asked = [term.name for term in CONDITIONS if "BRSET" in term.reference and "LMOD+" in term.reference]
     assert len(asked) == 12
@@ -32,10 +32,10 @@ def test_a_normal_row() -> None:
     assert reading.patient == Patient(48.0, "male", "left", "Canon CR", "Adequate")
 
 
-@pytest.mark.parametrize("column", [*FINDINGS, *ANATOMY])
-def test_one_finding_at_a_time(column: str) -> None:
-    reading = read_row({**WHOLE, column: "1" if column in FINDINGS else "2"})
-    assert [name for name, word in reading.labels.items() if word == "yes"] == [{**FINDINGS, **ANATOMY}[column]]
+@pytest.mark.parametrize("column", [*CONDITION_OF, *ANATOMY])
+def test_one_condition_at_a_time(column: str) -> None:
+    reading = read_row({**WHOLE, column: "1" if column in CONDITION_OF else "2"})
+    assert [name for name, word in reading.labels.items() if word == "yes"] == [{**CONDITION_OF, **ANATOMY}[column]]
 
 
 @pytest.mark.parametrize(("scale", "column"), [("icdr", "dricdr"), ("sdrg", "drsdrg")])
@@ -45,7 +45,7 @@ def test_grades(scale: str, column: str) -> None:
     )
 
 
-def test_quality_tells_what_is_abnormal() -> None:
+def test_quality_names_the_abnormal_criteria() -> None:
     poor = {**WHOLE, "quality": "inadequate", "focus": "2", "artifacts": "2"}
     assert read_row(poor).patient.quality == "Inadequate (focus, artifacts)"
     assert read_row({**WHOLE, "illuminaton": "2"}).patient.quality == "Adequate (illumination)"
@@ -53,7 +53,7 @@ def test_quality_tells_what_is_abnormal() -> None:
     assert read_row({**right, "illumination": "2"}).patient.quality == "Adequate (illumination)"
 
 
-def test_what_is_not_told_is_unknown() -> None:
+def test_empty_values_are_unknown() -> None:
     assert read_row({**WHOLE, "patientage": ""}).problems == []
     assert read_row({**WHOLE, "patientage": "", "camera": ""}).patient == Patient(
         None, "male", "left", None, "Adequate"
@@ -64,7 +64,7 @@ def test_what_is_not_told_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("age", ["nan", "inf", "-3", "120", "4o"])
-def test_ages_that_are_none_are_told(age: str) -> None:
+def test_invalid_ages_are_reported(age: str) -> None:
     reading = read_row({**WHOLE, "patientage": age})
     assert reading.patient.age is None
     assert reading.problems == [f"patientage {age!r} is not an age in years"]

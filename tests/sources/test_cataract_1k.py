@@ -74,13 +74,13 @@ def test_boxes_read_are_the_boxes_drawn(drawn, annotations):
     assert drops(drawn, annotations=annotations) == []
 
 
-def test_the_case_whose_files_carry_another_number_is_read(drawn):
+def test_the_case_whose_files_have_another_number_is_read(drawn):
     odd = [s for s in samples(drawn).values() if s.group == "case_5315"]
     assert [s.key for s in odd] == [f"case_5315/case_53153_0{i}" for i in (1, 2, 3)]
     assert all(s.outlines for s in odd)
 
 
-def test_categories_go_by_name_as_their_ids_differ_between_cases(drawn):
+def test_categories_are_matched_by_name_as_their_ids_differ_between_cases(drawn):
     ids = [
         {c["name"]: c["id"] for c in json.loads(instances(drawn, case).read_text())["categories"]}
         for case in ("case_5013", "case_5315")
@@ -119,7 +119,7 @@ def test_doubled_folders_inside_are_read(drawn, copy):
     assert drops(copy) == []
 
 
-def test_clutter_is_passed_over_and_strays_are_listed(drawn, copy):
+def test_clutter_is_ignored_and_strays_are_listed(drawn, copy):
     for name in ("__MACOSX/x.png", "index.html", "case_5013/img/case5013_01.png:Zone.Identifier", "meta.json"):
         (copy / FRAMES / name).parent.mkdir(exist_ok=True)
         (copy / FRAMES / name).write_bytes(b"")
@@ -142,16 +142,18 @@ def test_clutter_is_passed_over_and_strays_are_listed(drawn, copy):
     )
 
 
-def test_a_second_copy_of_the_frames_is_told(drawn, copy):
+def test_a_second_copy_of_the_frames_is_listed(drawn, copy):
     shutil.copytree(copy / FRAMES, copy / "Images_and_Supervisely_Annotations")
     assert drops(copy) == [(FRAMES, "another copy")]
     assert samples(copy).keys() == samples(drawn).keys()
 
 
-def test_supervisely_serves_where_there_is_no_coco_and_the_other_way_round(drawn, copy):
+def test_supervisely_is_used_without_coco_and_the_other_way_round(drawn, copy):
     both = {key: s.outlines for key, s in samples(drawn).items()}
     shutil.rmtree(copy / COCO / "case_5013")
-    change(instances(copy, "case_5014"), lambda c: c["images"].pop(0))  # its annotations are then lost, and told
+    change(
+        instances(copy, "case_5014"), lambda c: c["images"].pop(0)
+    )  # its annotations are then without an image, and listed
     (copy / FRAMES / "case_5315" / "ann" / "case_53153_01.png.json").unlink()
     assert {key: s.outlines for key, s in samples(copy).items()} == both
     assert missing(copy) == [
@@ -169,7 +171,7 @@ def test_supervisely_serves_where_there_is_no_coco_and_the_other_way_round(drawn
 
 
 @pytest.mark.parametrize("annotations", ["coco", "supervisely"])
-def test_an_annotation_of_another_size_than_its_frame_is_not_believed(copy, annotations):
+def test_an_annotation_of_another_size_than_its_frame_is_not_used(copy, annotations):
     whole = samples(copy, annotations=annotations)
     file = whole["case_5013/case5013_02"].image
     with Image.open(file) as image:
@@ -183,7 +185,7 @@ def test_an_annotation_of_another_size_than_its_frame_is_not_believed(copy, anno
     assert "{}x{}".format(*size) in dropped.detail and "{}x{}".format(*smaller) in dropped.detail
 
 
-def test_the_option_says_which_annotations_win(copy):
+def test_the_option_selects_the_annotations(copy):
     change(instances(copy), lambda c: c["annotations"].clear())
     note = copy / FRAMES / "case_5013" / "ann" / "case5013_02.png.json"
     change(note, lambda c: c.update(objects=c["objects"][:1]))
@@ -197,7 +199,7 @@ def test_the_option_says_which_annotations_win(copy):
         Cataract1K(copy, annotations="json")
 
 
-def test_pupil1_is_a_pupil_unless_told_otherwise_and_cornea1_stays(copy):
+def test_pupil1_is_a_pupil_by_default_and_cornea1_stays(copy):
     for file in (copy / COCO).rglob("instances.json"):
         text = file.read_text()
         assert '"pupil1"' in text
@@ -237,7 +239,7 @@ def outline_of(copy, **changes):
 
 
 @pytest.mark.parametrize("segmentation", [{"counts": "abc", "size": [4, 4]}, [], None])
-def test_without_polygons_the_bbox_counts(copy, segmentation):
+def test_without_polygons_the_bbox_is_used(copy, segmentation):
     outline = outline_of(copy, segmentation=segmentation, bbox=[3, 4.5, 10, 2])
     assert outline == Outline("cornea", ((3.0, 4.5), (13.0, 6.5)))
     assert drops(copy) == []
@@ -252,18 +254,18 @@ def test_several_polygons_of_an_annotation_are_one_outline_and_two_annotations_a
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"segmentation": [], "bbox": None}, "Cornea: no polygon, and bbox is None"),
         ({"segmentation": [[1, 2, 3]]}, "Cornea: segmentation of 3 values"),
         ({"segmentation": [[1, 2, "x", 4]]}, "Cornea: segmentation of 4 values"),
-        ({"category_id": 99}, "its class is None"),
+        ({"category_id": 99}, "class None, expected"),
     ],
 )
-def test_an_annotation_that_cannot_be_read_costs_its_frame_alone_the_outlines(drawn, copy, changes, said):
+def test_an_annotation_that_cannot_be_read_drops_the_outlines_of_its_frame_only(drawn, copy, changes, message):
     assert outline_of(copy, **changes) is None
     assert drops(copy) == [(f"{COCO}/case_5013/annotations/instances.json", "unreadable annotation")]
-    assert said in details(copy)[0] and "case5013_01.png" in details(copy)[0]
+    assert message in details(copy)[0] and "case5013_01.png" in details(copy)[0]
     assert sum(not s.outlines for s in samples(copy).values()) == 1 and len(samples(copy)) == N
 
 
@@ -278,20 +280,20 @@ def test_ids_and_names_that_are_not_unique_or_not_there_are_listed(copy):
     shutil.copytree(copy / COCO / "case_5014", copy / COCO / "case_9999")
     stray = copy / FRAMES / "case_5014" / "ann" / "case5014_88.png.json"
     stray.write_text("{}")
-    told = [(d.reason, d.detail) for d in Cataract1K(copy).samples() if isinstance(d, Dropped)]
-    assert told == [
+    dropped = [(d.reason, d.detail) for d in Cataract1K(copy).samples() if isinstance(d, Dropped)]
+    assert dropped == [
         ("unreadable annotation", "case5013_01.png: 2 images have the id 1"),
         ("unreadable annotation", "case5013_02.png: 2 images have the id 1"),
         ("annotation without image", "image 78 has no file_name"),
         ("annotation without image", f"{lost} annotations of image 2, which is not listed"),
-        ("missing folder", "its frames, of which there are annotations"),
+        ("missing folder", "there are annotations, but no folder of frames"),
         ("missing frame", "it is annotated"),
         ("missing frame", "it is annotated"),
     ]
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "not a readable json file"),
         (b'{"images": [', "not a readable json file"),
@@ -301,10 +303,10 @@ def test_ids_and_names_that_are_not_unique_or_not_there_are_listed(copy):
         (b'{"images": [1], "annotations": [], "categories": []}', "found keys annotations, categories, images"),
     ],
 )
-def test_a_damaged_coco_file_is_listed_and_the_supervisely_files_serve(drawn, copy, content, said):
+def test_a_damaged_coco_file_is_listed_and_the_supervisely_files_are_used(drawn, copy, content, message):
     instances(copy).write_bytes(content)
     assert drops(copy) == [(f"{COCO}/case_5013/annotations/instances.json", "unreadable annotation")]
-    assert said in details(copy)[0]
+    assert message in details(copy)[0]
     assert [s.outlines for s in samples(copy).values()] == [s.outlines for s in samples(drawn).values()]
 
 

@@ -22,7 +22,7 @@ def coco(path, annotations, categories=((7, "Lens"), (3, "Slit_Knife"), (4, "gau
     return read_coco(path, STRUCTURES)
 
 
-def test_coco_frames_go_by_file_name_and_classes_by_name(tmp_path):
+def test_coco_frames_are_matched_by_file_name_and_classes_by_name(tmp_path):
     flat, box = {"segmentation": [1, 2, 5, 2, 5, 8]}, {"segmentation": {"counts": [4]}, "bbox": [1, 1, 2, 3]}
     sheet = coco(tmp_path / "a.json", [(1, 7, flat), (1, "3", box), (2, 4, flat)])
     square = tuple((float(x), float(y)) for x, y in SQUARE)
@@ -53,7 +53,7 @@ def test_supervisely_objects_are_polygons_or_corners(tmp_path):
 
 
 @pytest.mark.parametrize("exterior", [[], [[1, 2]], [[1, 2], [3]], [[1, 2], [3, True]], [[1, 2], "x"], None])
-def test_points_that_are_none_are_told(tmp_path, exterior):
+def test_invalid_points_are_reported(tmp_path, exterior):
     (tmp_path / "x.json").write_text(
         json.dumps({"objects": [{"classTitle": "Lens", "points": {"exterior": exterior}}]})
     )
@@ -62,7 +62,7 @@ def test_points_that_are_none_are_told(tmp_path, exterior):
     assert frame.detail.startswith("Lens: unnamed geometry without points.exterior")
 
 
-def test_a_file_that_is_not_there_is_told_by_its_name_alone(tmp_path):
+def test_the_error_of_a_missing_file_has_only_its_name(tmp_path):
     for read in (read_coco, read_supervisely):
         with pytest.raises(UnreadableAnnotations, match="not a readable json file") as caught:
             read(tmp_path / "away.json", STRUCTURES)

@@ -80,11 +80,11 @@ def test_an_unknown_name_is_refused_naming_it_and_the_option(copy):
             reading(CataractDetection2(copy))
 
 
-def test_labels_say_what_names_mean(copy, root):
+def test_the_option_labels_defines_the_names(copy, root):
     rename(copy, ["trueb", "klar"])
-    told = CataractDetection2(copy, labels={"Trueb": "cataract", "klar": ""})
-    found = {s.labels.get("diagnosis") for s in told.samples()}
-    assert found == {"cataract", None} and all(s.outlines for s in told.samples())
+    source = CataractDetection2(copy, labels={"Trueb": "cataract", "klar": ""})
+    found = {s.labels.get("diagnosis") for s in source.samples()}
+    assert found == {"cataract", None} and all(s.outlines for s in source.samples())
 
 
 def test_the_structure_is_an_option(root):
@@ -119,8 +119,8 @@ def test_a_photograph_without_a_box_has_no_diagnosis_and_one_of_both_classes_is_
     read = list(CataractDetection2(copy).samples())
     bare = {s.key for s in read if isinstance(s, Sample) and not s.labels and not s.outlines}
     assert bare == {f"train/{empty.stem}", f"train/{both.stem}"}
-    (told,) = (d for d in read if isinstance(d, Dropped))
-    assert (told.reason, told.detail) == ("contradicting classes", "one photograph has cataract and normal")
+    (dropped,) = (d for d in read if isinstance(d, Dropped))
+    assert (dropped.reason, dropped.detail) == ("contradicting classes", "one photograph has cataract and normal")
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ def test_no_folder_has_no_entries(tmp_path):
     assert entries(tmp_path / "none") == [] == list(files_below(tmp_path / "none"))
 
 
-def test_links_in_a_circle_end(tmp_path):
+def test_circular_links_end(tmp_path):
     (tmp_path / "x.jpg").write_text("")
     (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
     assert [p.name for p in files_below(tmp_path)] == ["x.jpg"]
 
 
-def test_an_empty_folder_with_the_name_of_a_table_is_told_as_the_table(tmp_path):
+def test_an_empty_folder_with_the_name_of_a_table_is_listed_as_the_table(tmp_path):
     (tmp_path / "labels.csv").mkdir()
     (tmp_path / "Again.CSV").mkdir()
     (tmp_path / "Again.CSV" / "again.csv").write_text("")

@@ -8,7 +8,7 @@ from lmod_train.sources.discovery import discover, source_classes
 from lmod_train.sources.refuge import Refuge
 
 
-def test_every_class_is_a_whole_source_under_its_own_name():
+def test_every_class_is_a_complete_source_under_its_own_name():
     assert source_classes().keys() >= {"eye_diseases", "refuge"}
     for name, cls in source_classes().items():
         assert cls.name == name and issubclass(cls, Source) and not inspect.isabstract(cls)
@@ -35,14 +35,14 @@ def test_each_layout_is_recognised_as_a_whole_and_given_itself(drawn, layout):
     assert discover(source.root).sources[0].root == source.root
 
 
-def test_a_second_copy_is_skipped_and_told(drawn):
+def test_a_second_copy_is_skipped_and_listed(drawn):
     found = discover(drawn)
     assert [(s.name, s.root.parent.name) for s in found.sources] == [("refuge", "challenge"), ("eye_diseases", "eyes")]
     assert [s.folder.parent.name for s in found.skipped] == ["kaggle", "refuge2"]
     assert all("another copy of refuge" in s.why and "challenge" in s.why for s in found.skipped)
 
 
-def test_depth_is_a_bound_and_what_lies_deeper_is_skipped(drawn):
+def test_folders_below_the_depth_are_skipped(drawn):
     assert [s.name for s in discover(drawn / "eyes", depth=1).sources] == ["eye_diseases"]
     shallow = discover(drawn / "eyes", depth=0)
     assert shallow.sources == () and [s.folder for s in shallow.skipped] == [drawn / "eyes"]
@@ -59,7 +59,7 @@ def test_the_images_of_a_curated_folder_are_no_source(drawn, tmp_path, place):
     assert found.skipped[0].why == "a curated folder, not a raw one"
 
 
-def test_an_empty_folder_holds_nothing(tmp_path):
+def test_an_empty_folder_has_no_sources(tmp_path):
     found = discover(tmp_path)
     assert found.sources == () and [s.folder for s in found.skipped] == [tmp_path]
 
@@ -71,8 +71,8 @@ def test_bad_arguments_are_named(tmp_path):
         discover(tmp_path, depth=-1)
 
 
-def test_a_source_that_is_not_asked_for_is_named(drawn):
+def test_a_source_that_is_not_configured_is_named(drawn):
     found = discover(drawn, wanted=[Refuge()])
     assert [s.name for s in found.sources] == ["refuge"]
-    assert any(s.why == "eye_diseases, which is not among the sources asked for" for s in found.skipped)
+    assert any(s.why == "eye_diseases, which is not among the configured sources" for s in found.skipped)
     assert not any("no known source" in s.why for s in found.skipped)

@@ -1,4 +1,4 @@
-"""One raw set in the dresses that copies come in gives one reading: every source, every dress."""
+"""One raw set in every variant of spelling and folders that copies have gives the same samples, for every source."""
 
 import shutil
 from importlib import import_module
@@ -25,7 +25,7 @@ def copy(raw, tmp_path, request):
     return shutil.copytree(raw / f"of {request.param}", tmp_path / "raw")
 
 
-def told(raw):
+def content(raw):
     """Return what is read below a folder: keys, groups, labels and how much is outlined; and reasons of drops."""
     (source,) = discover(raw).sources
     items = list(source.samples())
@@ -104,15 +104,15 @@ DRESSES = [
 
 @pytest.mark.parametrize("copy", NAMES, indirect=True)
 @pytest.mark.parametrize("dress", DRESSES)
-def test_the_same_set_in_another_dress_is_read_the_same(copy, dress):
-    before = told(copy)
+def test_a_variant_of_the_folders_gives_the_same_samples(copy, dress):
+    before = content(copy)
     dress(copy)
-    assert told(copy) == before
+    assert content(copy) == before
 
 
 @pytest.mark.parametrize("copy", NAMES, indirect=True)
-def test_an_empty_cell_costs_one_photograph_at_most_and_is_listed_where_it_costs_any(copy):
-    (samples, reasons) = told(copy)
+def test_an_empty_cell_drops_at_most_one_photograph_and_is_then_listed(copy):
+    (samples, reasons) = content(copy)
     for table in tables_of(copy):
         text = table.read_text(encoding="utf-8")
         if '"' in text:
@@ -122,7 +122,7 @@ def test_an_empty_cell_costs_one_photograph_at_most_and_is_listed_where_it_costs
             cells = lines[1].split(",")
             cells[column] = ""
             table.write_text("\n".join([lines[0], ",".join(cells), *lines[2:]]), encoding="utf-8")
-            left, now = told(copy)
+            left, now = content(copy)
             assert len(left) >= len(samples) - 1
             changed = [key for key in samples if left.get(key, (None, {}))[1] != samples[key][1]]
             assert len(changed) <= 1 and (not changed or now != reasons), (table.name, column)

@@ -56,7 +56,7 @@ def change(file, **arrays):
     np.savez(file, **{name: np.array(value) for name, value in kept.items() if value is not None})
 
 
-def told(root, **options):
+def demographics(root, **options):
     return {k: (s.group, s.patient.age, s.patient.sex) for k, s in samples(root, **options).items()}
 
 
@@ -80,8 +80,8 @@ def test_the_older_spelling_has_a_patient_and_days(written):
     assert (sample.group, sample.patient.age) == (str(pid), days / 365)
 
 
-def test_files_lie_flat_in_parts_or_a_folder_down(copy, tmp_path):
-    expected = told(copy)
+def test_files_are_found_flat_in_parts_or_one_folder_down(copy, tmp_path):
+    expected = demographics(copy)
     flat = tmp_path / "flat"
     shutil.copytree(copy / "All", flat)
     parts = tmp_path / "parts"
@@ -94,11 +94,11 @@ def test_files_lie_flat_in_parts_or_a_folder_down(copy, tmp_path):
     doubled = tmp_path / "twice"
     shutil.copytree(copy, doubled / "twice")
     for root in (flat, parts, down, doubled):
-        assert told(root) == expected and drops(root) == [], root
+        assert demographics(root) == expected and drops(root) == [], root
         assert FairSeg.found_in(root) == (root != down), root
 
 
-def test_sister_sets_with_the_same_file_names_are_not_taken_for_it(copy):
+def test_sister_sets_with_the_same_file_names_are_not_recognised(copy):
     for file in (copy / "All").iterdir():
         change(file, disc_cup_mask=None, disc_cup=None, glaucoma=1)
     assert not FairSeg.found_in(copy)
@@ -113,7 +113,7 @@ def test_codes_that_are_unknown_are_none_and_others_are_listed(copy):
     change(fourth, age=[1, 2], gender="1.0")
     (copy / "All" / "data_00005.npz").rename(copy / "All" / "x.npz")
     change(copy / "All" / "data_00006.npz", age=130, gender=None)
-    found = told(copy)
+    found = demographics(copy)
     assert [found[f"data_0000{i}"][1:] for i in (1, 2, 3, 4, 6)] == [
         (None, None),
         (61.5, "female"),
@@ -161,16 +161,16 @@ def test_rising_codes_mean_the_same_and_any_other_code_is_refused(copy, cup):
         assert boxes(samples(copy, cup=cup)[f"data_0000{i}"]) == "mask_coding_unknown"
 
 
-def test_pickles_wait_for_the_users_word(copy):
-    whole, before = told(copy), {k: boxes(s) for k, s in samples(copy).items()}
+def test_pickles_are_read_only_if_allowed(copy):
+    whole, before = demographics(copy), {k: boxes(s) for k, s in samples(copy).items()}
     one, two, three = (copy / "All" / f"data_0000{i}.npz" for i in (1, 2, 3))
     change(one, slo_fundus=np.load(one)["slo_fundus"].astype(object))
     change(two, disc_cup_mask=np.load(two)["disc_cup_mask"].astype(object))
     change(three, age=np.array(44, dtype=object), gender=np.array(None, dtype=object))
     found = samples(copy)
     assert "data_00001" not in found and len(found) == N - 1
-    assert found["data_00002"].masks == () and told(copy)["data_00002"] == whole["data_00002"]
-    assert told(copy)["data_00003"] == ("data_00003", None, None)
+    assert found["data_00002"].masks == () and demographics(copy)["data_00002"] == whole["data_00002"]
+    assert demographics(copy)["data_00003"] == ("data_00003", None, None)
     listed = drops(copy)
     assert [(f[-6:-4], r, d.split(":")[0]) for f, r, d in listed] == [
         ("01", "pickled arrays", "slo_fundus"),
@@ -217,7 +217,7 @@ def test_damaged_files_are_listed_and_the_rest_is_read(copy):
     assert FairSeg.found_in(copy)  # the first files are looked at, not the first alone
 
 
-def test_strays_and_twins_are_listed_and_clutter_is_not(copy):
+def test_strays_and_duplicates_are_listed_and_clutter_is_not(copy):
     some = copy / "All" / "data_00001.npz"
     (copy / "Test").mkdir()
     (copy / "__MACOSX").mkdir()
@@ -241,7 +241,7 @@ def test_the_large_arrays_are_not_read_for_demographics(written, monkeypatch):
     assert {name for names in asked for name in names} == {"age", "gender", "pid"}
 
 
-def test_a_folder_without_files_is_told(tmp_path):
+def test_a_folder_without_files_is_an_error(tmp_path):
     (tmp_path / "All").mkdir()
     (tmp_path / "ReadMe").mkdir()
     with pytest.raises(SourceNotFound, match="every npz file"):

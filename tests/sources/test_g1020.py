@@ -45,15 +45,15 @@ def drops(source):
 @pytest.mark.parametrize("annotations", ["json", "masks"])
 def test_reading_gives_the_truths_back(drawn_g1020, annotations):
     source = G1020(drawn_g1020, annotations=annotations)
-    told = truths(10, seed=5, size=SIZE, annotations=annotations)
+    expected = truths(10, seed=5, size=SIZE, annotations=annotations)
     found = samples(source)
-    assert [*found] == [t.key for t in told] and drops(source) == {}
-    for truth in told:
+    assert [*found] == [t.key for t in expected] and drops(source) == {}
+    for truth in expected:
         sample = found[truth.key]
         assert (sample.group, sample.labels, sample.patient) == (truth.group, truth.labels, truth.patient)
         assert boxed(sample) == set(truth.boxes)
         assert bool(sample.masks) == (annotations == "masks") == (not sample.outlines)
-    assert {len(t.boxes) for t in told} == {1, 2}
+    assert {len(t.boxes) for t in expected} == {1, 2}
 
 
 def test_masks_in_the_other_coding_give_the_same(copy):
@@ -87,7 +87,7 @@ def test_a_missing_or_unusable_json_is_replaced_by_the_mask(copy):
     assert len(bare) == 10 and boxed(bare[gone]) == set() and boxed(bare[torn]) == set()
 
 
-def test_json_may_lie_in_a_folder_of_its_own(copy):
+def test_json_may_be_in_its_own_folder(copy):
     before = samples(G1020(copy))
     (copy / "Images" / "Images").mkdir()
     (copy / "Images" / "json_files").mkdir()
@@ -104,8 +104,8 @@ def test_json_may_lie_in_a_folder_of_its_own(copy):
 
 def test_the_disc_may_be_read_from_its_box(copy):
     key = next(iter(samples(G1020(copy))))
-    told = json.loads((copy / "Images" / f"{key}.json").read_text())
-    (box,) = [np.array(s["points"]) for s in told["shapes"] if s["label"] == "discLoc"]
+    content = json.loads((copy / "Images" / f"{key}.json").read_text())
+    (box,) = [np.array(s["points"]) for s in content["shapes"] if s["label"] == "discLoc"]
     found = samples(G1020(copy, disc_from="discLoc"))[key].outlines
     outlines = {o.structure: np.array(o.points) for o in found}
     assert len(outlines) == len(found)
@@ -113,7 +113,7 @@ def test_the_disc_may_be_read_from_its_box(copy):
     assert box.min() < np.array(samples(G1020(copy))[key].outlines[0].points).min()
 
 
-def test_derived_copies_are_passed_over_and_strays_listed(copy):
+def test_derived_copies_are_ignored_and_strays_listed(copy):
     before = samples(G1020(copy))
     some = next((copy / "Images").glob("*.jpg"))
     for name in (
@@ -158,14 +158,14 @@ def test_damaged_labels_are_listed_and_the_rest_is_read(copy):
     assert [(d.reason, d.detail) for d in listed[:3]] == [
         ("unreadable label", f"{keys[1]}.jpg: label 'yes' is neither 0 nor 1"),
         ("unreadable label", f"{keys[2]}.jpg: labelled both 0 and 1"),
-        ("unreadable label", f"{keys[4]}.jpg: values do not fit the columns ('1' is left over)"),
+        ("unreadable label", f"{keys[4]}.jpg: values do not fit the columns ('1' has no column)"),
     ]
     left = [("missing label", key) for key in keys[5:]] + [("missing photograph", "image_99")]
     assert [(d.reason, d.key) for d in listed[3:]] == left
 
 
 @pytest.mark.parametrize("content", [b"PK\x03\x04 torn", b"imageID,label\nimage_0.jpg,1\n", b"\x00\x01", b""])
-def test_a_damaged_list_costs_only_the_labels(copy, content):
+def test_a_damaged_list_drops_only_the_labels(copy, content):
     (copy / "G1020.csv").write_bytes(content)
     found = samples(G1020(copy))
     assert len(found) == 10 and not any(s.labels for s in found.values()) and all(s.outlines for s in found.values())
@@ -173,13 +173,13 @@ def test_a_damaged_list_costs_only_the_labels(copy, content):
 
 
 def test_doubled_and_encoded_folders_give_the_same(drawn_g1020, tmp_path):
-    told = [(k, s.labels, s.outlines) for k, s in samples(G1020(drawn_g1020)).items()]
+    expected = [(k, s.labels, s.outlines) for k, s in samples(G1020(drawn_g1020)).items()]
     shutil.copytree(drawn_g1020, tmp_path / "g1020" / "G1020")
     images = tmp_path / "g1020" / "G1020" / "Images"
     images.rename(images.with_name("%49mages"))
     assert G1020.found_in(tmp_path / "g1020") and not G1020.found_in(tmp_path)
     for root in (tmp_path / "g1020", tmp_path):
-        assert [(k, s.labels, s.outlines) for k, s in samples(G1020(root)).items()] == told
+        assert [(k, s.labels, s.outlines) for k, s in samples(G1020(root)).items()] == expected
 
 
 def test_other_words_for_options_are_refused():
@@ -188,7 +188,7 @@ def test_other_words_for_options_are_refused():
             G1020(**wrong)
 
 
-def test_a_folder_without_photographs_is_told(copy):
+def test_a_folder_without_photographs_is_an_error(copy):
     for path in (copy / "Images").glob("*.jpg"):
         path.unlink()
     with pytest.raises(SourceNotFound, match="every photograph"):

@@ -1,4 +1,4 @@
-"""Whatever is taken out of a raw set is listed, and the rest is read: every source and folder, a file of each kind."""
+"""Every file that is removed from a raw dataset is listed, and the rest is read; for every source and kind of file."""
 
 from collections import Counter
 from contextlib import contextmanager
@@ -38,9 +38,9 @@ def source_in(folder):
 
 def read(source):
     """Return samples by key and drops of one reading."""
-    told = list(source.samples())
-    samples = {item.key: item for item in told if isinstance(item, Sample)}
-    return samples, [item for item in told if isinstance(item, Dropped)]
+    read = list(source.samples())
+    samples = {item.key: item for item in read if isinstance(item, Sample)}
+    return samples, [item for item in read if isinstance(item, Dropped)]
 
 
 def folders_below(folder):
@@ -72,7 +72,7 @@ def without(place: Path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_whole_phantoms_have_nothing_missing(raw, name):
+def test_complete_phantoms_have_no_gaps(raw, name):
     samples, dropped = read(source_in(raw / f"of {name}"))
     assert len(samples) == N
     seeded = {"missing photograph", "unreadable label"} if name == "brset" else set()  # as the real set has them
@@ -80,10 +80,10 @@ def test_whole_phantoms_have_nothing_missing(raw, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_whatever_is_taken_away_is_listed_and_the_rest_is_read(raw, name):
+def test_every_removed_file_is_listed_and_the_rest_is_read(raw, name):
     source = source_in(raw / f"of {name}")
     samples, before = read(source)
-    untold, lost = [], []
+    unlisted, lost = [], []
     for place in parts_of(source.root, name):
         where = place.relative_to(source.root).as_posix()
         everything = all(sample.image.is_relative_to(place) for sample in samples.values())
@@ -94,18 +94,18 @@ def test_whatever_is_taken_away_is_listed_and_the_rest_is_read(raw, name):
             try:
                 left, dropped = read(source)
             except SourceNotFound:
-                untold += [] if found == [name] else [where]  # the command line lists it, and goes on with the others
+                unlisted += [] if found == [name] else [where]  # the command line lists it, and goes on with the others
                 continue
         new = Counter(dropped) - Counter(before)
         if not any(d.reason.startswith("missing ") for d in new) or new.total() > 8:
-            untold.append((where, [(d.key, d.reason) for d in new]))
+            unlisted.append((where, [(d.key, d.reason) for d in new]))
         kept = {key for key, sample in samples.items() if not sample.image.is_relative_to(place)}
         lost += [(where, key) for key in sorted(kept - left.keys())]
         assert found == [name], where
-    assert untold == [] and lost == []
+    assert unlisted == [] and lost == []
 
 
-def test_a_group_without_any_is_one_line_and_others_one_each():
+def test_a_group_without_any_is_one_entry_and_others_one_each():
     groups = {f"{part}/{n}": part for part in ("a/x", "a/y", "b") for n in range(3)}
     held = {"a/x/0", "b/0", "b/1", "b/2"}
     assert gaps(groups, held) == {"a/x/1": ["a/x/1"], "a/x/2": ["a/x/2"], "a/y": ["a/y/0", "a/y/1", "a/y/2"]}

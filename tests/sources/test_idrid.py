@@ -41,7 +41,7 @@ def drops(source):
     return Counter((d.file.rpartition("/")[2], d.reason) for d in source.samples() if isinstance(d, Dropped))
 
 
-def told(source):
+def content(source):
     return [(k, s.labels, [m.path.name for m in s.masks], s.outlines) for k, s in samples(source).items()]
 
 
@@ -87,7 +87,7 @@ def test_boxes_have_the_published_pixels_at_the_published_width(tmp_path):
     assert boxed(sample) == {("fovea", Box(1900, 1400, 2100, 1600)), ("optic disc", Box(0, 750, 450, 1250))}
     Image.new("RGB", (1072, 712)).save(image)
     (dropped,) = [d for d in Idrid(tmp_path).samples() if isinstance(d, Dropped) and d.reason == "point outside"]
-    assert dropped.extent == "part" and "fovea at 2000, 1500" in dropped.detail and "1072x712" in dropped.detail
+    assert dropped.extent == "part" and "fovea at (2000, 1500)" in dropped.detail and "1072x712" in dropped.detail
     (sample,) = samples(Idrid(tmp_path)).values()
     assert sample.outlines == ()
 
@@ -115,7 +115,7 @@ def test_colour_and_one_bit_masks_give_the_same_boxes(copy):
     assert {k: boxed(s) for k, s in samples(Idrid(copy, lesions=True)).items()} == before
 
 
-def test_missing_masks_and_damaged_photographs_cost_nothing_else(copy):
+def test_missing_masks_and_damaged_photographs_drop_nothing_else(copy):
     before = {k: boxed(s) for k, s in samples(Idrid(copy)).items()}
     only(copy, "IDRiD_01_OD.tif").unlink()
     torn = samples(Idrid(copy))["BC/train/IDRiD_002"].image
@@ -127,7 +127,7 @@ def test_missing_masks_and_damaged_photographs_cost_nothing_else(copy):
 
 
 @pytest.mark.parametrize("changed", ["cut", "one byte", "another photograph"])
-def test_photographs_that_differ_in_b_and_c_are_keyed_apart(copy, changed):
+def test_photographs_that_differ_in_b_and_c_have_different_keys(copy, changed):
     before = samples(Idrid(copy))
     whole = before.pop("BC/train/IDRiD_002")
     other = copy / "C. Localization" / whole.image.relative_to(copy / "B. Disease Grading")
@@ -183,28 +183,28 @@ def test_damaged_rows_and_tables_are_listed_and_the_rest_is_read(copy):
             assert sample == whole[key]
 
 
-def test_a_grade_other_than_published_columns_is_told(copy):
+def test_a_grade_other_than_published_columns_is_listed(copy):
     path = only(copy, "b. IDRiD_Disease Grading_Testing*")
     path.write_text("Image name,DR\nIDRiD_001,2\n")
     (dropped,) = [d for d in Idrid(copy).samples() if isinstance(d, Dropped)]
     assert dropped.reason == "unreadable sheet" and "it has imagename, dr" in dropped.detail
 
 
-def test_clutter_is_passed_over_and_strays_are_listed(copy):
-    before = told(Idrid(copy))
+def test_clutter_is_ignored_and_strays_are_listed(copy):
+    before = content(Idrid(copy))
     image = samples(Idrid(copy))["A/train/IDRiD_01"].image
     for name in ("._IDRiD_01.jpg", "Thumbs.db", "IDRiD_01.jpg:Zone.Identifier", "index.html"):
         (image.parent / name).write_bytes(b"")
     (copy / "__MACOSX").mkdir()
     (copy / "__MACOSX" / "IDRiD_09.jpg").write_bytes(b"")
     (copy / "LICENSE.txt").write_bytes(b"")
-    assert told(Idrid(copy)) == before and drops(Idrid(copy)) == {}
+    assert content(Idrid(copy)) == before and drops(Idrid(copy)) == {}
     shutil.copy(image, image.with_suffix(".png"))
     shutil.copy(image, copy / "IDRiD_77.jpg")
     shutil.copy(image, image.parents[1] / "IDRiD_78.jpg")
     (image.parent / "notes.txt").write_bytes(b"")
     (image.parent / "other.csv").write_text("a,b\n1,2\n")
-    assert told(Idrid(copy)) == before
+    assert content(Idrid(copy)) == before
     assert drops(Idrid(copy)) == {
         ("IDRiD_01.png", "same key twice"): 1,
         ("IDRiD_77.jpg", "not of IDRiD"): 1,
@@ -217,16 +217,16 @@ def test_clutter_is_passed_over_and_strays_are_listed(copy):
 def test_doubled_folders_give_the_same(drawn_idrid, tmp_path):
     shutil.copytree(drawn_idrid, tmp_path / "IDRiD" / "IDRiD")
     assert Idrid.found_in(tmp_path / "IDRiD") and not Idrid.found_in(tmp_path)
-    assert told(Idrid(tmp_path / "IDRiD")) == told(Idrid(drawn_idrid))
+    assert content(Idrid(tmp_path / "IDRiD")) == content(Idrid(drawn_idrid))
 
 
-def test_lengths_that_are_none_are_refused():
+def test_invalid_lengths_are_refused():
     for wrong in ({"fovea_side": 0}, {"disc_size": (600, -1)}):
         with pytest.raises(BadArgument, match=f"{next(iter(wrong))}="):
             Idrid(**wrong)
 
 
-def test_folders_without_photographs_are_told(copy):
+def test_folders_without_photographs_are_an_error(copy):
     for path in copy.rglob("*.jpg"):
         path.unlink()
     with pytest.raises(SourceNotFound, match="every photograph"):
@@ -245,8 +245,8 @@ def test_photographs_that_a_table_leaves_out_are_listed(copy):
     (table,) = copy.rglob("b. IDRiD_OD_Center_Testing Set_Markups.csv")
     lines = table.read_text(encoding="utf-8").splitlines()
     table.write_text("\n".join(lines[:2]), encoding="utf-8")
-    told = [key.lower().replace("bc", "BC") for key in samples(Idrid(copy)) if key.startswith("BC/test")]
-    assert keys(copy) == [(key, "missing row of optic disc centres") for key in told[1:]] and len(told) > 1
+    listed = [key.lower().replace("bc", "BC") for key in samples(Idrid(copy)) if key.startswith("BC/test")]
+    assert keys(copy) == [(key, "missing row of optic disc centres") for key in listed[1:]] and len(listed) > 1
 
 
 def test_rows_of_photographs_that_were_not_downloaded_are_listed_once_for_all_tables(copy):
@@ -256,7 +256,7 @@ def test_rows_of_photographs_that_were_not_downloaded_are_listed_once_for_all_ta
     assert keys(copy) == [(f"BC/train/idrid_{number}", "missing photograph") for number in range(101, 131)]
 
 
-def test_a_table_without_rows_tells_of_no_photograph(copy):
+def test_a_table_without_rows_lists_no_photograph(copy):
     (table,) = copy.rglob("a. IDRiD_OD_Center_Training Set_Markups.csv")
     table.write_text("Image No,X- Coordinate,Y - Coordinate\n", encoding="utf-8")
     assert [reason for _, reason in keys(copy)] == ["unreadable sheet"]

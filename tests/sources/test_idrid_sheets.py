@@ -50,7 +50,7 @@ def test_points_are_read_past_odd_headers(tmp_path, header):
 
 
 @pytest.mark.parametrize("read", [read_grades, read_points])
-def test_tables_of_other_columns_are_told_with_those_they_have(tmp_path, read):
+def test_the_error_of_a_table_with_other_columns_lists_them(tmp_path, read):
     path = tmp_path / "x.csv"
     path.write_text("Image name,Grade\nIDRiD_001,1\n")
     with pytest.raises(UnreadableSheet, match=r"no column .*; it has imagename, grade"):

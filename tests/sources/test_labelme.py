@@ -15,7 +15,7 @@ def shapes(tmp_path, *rows):
     return read_shapes(path)
 
 
-def test_shapes_become_one_outline_a_structure_in_order_of_the_names(tmp_path):
+def test_shapes_become_one_outline_per_structure_in_order_of_the_names(tmp_path):
     found = shapes(tmp_path, ("cup", [[1, 2], [3, 4.5]]), (" Disc", [[0, 0], [9, 9]]), ("cup", [[5, 5], [6, 7]]))
     assert outlines_of(found, NAMES) == (
         Outline("optic disc", ((0.0, 0.0), (9.0, 9.0))),
@@ -42,7 +42,7 @@ def test_a_circle_has_the_corners_of_its_box_and_other_types_their_own(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b'{"shapes": [', "not a readable json file"),
         (b"\xff\xfe\x00", "not a readable json file"),
@@ -63,18 +63,18 @@ def test_a_circle_has_the_corners_of_its_box_and_other_types_their_own(tmp_path)
         (b'{"shapes": [{"label": "cup", "shape_type": "circle", "points": [[1, 2]]}]}', "a circle of 1 points"),
     ],
 )
-def test_damaged_files_are_told(tmp_path, content, said):
+def test_damaged_files_are_refused(tmp_path, content, message):
     (tmp_path / "x.json").write_bytes(content)
-    with pytest.raises(UnreadableShapes, match=said):
+    with pytest.raises(UnreadableShapes, match=message):
         read_shapes(tmp_path / "x.json")
 
 
-def test_a_missing_file_is_told(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(UnreadableShapes, match="FileNotFoundError"):
         read_shapes(tmp_path / "x.json")
 
 
-def test_unknown_labels_and_no_structure_at_all_are_told(tmp_path):
+def test_unknown_labels_and_no_structure_at_all_are_refused(tmp_path):
     with pytest.raises(UnreadableShapes, match="unknown label 'cupp', expected disc, cup, discloc"):
         outlines_of(shapes(tmp_path, ("cupp", [[0, 0], [9, 9]])), NAMES)
     for rows in ([], [("discLoc", [[0, 0], [9, 9]])]):

@@ -1,4 +1,4 @@
-"""Something that is no file where a file should be is named: every source, every folder and kind of file in it."""
+"""A folder, link or pipe in place of a file is listed; for every source, folder and kind of file."""
 
 import os
 import shutil
@@ -25,13 +25,13 @@ def source(request, tmp_path_factory):
 
 
 def one_of_each(root):
-    """Return one file of each folder and ending, those that only tell of the set left out."""
+    """Return one file of each folder and ending, without readme files."""
     files = [p for p in files_below(root) if not p.name.lower().startswith(WORDS)]
     return list({(p.parent, p.suffix): p for p in files}.values())
 
 
 def read(source):
-    """Return all that a source tells, read anew."""
+    """Return all samples and drops of a source, read again."""
     return list(source.at(source.root).samples())
 
 
@@ -45,12 +45,12 @@ def names(source, file, whole):
         return True
     files = {p for s in items if isinstance(s, Sample) for p in (s.image, *(m.path for m in s.masks))}
     lines = [d for d in items if isinstance(d, Dropped)]
-    told = [(Path(d.file).name, *d.key.split("/"), d.detail) for d in lines]
-    return file in files or any(file.name in " ".join(texts) for texts in told)
+    named = [(Path(d.file).name, *d.key.split("/"), d.detail) for d in lines]
+    return file in files or any(file.name in " ".join(texts) for texts in named)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_named(source, kind, tmp_path):
+def test_it_is_listed(source, kind, tmp_path):
     silent, whole = [], read(source)
     for file in one_of_each(source.root):
         kept = shutil.move(file, tmp_path / "kept")

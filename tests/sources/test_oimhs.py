@@ -91,7 +91,7 @@ def test_reading_and_boxing_give_the_truth_back(written):
     }
 
 
-def test_the_image_is_the_left_half_alone(written):
+def test_the_image_is_only_the_left_half(written):
     sample = samples(written)["1/0"]
     image, whole = open_image(sample).image, np.asarray(Image.open(sample.image))
     assert image.size == (SIZE, SIZE) and whole.shape == (SIZE, 2 * SIZE, 3)
@@ -119,7 +119,7 @@ def test_scans_come_in_order_of_numbers_padded_or_not(copy):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
-def test_tables_as_csv_with_headers_spelled_otherwise_say_the_same(copy, encoding):
+def test_tables_as_csv_with_headers_spelled_differently_give_the_same(copy, encoding):
     before = samples(copy)
     rewrite(copy / f"{EYES}.xlsx", lambda rows: [[f" {h.upper()} " for h in rows[0]], *rows[1:], [None] * 6])
     rewrite(copy / f"{QUALITY}.xlsx", lambda rows: [[h.replace(" ", "_") for h in rows[0]], *rows[1:]])
@@ -139,7 +139,7 @@ def test_images_are_found_some_levels_down(copy, place):
     assert drops(copy) == [] and Oimhs.found_in(copy)
 
 
-def test_a_missing_table_costs_its_labels_and_is_listed(copy):
+def test_a_missing_table_drops_its_labels_and_is_listed(copy):
     (copy / f"{EYES}.xlsx").unlink()
     found = samples(copy)
     assert len(found) == N and all(s.labels == {} and s.patient.age is None for s in found.values())
@@ -167,7 +167,7 @@ def test_a_damaged_table_is_listed_and_a_second_one_read_in_its_place(copy):
     ]
 
 
-def test_a_table_twice_is_read_once_and_a_wrong_header_is_told(copy):
+def test_a_table_twice_is_read_once_and_a_wrong_header_is_listed(copy):
     before = samples(copy)
     shutil.copy(copy / f"{EYES}.xlsx", copy / "Images" / f"{EYES}.xlsx")
     assert samples(copy) == before
@@ -176,7 +176,7 @@ def test_a_table_twice_is_read_once_and_a_wrong_header_is_told(copy):
     assert [(f, r, "Eye ID" in d) for f, r, d in drops(copy)][1:] == [(f"{QUALITY}.xlsx", "unreadable sheet", True)]
 
 
-def test_values_that_mean_nothing_are_listed_one_by_one_and_the_rest_is_read(copy):
+def test_invalid_values_are_listed_one_by_one_and_the_rest_is_read(copy):
     def change(rows):
         rows[1][5], rows[1][3] = 0, "unknown"  # eye 1: stage 0, age in words
         rows[2][4], rows[2][2] = "x", "left?"  # eye 2: sex and side
@@ -198,12 +198,12 @@ def test_values_that_mean_nothing_are_listed_one_by_one_and_the_rest_is_read(cop
         "eye 2: Eye category 'left?'",
         "eye 3: no Patient ID; the eye is a group of its own",
         "eye 3: Stage '5'",
-        "row 6: Eye ID 'eye' is not a whole number",
+        "row 6: Eye ID 'eye' is not an integer",
     ]
     assert [key for key, reason in keys(copy) if reason == "missing scan"] == ["99"]
 
 
-def test_quality_is_told_in_words_and_odd_flags_are_listed(tmp_path):
+def test_quality_is_given_in_words_and_odd_flags_are_listed(tmp_path):
     file = tmp_path / "q.csv"
     header = "Eye ID,Image ID,Low signal strength,Signal shield,Image blur\n"
     file.write_text(header + "1,0,1,1,1\n1,01.png,0,1,0\n2,0,0,0,0\n2,1,2,0,0\n2,2,0,0,0\n2,2,1,0,0\n2,3,0,0,0,7\n")
@@ -244,10 +244,12 @@ def test_strays_are_listed_and_clutter_is_not(copy):
     listed = drops(copy)
     assert sorted(f for f, r, _ in listed if r == "stray file") == sorted([*strays, "notes.txt"])
     assert [f for f, r, _ in listed if r == "same key twice"] == ["Images/1/00.png"] and len(listed) == 7
-    assert [d for f, _, d in listed if "crop" in f.lower()] == ["its name has 'crop', left by earlier processing"] * 2
+    assert [d for f, _, d in listed if "crop" in f.lower()] == [
+        "a crop ('crop' in its name), made from another image"
+    ] * 2
 
 
-def test_other_colours_are_refused_or_background_as_the_user_says(copy):
+def test_other_colours_are_refused_or_background_by_option(copy):
     before = {k: boxes(s) for k, s in samples(copy).items()}
     file = samples(copy)["2/1"].image
     pixels = np.array(Image.open(file))
@@ -260,7 +262,7 @@ def test_other_colours_are_refused_or_background_as_the_user_says(copy):
         Oimhs(copy, other_colours="ignore")
 
 
-def test_a_truncated_scan_costs_itself_alone(copy):
+def test_a_truncated_scan_drops_only_itself(copy):
     file = copy / "Images" / "1" / "2.png"
     file.write_bytes(file.read_bytes()[:300])
     reasons = {k: open_image(s).reason for k, s in samples(copy).items() if isinstance(open_image(s), Dropped)}

@@ -60,16 +60,16 @@ def drops(source):
 def test_reading_gives_the_truths_back(folders, layout):
     for masks in ("any", "mat"):
         source = Origa(folders[layout], masks=masks)
-        told = truths(6, seed=5, size=SIZE, layout=layout)
+        expected = truths(6, seed=5, size=SIZE, layout=layout)
         found = samples(source)
-        assert [*found] == [t.key for t in told] and drops(source) == {}
-        for truth in told:
+        assert [*found] == [t.key for t in expected] and drops(source) == {}
+        for truth in expected:
             sample = found[truth.key]
             assert (sample.group, sample.labels, sample.patient) == (truth.group, truth.labels, truth.patient)
             assert boxed(sample) == set(truth.boxes)
 
 
-def test_masks_of_one_kind_alone(folders):
+def test_masks_of_one_kind_only(folders):
     kinds = {
         m: {s.masks[0].path.suffix for s in samples(Origa(folders["kaggle"], masks=m)).values()}
         for m in ("any", "png", "mat")
@@ -129,7 +129,7 @@ def test_masks_and_rows_without_photograph_are_listed(kaggle):
     assert len(samples(Origa(kaggle))) == 5
 
 
-def test_origa_info_fills_only_what_no_other_table_tells(kaggle):
+def test_origa_info_fills_only_gaps_of_other_tables(kaggle):
     before = {k: s.labels for k, s in samples(Origa(kaggle)).items()}
     info = kaggle / "origa_info.csv"
     other = info.read_text().replace(",1\n", ",x\n").replace(",0\n", ",1\n").replace(",x\n", ",0\n")
@@ -174,7 +174,7 @@ def test_tables_that_contradict_each_other_leave_no_label(kaggle):
     assert drops(Origa(kaggle)) == {("glaucoma.csv", "unreadable label"): 1}
 
 
-def test_a_damaged_table_costs_only_its_labels(copy, layout):
+def test_a_damaged_table_drops_only_its_labels(copy, layout):
     table = {"kaggle": "OrigaList.csv", "detection": "glaucoma.csv", "original": "binary_labels.xlsx"}[layout]
     (copy / table).write_bytes(b"PK\x03\x04 torn")
     assert drops(Origa(copy)) == {(table, "unreadable sheet"): 1}
@@ -182,52 +182,52 @@ def test_a_damaged_table_costs_only_its_labels(copy, layout):
     assert labelled == [layout == "kaggle"] * 6  # origa_info.csv stands in
 
 
-def test_a_table_without_known_labels_says_what_it_has_and_which_option_helps(kaggle):
+def test_a_table_without_known_label_column_is_listed_with_its_columns_and_the_option(kaggle):
     (kaggle / "origa_info.csv").unlink()
     (kaggle / "OrigaList.csv").write_text("Filename,Set,Finding (1=g)\n001.jpg,A,1\n002.jpg,B,0\n")
     listed, missing = [d for d in Origa(kaggle).samples() if isinstance(d, Dropped)]
     assert (missing.reason, missing.key) == ("missing table", "origa_info.csv")
     assert "filename, set, finding1g" in listed.detail and "label_column" in listed.detail
-    told = samples(Origa(kaggle, label_column="Finding (1=g)"))
-    assert [told[k].labels.get("glaucoma") for k in ("001", "002", "003")] == ["yes", "no", None]
+    read = samples(Origa(kaggle, label_column="Finding (1=g)"))
+    assert [read[k].labels.get("glaucoma") for k in ("001", "002", "003")] == ["yes", "no", None]
 
 
-def test_damaged_masks_are_told_by_curation_and_the_rest_is_read(kaggle):
+def test_damaged_masks_are_reported_by_curation_and_the_rest_is_read(kaggle):
     path = kaggle / "Semi-automatic-annotations" / "001.mat"
     savemat(path, {"other": [[0]]})
     (kaggle / "Masks" / "002.png").write_bytes((kaggle / "Masks" / "002.png").read_bytes()[:60])
     Image.new("L", (96, 64), 7).save(kaggle / "Masks" / "003.png")
     png, mat = samples(Origa(kaggle)), samples(Origa(kaggle, masks="mat"))
-    said = [boxed(mat["001"]), boxed(png["002"]), boxed(png["003"])]
-    assert said == ["mask_unreadable", "mask_unreadable", "mask_coding_unknown"]
+    reasons = [boxed(mat["001"]), boxed(png["002"]), boxed(png["003"])]
+    assert reasons == ["mask_unreadable", "mask_unreadable", "mask_coding_unknown"]
     assert boxed(png["004"]) == set(truths(6, seed=5, size=SIZE)[3].boxes)
 
 
 def test_doubled_folders_and_encoded_names_give_the_same(folders, tmp_path):
-    told = [(k, s.labels, s.patient) for k, s in samples(Origa(folders["original"])).items()]
+    expected = [(k, s.labels, s.patient) for k, s in samples(Origa(folders["original"])).items()]
     doubled = tmp_path / "ORIGA"
     shutil.copytree(folders["original"], doubled / "ORIGA")
     images = doubled / "ORIGA" / "Images"
     images.rename(images.with_name("images%20"))
     assert Origa.found_in(doubled) and not Origa.found_in(tmp_path)
     for root in (doubled, doubled / "ORIGA", tmp_path):
-        assert [(k, s.labels, s.patient) for k, s in samples(Origa(root)).items()] == told
+        assert [(k, s.labels, s.patient) for k, s in samples(Origa(root)).items()] == expected
 
 
-def test_neighbours_in_one_bundle_are_each_their_own(folders, tmp_path):
+def test_datasets_in_one_bundle_are_distinguished(folders, tmp_path):
     shutil.copytree(folders["kaggle"], tmp_path / "ORIGA")
     g1020.write(tmp_path, 2, seed=0, size=48, workers=0)
     refuge.write(tmp_path, 3, seed=0, size=48, layout="kaggle", workers=0)
     (tmp_path / "glaucoma.csv").write_text("Filename,Glaucoma\n")
-    told = {
+    found = {
         place.name: [source.name for source in (G1020, Origa, Refuge) if source.found_in(place)]
         for place in (tmp_path, *sorted(p for p in tmp_path.iterdir() if p.is_dir()))
     }
-    assert told == {tmp_path.name: [], "ORIGA": ["origa"], "G1020": ["g1020"], "REFUGE": ["refuge"]}
+    assert found == {tmp_path.name: [], "ORIGA": ["origa"], "G1020": ["g1020"], "REFUGE": ["refuge"]}
     assert [*samples(Origa(tmp_path))] == [*samples(Origa(tmp_path / "ORIGA"))]
 
 
-def test_a_folder_without_photographs_is_told(kaggle):
+def test_a_folder_without_photographs_is_an_error(kaggle):
     shutil.rmtree(kaggle / "Images")
     with pytest.raises(SourceNotFound, match="every photograph"):
         Origa(kaggle).verify()

@@ -13,20 +13,20 @@ def test_spellings_of_names_labels_and_sides_are_understood(tmp_path):
     )
 
 
-def test_the_option_beats_the_usual_names(tmp_path):
+def test_the_option_overrides_the_usual_names(tmp_path):
     path = tmp_path / "list.csv"
     path.write_text("filename,label,Second Reader\n1.jpg,0,1\n")
     assert read_entries(path)[0]["1"].glaucoma == "no"
     assert read_entries(path, "second-reader")[0]["1"].glaucoma == "yes"
-    with pytest.raises(UnreadableSheet, match="no column of labels; it has filename, label, secondreader"):
+    with pytest.raises(UnreadableSheet, match="no column of labels; found filename, label, secondreader"):
         read_entries(path, "third reader")
 
 
-def test_a_table_without_names_or_rows_is_told(tmp_path):
+def test_a_table_without_names_or_rows_is_refused(tmp_path):
     path = tmp_path / "list.csv"
     path.write_text("number,label\n1,0\n")
-    with pytest.raises(UnreadableSheet, match="no column of file names; it has number, label"):
+    with pytest.raises(UnreadableSheet, match="no column of file names; found number, label"):
         read_entries(path)
     path.write_text("filename,label\n")
-    with pytest.raises(UnreadableSheet, match="it has none"):
+    with pytest.raises(UnreadableSheet, match="found none"):
         read_entries(path)

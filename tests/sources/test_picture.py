@@ -11,13 +11,13 @@ def photograph(tmp_path):
     return file
 
 
-def test_sizes_are_read_from_the_header_alone(photograph):
+def test_sizes_are_read_from_the_header_only(photograph):
     photograph.write_bytes(photograph.read_bytes()[:-20])  # the pixels are torn
     assert size_of(photograph) == (60, 40) and size_of(photograph.with_name("b.jpg")) is None
 
 
 @pytest.mark.parametrize(
-    ("stated", "said"),
+    ("stated", "difference"),
     [
         ((60, 40), ""),
         ((60.0, 40.0), ""),
@@ -26,12 +26,12 @@ def test_sizes_are_read_from_the_header_alone(photograph):
         (("60", True), ""),
         ((float("inf"), 40), ""),
         ((0, 40), ""),
-        ((120, 80), "annotated at 120x80, and a.jpg is 60x40"),
-        ((60, 41), "annotated at 60x41, and a.jpg is 60x40"),
+        ((120, 80), "annotated at 120x80 pixels, but a.jpg is 60x40"),
+        ((60, 41), "annotated at 60x41 pixels, but a.jpg is 60x40"),
     ],
 )
-def test_a_stated_size_is_held_against_the_file(photograph, stated, said):
-    assert size_differs(photograph, *stated) == said
+def test_a_stated_size_is_compared_with_the_file(photograph, stated, difference):
+    assert size_differs(photograph, *stated) == difference
 
 
 def test_pictures_that_cannot_be_turned_are_taken_as_they_are(photograph):

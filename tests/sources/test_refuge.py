@@ -68,11 +68,11 @@ def test_reading_gives_labels_and_masks_of_the_truth_back(root):
 
 def test_the_three_layouts_give_the_same_keys_labels_and_photographs(drawn):
     read = [samples(root_of(drawn, layout)) for layout in LAYOUTS]
-    told = [[(k, s.labels, s.group, s.image.read_bytes()) for k, s in found.items()] for found in read]
-    assert len(told[0]) == 12 and told[0] == told[1] == told[2]
+    content = [[(k, s.labels, s.group, s.image.read_bytes()) for k, s in found.items()] for found in read]
+    assert len(content[0]) == 12 and content[0] == content[1] == content[2]
 
 
-def test_missing_masks_and_sheets_leave_samples_without(copy):
+def test_missing_masks_and_tables_leave_samples_without(copy):
     before = samples(copy)
     before["val/V0001"].masks[0].path.unlink()
     for sheet in [*copy.rglob("*.xlsx"), *copy.rglob("index.json")]:
@@ -83,7 +83,7 @@ def test_missing_masks_and_sheets_leave_samples_without(copy):
     assert all(s.labels == {} for k, s in after.items() if not k.startswith("train"))
 
 
-def test_a_damaged_sheet_is_listed_and_costs_only_its_labels(copy):
+def test_a_damaged_table_is_listed_and_drops_only_its_labels(copy):
     (sheet,) = [
         p for p in copy.rglob("*") if p.name == "Fovea_locations.xlsx" or p.as_posix().endswith("val/index.json")
     ]
@@ -94,7 +94,7 @@ def test_a_damaged_sheet_is_listed_and_costs_only_its_labels(copy):
     assert labelled == {"train": 4, "test": 4} and len(samples(copy)) == 12
 
 
-def test_a_photograph_that_its_sheet_leaves_out_is_listed(copy):
+def test_a_photograph_without_a_row_in_its_table_is_listed(copy):
     before = samples(copy)
     for sheet in copy.rglob("Fovea_locations.xlsx"):
         book = load_workbook(sheet)
@@ -113,7 +113,7 @@ def test_a_photograph_twice_is_kept_once(copy):
     assert samples(copy) == before and drops(copy) == {"same key twice": 1}
 
 
-def test_clutter_is_passed_over_and_strays_are_listed(copy):
+def test_clutter_is_ignored_and_strays_are_listed(copy):
     folder = samples(copy)["val/V0002"].image.parent
     for name in ("._V0002.jpg", "Thumbs.db", "V0002.jpg:Zone.Identifier"):
         (folder / name).write_bytes(b"")
@@ -158,5 +158,5 @@ def test_folders_neither_doubled_nor_decoded_give_the_same(drawn, tmp_path):
     shutil.copytree(challenge / "REFUGE-Test400" / "Test400", plain / "Test400")
     shutil.copytree(challenge / "REFUGE-Test-GT", plain / "REFUGE-Test-GT")
     assert Refuge.found_in(plain)
-    told = [[(k, s.labels, len(s.masks)) for k, s in samples(root).items()] for root in (challenge, plain)]
-    assert told[0] == told[1]
+    content = [[(k, s.labels, len(s.masks)) for k, s in samples(root).items()] for root in (challenge, plain)]
+    assert content[0] == content[1]

@@ -31,7 +31,7 @@ def test_a_sheet_of_the_fovea_has_no_labels(tmp_path):
     assert read_labels(sheet(tmp_path / "x.xlsx", ["ID", "ImgName", "Fovea_X"], [1, "g0001.jpg", 2])) == ({}, [])
 
 
-def test_a_label_that_is_neither_is_told_and_an_empty_one_is_absent(tmp_path):
+def test_a_label_that_is_neither_is_reported_and_an_empty_one_is_absent(tmp_path):
     rows = [["ImgName", "Glaucoma Label"], ["a.jpg", 2], ["b.jpg", None], [None, 1], ["c.jpg", 1], ["C.jpg", 0]]
     labels, problems = read_labels(sheet(tmp_path / "x.xlsx", *rows))
     assert labels == {} and len(problems) == 2 and "a.jpg" in problems[0] and "both" in problems[1]

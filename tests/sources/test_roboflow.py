@@ -1,4 +1,4 @@
-"""What every Roboflow export shares, seen through CAU001, whose class names are known."""
+"""Roboflow exports in general, tested with CAU001, whose class names are known."""
 
 import json
 import shutil
@@ -49,7 +49,7 @@ def label(root, number=0):
     return sorted((root / "train" / "labels").iterdir())[number]
 
 
-def test_both_flavours_say_the_same(exports):
+def test_both_flavours_give_the_same(exports):
     one, other = (samples(exports[flavour]) for flavour in FLAVOURS)
     assert [s.key for s in one] == [s.key for s in other] and len(one) == N
     for a, b in zip(one, other, strict=True):
@@ -108,30 +108,30 @@ def test_the_export_is_found_doubled_and_a_few_levels_down_beside_clutter(yolo, 
     assert [s.key for s in samples(doubled)] == keys and drops(doubled) == []
 
 
-def test_a_second_export_below_the_root_is_listed_not_read(yolo, coco, tmp_path):
+def test_a_second_export_below_the_root_is_listed_and_not_read(yolo, coco, tmp_path):
     assert len(samples(tmp_path)) == N
     assert [(file, reason) for file, reason, _ in drops(tmp_path)] == [(yolo.name, "another copy")]
 
 
-def test_an_empty_label_file_is_a_photograph_without_boxes_and_no_fault(yolo):
+def test_an_empty_label_file_is_a_photograph_without_boxes_and_no_problem(yolo):
     label(yolo).write_text("")
     assert bare(yolo) == [f"train/{label(yolo).stem}"] and drops(yolo) == []
 
 
-def test_missing_malformed_and_unknown_labels_cost_their_own_boxes_only(yolo):
+def test_missing_malformed_and_unknown_labels_drop_their_own_boxes_only(yolo):
     missing, malformed, unknown = (label(yolo, i) for i in range(3))
     missing.unlink()
     malformed.write_text(malformed.read_text() + "\n3 0.5 0.5 0.1")
     unknown.write_text("9 0.5 0.5 0.1 0.1")
     assert len(samples(yolo)) == N
     assert bare(yolo) == [f"train/{file.stem}" for file in (missing, malformed, unknown)]
-    told = drops(yolo)
-    assert [(file, reason) for file, reason, _ in told] == [
+    dropped = drops(yolo)
+    assert [(file, reason) for file, reason, _ in dropped] == [
         (f"train/images/{malformed.stem}.jpg", "unreadable label"),
         (f"train/images/{unknown.stem}.jpg", "unknown class"),
         (f"train/images/{missing.stem}.jpg", "missing label"),
     ]
-    assert "'3 0.5 0.5 0.1'" in told[0][2] and "class 9" in told[1][2]
+    assert "'3 0.5 0.5 0.1'" in dropped[0][2] and "class 9" in dropped[1][2]
     assert {d.extent for d in Cau001(yolo).samples() if isinstance(d, Dropped)} == {"part"}
 
 
@@ -161,7 +161,7 @@ def test_class_names_are_those_of_data_yaml_whatever_their_order(yolo):
 
 
 @pytest.mark.parametrize("text", ["names: [", "nc: 4", ""])
-def test_without_class_names_nothing_can_be_read_and_the_error_says_why(yolo, text):
+def test_without_class_names_nothing_can_be_read_and_the_error_gives_the_reason(yolo, text):
     (yolo / "data.yaml").write_text(text)
     assert Cau001.found_in(yolo), "its readme names it"
     for readme in yolo.glob("README*"):
@@ -178,21 +178,21 @@ def test_an_export_without_photographs_is_not_there(yolo):
         list(Cau001(yolo).samples())
 
 
-def test_a_damaged_coco_file_costs_its_part_only(coco):
+def test_a_damaged_coco_file_drops_its_part_only(coco):
     file = coco / "valid" / "_annotations.coco.json"
     file.write_bytes(file.read_bytes()[:100])
     assert Cau001.found_in(coco)
     assert len(samples(coco)) == N and bare(coco) == [s.key for s in samples(coco) if s.key.startswith("valid/")]
-    assert [told[:2] for told in drops(coco)] == [("valid/_annotations.coco.json", "unreadable label")]
+    assert [entry[:2] for entry in drops(coco)] == [("valid/_annotations.coco.json", "unreadable label")]
 
 
 def test_a_part_without_its_coco_file_comes_without_boxes(coco):
     (coco / "test" / "_annotations.coco.json").unlink()
     assert {key.split("/")[0] for key in bare(coco)} == {"test"}
-    assert [told[:2] for told in drops(coco)] == [("test", "missing table")]
+    assert [entry[:2] for entry in drops(coco)] == [("test", "missing table")]
 
 
-def test_a_stated_size_that_the_photograph_has_not_costs_its_boxes(coco):
+def test_a_stated_size_that_differs_from_the_photograph_drops_its_boxes(coco):
     whole = {s.key: s for s in samples(coco)}
     changed = whole[
         "train/" + json.loads((coco / "train" / "_annotations.coco.json").read_text())["images"][0]["file_name"][:-4]
@@ -213,12 +213,12 @@ def test_a_part_that_is_not_there_is_listed_and_the_others_are_read(yolo, part):
     ]
 
 
-def test_photographs_that_the_coco_file_misses_and_names_in_vain_are_listed(coco):
+def test_photographs_that_the_coco_file_misses_or_names_wrongly_are_listed(coco):
     file = coco / "train" / "_annotations.coco.json"
-    said = json.loads(file.read_text())
-    first = said["images"][0]["file_name"]
-    said["images"][0]["file_name"] = "gone.jpg"
-    file.write_text(json.dumps(said))
+    content = json.loads(file.read_text())
+    first = content["images"][0]["file_name"]
+    content["images"][0]["file_name"] = "gone.jpg"
+    file.write_text(json.dumps(content))
     assert [d[:2] for d in drops(coco)] == [
         ("train/_annotations.coco.json", "missing photograph"),
         (f"train/{first}", "missing label"),
@@ -227,7 +227,7 @@ def test_photographs_that_the_coco_file_misses_and_names_in_vain_are_listed(coco
     assert bare(coco) == [f"train/{first.removesuffix('.jpg')}"]
 
 
-def test_every_coco_file_damaged_is_told(coco):
+def test_all_coco_files_damaged_are_listed(coco):
     for part in ("train", "valid", "test"):
         (coco / part / "_annotations.coco.json").write_text("[]")
     assert Cau001.found_in(coco), "its readme names it"

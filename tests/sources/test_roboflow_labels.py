@@ -69,12 +69,12 @@ def test_a_number_without_a_name_is_an_unknown_class(tmp_path):
     (tmp_path / "a.txt").write_text("2 0.5 0.5 0.1 0.1")
     assert refused(read_yolo, tmp_path / "a.txt", NAMES) == (
         "unknown class",
-        "line 1: class 2, and data.yaml names 0 Iris, 3 Pupila",
+        "line 1: class 2; data.yaml has 0 Iris, 3 Pupila",
     )
 
 
 def coco(tmp_path, **changes):
-    said = {
+    content = {
         "categories": [
             {"id": 0, "name": "Eyes", "supercategory": "none"},
             {"id": 1, "name": "Iris", "supercategory": "Eyes"},
@@ -87,7 +87,7 @@ def coco(tmp_path, **changes):
         "annotations": [{"id": 0, "image_id": 1, "category_id": 2, "bbox": [10, 5, 20, 10], "segmentation": []}],
     } | changes
     file = tmp_path / "_annotations.coco.json"
-    file.write_text(json.dumps(said))
+    file.write_text(json.dumps(content))
     return file
 
 
@@ -118,9 +118,9 @@ def test_a_first_category_that_is_a_class_stays_one(tmp_path):
 
 @pytest.mark.parametrize("nothing", ["none", "", None])
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
-def test_a_group_named_like_one_of_its_classes_costs_no_class(tmp_path, nothing, order):
-    told = [("cataract", nothing), ("cataract", "cataract"), ("normal", "cataract")]
-    rows = [{"id": i, "name": told[i][0], "supercategory": told[i][1]} for i in order]
+def test_a_group_named_like_one_of_its_classes_drops_no_class(tmp_path, nothing, order):
+    categories = [("cataract", nothing), ("cataract", "cataract"), ("normal", "cataract")]
+    rows = [{"id": i, "name": categories[i][0], "supercategory": categories[i][1]} for i in order]
     boxes = [{"image_id": i, "category_id": i + 1, "bbox": [10, 5, 20, 10]} for i in (0, 1)]
     part = read_coco(coco(tmp_path, categories=rows, annotations=boxes))
     assert part.names == ("cataract", "normal")
@@ -128,14 +128,14 @@ def test_a_group_named_like_one_of_its_classes_costs_no_class(tmp_path, nothing,
 
 
 def test_a_class_above_another_that_is_not_first_stays_one(tmp_path):
-    told = [("eyes", "none"), ("iris", "eyes"), ("pupil", "iris"), ("lens", "none"), ("nucleus", "lens")]
-    rows = [{"id": i, "name": name, "supercategory": above} for i, (name, above) in enumerate(told)]
+    categories = [("eyes", "none"), ("iris", "eyes"), ("pupil", "iris"), ("lens", "none"), ("nucleus", "lens")]
+    rows = [{"id": i, "name": name, "supercategory": above} for i, (name, above) in enumerate(categories)]
     part = read_coco(coco(tmp_path, categories=rows, annotations=[]))
     assert part.names == ("iris", "pupil", "lens", "nucleus")
 
 
 @pytest.mark.parametrize(
-    ("row", "reason", "said"),
+    ("row", "reason", "message"),
     [
         ({"category_id": 0}, "unknown class", "category 0"),
         ({"category_id": 7}, "unknown class", "1 Iris, 2 Pupila"),
@@ -146,12 +146,12 @@ def test_a_class_above_another_that_is_not_first_stays_one(tmp_path):
         ({"segmentation": [[1, 2, 3]]}, "unreadable label", "polygon of 3 numbers"),
     ],
 )
-def test_a_bad_coco_row_costs_its_own_photograph_only(tmp_path, row, reason, said):
+def test_a_bad_coco_row_drops_only_its_own_photograph(tmp_path, row, reason, message):
     good = {"image_id": 0, "category_id": 1, "bbox": [1, 2, 3, 4]}
     part = read_coco(coco(tmp_path, annotations=[good, good | {"image_id": 1} | row]))
     assert len(part.photographs["a.jpg"]) == 1
     problem = part.photographs["b.jpg"]
-    assert problem.reason == reason and said in problem.detail
+    assert problem.reason == reason and message in problem.detail
 
 
 @pytest.mark.parametrize(
