@@ -7,9 +7,10 @@ walks into and must therefore find plain.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 Answer = str | float | Mapping[int, str]
 """What a parser understood: a word, a number, or region id -> structure."""
@@ -453,30 +454,44 @@ class Score:
 
 
 class Batch:
-    """Records that travel together, each image held once however many records ask about it.
+    """Records that are computed together; a subclass declares what a kind of model takes of them.
 
     A plain class on purpose: Lightning walks into dataclasses and raises on frozen ones under bf16-true, FSDP and
-    DeepSpeed. It moves by `to`, and only its tensors move; casting is the module's business.
+    DeepSpeed. Casting to another type is the module's business.
 
     Attributes:
         records: One per question.
-        image_of: For each record, the row of `tensors["images"]` it asks about; -1 for none.
-        tensors: Whatever the collate made, by name; anything with a `to` method moves.
     """
 
-    def __init__(self, records: Sequence[Record], image_of: Sequence[int], tensors: dict[str, Any]) -> None:
+    def __init__(self, records: Sequence[Record]) -> None:
         self.records = list(records)
-        self.image_of = list(image_of)
-        self.tensors = tensors
 
     def __len__(self) -> int:
-        """Questions, not images."""
+        """Return the number of questions."""
         return len(self.records)
 
-    def to(self, device: Any, *args: Any, **kwargs: Any) -> Batch:
-        """Return the same records with every tensor on `device`."""
-        moved = {k: v.to(device, *args, **kwargs) if hasattr(v, "to") else v for k, v in self.tensors.items()}
-        return Batch(self.records, self.image_of, moved)
+    def to(self, device: Any, *args: Any, **kwargs: Any) -> Self:
+        """Return a copy in which every attribute with a method `to` is on `device`; all others are the same objects."""
+        moved = copy(self)
+        for name, value in vars(self).items():
+            if hasattr(value, "to"):
+                setattr(moved, name, value.to(device, *args, **kwargs))
+        return moved
+
+    @classmethod
+    def of(cls, batch: Batch) -> Self:
+        """Return a batch that is of this class.
+
+        Raises:
+            TypeError: It is of another class, because another model's `collate` made it.
+        """
+        if not isinstance(batch, cls):
+            found, expected = (f"{kind.__module__}.{kind.__qualname__}" for kind in (type(batch), cls))
+            raise TypeError(
+                f"batch={found}: expected a {expected}.\nNext: collate the records with the `collate` of the module "
+                "or backend that is called, as RecordsDataModule does"
+            )
+        return batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,7 +511,7 @@ class Identity:
 
 
 class Responder(Protocol):
-    """Anything that answers a batch of records: backends and modules both do."""
+    """Anything that answers a batch of records, such as a backend or a module."""
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return one reply per record, carrying its id, in any order."""
@@ -504,7 +519,7 @@ class Responder(Protocol):
 
 
 class Collate(Protocol):
-    """Turns records into a batch in the model's own dialect; the datamodule asks the module for it."""
+    """Turns records into the kind of batch that one model takes; a module has one, and the datamodule calls it."""
 
     def __call__(self, records: Sequence[Record], root: Path) -> Batch:
         """Return the batch; image paths of the records are relative to `root`, the curated folder."""

@@ -57,6 +57,14 @@ class Moving:
         return Moving(*place, **how)
 
 
+class Shown(Batch):
+    """A kind of batch with two attributes that move and one that does not."""
+
+    def __init__(self, records: list[Record], images: Any, ids: Any, counts: list[int]) -> None:
+        super().__init__(records)
+        self.images, self.ids, self.counts = images, ids, counts
+
+
 def test_every_reason_has_its_account():
     assert set(ACCOUNT) == set(get_args(Reason))
     assert {reason: status_of(Unparsed(reason)) for reason in ACCOUNT} == ACCOUNT
@@ -74,15 +82,11 @@ def test_a_prediction_has_the_status_of_its_answer():
 
 
 def test_a_batch_moves_what_can_move_and_nothing_else():
-    tensors = {"images": Moving("cpu"), "ids": Moving("cpu"), "note": "as it is", "counts": [1, 2]}
-    batch = Batch([RECORD, RECORD], (0, 0), tensors)
+    batch = Shown([RECORD, RECORD], Moving("cpu"), Moving("cpu"), [1, 2])
     moved = batch.to("cuda:1", non_blocking=True)
-    assert [(moved.tensors[k].place, moved.tensors[k].how) for k in ("images", "ids")] == [
-        (("cuda:1",), {"non_blocking": True})
-    ] * 2
-    assert (moved.tensors["note"], moved.tensors["counts"]) == ("as it is", [1, 2])
-    assert (moved.records, moved.image_of, len(moved)) == ([RECORD, RECORD], [0, 0], 2)
-    assert batch.tensors["images"].place == ("cpu",), "the batch that was moved stays where it was"
+    assert [(m.place, m.how) for m in (moved.images, moved.ids)] == [(("cuda:1",), {"non_blocking": True})] * 2
+    assert (type(moved), moved.counts, moved.records, len(moved)) == (Shown, [1, 2], [RECORD, RECORD], 2)
+    assert batch.images.place == ("cpu",), "the batch that was moved stays where it was"
     assert moved.records[0] is RECORD
 
 
@@ -93,14 +97,21 @@ def test_a_batch_is_plain_so_that_lightning_does_not_walk_into_it():
 
 
 def test_an_empty_batch_moves_too():
-    assert len(Batch([], [], {}).to("cpu")) == 0
+    assert len(Batch([]).to("cpu")) == 0
 
 
 def test_a_real_tensor_changes_its_type_with_its_place():
     torch = pytest.importorskip("torch")
-    batch = Batch([RECORD], [0], {"images": torch.ones(1, 3, 2, 2)})
-    assert batch.to("meta").tensors["images"].device.type == "meta"
-    assert batch.to("cpu", torch.bfloat16).tensors["images"].dtype is torch.bfloat16
+    batch = Shown([RECORD], torch.ones(1, 3, 2, 2), None, [])
+    assert batch.to("meta").images.device.type == "meta"
+    assert batch.to("cpu", torch.bfloat16).images.dtype is torch.bfloat16
+
+
+def test_a_batch_of_another_kind_is_refused_with_both_names():
+    batch = Shown([RECORD], None, None, [])
+    assert Shown.of(batch) is batch and Batch.of(batch) is batch
+    with pytest.raises(TypeError, match=r"batch=lmod_train\.types\.Batch: expected a .*\.Shown\.\nNext: collate"):
+        Shown.of(Batch([RECORD]))
 
 
 def test_nouns_are_frozen_and_equal_by_value():

@@ -127,11 +127,9 @@ class OpenAI(Backend):
         """Begin to ask about the records of a batch; each future is put into `done` when it has ended."""
         if not batch.records:
             return set()
-        if not isinstance(batch, RequestBatch):
-            raise TypeError("a batch of another model; collate it with this backend's `collate`")
-        opened = self._open()
+        asked, opened = RequestBatch.of(batch), self._open()
         begun = set()
-        for record, messages, rendered in zip(batch.records, batch.messages, batch.rendered, strict=True):
+        for record, messages, rendered in zip(asked.records, asked.messages, asked.rendered, strict=True):
             future = opened.background.submit(opened.asking.reply(record, messages, rendered))
             future.add_done_callback(done.put)
             begun.add(future)

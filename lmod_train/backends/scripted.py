@@ -14,7 +14,7 @@ from lmod_train.types import Batch, Identity, Record, Reply
 
 def _plain(records: Sequence[Record], root: Path) -> Batch:
     """Collate without pixels."""
-    return Batch(records, [-1] * len(records), {})
+    return Batch(records)
 
 
 class Scripted(Backend):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.loggers import WandbLogger
+from PIL import Image
 
 from lmod_train.artifacts.predictions import answer_json
 from lmod_train.artifacts.records import read_run_column
 from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import Run
+from lmod_train.pixels import open_rgb
 from lmod_train.tasks.current import current
 from lmod_train.tasks.reading import parse_replies
 from lmod_train.types import Prediction
@@ -57,7 +60,7 @@ class PredictionTable(Callback):
             [
                 p.record.id,
                 p.record.task,
-                wandb.Image(str(root / p.record.image[0])) if p.record.image else None,
+                wandb.Image(shown([root / name for name in p.record.image])) if p.record.image else None,
                 html.escape(p.reply.reply),  # what a model writes is not to be trusted by a page that shows it,
                 html.escape(answer_json(p.answer), quote=False),  # nor what a parser quotes of it
                 p.record.answer,
@@ -65,3 +68,21 @@ class PredictionTable(Callback):
             ]
             for p in predictions
         ]
+
+
+def shown(files: Sequence[Path]) -> str | Image.Image:
+    """Return the images of a record as one: the path of its only image, or several side by side as an RGB picture.
+
+    Args:
+        files: At least one; several are placed in their order from the left, aligned at the top, on black.
+
+    Raises:
+        CuratedDamaged: One of several is missing or cannot be decoded.
+    """
+    if len(files) == 1:
+        return str(files[0])
+    pictures = [open_rgb(file) for file in files]
+    whole = Image.new("RGB", (sum(p.width for p in pictures), max(p.height for p in pictures)))
+    for place, picture in enumerate(pictures):
+        whole.paste(picture, (sum(p.width for p in pictures[:place]), 0))
+    return whole

@@ -155,22 +155,27 @@ def _in_turn(piles: list[list[Record]]) -> list[list[Record]]:
 
 
 def exchanged(records: Sequence[Record]) -> list[Record]:
-    """Return the same questions, each with the picture of the next record of its task that shows another one.
+    """Return the same questions, each with the images of the next record of its task that shows as many, but others.
 
-    A record without such a neighbour, or without a picture, is left out: nothing could be learnt from it.
+    A record without such a neighbour, or without an image, is left out: its reply could not depend on the exchange.
     """
     others = []
     for i, record in enumerate(records):
         following = [*records[i + 1 :], *records[:i]]
-        fitting = (r for r in following if r.task == record.task and r.image != record.image and len(r.image) == 1)
+        fitting = [r for r in following if r.task == record.task and _exchangeable(record, r)]
         other = next((r for r in fitting if r.modality == record.modality), None)
-        if len(record.image) == 1 and other is not None:
-            others.append(with_picture_of(record, other))
+        if record.image and other is not None:
+            others.append(with_images_of(record, other))
     return others
 
 
-def with_picture_of(record: Record, other: Record) -> Record:
-    """Return a question as it stands, asked of another record's picture."""
+def _exchangeable(record: Record, other: Record) -> bool:
+    """Return whether two records show as many images, but not the same."""
+    return record.image != other.image and len(record.image) == len(other.image)
+
+
+def with_images_of(record: Record, other: Record) -> Record:
+    """Return a question with its words unchanged, asked of another record's images."""
     return replace(record, image=other.image, image_sha256=other.image_sha256)
 
 

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.encoding import Images, encode
 from lmod_train.chat.family import family_of
 from lmod_train.chat.sequences import Sequences, pack
 from lmod_train.chat.shared_prefix import network_inputs, share
-from lmod_train.types import Batch
 
 Over = Literal["answer", "token"]
 """What weighs the same in the mean: every answer, or every token of every answer."""
@@ -55,7 +55,7 @@ def answer_loss(
     return (losses * weights).sum() / max(sequences.records, 1)
 
 
-def weight_of(batch: Batch, max_tokens: int, over: Over) -> int:
+def weight_of(batch: ChatBatch, max_tokens: int, over: Over) -> int:
     """Return what the mean over a batch is divided by: its records, or the tokens of their answers, the too long out.
 
     Args:
@@ -64,19 +64,19 @@ def weight_of(batch: Batch, max_tokens: int, over: Over) -> int:
         over: What weighs the same.
     """
     out = set(too_long(batch, max_tokens))
-    kept = [ids for i, ids in enumerate(batch.tensors["answer_ids"]) if i not in out]
+    kept = [ids for i, ids in enumerate(batch.answer_ids) if i not in out]
     return len(kept) if over == "answer" else sum(map(len, kept))
 
 
-def too_long(batch: Batch, max_tokens: int) -> list[int]:
+def too_long(batch: ChatBatch, max_tokens: int) -> list[int]:
     """Return the positions of records whose prompt and answer have more than `max_tokens` tokens together."""
-    lengths = map(len, batch.tensors["prompt_ids"]), map(len, batch.tensors["answer_ids"])
+    lengths = map(len, batch.prompt_ids), map(len, batch.answer_ids)
     return [i for i, (prompt, answer) in enumerate(zip(*lengths, strict=True)) if prompt + answer > max_tokens]
 
 
 def batch_loss(
     network: Any,
-    batch: Batch,
+    batch: ChatBatch,
     pad: int,
     max_tokens: int,
     shared_prefix: bool,
@@ -99,7 +99,7 @@ def batch_loss(
         device: That the network computes on, where its parameters are kept elsewhere.
         over: What weighs the same, see `answer_loss`.
     """
-    prompts, answers, images = batch.tensors["prompt_ids"], batch.tensors["answer_ids"], batch.image_of
+    prompts, answers, images = batch.prompt_ids, batch.answer_ids, batch.images_of
     out = set(too_long(batch, max_tokens))
     rows = [[i] for i in range(len(batch)) if i not in out]
     if shared_prefix:
@@ -108,7 +108,7 @@ def batch_loss(
         shared = share([prompts[i] for i in kept], [answers[i] for i in kept], [images[i] for i in kept], token)
         rows = [[kept[i] for i in row] for row in shared]
     sequences = pack(rows, prompts, answers, images, pad, device or network.device)
-    encoded = encode(network, batch.tensors.get("images") or blank)
+    encoded = encode(network, batch.images or blank)
     grids = torch.cat([encoded.grids[i] for i in sequences.images]) if sequences.images and encoded.grids else None
     loss = answer_loss(network, sequences, encoded.select(sequences.images), grids, over)
     if not sequences.images:  # nothing of them is in the loss yet

@@ -8,19 +8,21 @@ no end token after an answer; a model tuned with it as it stands never learns to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 from transformers import AutoConfig, AutoProcessor
 
+from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.encoding import Images, verify_tokens
 from lmod_train.chat.family import family_of
 from lmod_train.chat.system_message import check_system_message
 from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.pixels import open_rgb
-from lmod_train.types import Batch, Part, Record
+from lmod_train.types import Part, Record
 
 _PREFIX = "a generation prompt that is a prefix of the rendered answer"
 
@@ -63,14 +65,17 @@ class Dialect:
 
     def images(self, pictures: Sequence[Image.Image]) -> Images:
         """Return RGB pictures as the network takes them, with the places each has in a prompt."""
-        return self._prepared(pictures)[0]
+        return self._prepared([(picture, False) for picture in pictures])[0]
 
-    def _prepared(self, pictures: Sequence[Image.Image]) -> tuple[Images, list[str]]:
-        """Return the images, and for each the text that its marker in a prompt becomes."""
-        options = getattr(self.processor, "images_kwargs", None) or {}  # what the processor itself would set
+    def _prepared(self, pictures: Iterable[tuple[Image.Image, bool]]) -> tuple[Images, list[str]]:
+        """Return the images, and for each the text that its marker in a prompt becomes.
+
+        Args:
+            pictures: RGB, each with whether it is prepared as one that is shown beside others.
+        """
         items, expansions = [], []
-        for picture in pictures:
-            made = self.processor.image_processor([self.shaped(picture)], return_tensors="pt", **options)
+        for picture, beside in pictures:
+            made = self.family.processed(picture, self.processor, beside)
             items.append(self.family.item(made))
             expansions.append(str(self.processor.replace_image_token(made, 0)))
         places = [self._ids(text).count(self.family.image_token_id) for text in expansions]
@@ -85,7 +90,7 @@ class Dialect:
         verify_tokens(config, self.images([Image.new("RGB", (120, 90))]))
 
     def render(self, record: Record) -> tuple[str, str]:
-        """Return the prompt as sent (one image marker an image) and what follows it when the answer is right.
+        """Return the prompt as sent (one marker an image) and what follows it when the answer is right.
 
         The words of the record stand unchanged inside; a template may trim spaces around them (Gemma's does), and the
         answer is learnt without white space at its ends, as a reply is read. Nothing follows a record without an
@@ -148,13 +153,19 @@ class Dialect:
                 return tail[: tail.index(token) + len(token)], int(i)
         return self.tokenizer.eos_token, int(self.tokenizer.eos_token_id)
 
-    def encode(self, prompt: str, answer: str, expansion: str = "") -> tuple[list[int], list[int]]:
-        """Return the token ids of the prompt, its image marker expanded, and of what follows it.
+    def encode(self, prompt: str, answer: str, expansions: Sequence[str] = ()) -> tuple[list[int], list[int]]:
+        """Return the token ids of the prompt, its image markers expanded, and of what follows it.
 
-        The answer's ids are those it has in place; only where its first characters would melt into the prompt's last
-        token is it tokenised alone, as the prompt must be the same with and without an answer.
+        The answer's ids are those it has in place; only where its first characters would become part of the prompt's
+        last token is it tokenised alone, as the prompt must be the same with and without an answer.
+
+        Args:
+            prompt: As `render` returns it.
+            answer: As `render` returns it.
+            expansions: The text of each image in turn; a marker beyond them stays as it is.
         """
-        prompt = prompt.replace(self.processor.image_token, expansion)
+        marker, left = self.processor.image_token, iter(expansions)
+        prompt = re.sub(re.escape(marker), lambda _: next(left, marker), prompt)
         ids, whole = self._ids(prompt), self._ids(prompt + answer)
         if whole[: len(ids)] == ids:
             return ids, whole[len(ids) :]
@@ -164,40 +175,54 @@ class Dialect:
         begins = self.tokenizer.bos_token is not None and text.startswith(self.tokenizer.bos_token)
         return list(self.tokenizer(text, add_special_tokens=not begins).input_ids)
 
-    def __call__(self, records: Sequence[Record], root: Path) -> Batch:
+    def __call__(self, records: Sequence[Record], root: Path) -> ChatBatch:
         """Collate: each image once, prompt and answer ids for each record.
 
         Raises:
-            BadArgument: A record shows several images, or its prompt has another number of image places than images.
+            BadArgument: A record has another number of image places, in its messages or its prompt, than images.
         """
-        paths = list(dict.fromkeys(image for r in records for image in r.image))
-        image_of = [paths.index(r.image[0]) if r.image else -1 for r in records]
         rendered = [self.render(r) for r in records]
         for record, (prompt, _) in zip(records, rendered, strict=True):
             self._check_markers(record, prompt)
-        images, expansions = self._prepared([open_rgb(root / p) for p in paths])
+        shown = [self._shown(r) for r in records]
+        rows = {image: row for row, image in enumerate(dict.fromkeys(image for own in shown for image in own))}
+        images, expansions = self._prepared((open_rgb(root / path), beside) for path, beside in rows)
+        images_of = [tuple(rows[image] for image in own) for own in shown]
         encoded = []
-        for record, (prompt, answer), row in zip(records, rendered, image_of, strict=True):
-            ids = self.encode(prompt, answer, expansions[row] if row >= 0 else "")
-            self._check_places(record, ids[0] + ids[1], (images.tokens or [])[row] if row >= 0 else 0)
+        for record, (prompt, answer), own in zip(records, rendered, images_of, strict=True):
+            ids = self.encode(prompt, answer, [expansions[row] for row in own])
+            self._check_places(record, ids[0] + ids[1], sum((images.tokens or [])[row] for row in own))
             encoded.append(ids)
-        tensors: dict[str, Any] = {
-            "rendered": [prompt for prompt, _ in rendered],
-            "prompt_ids": [prompt for prompt, _ in encoded],
-            "answer_ids": [answer for _, answer in encoded],
-        }
-        if paths:
-            tensors["images"] = images
-        return Batch(records, image_of, tensors)
+        return ChatBatch(
+            records,
+            prompt_ids=[prompt for prompt, _ in encoded],
+            answer_ids=[answer for _, answer in encoded],
+            rendered=[prompt for prompt, _ in rendered],
+            images=images,
+            images_of=images_of,
+        )
+
+    def _shown(self, record: Record) -> list[tuple[str, bool]]:
+        """Return a record's images, each with whether the family prepares it as one that is shown beside others."""
+        beside = self.family.differs_beside and len(record.image) > 1
+        return [(path, beside) for path in record.image]
 
     def _check_markers(self, record: Record, prompt: str) -> None:
-        marker = self.processor.image_token
-        if prompt.count(marker) != len(record.image) or len(record.image) > 1:
+        places = sum(part.type == "image" for message in record.messages for part in message.parts)
+        marker, wanted = self.processor.image_token, len(record.image)
+        if places != wanted:
             raise BadArgument(
                 f"messages of {record.id}",
-                prompt,
-                f"one {marker} and one image, or neither; it has {len(record.image)} image(s)",
+                f"{places} image part(s)",
+                f"{wanted}, one for each image of the record",
                 "leave the task out of data.tasks, or curate it again",
+            )
+        if prompt.count(marker) != wanted:
+            raise BadArgument(
+                f"prompt of {record.id}",
+                prompt,
+                f"{marker} {wanted} time(s), once for each image of the record, and nowhere in its words",
+                "use the chat template published with the weights, or leave the task out of data.tasks",
             )
 
     def _check_places(self, record: Record, ids: Sequence[int], places: int) -> None:
@@ -206,7 +231,7 @@ class Dialect:
             raise BadArgument(
                 f"messages and answer of {record.id}",
                 f"{found} image tokens",
-                f"{places}, all of its image; the words themselves must not hold the model's image token",
+                f"{places}, all of them of its images; its words must not hold the model's image token",
                 "leave the task out of data.tasks, or curate it again",
             )
 

@@ -39,20 +39,9 @@ class Images:
         moved = [{k: v.to(device, *args, **kwargs).to(_kept(v)) for k, v in item.items()} for item in self.items]
         return Images(moved, self.tokens)
 
-    def joined(self) -> dict[str, Tensor]:
-        """Return each argument for all images together; tiles in a second axis are filled up with zeros."""
-        return {name: _joined([item[name] for item in self.items]) for name in self.items[0]}
-
 
 def _kept(tensor: Tensor) -> torch.dtype | None:
     return None if tensor.is_floating_point() else tensor.dtype
-
-
-def _joined(tensors: Sequence[Tensor]) -> Tensor:
-    if tensors[0].ndim > 3:  # (1, tiles, ...), or (tiles, 3, ...), of which nothing is filled up
-        most = max(t.shape[1] for t in tensors)
-        tensors = [torch.cat([t, t.new_zeros(len(t), most - t.shape[1], *t.shape[2:])], 1) for t in tensors]
-    return torch.cat(list(tensors))
 
 
 class Encoded:
@@ -113,7 +102,7 @@ def encode(network: Any, images: Images | None) -> Encoded:
     family = family_of(network)
     if images is None or not len(images):
         return Encoded(family, [], [], [])
-    joined = images.joined()
+    joined = family.joined(images.items)
     tower = next(network.get_submodule(family.tower).parameters()).dtype
     joined["pixel_values"] = joined["pixel_values"].to(tower)
     mixed = any(p.dtype != tower for path in family.projector for p in network.get_submodule(path).parameters())

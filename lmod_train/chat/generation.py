@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import Encoded, encode
 from lmod_train.chat.family import family_of
@@ -61,9 +62,9 @@ def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name
         One reply per record, in the batch's order; an empty batch gives an empty list.
     """
     began = time.perf_counter()
-    prompts: list[list[int]] = batch.tensors["prompt_ids"]
-    ends = end_tokens(model, dialect)
-    asked = _Asked(model, encode(model, batch.tensors.get("images")), prompts, batch.image_of, ends, _pad(dialect))
+    own = ChatBatch.of(batch)
+    prompts, ends = own.prompt_ids, end_tokens(model, dialect)
+    asked = _Asked(model, encode(model, own.images), prompts, own.images_of, ends, _pad(dialect))
     made: list[list[int]] = [[] for _ in prompts]
     for rows in _by_prefix(prompts, model.config.image_token_id):
         for row, tokens in zip(rows, _generate(asked, rows, decoding.max_new_tokens), strict=True):
@@ -74,7 +75,7 @@ def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name
             id=record.id,
             reply=dialect.tokenizer.decode(tokens, skip_special_tokens=True).strip(),
             finish_reason="stop" if tokens and tokens[-1] in ends else "length",
-            rendered=batch.tensors["rendered"][i],
+            rendered=own.rendered[i],
             step=step,
             tokens_in=len(prompts[i]),
             tokens_out=len(tokens),
@@ -93,7 +94,7 @@ class _Asked:
     model: Any
     images: Encoded
     prompts: Sequence[Sequence[int]]
-    image_of: Sequence[int]
+    images_of: Sequence[tuple[int, ...]]
     ends: set[int]
     pad: int
 
@@ -156,7 +157,7 @@ def _continue(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
     device = asked.model.device
     prompts = [asked.prompts[r] for r in rows]
     shared = min(common(prompts), min(map(len, prompts)) - 1)  # one token at least is asked, of a prompt alone too
-    cache = _prefill(asked, prompts[0][:shared], [asked.image_of[r] for r in rows])
+    cache = _prefill(asked, prompts[0][:shared], [asked.images_of[r] for r in rows])
     longest = max(len(p) for p in prompts)
     ids = torch.full((len(rows), longest), asked.pad, device=device)
     mask = torch.zeros_like(ids)
@@ -178,16 +179,19 @@ def _continue(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
     return [_until_end(tokens, asked.ends) for tokens in out.tolist()]
 
 
-def _prefill(asked: _Asked, prefix: Sequence[int], images: Sequence[int]) -> Any:
-    """Return the key-value cache of the prefix for each row's image, computed once an image; None without a prefix."""
+def _prefill(asked: _Asked, prefix: Sequence[int], images: Sequence[tuple[int, ...]]) -> Any:
+    """Return the key-value cache of the prefix for each row's images, computed once for rows that show the same.
+
+    None without a prefix.
+    """
     if not prefix:
         return None
     distinct = list(dict.fromkeys(images))
-    shown = [i for i in distinct if i >= 0]  # rows of one prefix have an image all, or none
+    shown = [image for own in distinct for image in own]  # rows of one prefix have images all, or none
     ids = torch.tensor([prefix] * len(distinct), device=asked.model.device)
     given = asked.images.inputs(ids, shown)
     cache = asked.model(input_ids=ids, use_cache=True, logits_to_keep=1, **given).past_key_values
-    chosen = torch.tensor([distinct.index(i) for i in images], device=ids.device)
+    chosen = torch.tensor([distinct.index(own) for own in images], device=ids.device)
     cache.batch_select_indices(chosen)
     if family_of(asked.model).three_axis:
         # how far positions lag behind indices after an image; `generate` reads it from here, whoever wrote it last

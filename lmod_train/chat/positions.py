@@ -21,7 +21,7 @@ def three_axes(network: Any, sequences: Sequences, grids: Tensor | None) -> Tens
     Args:
         network: A `Qwen2_5_VLForConditionalGeneration` or `Qwen3VLForConditionalGeneration`.
         sequences: With every image in the part that is shared.
-        grids: Patches in time, height and width of the image of each sequence that has one, (images, 3).
+        grids: Patches in time, height and width of each image of the sequences in turn, (images, 3).
     """
     ids, segment = sequences.input_ids, sequences.segment
     first = (segment == 0) | (segment == 1)

@@ -1,6 +1,6 @@
 """Prompt and answer ids to padded training sequences whose loss falls on the answer and its end token alone.
 
-A sequence holds the records about one image: what their prompts begin with once, then, for each, the rest of its
+A sequence holds the records about the same images: what their prompts begin with once, then, for each, the rest of its
 prompt and its answer. `lmod_train.chat.masks` keeps the questions blind to one another, and each token stands at the
 place that it would have if its record were alone, so that loss and gradients are those of one record a sequence.
 """
@@ -30,7 +30,7 @@ class Sequences:
         place: Where the token would stand if its record were alone, from 0.
         segment: 0 for what the records of a sequence share, from 1 for each record in turn, -1 for padding.
         records: How many records there are.
-        images: Image row of each sequence that has one, in the order of the sequences.
+        images: Image rows of each sequence in turn, in the order of their places.
     """
 
     input_ids: Tensor
@@ -73,7 +73,7 @@ def pack(
     rows: Sequence[Sequence[int]],
     prompts: Sequence[Sequence[int]],
     answers: Sequence[Sequence[int]],
-    images: Sequence[int],
+    images: Sequence[tuple[int, ...]],
     pad: int,
     device: torch.device | str = "cpu",
 ) -> Sequences:
@@ -86,7 +86,7 @@ def pack(
             sequence of two padding tokens that weighs nothing, as every process must compute something.
         prompts: Token ids of each record's prompt, image tokens expanded.
         answers: Token ids of each answer, end token included; an empty one has nothing to learn from.
-        images: Image row of each record, -1 for none; the records of a sequence have the same.
+        images: Image rows of each record, () for none; the records of a sequence have the same.
         pad: Id of the padding token.
         device: Where to.
 
@@ -94,7 +94,7 @@ def pack(
         ValueError: An answer is empty: its loss would be the mean of nothing.
 
     Example:
-        >>> made = pack([[0, 1]], [[1, 5, 6], [1, 5, 7]], [[8, 2], [9, 3, 2]], [0, 0], pad=0)
+        >>> made = pack([[0, 1]], [[1, 5, 6], [1, 5, 7]], [[8, 2], [9, 3, 2]], [(0,), (0,)], pad=0)
         >>> made.input_ids.tolist(), made.labels.tolist()
         ([[1, 5, 6, 8, 2, 7, 9, 3, 2]], [[-100, -100, -100, 8, 2, -100, 9, 3, 2]])
         >>> made.place.tolist(), made.segment.tolist()
@@ -109,7 +109,7 @@ def pack(
         values = [one[which] for one in laid]
         return torch.tensor([[*v, *[fill] * (longest - len(v))] for v in values], device=device)
 
-    shown = tuple(images[row[0]] for row in rows if images[row[0]] >= 0)
+    shown = tuple(image for row in rows for image in images[row[0]])
     return Sequences(
         input_ids=column(0, pad),
         labels=column(1, IGNORED),
@@ -140,7 +140,7 @@ def training_sequences(
         [[-100, -100, -100, 7, 2], [-100, -100, 8, 9, 2]]
     """
     alone = [[i] for i in range(len(prompts))]
-    made = pack(alone, prompts, answers, [-1] * len(prompts), pad, device)
+    made = pack(alone, prompts, answers, [()] * len(prompts), pad, device)
     return {"input_ids": made.input_ids, "attention_mask": (made.segment >= 0).long(), "labels": made.labels}
 
 

@@ -1,4 +1,4 @@
-"""Questions about one image in one training sequence: the image and the template once, then every question.
+"""Questions about the same images in one training sequence: images and template once, then every question.
 
 Twelve questions of 60 tokens about an image of 576 are 1,300 tokens instead of 7,600; loss and gradients are the same,
 as each question stands where it would stand alone and sees none of the others.
@@ -18,31 +18,35 @@ from lmod_train.chat.sequences import Sequences, common
 
 
 def share(
-    prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]], images: Sequence[int], image_token: int
+    prompts: Sequence[Sequence[int]],
+    answers: Sequence[Sequence[int]],
+    images: Sequence[tuple[int, ...]],
+    image_token: int,
 ) -> list[list[int]]:
     """Return which records share a sequence, by position.
 
-    Records share one where they have the same image and the same tokens up to its end, and some more of their own.
+    Records share one where they have the same images and the same tokens up to the end of the last, and some more of
+    their own.
     Records without an image fill sequences up to the length that the longest needs anyway.
 
     Args:
         prompts: Token ids of each record's prompt, image tokens expanded.
         answers: Token ids of each answer.
-        images: Image row of each record, -1 for none.
+        images: Image rows of each record, () for none.
         image_token: Id of the token that holds an image's place.
 
     Example:
-        >>> share([[1, 9, 9, 5], [1, 9, 9, 6], [1, 9, 9, 5], [1, 7]], [[2]] * 4, [0, 0, 1, -1], image_token=9)
+        >>> share([[1, 9, 9, 5], [1, 9, 9, 6], [1, 9, 9, 5], [1, 7]], [[2]] * 4, [(0,), (0,), (1,), ()], image_token=9)
         [[0, 1], [2], [3]]
     """
     groups: dict[tuple[Any, ...], list[int]] = {}
-    for record, (prompt, image) in enumerate(zip(prompts, images, strict=True)):
-        if image >= 0:
+    for record, (prompt, own) in enumerate(zip(prompts, images, strict=True)):
+        if own:
             end = max((i + 1 for i, token in enumerate(prompt) if token == image_token), default=0)
             alone = (record,) if end == len(prompt) else ()
-            groups.setdefault((image, tuple(prompt[:end]), *alone), []).append(record)
+            groups.setdefault((own, tuple(prompt[:end]), *alone), []).append(record)
     shown = list(groups.values())
-    written = [i for i, image in enumerate(images) if image < 0]
+    written = [i for i, own in enumerate(images) if not own]
     needed = max((_length(row, prompts, answers) for row in [*shown, *([i] for i in written)]), default=0)
     packed: list[list[int]] = []
     for record in written:
@@ -68,7 +72,7 @@ def network_inputs(network: Any, sequences: Sequences, grids: Tensor | None = No
     Args:
         network: Of a known family; several records in a sequence need one that `masks.unshareable` has nothing against.
         sequences: As `sequences.pack` makes them.
-        grids: Patches of each sequence's image, where the network has them; see `positions.three_axes`.
+        grids: Patches of each image of the sequences in turn, where the network has them; see `positions.three_axes`.
     """
     ids, family = sequences.input_ids, family_of(network)
     made: dict[str, Any] = {"input_ids": ids, "use_cache": False}

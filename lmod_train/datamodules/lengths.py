@@ -17,18 +17,18 @@ class Length(NamedTuple):
     """How long a question is.
 
     Attributes:
-        pictured: Whether it shows an image; what is text alone stays with its like.
-        characters: Of prompt and answer, a proxy of their tokens that needs no tokenizer.
+        images: How many it shows, each of about as many tokens; questions of text alone are batched together.
+        characters: Of prompt and answer, which stand for their tokens and need no tokenizer.
     """
 
-    pictured: bool
+    images: int
     characters: int
 
 
 def length_of(record: Record) -> Length:
-    """Return the length of a question: its words and its answer's, not its image, which is as long as any other."""
+    """Return the length of a question: its images, and the characters of its words and its answer."""
     asked = sum(len(part.text) for message in record.messages for part in message.parts)
-    return Length(bool(record.image), asked + len(record.answer))
+    return Length(len(record.image), asked + len(record.answer))
 
 
 def steps_of_like_length(
@@ -48,7 +48,7 @@ def steps_of_like_length(
         random: Shuffles.
 
     Example:
-        >>> short, long = Length(True, 10), Length(True, 99)
+        >>> short, long = Length(1, 10), Length(1, 99)
         >>> made = steps_of_like_length([[0], [1], [2], [3]], [short, long] * 2, 2, np.random.default_rng(0))
         >>> sorted(sorted(step) for step in made)
         [[0, 2], [1, 3]]
@@ -57,7 +57,7 @@ def steps_of_like_length(
     whole: list[list[int]] = []
     rest: list[int] = []
     for pictured in (True, False):
-        kind = [g for g in everything if lengths[g[0]].pictured is pictured]
+        kind = [g for g in everything if (lengths[g[0]].images > 0) is pictured]
         steps, left = _sorted_steps([kind[i] for i in random.permutation(len(kind))], lengths, size)
         whole += steps
         rest += left
@@ -77,7 +77,7 @@ def _sorted_steps(
         waiting += len(group)
         if waiting < MEGA * size and place < len(groups):
             continue
-        run.sort(key=lambda g: sum(lengths[p].characters for p in g))
+        run.sort(key=lambda g: (lengths[g[0]].images, sum(lengths[p].characters for p in g)))
         flat = [p for g in run for p in g]
         end = len(flat) - len(flat) % size
         steps += [flat[i : i + size] for i in range(0, end, size)]

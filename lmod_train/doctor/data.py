@@ -63,8 +63,6 @@ def problems(record: Record) -> list[str]:
     found = []
     if places != len(record.image):
         found.append(f"{record.id}: {places} image placeholder(s) for {len(record.image)} image(s)")
-    elif places > 1:
-        found.append(f"{record.id}: {places} images; training supports at most one image per record")
     if roles != [("user", "assistant")[i % 2] for i in range(len(roles))] or len(roles) % 2 == 0:
         turns = ", ".join(roles) or "none"
         found.append(f"{record.id}: turns {turns}; expected user and assistant alternating, user first and last")

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from lmod_train.callbacks.tripwires import probe_of
+from lmod_train.chat.batch import ChatBatch
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.conversation import Conversation
-from lmod_train.types import Batch, Record
+from lmod_train.types import Record
 
 DRAWN = 64
 """Number of records that are tokenised; drawn evenly from all tasks and answers."""
@@ -49,7 +50,7 @@ class Subject:
         return self._asked
 
     @cached_property
-    def drawn(self) -> Batch | None:
+    def drawn(self) -> ChatBatch | None:
         """A training batch of some records, with their images; None without a module or records.
 
         Raises:
@@ -57,7 +58,7 @@ class Subject:
         """
         if self.module is None or self.data is None or not self.records():
             return None
-        return self.module.collate(probe_of(self.records(), DRAWN), self.data.curated)
+        return ChatBatch.of(self.module.collate(probe_of(self.records(), DRAWN), self.data.curated))
 
     @cached_property
     def _asked(self) -> list[Record]:

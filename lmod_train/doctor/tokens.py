@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.generation import end_tokens
 from lmod_train.doctor.check_result import CheckResult, Level
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
-from lmod_train.types import Batch, Record
+from lmod_train.types import Record
 
 WARN_SHARE, FAIL_SHARE = 0.001, 0.1
 """Shares of records or answers that are too long: above the first a warning, above the second a failure."""
@@ -30,7 +32,7 @@ def labels(subject: Subject) -> Iterator[CheckResult]:
         yield CheckResult("labels", "skip", "no module or no records to tokenise")
         return
     module: Any = subject.module
-    answers, count, images = batch.tensors["answer_ids"], len(subject.records()), _added(module.dialect, batch)
+    answers, count, images = batch.answer_ids, len(subject.records()), _added(module.dialect, batch)
     largest, smallest, limit = max(images), min(images), module.max_tokens
     long = list(_long(subject, batch, largest))
     lost, surely = ([r.id for r, n in long if n + image * len(r.image) > limit] for image in (largest, smallest))
@@ -75,30 +77,35 @@ def replies(subject: Subject) -> Iterator[CheckResult]:
         yield CheckResult("replies", "ok", f"{counted.total()} answers, each within max_new_tokens={limit}")
 
 
-def _long(subject: Subject, batch: Batch, image: int) -> Iterator[tuple[Record, int]]:
+def _long(subject: Subject, batch: ChatBatch, image: int) -> Iterator[tuple[Record, int]]:
     """Yield the records that may be too long if an image adds `image` tokens, with their count of other tokens.
 
     A token is at least one byte, so that only records with more bytes than the limit are tokenised.
     """
     module: Any = subject.module
     dialect, limit = module.dialect, module.max_tokens
-    around = len(batch.tensors["rendered"][0].encode()) - sum(len(w.strip().encode()) for w in _words(batch.records[0]))
+    around = len(batch.rendered[0].encode()) - sum(len(w.strip().encode()) for w in _words(batch.records[0]))
     for record in subject.records():
         words = sum(len(text.encode()) for text in (*_words(record), record.answer, dialect.end))
         if words + around * len(record.messages) + image * len(record.image) > limit:
-            yield record, sum(map(len, dialect.encode(*dialect.render(record), dialect.processor.image_token)))
+            yield record, sum(map(len, dialect.encode(*dialect.render(record))))
 
 
-def _added(dialect: Any, batch: Batch) -> set[int]:
-    """Return the numbers of tokens that the images of a batch add to their placeholder; {0} without images."""
-    prompts = zip(batch.records, batch.tensors["rendered"], batch.tensors["prompt_ids"], strict=True)
-    marked = ((text, ids) for record, text, ids in prompts if record.image)
-    return {len(ids) - len(dialect.encode(text, "", dialect.processor.image_token)[0]) for text, ids in marked} or {0}
+def _added(dialect: Any, batch: ChatBatch) -> set[int]:
+    """Return the numbers of tokens that an image of a batch adds to its placeholder; {0} without images.
+
+    Of a record with several images it is their mean, rounded up.
+    """
+    added = set()
+    for record, text, ids in zip(batch.records, batch.rendered, batch.prompt_ids, strict=True):
+        if record.image:
+            added.add(math.ceil((len(ids) - len(dialect.encode(text, "")[0])) / len(record.image)))
+    return added or {0}
 
 
-def _shown(module: Any, batch: Batch, ends: set[int]) -> Iterator[CheckResult]:
+def _shown(module: Any, batch: ChatBatch, ends: set[int]) -> Iterator[CheckResult]:
     """Yield some targets in decoded form, and a warning where one token is a large share of the supervised tokens."""
-    answers, decode = batch.tensors["answer_ids"], module.dialect.tokenizer.decode
+    answers, decode = batch.answer_ids, module.dialect.tokenizer.decode
     counted = Counter(token for answer in answers for token in answer)
     token, most = next(((t, n) for t, n in counted.most_common() if t not in ends), (0, 0))
     shown = "\n".join(f"{r.id} -> {decode(a)!r}" for r, a in list(zip(batch.records, answers, strict=True))[:SHOWN])
@@ -122,7 +129,7 @@ def template(subject: Subject) -> Iterator[CheckResult]:
         yield CheckResult("template", "skip", "no module or no records to render")
         return
     module: Any = subject.module
-    for record, rendered in zip(batch.records, batch.tensors["rendered"], strict=True):
+    for record, rendered in zip(batch.records, batch.rendered, strict=True):
         if missing := [w for w in _words(record) if w.strip() not in rendered]:
             what = f"the prompt of {record.id} lacks words of its record, e.g. {missing[0][:80]!r}"
             why = "the model would get another question than the record holds"
@@ -132,7 +139,7 @@ def template(subject: Subject) -> Iterator[CheckResult]:
         why = "an instruction-tuned model was trained with role markers, and has never seen a prompt without them"
         cure = "use the chat_template.jinja published with the weights"
         yield CheckResult("template", "warn", "the prompt has no role markers (such as USER:)", why, cure)
-    for record, learnt in list(zip(batch.records, batch.tensors["prompt_ids"], strict=True))[:COMPARED]:
+    for record, learnt in list(zip(batch.records, batch.prompt_ids, strict=True))[:COMPARED]:
         plain = module.dialect.plain_prompt(record, subject.data.curated)  # type: ignore[union-attr]
         if plain != learnt:
             what = f"transformers tokenises the prompt of {record.id} differently ({len(plain)} tokens)"
@@ -141,7 +148,7 @@ def template(subject: Subject) -> Iterator[CheckResult]:
                 "template", "fail", what, why, "use tokenizer and processor files published with the weights"
             )
             return
-    prompt = _short(batch.tensors["rendered"][0])
+    prompt = _short(batch.rendered[0])
     yield CheckResult("template", "ok", f"training and evaluation use the same prompt, e.g. {prompt!r}")
 
 
@@ -154,9 +161,9 @@ def _words(record: Record) -> list[str]:
     return [p.text for m in record.messages for p in m.parts if p.type == "text"]
 
 
-def _marks(dialect: Any, batch: Batch) -> str:
+def _marks(dialect: Any, batch: ChatBatch) -> str:
     """Return what the template adds to the first prompt: all but its record's words, image token and BOS token."""
-    rest = batch.tensors["rendered"][0]
+    rest = batch.rendered[0]
     for words in (*_words(batch.records[0]), dialect.processor.image_token, dialect.tokenizer.bos_token or ""):
         rest = rest.replace(words.strip(), "")
     return str(rest.strip())

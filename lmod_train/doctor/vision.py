@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from lmod_train.callbacks.tripwires import with_picture_of
+from lmod_train.callbacks.tripwires import with_images_of
+from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.encoding import encode
 from lmod_train.chat.family import family_of
 from lmod_train.doctor.check_result import CheckResult
@@ -34,12 +36,12 @@ def contract(subject: Subject) -> Iterator[CheckResult]:
         yield CheckResult("vision", "skip", "no network, or fewer than two images to encode")
         return
     module: Any = subject.module
-    batch = module.collate(pair, subject.data.curated)  # type: ignore[union-attr]
+    batch = ChatBatch.of(module.collate(pair, subject.data.curated))  # type: ignore[union-attr]
     with torch.no_grad():
-        encoded = encode(module.network, batch.tensors["images"])
+        encoded = encode(module.network, batch.images)
     token = family_of(module.network).image_token_id
-    places = [prompt.count(token) for prompt in batch.tensors["prompt_ids"]]
-    made = [encoded.tokens[i] for i in batch.image_of]
+    places = [prompt.count(token) for prompt in batch.prompt_ids]
+    made = [sum(encoded.tokens[i] for i in own) for own in batch.images_of]
     vision = module.network.config.vision_config
     setup = ", ".join(f"{k} {getattr(vision, k)}" for k in ("image_size", "patch_size") if hasattr(vision, k))
     layer = getattr(module.network.config, "vision_feature_layer", None)
@@ -53,7 +55,7 @@ def contract(subject: Subject) -> Iterator[CheckResult]:
         what = f"image features are not finite ({setup})"
         yield CheckResult("vision", "fail", what, WHY_NOT_FINITE, "use dtype float32 or bfloat16")
     else:
-        yield CheckResult("vision", "ok", f"{made[0]} embeddings per image, {setup}")
+        yield CheckResult("vision", "ok", f"{encoded.tokens[0]} embeddings per image, {setup}")
 
 
 def sensitivity(subject: Subject) -> Iterator[CheckResult]:
@@ -62,7 +64,7 @@ def sensitivity(subject: Subject) -> Iterator[CheckResult]:
     if pair is None or subject.module is None or subject.module.model is None:
         yield CheckResult("sensitivity", "skip", "no network, or fewer than two images to exchange")
         return
-    own, other = _logits(subject, [pair[0], with_picture_of(pair[0], pair[1])])
+    own, other = _logits(subject, [pair[0], with_images_of(pair[0], pair[1])])
     change = ((own - other).norm() / own.norm().clamp_min(1e-12)).item()
     if not math.isfinite(change):
         what, cure = "the next-token logits are not finite", "use dtype float32 or bfloat16, or fetch the weights again"
@@ -84,16 +86,16 @@ def sensitivity(subject: Subject) -> Iterator[CheckResult]:
 
 
 def _pair(subject: Subject) -> list[Record] | None:
-    """Return two training records of one task with one image each; with different pixels if such a pair is found.
+    """Return two training records of one task with as many images; with different pixels if such a pair is found.
 
-    None where no task has two images.
+    None where no task has two such records.
     """
-    first: dict[str, Record] = {}
+    first: dict[tuple[str, int], Record] = {}
     alike: list[list[Record]] = []
     for record in subject.records():
-        if len(record.image) != 1 or len(alike) == TRIED:
+        if not record.image or len(alike) == TRIED:
             continue
-        known = first.setdefault(record.task, record)
+        known = first.setdefault((record.task, len(record.image)), record)
         if known.image == record.image:
             continue
         if not _alike(subject, known, record):
@@ -105,8 +107,13 @@ def _pair(subject: Subject) -> list[Record] | None:
 def _alike(subject: Subject, one: Record, other: Record) -> bool:
     """Return whether the images of two records have the same pixels."""
     root = subject.data.curated  # type: ignore[union-attr]
-    own, theirs = (open_rgb(root / record.image[0]) for record in (one, other))
-    return own.size == theirs.size and own.tobytes() == theirs.tobytes()
+    pairs = zip(one.image, other.image, strict=True)
+    return all(_pixels(root / own) == _pixels(root / theirs) for own, theirs in pairs)
+
+
+def _pixels(file: Path) -> tuple[tuple[int, int], bytes]:
+    picture = open_rgb(file)
+    return picture.size, picture.tobytes()
 
 
 def _logits(subject: Subject, asked: Sequence[Record]) -> list[Tensor]:
@@ -116,8 +123,8 @@ def _logits(subject: Subject, asked: Sequence[Record]) -> list[Tensor]:
     logits = []
     with torch.no_grad():
         for record in asked:
-            batch = module.collate([record], subject.data.curated)  # type: ignore[union-attr]
-            ids = torch.tensor(batch.tensors["prompt_ids"], device=module.network.device)
-            given = encode(module.network, batch.tensors["images"]).inputs(ids, [0])
+            batch = ChatBatch.of(module.collate([record], subject.data.curated))  # type: ignore[union-attr]
+            ids = torch.tensor(batch.prompt_ids, device=module.network.device)
+            given = encode(module.network, batch.images).inputs(ids, batch.images_of[0])
             logits.append(module.network(input_ids=ids, logits_to_keep=1, **given).logits[0, -1].float())
     return logits

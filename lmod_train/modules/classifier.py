@@ -14,6 +14,7 @@ from torch.nn import functional
 from lmod_train.errors import BadArgument
 from lmod_train.modules.base import LmodModule
 from lmod_train.types import Batch, Record, Reply
+from lmod_train.vision.batch import CropBatch
 from lmod_train.vision.cnn import FeasibilityCNN
 from lmod_train.vision.crop_variation import Variation, varied
 from lmod_train.vision.crops import Crops
@@ -92,18 +93,20 @@ class Classifier(LmodModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the mean cross-entropy over crops, in nats."""
-        images, targets = batch.tensors["crops"].to(self.dtype) / 255, batch.tensors["targets"]
+        own = CropBatch.of(batch)
+        images = own.crops.to(self.dtype) / 255
         if self._variation is not None:
-            images = varied(images, targets, self.choices, self._variation)
-        loss = functional.cross_entropy(self._logits(images).float(), targets)
+            images = varied(images, own.targets, self.choices, self._variation)
+        loss = functional.cross_entropy(self._logits(images).float(), own.targets)
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
         return self.weighed(loss, batch_idx)
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Reply with the likeliest choice; for regions one line each, in the requested format."""
-        scores = functional.log_softmax(self(batch.tensors["crops"]).float(), dim=1).cpu()
+        own = CropBatch.of(batch)
+        scores = functional.log_softmax(self(own.crops).float(), dim=1).cpu()
         rows: list[list[Tensor]] = [[] for _ in batch.records]
-        for owner, score in zip(batch.tensors["owners"], scores, strict=True):
+        for owner, score in zip(own.owners, scores, strict=True):
             rows[owner].append(score)
         rendered, step = f"<{self._side} px crops>", self.step
         return [
@@ -122,13 +125,14 @@ class Classifier(LmodModule):
         """
         if self.model is None:
             raise RuntimeError("call configure_model() first")
+        own = CropBatch.of(batch)
         with torch.inference_mode(False), torch.no_grad():
-            images = batch.tensors["crops"].clone().to(self.dtype) / 255  # a tensor of inference mode has no gradient
+            images = own.crops.clone().to(self.dtype) / 255  # a tensor of inference mode has no gradient
             features = self.model.features(images * 2 - 1)
         with torch.inference_mode(False), torch.enable_grad():
             features.requires_grad_()
             logits = self.model.head(features)
-            offered = _offered(batch, self.choices).to(logits.device)
+            offered = _offered(own, self.choices).to(logits.device)
             answers = logits.masked_fill(~offered, -torch.inf).max(dim=1).values
             (slopes,) = torch.autograd.grad(answers.sum(), features)
         maps = functional.relu((slopes.mean(dim=(2, 3), keepdim=True) * features).sum(dim=1, keepdim=True)).float()
@@ -163,9 +167,9 @@ def _classes_of(record: Record, choices: tuple[str, ...]) -> list[int]:
     return [i for i, choice in enumerate(choices) if choice in record.choices] or list(range(len(choices)))
 
 
-def _offered(batch: Batch, choices: tuple[str, ...]) -> Tensor:
+def _offered(batch: CropBatch, choices: tuple[str, ...]) -> Tensor:
     """Return whether the record of each crop offers each class, (crops, choices)."""
     offered = torch.zeros(len(batch.records), len(choices), dtype=torch.bool)
     for row, record in enumerate(batch.records):
         offered[row, _classes_of(record, choices)] = True
-    return offered[torch.as_tensor(batch.tensors["owners"], dtype=torch.long)]
+    return offered[torch.as_tensor(batch.owners, dtype=torch.long)]

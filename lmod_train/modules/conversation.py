@@ -18,6 +18,7 @@ from torch import Tensor
 from lmod_train.chat.adapters import Lora, check_scale, trainable
 from lmod_train.chat.answer_loss import Over, batch_loss, too_long, weight_of
 from lmod_train.chat.base_files import check_base, fingerprint, identity_of, processor_files
+from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.checkpoint import find, load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import Images
@@ -133,14 +134,14 @@ class Conversation(LmodModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the batch's share of its step's loss; log the loss, and how many records were left out as too long."""
-        out = self._left_out(batch)
-        loss = self.loss(batch)
+        own = ChatBatch.of(batch)
+        out = self._left_out(own)
+        loss = self.loss(own)
         self.log("train/loss", loss, prog_bar=True, batch_size=max(len(batch) - out, 1))
         self.log("train/too_long", out, on_step=False, on_epoch=True, reduce_fx="sum", sync_dist=True, batch_size=1)
-        share: Tensor | float = batch.tensors.get("share", 1.0)
-        return loss * share
+        return loss * own.share
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: ChatBatch) -> Tensor:
         """Return the mean negative log-likelihood of the answers in nats, over answers or over their tokens.
 
         Records of more than `max_tokens` tokens are left out; without any left the loss is 0 and trains nothing.
@@ -156,12 +157,13 @@ class Conversation(LmodModule):
         (a last batch, records left out, long answers), and the share sets it right: with it the gradient of a step is
         that of one batch that holds everything. All ranks call it together.
         """
-        held = [weight_of(batch, self.max_tokens, self.loss_over) for batch in batches]
+        chats = [ChatBatch.of(batch) for batch in batches]
+        held = [weight_of(chat, self.max_tokens, self.loss_over) for chat in chats]
         total = torch.tensor(float(sum(held)), device=self.device)
         total = self.trainer.strategy.reduce(total, reduce_op="sum")
         expected = self.trainer.accumulate_grad_batches * self.trainer.world_size
-        for batch, own in zip(batches, held, strict=True):
-            batch.tensors["share"] = own * expected / total.clamp_min(1)
+        for chat, weight in zip(chats, held, strict=True):
+            chat.share = weight * expected / total.clamp_min(1)
 
     @cached_property
     def _shares(self) -> bool:
@@ -182,9 +184,9 @@ class Conversation(LmodModule):
     def _blank_image(self) -> Images:
         return self.dialect.images([Image.new("RGB", (64, 64))])
 
-    def _left_out(self, batch: Batch) -> int:
+    def _left_out(self, batch: ChatBatch) -> int:
         """List the records that are too long, in the run's folder, and return how many they are."""
-        prompts, answers = batch.tensors["prompt_ids"], batch.tensors["answer_ids"]
+        prompts, answers = batch.prompt_ids, batch.answer_ids
         out = too_long(batch, self.max_tokens)
         if out and self._trainer is not None:
             lengths = {batch.records[i].id: len(prompts[i]) + len(answers[i]) for i in out}

@@ -21,6 +21,7 @@ from lmod_train.modules.layer_decay import RETFOUND, LayerDecay, factor, layer_g
 from lmod_train.pixels import picture_size
 from lmod_train.types import Batch, Identity, Record, Reply
 from lmod_train.vision.augmentation import FAITHFUL, Augmentation
+from lmod_train.vision.batch import PictureBatch
 from lmod_train.vision.centre_crop import on_square
 from lmod_train.vision.occlusion import occlusion
 from lmod_train.vision.retfound import Family, Pooling, vision_transformer
@@ -196,7 +197,8 @@ class FineTuning(LmodModule):
         Raises:
             LmodError: It is not finite; the original stops there too.
         """
-        loss = self.loss(self(batch.tensors["images"])[batch.image_of], batch.tensors["targets"])
+        own = PictureBatch.of(batch)
+        loss = self.loss(self(own.images)[own.image_of], own.targets)
         if not math.isfinite(loss.item()):
             raise LmodError(
                 f"train/loss={loss.item()} at step {self.global_step}: training has come apart.\n"
@@ -223,7 +225,8 @@ class FineTuning(LmodModule):
         """Reply with the likeliest choice in the form that the record asks for, and with every choice's likelihood."""
         if not len(batch):
             return []
-        scores = functional.log_softmax(self(batch.tensors["images"]).float(), dim=1).cpu()[batch.image_of]
+        own = PictureBatch.of(batch)
+        scores = functional.log_softmax(self(own.images).float(), dim=1).cpu()[own.image_of]
         return [self._reply(record, row) for record, row in zip(batch.records, scores, strict=True)]
 
     def _reply(self, record: Record, scores: Tensor) -> Reply:
@@ -246,9 +249,10 @@ class FineTuning(LmodModule):
         """
         if not len(batch):
             return torch.zeros(0, self.dialect.size, self.dialect.size)
-        rows = sorted(set(batch.image_of))
-        maps = dict(zip(rows, occlusion(self, batch.tensors["images"][rows]), strict=True))
-        return torch.stack([self._placed(r, maps[i]) for r, i in zip(batch.records, batch.image_of, strict=True)])
+        own = PictureBatch.of(batch)
+        rows = sorted(set(own.image_of))
+        maps = dict(zip(rows, occlusion(self, own.images[rows]), strict=True))
+        return torch.stack([self._placed(r, maps[i]) for r, i in zip(own.records, own.image_of, strict=True)])
 
     def _placed(self, record: Record, map: Tensor) -> Tensor:
         """Lay the map of what the network saw over the padded square."""

@@ -21,6 +21,7 @@ from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.classifier import worded
 from lmod_train.types import Batch, Identity, Reply
+from lmod_train.vision.batch import FeatureBatch
 from lmod_train.vision.feature_table import Encoder, FeatureDialect, feature_table
 from lmod_train.vision.wording import refuse_several_questions
 
@@ -72,7 +73,7 @@ class FrozenFeatures(LmodModule):
         """Return features (crops, width) and classes (crops) of the training split; both may have no rows."""
         data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
         batch = self.dialect(data.records("train"), data.curated)
-        return batch.tensors["features"], batch.tensors["targets"]
+        return batch.features, batch.targets
 
     def identity(self) -> Identity:
         """Return the encoder's weights and shape."""
@@ -89,8 +90,9 @@ class FrozenFeatures(LmodModule):
     def respond(self, batch: Batch) -> list[Reply]:
         """Reply with the likeliest choice; for regions one line each, in the requested format."""
         rows: list[list[Tensor]] = [[] for _ in batch.records]
-        scores = self.scores(batch.tensors["features"]).float().cpu()
-        for owner, score in zip(batch.tensors["owners"], scores, strict=True):
+        own = FeatureBatch.of(batch)
+        scores = self.scores(own.features).float().cpu()
+        for owner, score in zip(own.owners, scores, strict=True):
             rows[owner].append(score)
         rendered = f"<features of {self.encoder.image_size} px>"
         return [
@@ -173,7 +175,8 @@ class LinearProbe(FrozenFeatures):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the mean cross-entropy over crops, in nats."""
-        loss = functional.nll_loss(self.scores(batch.tensors["features"]), batch.tensors["targets"])
+        own = FeatureBatch.of(batch)
+        loss = functional.nll_loss(self.scores(own.features), own.targets)
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
         return self.weighed(loss, batch_idx)
 

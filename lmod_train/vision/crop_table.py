@@ -20,9 +20,10 @@ import numpy.typing as npt
 from PIL import Image
 
 from lmod_train.cache import Table, table
-from lmod_train.errors import BadArgument, CuratedDamaged
+from lmod_train.errors import CuratedDamaged
 from lmod_train.pixels import open_rgb, pad_square
 from lmod_train.types import Record
+from lmod_train.vision.one_picture import one_picture
 
 VERSION = 2
 """Of the way crops are cut; counted up, every table is cut anew."""
@@ -54,11 +55,9 @@ def crops_of(record: Record) -> list[Crop]:
     picture by `cut`, which knows the picture's size.
 
     Raises:
-        BadArgument: The record has no image.
+        BadArgument: The record has no image, or several.
     """
-    if not record.image_plain:
-        raise BadArgument("data.tasks", record.task, f"an image ({record.id} has none)", "leave the task out")
-    name, sha256 = record.image_plain[0], record.image_sha256[0]
+    name, sha256 = one_picture(record), record.image_sha256[0]
     if not record.regions:
         return [Crop(name, sha256)]
     crops = []

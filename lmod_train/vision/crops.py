@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
+from torch import Tensor
 
 from lmod_train.cache import Table
 from lmod_train.errors import BadArgument
-from lmod_train.types import Batch, Record
+from lmod_train.types import Record
+from lmod_train.vision.batch import CropBatch
 from lmod_train.vision.crop_table import Crop, Pixels, Resampling, crop_table, crops_of, cut_all
 from lmod_train.vision.wording import wordings
 
@@ -42,12 +44,12 @@ class Crops:
 
         Raises:
             ArtifactError: A curated picture is missing or damaged.
-            BadArgument: A record has no image, or the curated folder cannot be written to.
+            BadArgument: A record has no image or several, or the curated folder cannot be written to.
         """
         crops = (crop for record in records for crop in crops_of(record))
         return replace(self, table=crop_table(crops, root, self.side, self.resampling, place, share))
 
-    def __call__(self, records: Sequence[Record], root: Path) -> Batch:
+    def __call__(self, records: Sequence[Record], root: Path) -> CropBatch:
         """Collate.
 
         Args:
@@ -55,16 +57,15 @@ class Crops:
             root: The curated folder.
 
         Returns:
-            A batch of `crops` (crops, 3, side, side), uint8 with the channels last in memory; `targets` (crops), and
-            `owners`, for each crop its record's place. No records: no crops.
+            The crops, the class and the record of each. No records: no crops.
 
         Raises:
-            BadArgument: A record has no image, or its reference reply does not name one of the choices a region.
+            BadArgument: A record has not one image, or its reference reply does not name a choice for each region.
             ArtifactError: A curated picture is missing or damaged.
         """
-        wanted, beside = labelled(records, self.choices)
-        stacked = torch.from_numpy(self.pixels(wanted, root)).permute(0, 3, 1, 2)
-        return Batch(records, [-1] * len(records), {"crops": stacked, **beside})
+        crops, targets, owners = labelled(records, self.choices)
+        stacked = torch.from_numpy(self.pixels(crops, root)).permute(0, 3, 1, 2)
+        return CropBatch(records, stacked, targets, owners)
 
     def pixels(self, crops: Sequence[Crop], root: Path) -> Pixels:
         """Return crops (crops, side, side, 3) out of the table where they all are in it, else out of the pictures."""
@@ -73,11 +74,11 @@ class Crops:
         return cut_all(crops, root, self.side, self.resampling, threads=1)  # loaders have several processes
 
 
-def labelled(records: Sequence[Record], choices: Sequence[str]) -> tuple[list[Crop], dict[str, Any]]:
-    """Return the crops of records, and what a batch says of each: `targets` (crops) and `owners`, its record's place.
+def labelled(records: Sequence[Record], choices: Sequence[str]) -> tuple[list[Crop], Tensor, list[int]]:
+    """Return the crops of records, the class of each (crops), and for each the place of its record.
 
     Raises:
-        BadArgument: A record has no image, or its reference reply does not name one of the choices a region.
+        BadArgument: A record has not one image, or its reference reply does not name a choice for each region.
     """
     crops: list[Crop] = []
     targets: list[int] = []
@@ -87,7 +88,7 @@ def labelled(records: Sequence[Record], choices: Sequence[str]) -> tuple[list[Cr
         crops += own
         targets += _targets(record, choices, len(own))
         owners += [row] * len(own)
-    return crops, {"targets": torch.tensor(targets, dtype=torch.long), "owners": owners}
+    return crops, torch.tensor(targets, dtype=torch.long), owners
 
 
 def _targets(record: Record, choices: Sequence[str], wanted: int) -> list[int]:

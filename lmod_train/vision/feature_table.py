@@ -19,7 +19,8 @@ from timm.models.vision_transformer import VisionTransformer
 from lmod_train.cache import Table, table
 from lmod_train.errors import WeightsNotFound
 from lmod_train.files import remembered_sha256
-from lmod_train.types import Batch, Record
+from lmod_train.types import Record
+from lmod_train.vision.batch import FeatureBatch
 from lmod_train.vision.crop_table import Crop, crops_of, cut_all, table_key
 from lmod_train.vision.crops import labelled
 from lmod_train.vision.retfound import (
@@ -134,7 +135,7 @@ def feature_table(
 
     Raises:
         ArtifactError: A curated picture is missing or damaged.
-        BadArgument: A record has no image, or the table cannot be written.
+        BadArgument: A record has no image or several, or the table cannot be written.
         WeightsNotFound, WeightsMismatch: See `Encoder.build`.
     """
     order = sorted({crop for record in records for crop in crops_of(record)})
@@ -169,7 +170,7 @@ def _computed(
 
 @dataclass(frozen=True)
 class FeatureDialect:
-    """Collates features in the place of crops: `features` (crops, width), `targets` (crops) and `owners`.
+    """Collates the features of crops instead of their pixels.
 
     Attributes:
         choices: Words a reply may use, in the order of the classes.
@@ -179,15 +180,14 @@ class FeatureDialect:
     choices: tuple[str, ...]
     table: Table[Crop] | None = None
 
-    def __call__(self, records: Sequence[Record], root: Path) -> Batch:
+    def __call__(self, records: Sequence[Record], root: Path) -> FeatureBatch:
         """Collate.
 
         Raises:
             RuntimeError: No features have been computed.
-            BadArgument: A record has no image, or its reference reply does not name one of the choices a region.
+            BadArgument: A record has not one image, or its reference reply does not name a choice for each region.
         """
         if self.table is None:
             raise RuntimeError("features are computed by setup(); run the module through a Trainer with a datamodule")
-        crops, beside = labelled(records, self.choices)
-        features = torch.from_numpy(self.table.take(crops))
-        return Batch(records, [-1] * len(records), {"features": features, **beside})
+        crops, targets, owners = labelled(records, self.choices)
+        return FeatureBatch(records, torch.from_numpy(self.table.take(crops)), targets, owners)

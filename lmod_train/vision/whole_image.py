@@ -11,8 +11,10 @@ import torch
 
 from lmod_train.errors import BadArgument
 from lmod_train.pixels import open_rgb
-from lmod_train.types import Batch, Record
+from lmod_train.types import Record
 from lmod_train.vision.augmentation import FAITHFUL, Augmentation, Transform, eval_transform, seeded, train_transform
+from lmod_train.vision.batch import PictureBatch
+from lmod_train.vision.one_picture import one_picture
 from lmod_train.vision.wording import wordings
 
 
@@ -39,7 +41,7 @@ class WholeImages:
         """Return the dialect of one epoch of training."""
         return replace(self, epoch=(seed, epoch))
 
-    def __call__(self, records: Sequence[Record], root: Path) -> Batch:
+    def __call__(self, records: Sequence[Record], root: Path) -> PictureBatch:
         """Collate.
 
         Args:
@@ -47,11 +49,10 @@ class WholeImages:
             root: The curated folder.
 
         Returns:
-            A batch of `images` (pictures, 3, size, size), normalised, and `targets` (records), whose `image_of` names
-            each record's picture. No records: no pictures.
+            The distinct pictures and the class of each record. No records: no pictures.
 
         Raises:
-            BadArgument: A record has no image, or its reference reply is no choice, or several.
+            BadArgument: A record has no image or several, or its reference reply is no choice, or several.
             ArtifactError: A picture is missing or damaged.
         """
         rows: dict[str, int] = {}
@@ -62,7 +63,7 @@ class WholeImages:
                 images.append(self._pixels(record, root))
         stacked = torch.stack(images) if images else torch.zeros(0, 3, self.size, self.size)
         targets = torch.tensor([self.target(r) for r in records], dtype=torch.long)
-        return Batch(records, [rows[self._key(r)] for r in records], {"images": stacked, "targets": targets})
+        return PictureBatch(records, stacked, targets, [rows[self._key(r)] for r in records])
 
     def target(self, record: Record) -> int:
         """Return the class of a record, read from its reference reply.
@@ -82,12 +83,11 @@ class WholeImages:
 
     def _key(self, record: Record) -> str:
         """Return what shares pixels: in evaluation the picture, in training the record."""
-        if not record.image_plain:
-            raise BadArgument("data.tasks", record.task, f"an image ({record.id} has none)", "leave the task out")
-        return record.image_plain[0] if self.epoch is None else record.id
+        picture = one_picture(record)
+        return picture if self.epoch is None else record.id
 
     def _pixels(self, record: Record, root: Path) -> torch.Tensor:
-        picture = open_rgb(root / record.image_plain[0])
+        picture = open_rgb(root / one_picture(record))
         if self.epoch is None:
             return self._transform(picture)
         with seeded(*self.epoch, record.id):

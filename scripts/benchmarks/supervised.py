@@ -180,8 +180,8 @@ def cnn(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
     ours = Ours(Classifier(ANATOMY.choices), data, work, a.clock)
     drawn, network = figure(), FeasibilityCNN(2)
     plain = DataLoader(CutEachTime(work, records), 2 * a.batch, shuffle=True)
-    batch = Crops(ANATOMY.choices)(records, work).tensors
-    images, targets = (batch["crops"].float() / 255 * 2 - 1), batch["targets"]
+    batch = Crops(ANATOMY.choices)(records, work)
+    images, targets = (batch.crops.float() / 255 * 2 - 1), batch.targets
 
     def memory() -> Iterator[tuple[Tensor, Tensor]]:
         for rows in torch.randperm(len(targets)).split(2 * a.batch):
@@ -203,7 +203,7 @@ def transformer(work: Path, records: Sequence[Record], a: argparse.Namespace) ->
     torch.manual_seed(0)
     module = FineTuning("random", Glaucoma.choices, size="small", drop_path=0.0)
     stored = module.dialect(records, work)
-    images, targets = stored.tensors["images"], stored.tensors["targets"]
+    images, targets = stored.images, stored.targets
     network = vision_transformer("small", 2, drop_path=0.0)
 
     class InMemory(type(module.dialect)):  # type: ignore[misc]  # our way without its decoding, as the other has none

@@ -14,6 +14,7 @@ import argparse
 import json
 import logging
 import warnings
+from copy import copy
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,13 @@ from torch.nn import functional
 from tuning_world import datamodule, ordered
 
 from lmod_train.chat import answer_loss as loss_of
+from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.encoding import Images, encode
 from lmod_train.chat.family import family_of
 from lmod_train.chat.sequences import IGNORED, Sequences, pack
 from lmod_train.chat.shared_prefix import network_inputs, share
 from lmod_train.modules.conversation import Conversation
 from lmod_train.modules.optimisation import Optimisation
-from lmod_train.types import Batch
 
 LEVERS = ("tower once an image", "prefix once", "vocabulary where it is learnt", "tower from disk")
 
@@ -52,7 +53,7 @@ class Pulled(Conversation):
         )
         self._levers = levers
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: ChatBatch) -> Tensor:
         """Return the same loss, whichever way it is computed."""
         if self._levers < 1:
             batch = shown_apart(batch)
@@ -62,12 +63,13 @@ class Pulled(Conversation):
             return super().loss(batch)
 
 
-def shown_apart(batch: Batch) -> Batch:
+def shown_apart(batch: ChatBatch) -> ChatBatch:
     """Return a batch in which every question has a picture to itself."""
-    images = batch.tensors["images"]
-    items = [images.items[row] for row in batch.image_of]
-    tokens = [images.tokens[row] for row in batch.image_of]
-    return Batch(batch.records, range(len(batch)), batch.tensors | {"images": Images(items, tokens)})
+    images, rows = batch.images, [row for (row,) in batch.images_of]
+    apart = copy(batch)
+    apart.images = Images([images.items[row] for row in rows], [(images.tokens or [])[row] for row in rows])
+    apart.images_of = [(row,) for row in range(len(batch))]
+    return apart
 
 
 def everywhere(
@@ -107,7 +109,7 @@ def fitted(a: argparse.Namespace) -> Stamps:
         module.configure_model()
         with torch.no_grad():
             for batch in ordered(datamodule(a.work, a.batch), module.collate):
-                encode(module.network, batch.tensors["images"])
+                encode(module.network, batch.images)
     quiet: Any = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
     place: Any = {"accelerator": "cpu", "devices": 1, "use_distributed_sampler": False, "default_root_dir": a.work}
     trainer = Trainer(
@@ -124,13 +126,13 @@ def fitted(a: argparse.Namespace) -> Stamps:
     return stamps
 
 
-def prepared(module: Conversation, batch: Batch) -> dict[str, Any]:
+def prepared(module: Conversation, batch: ChatBatch) -> dict[str, Any]:
     """Return what a step needs, packed as `fit` packs it, before the clock runs."""
-    prompts, answers, images = batch.tensors["prompt_ids"], batch.tensors["answer_ids"], batch.image_of
+    prompts, answers, images = batch.prompt_ids, batch.answer_ids, batch.images_of
     rows = share(prompts, answers, images, family_of(module.network).image_token_id)
     sequences = pack(rows, prompts, answers, images, module.dialect.tokenizer.pad_token_id)
     keep = sequences.predicting()
-    pictures = batch.tensors["images"].items
+    pictures = batch.images.items
     return {
         "inputs": network_inputs(module.network, sequences) | {"logits_to_keep": keep},
         "pixel_values": torch.cat([pictures[row]["pixel_values"] for row in sequences.images]),

@@ -36,7 +36,7 @@ class Counting(Backend):
 
     def __init__(self, fails=(), breaks_at=None, who=None):
         self.who = who or Identity()
-        self.collate = lambda records, root: Batch(records, [-1] * len(records), {})
+        self.collate = lambda records, root: Batch(records)
         self.asked, self.fails, self.breaks_at = [], fails, breaks_at
 
     def prepare(self, device): ...
@@ -145,7 +145,7 @@ class Learning(LmodModule):
 
     def __init__(self):
         super().__init__()
-        self.collate = lambda records, root: Batch(records, [-1] * len(records), {})
+        self.collate = lambda records, root: Batch(records)
         self.weight = torch.nn.Parameter(torch.zeros(()))
 
     def training_step(self, batch, batch_idx):

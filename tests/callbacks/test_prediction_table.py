@@ -13,13 +13,14 @@ pytest.importorskip("torch")
 
 from lightning import Trainer
 from lightning.pytorch.loggers import CSVLogger, WandbLogger
+from PIL import Image
 
 from lmod_train.artifacts.predictions import answer_of
 from lmod_train.artifacts.records import write_records
 from lmod_train.artifacts.replies import read_replies
 from lmod_train.backends.scripted import Scripted
 from lmod_train.callbacks.generation import GenerationEval
-from lmod_train.callbacks.prediction_table import COLUMNS, PredictionTable
+from lmod_train.callbacks.prediction_table import COLUMNS, PredictionTable, shown
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.files import sha256_of
 from lmod_train.modules.frozen import Frozen
@@ -139,3 +140,14 @@ def test_without_a_wandb_logger_nothing_is_read_and_nothing_fails(folder: Path, 
     evaluate(folder, tmp_path, CSVLogger(tmp_path), table)
     assert table.looked == 0
     assert len(read_replies(tmp_path / "replies")) == 16
+
+
+def test_several_images_of_a_record_are_shown_side_by_side(tmp_path: Path):
+    Image.new("RGB", (4, 2), "red").save(tmp_path / "red.png")
+    Image.new("L", (3, 5), 255).save(tmp_path / "white.png")
+    assert shown([tmp_path / "red.png"]) == str(tmp_path / "red.png")
+    whole = shown([tmp_path / "red.png", tmp_path / "white.png"])
+    assert isinstance(whole, Image.Image) and whole.size == (7, 5)
+    assert [whole.getpixel(at) for at in ((0, 0), (3, 1), (4, 4), (0, 4))] == [
+        (255, 0, 0), (255, 0, 0), (255, 255, 255), (0, 0, 0),
+    ]  # fmt: skip

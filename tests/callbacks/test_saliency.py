@@ -10,7 +10,8 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument
 from lmod_train.modules.classifier import Classifier
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.types import Batch, Box, Region, Reply
+from lmod_train.types import Box, Region, Reply
+from lmod_train.vision.batch import CropBatch
 from tests.tiny import record, trainer, write_curated
 
 REGIONS = (Region("optic disc", Box(0, 0, 8, 8), 1), Region("optic cup", Box(4, 4, 20, 8), 2))
@@ -69,7 +70,7 @@ def crops_batch(crops, choices=None):
     """A batch of whole pictures; each record offers the choices of its place, all of them without."""
     offered = choices or [Glaucoma.choices] * len(crops)
     asked = [record(str(i), answer=own[0], choices=own) for i, own in enumerate(offered)]
-    return Batch(asked, [-1] * len(asked), {"crops": crops, "owners": list(range(len(asked)))})
+    return CropBatch(asked, crops, torch.zeros(len(asked), dtype=torch.long), range(len(asked)))
 
 
 def test_the_map_falls_on_what_decides(trained):

@@ -29,7 +29,7 @@ class Parrot(LmodModule):
         self.modes: list[bool] = []
 
     def collate(self, records, root):
-        return Batch(records, [0] * len(records), {})
+        return Batch(records)
 
     def respond(self, batch):
         self.modes.append(self.training or torch.is_grad_enabled())
@@ -132,3 +132,9 @@ def test_pictures_are_exchanged_within_task_and_modality():
     assert [r.messages for r in made] == [r.messages for r in ours] and [r.answer for r in made] == [
         r.answer for r in ours
     ]
+
+
+def test_of_several_images_all_are_exchanged_with_those_of_a_record_that_shows_as_many():
+    shown = {"g/1": ["a.png", "b.png"], "g/2": ["c.png"], "g/3": ["b.png", "a.png"]}
+    made = exchanged([record(id, image=images) for id, images in shown.items()])
+    assert [(r.id, r.image) for r in made] == [("g/1", ("b.png", "a.png")), ("g/3", ("a.png", "b.png"))]

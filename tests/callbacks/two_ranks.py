@@ -18,7 +18,7 @@ WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
 
 
 def collate(records, root):
-    return Batch(records, [-1] * len(records), {})
+    return Batch(records)
 
 
 class Buffered(LmodModule):

@@ -48,10 +48,10 @@ class Tuned:
     def of_transformers(self, one):
         """Return transformers' own mean loss of one record, and how many tokens it is over."""
         batch = self.dialect([one], self.folder)
-        (prompt,), (answer,) = batch.tensors["prompt_ids"], batch.tensors["answer_ids"]
+        (prompt,), (answer,) = batch.prompt_ids, batch.answer_ids
         ids = torch.tensor([prompt + answer])
         labels = torch.tensor([[-100] * len(prompt) + answer])
-        images = encode(self.network, batch.tensors.get("images"))
+        images = encode(self.network, batch.images)
         given = images.inputs(ids, [0] if one.image else [])
         with torch.no_grad():
             return self.network(input_ids=ids, labels=labels, **given).loss.item(), len(answer)
@@ -103,7 +103,7 @@ def test_all_that_learns_has_a_gradient_whatever_the_batch_holds(tuned):
 
 def test_a_record_that_is_too_long_is_left_out_whole(tuned):
     batch = tuned.dialect(RECORDS, tuned.folder)
-    lengths = [len(p) + len(a) for p, a in zip(batch.tensors["prompt_ids"], batch.tensors["answer_ids"], strict=True)]
+    lengths = [len(p) + len(a) for p, a in zip(batch.prompt_ids, batch.answer_ids, strict=True)]
     longest = max(lengths)
     out = too_long(batch, longest - 1)
     assert out == [i for i, length in enumerate(lengths) if length == longest] and len(out) < len(RECORDS)
@@ -128,7 +128,7 @@ def test_over_tokens_it_is_the_loss_of_transformers_over_answers_the_mean_of_its
 
 def test_what_a_batch_is_divided_by_leaves_out_what_is_too_long(tuned):
     batch = tuned.dialect(RECORDS, tuned.folder)
-    prompts, answers = batch.tensors["prompt_ids"], batch.tensors["answer_ids"]
+    prompts, answers = batch.prompt_ids, batch.answer_ids
     lengths = [len(p) + len(a) for p, a in zip(prompts, answers, strict=True)]
     kept = [a for a, length in zip(answers, lengths, strict=True) if length <= max(lengths) - 1]
     assert weight_of(batch, 2048, "answer") == len(RECORDS) > len(kept)

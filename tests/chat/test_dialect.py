@@ -20,10 +20,10 @@ ODD = "Two  spaces, a brace {x}, 视盘 or CUP?\nFollow: <JUSTIFICATION>."
 def test_the_prompt_is_a_prefix_of_what_is_learnt_and_the_end_is_learnt(kin, eyes):
     for answer in ("GLAUCOMA", "Region ID: 1; Type: optic disc\nRegion ID: 2; Type: optic cup", "正常", "assistant"):
         batch = kin.dialect([record(text=ODD, image=["a.png"], answer=answer)], eyes)
-        prompt, learnt = batch.tensors["prompt_ids"][0], batch.tensors["answer_ids"][0]
-        asked = kin.dialect([record(text=ODD, image=["a.png"], answer="another")], eyes).tensors["prompt_ids"][0]
+        prompt, learnt = batch.prompt_ids[0], batch.answer_ids[0]
+        asked = kin.dialect([record(text=ODD, image=["a.png"], answer="another")], eyes).prompt_ids[0]
         tokenizer = kin.dialect.tokenizer
-        assert prompt == asked and ODD in batch.tensors["rendered"][0] and ODD in tokenizer.decode(prompt)
+        assert prompt == asked and ODD in batch.rendered[0] and ODD in tokenizer.decode(prompt)
         assert tokenizer.decode(learnt[:-1]).strip() == answer
         assert learnt[-1] == kin.dialect.end_id and learnt.count(kin.dialect.end_id) == 1
         assert tokenizer.decode(learnt[-1:]) == kin.dialect.end == TINY[kin.model_type].end
@@ -33,9 +33,9 @@ def test_the_prompt_is_a_prefix_of_what_is_learnt_and_the_end_is_learnt(kin, eye
 def test_white_space_around_an_answer_is_not_learnt_and_no_answer_is_asked_alone(kin, eyes):
     records = [record(text=ODD, image=["a.png"], answer=answer) for answer in ("Yes", " Yes\n", "", "\n")]
     batch = kin.dialect(records, eyes)
-    plain, around, *nothing = batch.tensors["answer_ids"]
+    plain, around, *nothing = batch.answer_ids
     assert around == plain and nothing == [[], []]
-    assert all(prompt == batch.tensors["prompt_ids"][0] for prompt in batch.tensors["prompt_ids"])
+    assert all(prompt == batch.prompt_ids[0] for prompt in batch.prompt_ids)
 
 
 def test_generation_by_others_stops_on_the_end_too(kin):
@@ -45,8 +45,8 @@ def test_generation_by_others_stops_on_the_end_too(kin):
 def test_each_picture_has_as_many_places_as_its_shape_gives(kin, eyes):
     batch = kin.dialect([record("1", image=["a.png"]), record("2", image=["tall.png"])], eyes)
     token = kin.network.config.image_token_id
-    places = [ids.count(token) for ids in batch.tensors["prompt_ids"]]
-    assert places == batch.tensors["images"].tokens
+    places = [ids.count(token) for ids in batch.prompt_ids]
+    assert places == batch.images.tokens
     assert places == [*TINY[kin.model_type].places]
 
 
@@ -60,8 +60,8 @@ def test_words_that_hold_an_image_token_are_refused(kin, eyes):
 def test_it_travels_to_other_processes(kin, eyes):
     records = [record(image=["a.png"])]
     here, there = kin.dialect(records, eyes), pickle.loads(pickle.dumps(kin.dialect))(records, eyes)
-    assert here.tensors["prompt_ids"] == there.tensors["prompt_ids"]
-    mine, theirs = (b.tensors["images"].joined() for b in (here, there))
+    assert here.prompt_ids == there.prompt_ids
+    mine, theirs = (kin.dialect.family.joined(b.images.items) for b in (here, there))
     assert mine.keys() == theirs.keys() and all(torch.equal(v, theirs[k]) for k, v in mine.items())
 
 

@@ -17,10 +17,10 @@ def batch(kin, eyes):
 
 
 def test_what_is_encoded_once_gives_the_logits_that_pixels_give(kin, batch):
-    images = batch.tensors["images"]
+    images = batch.images
     with torch.no_grad():
         encoded = encode(kin.network, images)
-        for prompt, row in zip(batch.tensors["prompt_ids"], batch.image_of, strict=True):
+        for prompt, (row,) in zip(batch.prompt_ids, batch.images_of, strict=True):
             ids = torch.tensor([prompt])
             found = kin.network(input_ids=ids, **encoded.inputs(ids, [row])).logits
             given = {} if kin.dialect.family.token_types is None else {kin.dialect.family.token_types: _types(kin, ids)}
@@ -39,7 +39,7 @@ def _blank(images, row):
 
 
 def test_images_are_selected_in_the_order_asked(kin, batch):
-    images = batch.tensors["images"]
+    images = batch.images
     with torch.no_grad():
         encoded = encode(kin.network, images)
         turned = encode(kin.network, Images(images.items[::-1]))
@@ -55,7 +55,7 @@ def test_images_are_selected_in_the_order_asked(kin, batch):
 
 
 def test_the_projector_learns_through_it(kin, batch):
-    encoded = encode(kin.network, batch.tensors["images"]).select([0, 1])["image"]
+    encoded = encode(kin.network, batch.images).select([0, 1])["image"]
     total = torch.cat(list(encoded.pooler_output)).square().sum()
     total = total + sum(f.square().sum() for layer in getattr(encoded, "deepstack_features", []) for f in layer)
     learnt = [p for n, p in kin.network.named_parameters() if kin.dialect.family.part(n) == "projector"]
@@ -69,11 +69,11 @@ def test_a_projector_that_learns_in_float32_meets_a_tower_in_bfloat16(kin, batch
         if kin.dialect.family.part(name) == "projector":
             parameter.data = parameter.data.float()
     with torch.no_grad():
-        assert encode(network, batch.tensors["images"]).tokens == batch.tensors["images"].tokens
+        assert encode(network, batch.images).tokens == batch.images.tokens
 
 
 def test_places_and_embeddings_must_be_as_many(kin, batch):
-    images = batch.tensors["images"]
+    images = batch.images
     assert [family_of(kin.network).image_tokens(item) for item in images.items] == images.tokens
     verify_tokens(kin.network.config, images)
     wrong = Images(images.items, [n + 1 for n in images.tokens])
@@ -84,8 +84,8 @@ def test_places_and_embeddings_must_be_as_many(kin, batch):
 
 
 def test_grids_stay_whole_numbers(kin, batch):
-    moved = batch.to("cpu", torch.bfloat16).tensors["images"]
-    assert moved.tokens == batch.tensors["images"].tokens
+    moved = batch.to("cpu", torch.bfloat16).images
+    assert moved.tokens == batch.images.tokens
     assert {item["pixel_values"].dtype for item in moved.items} <= {torch.bfloat16}
     whole = {v.dtype for item in moved.items for k, v in item.items() if k != "pixel_values"}
     assert whole <= {torch.int64, torch.bool}

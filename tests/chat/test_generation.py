@@ -8,8 +8,9 @@ import torch
 from PIL import Image
 from transformers import GenerationConfig
 
+from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.generation import Decoding, respond
-from lmod_train.types import Batch, Message, Part
+from lmod_train.types import Message, Part
 from tests.tiny import TOKENS, record
 
 NEW = 6
@@ -90,7 +91,7 @@ def test_an_image_and_the_common_words_are_computed_once(network, dialect, eyes)
 
 def test_prompts_that_share_no_word_and_prompts_of_one_word(network, dialect):
     ids = [[11, 12, 13], [14]]
-    batch = Batch([record("1", image=[]), record("2", image=[])], [-1, -1], {"prompt_ids": ids, "rendered": ["", ""]})
+    batch = ChatBatch([record("1", image=[]), record("2", image=[])], ids, [[], []], ["", ""])
     found = [r.reply for r in respond(network, dialect, batch, Decoding(NEW), "tiny")]
     out = [network.generate(torch.tensor([i]), max_new_tokens=NEW, do_sample=False)[0, len(i) :] for i in ids]
     assert found == [text(dialect, o) for o in out]

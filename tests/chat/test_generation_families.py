@@ -60,7 +60,7 @@ def told(kin, ids):
 def test_a_mixed_batch_gives_the_tokens_of_one_record_at_a_time(kin, eyes):
     expected = [alone(kin, eyes, one) for one in RECORDS]
     batch = kin.dialect(RECORDS, eyes)
-    assert batch.tensors["prompt_ids"] == [old for old, _ in expected]
+    assert batch.prompt_ids == [old for old, _ in expected]
     replies = respond(kin.network, kin.dialect, batch, Decoding(NEW), "tiny")
     assert [r.reply for r in replies] == [told(kin, new) for _, new in expected]
     assert len({r.reply for r in replies}) >= len(RECORDS) - 1, "replies that depend on nothing prove nothing"
@@ -82,7 +82,7 @@ def test_beyond_a_sliding_window_nothing_is_lost(window, tmp_path, eyes, caplog)
     write_tiny(tmp_path, "gemma3", sliding_window=window)
     kin = type("Kin", (), {"model_type": "gemma3", "network": load(tmp_path).eval(), "dialect": Dialect(tmp_path)})
     expected = [alone(kin, eyes, one, 12)[1] for one in RECORDS]
-    lengths = {len(p) for p in kin.dialect(RECORDS, eyes).tensors["prompt_ids"]}
+    lengths = {len(p) for p in kin.dialect(RECORDS, eyes).prompt_ids}
     assert max(lengths) + 12 > window
     generation._say_apart.cache_clear()
     with caplog.at_level(logging.WARNING):
@@ -100,7 +100,7 @@ def test_two_grids_of_as_many_tokens_keep_their_own_positions(eyes, tmp_path):
         Image.fromarray(noise.integers(0, 255, shape, dtype=np.uint8)).save(tmp_path / f"{name}.png")
     asked = [record(f"{n}{i}", q, [f"{n}.png"]) for n in ("wide", "high") for i, q in enumerate(QUESTIONS)]
     batch: Batch = kin.dialect(asked, tmp_path)
-    assert len(batch.tensors["images"]) == 2 and len({len(p) for p in batch.tensors["prompt_ids"]}) == 3
+    assert len(batch.images) == 2 and len({len(p) for p in batch.prompt_ids}) == 3
     replies = respond(kin.network, kin.dialect, batch, Decoding(NEW), "tiny")
     assert [r.reply for r in replies] == [told(kin, alone(kin, tmp_path, one)[1]) for one in asked]
 
@@ -119,7 +119,7 @@ def test_each_question_continues_from_where_its_own_image_ends(eyes, tmp_path, m
         for i, which in enumerate(order)
     ]
     batch: Batch = kin.dialect(asked, tmp_path)
-    places = [p.count(kin.network.config.image_token_id) for p in batch.tensors["prompt_ids"]]
+    places = [p.count(kin.network.config.image_token_id) for p in batch.prompt_ids]
     assert set(places) == {16}, "one prefix serves both images"
     expected = [alone(kin, tmp_path, one)[1] for one in asked]
     replies = respond(kin.network, kin.dialect, batch, Decoding(NEW), "tiny")

@@ -19,7 +19,7 @@ def drawn(sees, made, row=0):
 
 @pytest.fixture
 def made():
-    return pack([[0, 1], [2]], PROMPTS, ANSWERS, [0, 0, -1], pad=0)
+    return pack([[0, 1], [2]], PROMPTS, ANSWERS, [(0,), (0,), ()], pad=0)
 
 
 def test_a_question_sees_the_shared_part_and_itself(made):

@@ -43,7 +43,7 @@ class Case:
         end = self.processor.tokenizer.eos_token_id
         words = self.processor.tokenizer
         self.answers = [[*words(a, add_special_tokens=False).input_ids, end] for *_, a in QUESTIONS]
-        self.images = [i for i, *_ in QUESTIONS]
+        self.images = [() if i < 0 else (i,) for i, *_ in QUESTIONS]
         self.network.gradient_checkpointing_enable({"use_reentrant": False})
         self.network.train()
 
@@ -82,7 +82,7 @@ class Case:
         return self.loss_of(self.packed(rows))
 
     def loss_of(self, made):
-        shown = [self.alone[self.images.index(i)] for i in made.images]
+        shown = [self.alone[self.images.index((i,))] for i in made.images]
         grids = [s["image_grid_thw"] for s in shown if "image_grid_thw" in s]
         return answer_loss(self.network, made, self._encoded(shown), torch.cat(grids) if grids else None)
 
@@ -247,12 +247,14 @@ def test_networks_in_which_it_is_not_known_to_hold(tmp_path):
 
 def test_prompts_that_part_before_the_image_ends_do_not_share():
     prompts = [[1, 9, 9, 5, 6], [1, 9, 9, 5, 7], [2, 9, 9, 5], [1, 9, 9], [1, 9, 9]]
-    assert share(prompts, [[3]] * 5, [0] * 5, 9) == [[0, 1], [2], [3], [4]]
-    assert share(prompts[:2], [[3]] * 2, [0, 1], 9) == [[0], [1]], "two images"
+    assert share(prompts, [[3]] * 5, [(0,)] * 5, 9) == [[0, 1], [2], [3], [4]]
+    assert share(prompts[:2], [[3]] * 2, [(0,), (1,)], 9) == [[0], [1]], "two images"
+    assert share(prompts[:2], [[3]] * 2, [(0, 1), (1, 0)], 9) == [[0], [1]], "the same images in another order"
+    assert share(prompts[:2], [[3]] * 2, [(0, 1), (0, 1)], 9) == [[0, 1]]
     assert share([], [], [], 9) == []
 
 
 def test_records_without_an_image_fill_what_the_longest_needs():
     prompts = [[1, *[9] * 9, 5], [1, 4], [1, 6], [1, 7], [8]]
-    assert share(prompts, [[3]] * 5, [0, -1, -1, -1, -1], 9) == [[0], [1, 2, 3, 4]]
-    assert share(prompts[1:], [[3]] * 4, [-1] * 4, 9) == [[0], [1], [2], [3]], "nothing is gained"
+    assert share(prompts, [[3]] * 5, [(0,), (), (), (), ()], 9) == [[0], [1, 2, 3, 4]]
+    assert share(prompts[1:], [[3]] * 4, [()] * 4, 9) == [[0], [1], [2], [3]], "nothing is gained"

@@ -44,6 +44,10 @@ def load(folder, **options):
     return network.requires_grad_(False)
 
 
+def joined(network, images):
+    return family_of(network).joined(images.items)
+
+
 def pixels(network, *seeds):
     """Return an image of noise a seed, as the family's network takes one; of some in tiles."""
     side, names = network.config.vision_config.image_size, family_of(network).tensors
@@ -54,6 +58,7 @@ def pixels(network, *seeds):
         tiles = 3 if "image_sizes" in names else 1 + seed % 2 if network.config.model_type in TILES else 1
         item = {"pixel_values": torch.rand(tiles, 3, side, side, generator=draw)}
         item |= {"image_sizes": torch.tensor([[side, 2 * side]])} if "image_sizes" in names else {}
+        item |= {"batch_num_images": torch.tensor([1])} if "batch_num_images" in names else {}
         if "pixel_attention_mask" in names:
             item["pixel_attention_mask"] = torch.ones(1, tiles, side, side, dtype=torch.int64)
         if len(item) > 1:  # tiles are the second axis
@@ -85,7 +90,7 @@ def test_the_folder_answers_as_the_tower_does_and_spares_its_forward(folders, tm
         assert torch.equal(a, b) and torch.equal(b, c)
     for a, b in zip(further, encode(network, more).features, strict=True):  # two known, one new: computed alone
         torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
-    assert features.computed == tiles + len(pixels(network, 4).joined()["pixel_values"].flatten(0, -4))
+    assert features.computed == tiles + len(joined(network, pixels(network, 4))["pixel_values"].flatten(0, -4))
 
 
 @pytest.mark.parametrize("model_type", SEPARATE)
@@ -127,7 +132,7 @@ def test_other_weights_pixels_or_types_are_never_taken_for_these(folders, tmp_pa
     near.items[0]["pixel_values"][0, 0, 0, 0] += 1e-6
     encode(network, near)
     with torch.autocast("cpu", torch.bfloat16):
-        network.get_image_features(**pixels(network, 1).joined())
+        network.get_image_features(**joined(network, pixels(network, 1)))
     assert (features.found, features.computed) == (0, 3)
     other = load(folders("llava"))
     with torch.no_grad():

@@ -82,14 +82,14 @@ def test_a_language_model_reads_text_alone_and_mixed(folder, records, tiny):
     ask = lambda some: respond(network, dialect, dialect(some, folder), Decoding(3), "tiny")  # noqa: E731
     records = [r for k in KINDS for r in [s for s in records if kind(s) == k][:2]]
     mixed = dialect(records, folder)
-    assert [i >= 0 for i in mixed.image_of] == [kind(r) != "none" for r in records]
-    assert len(mixed.tensors["images"]) == len({r.image for r in records if r.image})
-    for record, prompt in zip(records, mixed.tensors["rendered"], strict=True):
+    assert [bool(rows) for rows in mixed.images_of] == [kind(r) != "none" for r in records]
+    assert len(mixed.images) == len({r.image for r in records if r.image})
+    for record, prompt in zip(records, mixed.rendered, strict=True):
         assert prompt.count(dialect.processor.image_token) == (kind(record) != "none") and "Glaucoma?" in prompt
     together = {r.id: (r.reply, r.tokens_in) for r in ask(records)}
     assert together == {r.id: (r.reply, r.tokens_in) for one in records for r in ask([one])}
     bare = [r for r in records if kind(r) == "none"]
-    assert "images" not in dialect(bare, folder).tensors
+    assert not dialect(bare, folder).images
     assert len({together[r.id] for r in bare}) == 1 < len({together[r.id] for r in records})
 
 

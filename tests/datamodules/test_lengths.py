@@ -40,7 +40,7 @@ def test_like_is_batched_with_like():
 def test_text_alone_stays_apart_from_images_but_at_the_end():
     lengths = [Length(i % 3 > 0, 5 * i) for i in range(100)]  # 34 of text alone
     made = steps([[i] for i in range(100)], lengths, 8)
-    kinds = [{lengths[p].pictured for p in step} for step in made]
+    kinds = [{lengths[p].images > 0 for p in step} for step in made]
     assert [len(step) for step in made] == [8] * 12 + [4]
     assert all(len(kind) == 1 for kind in kinds[:12]) and kinds.count({False}) == 4  # 66 = 8 x 8 + 2, 34 = 4 x 8 + 2
 
@@ -58,7 +58,7 @@ def test_nothing_is_lost_and_every_step_is_whole_but_the_last(kinds, size, seed)
     made = steps(groups, lengths, size, seed)
     assert Counter(chain.from_iterable(made)) == Counter(range(len(lengths)))
     assert [len(step) for step in made[:-1]] == [size] * (len(made) - 1) and all(made)
-    mixed = [step for step in made if len({lengths[p].pictured for p in step}) == 2]
+    mixed = [step for step in made if len({lengths[p].images > 0 for p in step}) == 2]
     assert len(mixed) <= 2 and made == steps(groups, lengths, size, seed)
 
 
@@ -69,3 +69,9 @@ def test_a_group_is_torn_only_where_a_step_ends():
     step_of = {p: s for s, step in enumerate(made) for p in step}
     torn = [g for g in groups if len({step_of[p] for p in g}) > 1]
     assert len(torn) <= len(made)
+
+
+def test_questions_with_as_many_images_are_batched_together():
+    lengths = [Length(1 + i % 2, i) for i in range(80)]  # as many characters, one image or two
+    steps = steps_of_like_length([[i] for i in range(80)], lengths, 4, np.random.default_rng(0))
+    assert all(len({lengths[i].images for i in step}) == 1 for step in steps) and len(steps) == 20

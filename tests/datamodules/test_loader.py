@@ -14,7 +14,9 @@ RECORDS = [record(str(i)) for i in range(10)]
 
 
 def collate(records, root):
-    return Batch(records, [-1] * len(records), {"root": root})
+    batch = Batch(records)
+    batch.root = root
+    return batch
 
 
 def loader(tmp_path, shuffle=True):
@@ -29,7 +31,7 @@ def ids(batches):
 def test_batches_are_collated_against_the_curated_folder(tmp_path):
     made = list(loader(tmp_path, shuffle=False))
     assert ids(made) == [["0", "1", "2"], ["3", "4", "5"], ["6", "7", "8"], ["9"]]
-    assert made[0].tensors["root"] == tmp_path
+    assert made[0].root == tmp_path
 
 
 @pytest.mark.parametrize("epoch", [0, 1])
@@ -102,11 +104,13 @@ class Augmenting:
         return Augmenting((seed, epoch))
 
     def __call__(self, records, root):
-        return Batch(records, [-1] * len(records), {"place": self.place})
+        batch = Batch(records)
+        batch.place = self.place
+        return batch
 
 
 def places(batches):
-    return [b.tensors["place"] for b in batches]
+    return [b.place for b in batches]
 
 
 def test_a_dialect_that_augments_is_that_of_the_epoch_also_after_a_resume(tmp_path):

@@ -192,7 +192,7 @@ class Records:
 
     def __call__(self, records, root):
         assert all((root / name).is_file() for r in records for name in r.image)
-        return Batch(records, [-1] * len(records), {})
+        return Batch(records)
 
 
 def test_an_epoch_holds_the_share_of_conversations_and_classes_that_is_asked_for(tmp_path):

@@ -156,7 +156,7 @@ def test_3_an_end_token_that_is_not_learnt(checkpoint, curated):
 
     def without_end(records, root):
         batch = make(records, root)
-        batch.tensors["answer_ids"] = [ids[:-1] for ids in batch.tensors["answer_ids"]]
+        batch.answer_ids = [ids[:-1] for ids in batch.answer_ids]
         return batch
 
     broken.module.collate = without_end
@@ -247,7 +247,7 @@ def test_records_that_are_too_long_are_found_among_all_whatever_the_family(tmp_p
     made.module.configure_model()
     made.data.training = lambda: [short] * 5 + [long]
     batch = made.module.collate([short, long], curated)
-    lengths = [len(p) + len(a) for p, a in zip(batch.tensors["prompt_ids"], batch.tensors["answer_ids"], strict=True)]
+    lengths = [len(p) + len(a) for p, a in zip(batch.prompt_ids, batch.answer_ids, strict=True)]
     for limit, lost in ((lengths[1], 0), (lengths[1] - 1, 1), (lengths[0], 1)):
         made.module.max_tokens = limit
         reported = [f.what for f in labels(made) if f.level != "ok" and "longer than" in f.what]
@@ -260,7 +260,7 @@ def test_records_that_only_large_images_make_too_long_warn_and_do_not_fail(tmp_p
     made.module.configure_model()
     Image.new("RGB", (200, 200)).save(curated / "0.png")
     batch = made.module.collate(RECORDS, curated)
-    lengths = [len(p) + len(a) for p, a in zip(batch.tensors["prompt_ids"], batch.tensors["answer_ids"], strict=True)]
+    lengths = [len(p) + len(a) for p, a in zip(batch.prompt_ids, batch.answer_ids, strict=True)]
     assert lengths[0] > max(lengths[1:])
     made.module.max_tokens = max(lengths[1:])
     (found,) = (f for f in labels(made) if "longer than" in f.what)

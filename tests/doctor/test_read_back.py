@@ -24,7 +24,7 @@ class Learner(LmodModule):
         self.lost = lost
 
     def collate(self, records, root):
-        return Batch(records, [0] * len(records), {})
+        return Batch(records)
 
     def respond(self, batch):
         raise AssertionError("nothing is asked")

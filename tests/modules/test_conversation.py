@@ -141,7 +141,7 @@ def test_it_says_once_that_questions_cannot_share(tiny, folder):
 
 def test_a_batch_of_text_or_of_nothing_gives_all_that_learns_a_gradient(tiny, folder):
     module = stirred(conversation(tiny, max_tokens=60))
-    assert not module.collate(RECORDS[3:], folder).tensors.keys() & {"images"}
+    assert not module.collate(RECORDS[3:], folder).images
     for records, learns in ((RECORDS[3:], True), (RECORDS[:3], False)):  # an image alone has 100 tokens
         module.zero_grad()
         value = loss(module, folder, records)

@@ -24,8 +24,8 @@ from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.staging import Staging
-from lmod_train.types import Batch
 from lmod_train.vision.augmentation import Augmentation, eval_transform
+from lmod_train.vision.batch import PictureBatch
 from tests.tiny import record, trainer, write_curated
 
 WORDS = Glaucoma.choices
@@ -85,7 +85,7 @@ def test_the_loss_is_timm_s_with_label_smoothing(folder):
     module = tuning().eval()
     torch.nn.init.normal_(module.model.head.weight)
     batch = module.collate([glaucoma(i) for i in range(6)], folder)
-    expected = LabelSmoothingCrossEntropy(0.1)(module(batch.tensors["images"]), batch.tensors["targets"])
+    expected = LabelSmoothingCrossEntropy(0.1)(module(batch.images), batch.targets)
     assert module.training_step(batch, 0).item() == pytest.approx(expected.item(), abs=1e-6)
     assert expected.item() != pytest.approx(math.log(2), abs=0.01)
 
@@ -202,7 +202,7 @@ class Watch(Callback):
             raise KilledError
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
-        pixels = float(batch.tensors["images"].double().sum())
+        pixels = float(batch.images.double().sum())
         self.seen.append((trainer.current_epoch, [r.id for r in batch.records], pixels, float(outputs["loss"])))
 
 
@@ -549,7 +549,7 @@ def test_only_pictures_that_are_asked_about_are_looked_at_each_once(folder):
     module, seen = tuning(augmentation=Augmentation(square="pad")), []
     module.model.register_forward_hook(lambda _, images, __: seen.append(len(images[0])))
     batch = module.collate([glaucoma(i) for i in (0, 1, 2)], folder)
-    some = Batch([*batch.records[1:], batch.records[1]], [1, 2, 1], batch.tensors)
+    some = PictureBatch([*batch.records[1:], batch.records[1]], batch.images, batch.targets, [1, 2, 1])
     maps = module.saliency(some)
     assert sum(seen) == 2 * 220 and maps.shape == (3, 32, 32) and torch.equal(maps[0], maps[2])
     assert module.saliency(module.collate([], folder)).shape == (0, 32, 32)

@@ -1,14 +1,24 @@
 """A backend through the Trainer."""
 
 import pytest
+import torch
 from lightning.pytorch.plugins import HalfPrecision
 from lightning.pytorch.plugins.precision.deepspeed import DeepSpeedPrecision
+from torch.utils.data import DataLoader
 
 from lmod_train.backends.base import Backend
+from lmod_train.chat.batch import ChatBatch
+from lmod_train.chat.encoding import Images
 from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.modules.classifier import Classifier
+from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.fine_tuning import FineTuning
 from lmod_train.modules.frozen import Frozen
+from lmod_train.modules.frozen_features import NearestNeighbour
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Batch, Identity, Reply
+from lmod_train.vision.batch import CropBatch, FeatureBatch, PictureBatch
+from lmod_train.vision.feature_table import Encoder
 from tests.tiny import record, trainer, write_curated
 
 RECORDS = [record(f"glaucoma/p/{i}", image=["a.png"], split="val") for i in range(5)]
@@ -18,7 +28,7 @@ class Noting(Backend):
     """Notes on which device it was prepared and what it was asked."""
 
     def __init__(self):
-        self.collate = lambda records, root: Batch(records, [-1] * len(records), {})
+        self.collate = lambda records, root: Batch(records)
         self.prepared, self.asked = [], []
 
     def prepare(self, device):
@@ -52,7 +62,45 @@ def test_a_backend_is_prepared_on_the_device_the_trainer_moved_to():
     assert [d.type for d in backend.prepared] == ["meta"]
 
 
+ONES = torch.ones(5, 2)
+KINDS = [
+    Batch(RECORDS),
+    ChatBatch(RECORDS, [[1]] * 5, [[2]] * 5, ["?"] * 5, Images([{"pixel_values": ONES}], [1]), [(0,)] * 5),
+    CropBatch(RECORDS, ONES, ONES, range(5)),
+    FeatureBatch(RECORDS, ONES, ONES, range(5)),
+    PictureBatch(RECORDS, ONES, ONES, range(5)),
+]
+
+
+@pytest.mark.parametrize("batch", KINDS, ids=lambda batch: type(batch).__name__)
 @pytest.mark.parametrize("precision", [HalfPrecision("bf16-true"), DeepSpeedPrecision("bf16-mixed")])
-def test_a_batch_passes_the_precision_plugins_untouched(precision):
-    batch = Batch(RECORDS, [-1] * 5, {})
+def test_a_batch_passes_the_precision_plugins_untouched(precision, batch):
+    before = dict(vars(batch))
     assert precision.convert_input(batch) is batch
+    assert all(vars(batch)[name] is value for name, value in before.items())
+
+
+@pytest.mark.parametrize("batch", KINDS, ids=lambda batch: type(batch).__name__)
+def test_a_batch_travels_from_another_process_and_keeps_its_kind(batch):
+    (there,) = DataLoader([batch], batch_size=None, num_workers=1, multiprocessing_context="spawn")
+    assert type(there) is type(batch) and vars(there).keys() == vars(batch).keys() and there.records == RECORDS
+    for name, value in vars(batch).items():
+        assert type(vars(there)[name]) is type(value), name
+        if isinstance(value, torch.Tensor):
+            assert torch.equal(vars(there)[name], value), name
+
+
+@pytest.mark.parametrize("batch", KINDS, ids=lambda batch: type(batch).__name__)
+def test_a_module_refuses_a_batch_of_another_kind(batch, tiny):
+    choices = ("GLAUCOMA", "NON-GLAUCOMA")
+    modules = {
+        ChatBatch: Conversation(str(tiny)),
+        CropBatch: Classifier(choices),
+        FeatureBatch: NearestNeighbour(Encoder("random", "tiny", 32), choices),
+        PictureBatch: FineTuning("random", choices, size="tiny", image_size=32),
+    }
+    modules[ChatBatch].configure_model()
+    for kind, module in modules.items():
+        if not isinstance(batch, kind):
+            with pytest.raises(TypeError, match=rf"batch=.*expected a .*\.{kind.__name__}\.\nNext: collate"):
+                module.respond(batch)

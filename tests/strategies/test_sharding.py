@@ -264,8 +264,8 @@ def test_transformers_loads_a_merged_folder_in_another_process(place, alone, kin
     load_whole(module, read(last)["state_dict"])
     batch = module.eval().collate([one], place / "curated")
     with torch.no_grad():
-        inputs = torch.tensor([batch.tensors["prompt_ids"][0]])
-        images = encode(module.network, batch.tensors["images"]).select([0])
+        inputs = torch.tensor([batch.prompt_ids[0]])
+        images = encode(module.network, batch.images).select([0])
         ours = module.network(input_ids=inputs, mm_encoder_outputs=images).logits[0, -1]
     assert theirs["logits"] == pytest.approx(ours.tolist(), abs=2e-4)
     assert theirs["reply"] == module.respond(batch)[0].reply

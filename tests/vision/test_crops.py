@@ -36,20 +36,20 @@ def folder(tmp_path):
 
 def test_regions_are_cut_from_the_plain_picture_at_its_scale(folder):
     batch = Crops(ANATOMY.choices, side=8)([anatomy()], folder)
-    red, blue = batch.tensors["crops"]
+    red, blue = batch.crops
     assert torch.equal(red, torch.tensor([255, 0, 0]).view(3, 1, 1).expand(3, 8, 8))
     assert torch.equal(blue, torch.tensor([0, 0, 255]).view(3, 1, 1).expand(3, 8, 8))
-    assert (batch.tensors["targets"].tolist(), batch.tensors["owners"]) == ([0, 1], [0, 0])
+    assert (batch.targets.tolist(), batch.owners) == ([0, 1], [0, 0])
 
 
 def test_a_box_thinner_than_a_pixel_is_still_a_crop(folder):
     thin = (Region("optic cup", Box(30, 1, 31, 3), 2),)
     batch = Crops(ANATOMY.choices, side=8)([anatomy(regions=thin, answer=LINES.splitlines()[1])], folder)
-    assert batch.tensors["crops"].shape == (1, 3, 8, 8)
+    assert batch.crops.shape == (1, 3, 8, 8)
 
 
 def test_a_whole_picture_is_padded(folder):
-    crop = Crops(("GLAUCOMA", "NON-GLAUCOMA"), side=20)([record(image=["marked.png"])], folder).tensors["crops"][0]
+    crop = Crops(("GLAUCOMA", "NON-GLAUCOMA"), side=20)([record(image=["marked.png"])], folder).crops[0]
     assert crop[:, 5:15].min() == 255 and crop[:, :5].max() == crop[:, 15:].max() == 0
 
 
@@ -68,27 +68,26 @@ def test_a_prepared_dialect_gives_the_same_batch_and_opens_no_picture_again(fold
     for file in folder.glob("*.png"):
         file.unlink()
     found = prepared(asked, folder)
-    assert torch.equal(found.tensors["crops"], expected.tensors["crops"])
-    assert found.tensors["crops"].is_contiguous(memory_format=torch.channels_last)
-    assert (found.tensors["targets"].tolist(), found.tensors["owners"]) == ([0, 1, 2], [0, 0, 1])
+    assert torch.equal(found.crops, expected.crops)
+    assert found.crops.is_contiguous(memory_format=torch.channels_last)
+    assert (found.targets.tolist(), found.owners) == ([0, 1, 2], [0, 0, 1])
 
 
 def test_a_crop_that_was_not_prepared_is_cut_when_it_is_asked_for(folder):
     prepared = Crops(ANATOMY.choices, 8).prepared([anatomy()], folder, "memory")
     thin = anatomy(regions=REGIONS[:1], scale=0.25, answer=LINES.splitlines()[0])
-    assert torch.equal(
-        prepared([thin], folder).tensors["crops"], Crops(ANATOMY.choices, 8)([thin], folder).tensors["crops"]
-    )
+    assert torch.equal(prepared([thin], folder).crops, Crops(ANATOMY.choices, 8)([thin], folder).crops)
 
 
 def test_an_empty_batch_and_a_record_without_an_image(folder):
     crops = Crops(ANATOMY.choices, side=8)
-    assert crops([], folder).tensors["crops"].shape == (0, 3, 8, 8)
+    assert crops([], folder).crops.shape == (0, 3, 8, 8)
     assert len(crops.prepared([], folder, "disk").table) == 0
     assert not Path(folder, "cache").exists()
     for use in (crops, lambda records, root: crops.prepared(records, root, "memory")):
-        with pytest.raises(BadArgument, match="has none"):
-            use([record(image=[])], folder)
+        for images, counted in ([], "none"), (["a.png", "b.png"], "2"):
+            with pytest.raises(BadArgument, match=rf"one image a record \(glaucoma/p/7 has {counted}\)"):
+                use([record("glaucoma/p/7", image=images)], folder)
 
 
 def test_an_answer_with_fewer_lines_than_regions_is_refused(folder):

@@ -98,10 +98,10 @@ def test_a_random_encoder_is_the_same_every_time_and_leaves_the_generator_alone(
 def test_the_dialect_collates_a_row_a_crop(folder):
     computed = table(folder)
     batch = FeatureDialect(("disc", "cup"), computed)(RECORDS, folder)
-    assert batch.tensors["features"].shape == (4, 64)
-    assert (batch.tensors["targets"].tolist(), batch.tensors["owners"]) == ([0, 1, 1, 0], [0, 0, 1, 2])
-    assert torch.equal(batch.tensors["features"][3], torch.from_numpy(computed.take(crops_of(RECORDS[2])))[0])
-    assert FeatureDialect(("disc", "cup"), computed)([], folder).tensors["features"].shape == (0, 64)
+    assert batch.features.shape == (4, 64)
+    assert (batch.targets.tolist(), batch.owners) == ([0, 1, 1, 0], [0, 0, 1, 2])
+    assert torch.equal(batch.features[3], torch.from_numpy(computed.take(crops_of(RECORDS[2])))[0])
+    assert FeatureDialect(("disc", "cup"), computed)([], folder).features.shape == (0, 64)
     with pytest.raises(RuntimeError, match="setup"):
         FeatureDialect(("disc", "cup"))(RECORDS, folder)
 

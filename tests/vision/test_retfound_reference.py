@@ -20,8 +20,9 @@ from torch.utils.data import DataLoader
 
 from lmod_train.modules.fine_tuning import FineTuning
 from lmod_train.modules.layer_decay import LayerDecay, factor, layer_groups, scaled_lr
-from lmod_train.types import Batch, Record
+from lmod_train.types import Record
 from lmod_train.vision.augmentation import Augmentation, eval_transform, train_transform
+from lmod_train.vision.batch import PictureBatch
 from lmod_train.vision.retfound import vision_transformer
 from lmod_train.vision.retfound_weights import resize_positions
 from tests.formula import noise
@@ -117,8 +118,8 @@ class FormulaData(LightningDataModule):
     def train_dataloader(self) -> DataLoader:
         batches = []
         for key in range(1000, 1000 + self.run["iterations"]):
-            tensors = {"images": images(self.batch_size, key), "targets": labels(key)}
-            batches.append(Batch(self.records("train")[: self.batch_size], range(self.batch_size), tensors))
+            asked = self.records("train")[: self.batch_size]
+            batches.append(PictureBatch(asked, images(self.batch_size, key), labels(key), range(self.batch_size)))
         return DataLoader(batches, batch_size=None)
 
 

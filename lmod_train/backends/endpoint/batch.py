@@ -24,7 +24,7 @@ class RequestBatch(Batch):
     def __init__(
         self, records: Sequence[Record], messages: Sequence[list[dict[str, Any]]], texts: Sequence[str]
     ) -> None:
-        super().__init__(records, [-1] * len(records), {})
+        super().__init__(records)
         self.messages, self.rendered = list(messages), list(texts)
 
     def to(self, device: Any, *args: Any, **kwargs: Any) -> RequestBatch:

@@ -36,6 +36,7 @@ class Family(ABC):
         language_model: Path of the language model, its head excluded.
         linear_maps: Names of the language model's linear maps, on which adapters go.
         tensors: Tensors of the image processor that the network takes, by the name of its argument.
+        differs_beside: An image shown beside others in one prompt is prepared differently from one shown alone.
         left_out: Further results of the image processor, of which the network needs none.
         tiles: Features of an image are several tiles in one tensor, instead of one row of tokens.
         token_types: Name of the argument of `forward` that marks image tokens with 1; None where there is none.
@@ -61,6 +62,7 @@ class Family(ABC):
         "down_proj",
     )
     tensors: ClassVar[tuple[str, ...]]
+    differs_beside: ClassVar[bool] = False
     left_out: ClassVar[tuple[str, ...]] = ()
     tiles: ClassVar[bool] = False
     token_types: ClassVar[str | None] = None
@@ -108,6 +110,17 @@ class Family(ABC):
         """Return a picture in the shape that the family was trained on: as it is, unless the family says otherwise."""
         return picture
 
+    def processed(self, picture: Image.Image, processor: Any, beside: bool) -> Any:
+        """Return what the image processor makes of one picture.
+
+        Args:
+            picture: RGB.
+            processor: Of the checkpoint.
+            beside: Whether the picture is shown beside others in one prompt; see `differs_beside`.
+        """
+        options = getattr(processor, "images_kwargs", None) or {}  # what the processor itself would set
+        return processor.image_processor([self.shaped(picture, processor)], return_tensors="pt", **options)
+
     def item(self, made: Mapping[str, Any]) -> dict[str, Tensor]:
         """Return the tensors that the network takes, of all that the image processor made of one picture.
 
@@ -124,6 +137,14 @@ class Family(ABC):
                 f"the network takes more, state it in lmod_train/chat/family/{self.config.model_type}.py",
             )
         return {name: made[name] for name in self.tensors}
+
+    def joined(self, items: Sequence[Mapping[str, Tensor]]) -> dict[str, Any]:
+        """Return each argument of `get_image_features` for all images together.
+
+        Args:
+            items: At least one, as `item` returns them. Tiles in a second axis are filled up with zeros.
+        """
+        return {name: _joined([item[name] for item in items]) for name in items[0]}
 
     def of_each(self, features: Any, items: Sequence[Mapping[str, Tensor]]) -> list[Tensor]:
         """Return the features of each image, from those that `get_image_features` makes of all together."""
@@ -152,6 +173,13 @@ class Family(ABC):
         if _within(name, self.tower):
             return "tower"
         return "language_model" if _within(name, self.language_model) else "head"
+
+
+def _joined(tensors: Sequence[Tensor]) -> Tensor:
+    if tensors[0].ndim > 3:  # (1, tiles, ...), or (tiles, 3, ...), of which nothing is filled up
+        most = max(t.shape[1] for t in tensors)
+        tensors = [torch.cat([t, t.new_zeros(len(t), most - t.shape[1], *t.shape[2:])], 1) for t in tensors]
+    return torch.cat(list(tensors))
 
 
 def _within(name: str, path: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from PIL import Image
@@ -18,7 +18,7 @@ class LlavaNext(Llava):
     """LLaVA-NeXT. Its processor cuts a picture into tiles by its shape, which it keeps."""
 
     projector_parameters = ("model.image_newline",)
-    tensors = ("pixel_values", "image_sizes")
+    tensors: ClassVar[tuple[str, ...]] = ("pixel_values", "image_sizes")
 
     def image_tokens(self, item: Mapping[str, Tensor]) -> int:
         """Return how many embeddings the network makes of one image: by its own rule, on empty features."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from PIL import Image
 from torch import Tensor
 from transformers.models.llava_onevision.modeling_llava_onevision import LlavaOnevisionModel
 
@@ -12,18 +14,50 @@ from lmod_train.chat.family.llava_next import LlavaNext
 
 
 class LlavaOnevision(LlavaNext):
-    """LLaVA-OneVision, for images; videos are not asked about."""
+    """LLaVA-OneVision, for images and not for videos. Of several images in a prompt each is one tile."""
 
-    left_out = ("batch_num_images",)  # 1 of each prompt; the network assumes it
+    tensors = ("pixel_values", "image_sizes", "batch_num_images")
+    differs_beside = True
 
     def prepare(self, processor: Any) -> None:
         """Set nothing: this processor states the tokens of a tile in one number, `num_image_tokens`."""
+
+    def processed(self, picture: Image.Image, processor: Any, beside: bool) -> Any:
+        """Return what the image processor makes of one picture: tiles, or one tile where it is shown beside others."""
+        if not beside:
+            return super().processed(picture, processor, beside)
+        # of a prompt with several images each becomes one tile, whatever the others are
+        made = processor.image_processor([[picture, picture]], return_tensors="pt")
+        return type(made)({name: made[name][:1] for name in made})
+
+    def joined(self, items: Sequence[Mapping[str, Tensor]]) -> dict[str, Any]:
+        """Return each argument for all images together, those shown alone first."""
+        alone, beside = _order(items)
+        made = super().joined([items[i] for i in (*alone, *beside)])
+        counts = [1] * len(alone) + [len(beside)] * bool(beside)
+        return made | {"batch_num_images": torch.tensor(counts)}
+
+    def of_each(self, features: Any, items: Sequence[Mapping[str, Tensor]]) -> list[Tensor]:
+        """Return the features of each image, in the order of the items."""
+        alone, beside = _order(items)
+        order = [*alone, *beside]
+        return [features[order.index(i)] for i in range(len(items))]
 
     def _packed(self, network: Any, features: Tensor, sizes: Tensor) -> Tensor:
         """Return an image's tiles without padding, scaled down to `vision_aspect_ratio`, with an end for each line."""
         most, end = self.config.vision_aspect_ratio, torch.zeros(1)
         packed: Tensor = LlavaOnevisionModel.pack_image_features(network, [features], sizes, end, most)[0][0]
         return packed
+
+
+def _order(items: Sequence[Mapping[str, Tensor]]) -> tuple[list[int], list[int]]:
+    """Return the images shown alone and those shown beside others, by position; a single one of these twice.
+
+    The network takes them for the images of one prompt, and an image that is the only one of its prompt for tiles.
+    """
+    beside = [i for i, item in enumerate(items) if int(item["batch_num_images"]) > 1]
+    alone = [i for i in range(len(items)) if i not in beside]
+    return alone, beside * 2 if len(beside) == 1 else beside
 
 
 FAMILY = LlavaOnevision

@@ -20,14 +20,14 @@ def folder(tmp_path_factory):
 def test_each_tile_is_announced_by_its_row_and_column_and_the_overview_comes_last(folder, eyes):
     dialect = Dialect(folder)
     batch = dialect([record(image=["a.png"]), record("2", image=["tall.png"])], eyes)
-    wide, tall = (dialect.tokenizer.decode(ids) for ids in batch.tensors["prompt_ids"])
+    wide, tall = (dialect.tokenizer.decode(ids) for ids in batch.prompt_ids)
     names = ["<row_1_col_1>", "<row_1_col_2>", "<row_2_col_1>", "<row_2_col_2>", "<global-img>"]
     places = [wide.index(name) for name in names]
     assert places == sorted(places)
     assert [name in tall for name in names] == [True, False, True, False, True]
     unknown = dialect.tokenizer.convert_tokens_to_ids("<none>")
     assert unknown not in dialect.tokenizer.convert_tokens_to_ids(names)
-    assert batch.tensors["rendered"][0].count("<image>") == 1
+    assert batch.rendered[0].count("<image>") == 1
 
 
 def test_a_tile_without_a_value_is_counted_as_the_network_counts_it(folder):

@@ -1,0 +1,39 @@
+"""Questions as a vision-language model takes them: token ids, and the images that they show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from lmod_train.chat.encoding import Images
+from lmod_train.types import Batch, Record
+
+
+class ChatBatch(Batch):
+    """A batch of questions as token ids, with each distinct image once.
+
+    Attributes:
+        records: One per question.
+        prompt_ids: Token ids of each prompt, image tokens expanded.
+        answer_ids: Token ids of each answer, end token included; [] for a record without an answer.
+        rendered: Each prompt as text, one image marker an image.
+        images: The distinct images that the records show; none for a batch of text.
+        images_of: For each record the rows of `images` that it shows, in the order of its prompt; () for none.
+        share: Factor of the batch's mean loss in the mean over its optimiser step; 1 for a step of equal batches.
+    """
+
+    def __init__(
+        self,
+        records: Sequence[Record],
+        prompt_ids: Sequence[list[int]],
+        answer_ids: Sequence[list[int]],
+        rendered: Sequence[str],
+        images: Images | None = None,
+        images_of: Sequence[tuple[int, ...]] | None = None,
+    ) -> None:
+        super().__init__(records)
+        self.prompt_ids, self.answer_ids, self.rendered = list(prompt_ids), list(answer_ids), list(rendered)
+        self.images = Images([], []) if images is None else images
+        self.images_of: list[tuple[int, ...]] = [() for _ in self.records] if images_of is None else list(images_of)
+        self.share: float | Tensor = 1.0
