@@ -24,6 +24,7 @@ from lmod_train.artifacts.run import Run
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.callbacks.termination import Termination
 from lmod_train.callbacks.tripwires import Collapsed, Tripwires
+from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.provenance import write_provenance, write_trained
 from lmod_train.cli.refusal import Refusing
@@ -45,8 +46,9 @@ VOLATILE = (
     "checkpoint.save_top_k", "checkpoint.enable_version_counter", "trainer.logger", "doctor", "read_back",
     *(f"model.init_args.backend.init_args.{name}"
       for name in ("pace", "budget", "replicas", "key_variable", "send_sources")),
+    "trainer.enable_model_summary", "trainer.log_every_n_steps",
 )  # fmt: skip
-"""Keys that say where a run lies, what it keeps on the way or how it is continued, not what it is."""
+"""Keys that say where a run lies, what it keeps or logs on the way or how it is continued, not what it is."""
 
 
 WRITTEN = ("provenance", "weights")
@@ -93,10 +95,7 @@ class Experiment(LightningCLI):
         parser.add_argument("--doctor.images", type=NonNegativeInt, default=0, help="Images opened; 0 for all.")
         parser.add_lightning_class_args(ReadBack, "read_back")
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
-        parser.set_defaults({"checkpoint.save_last": True, "checkpoint.save_top_k": 0})  # last.ckpt and no second file
-        parser.set_defaults({"checkpoint.every_n_train_steps": 20})
-        # a run that was moved would else write last-v1.ckpt beside the file that it is continued from
-        parser.set_defaults({"checkpoint.enable_version_counter": False})
+        parser.set_defaults({f"checkpoint.{name}": value for name, value in DEFAULTS["checkpoint"].items()})
 
     def _parse_ckpt_path(self) -> None:
         """Take nothing from a checkpoint here: Lightning would let one that was received say which class is built."""
@@ -179,7 +178,8 @@ def options() -> dict[str, Any]:
         "subclass_mode_model": True,
         "save_config_callback": None,
         "parser_class": Parser,
-        "trainer_defaults": {"use_distributed_sampler": False, "num_sanity_val_steps": 0, "callbacks": Termination()},
+        "seed_everything_default": 0,
+        "trainer_defaults": {**DEFAULTS["trainer"], "callbacks": Termination()},
         "parser_kwargs": {"prog": "python -m lmod_train"},
     }
 

@@ -44,6 +44,8 @@ def parser_of(function: Callable[..., None], command: str) -> Refusing:
             parser.add_argument(parameter.name, choices=get_args(kind), help=about)
         elif get_origin(kind) is list:
             parser.add_argument(parameter.name, type=get_args(kind)[0], nargs="+", help=about)
+        elif parameter.default is not parameter.empty:
+            parser.add_argument(parameter.name, type=kind, nargs="?", default=parameter.default, help=about)
         else:
             parser.add_argument(parameter.name, type=kind, help=about)
     if defaults.parent.is_dir():

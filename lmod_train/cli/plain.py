@@ -252,14 +252,25 @@ def _sources(
     return whole, missing
 
 
-def show(kind: Literal["sources", "tasks", "models", "configs"]) -> None:
-    """List sources, tasks, models or configurations, read from source text and configs; nothing is imported."""
-    from lmod_train.cli import listing
+def show(kind: Literal["sources", "tasks", "models", "configs", "options"], name: str = "") -> None:
+    """List sources, tasks, models, configurations, or the options of one class, from source text and configs.
 
+    Nothing is imported, so that nothing waits for torch.
+
+    Args:
+        kind: What to list.
+        name: With `options`, the class: a class path, the name of a source, task or model config, or a group of options
+            of `fit`: data, trainer, tripwires, checkpoint, evaluation, read_back.
+    """
+    from lmod_train.cli import class_options, listing
+
+    if (kind == "options") != bool(name):
+        expected = "a name with `options`, and none with the others"
+        raise BadArgument("list", f"{kind} {name}".strip(), expected, "e.g. `python -m lmod_train list options idrid`")
     kinds = {
         "sources": listing.sources, "tasks": listing.tasks, "models": listing.models, "configs": listing.configs
     }  # fmt: skip
-    said = kinds[kind]()
+    said = class_options.options_text(name) if name else kinds[kind]()
     print(said or f"no {kind} yet", flush=True)
 
 

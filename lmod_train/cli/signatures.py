@@ -68,6 +68,31 @@ def parameters_of(path: str, method: str = "__init__") -> tuple[str, ...] | None
     return None if len(known) < len(above) else tuple(dict.fromkeys([*own, *(n for names in known for n in names)]))
 
 
+def class_in(module: str, name: str) -> tuple[str, ast.ClassDef] | None:
+    """Return where a class is defined and its text, imports followed; None where the module's text has no such name."""
+    node = _definition(module, name)
+    if isinstance(node, ast.ImportFrom):
+        return class_in(node.module, name) if node.module and not node.level else None
+    return None if node is None else (module, node)
+
+
+def value_in(module: str, name: str) -> ast.expr | None:
+    """Return what a module assigns to a name, imports followed; None where its text assigns nothing to it."""
+    tree = _tree(module)
+    for node in tree.body if tree else ():
+        if isinstance(node, ast.Assign) and any(ast.unparse(target) == name for target in node.targets):
+            return node.value
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name:
+            return node.value
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level and _brings(node, name):
+            return value_in(node.module, name)
+    return None
+
+
+def _brings(node: ast.ImportFrom, name: str) -> bool:
+    return any(alias.name == name and alias.asname is None for alias in node.names)
+
+
 def _own(function: ast.FunctionDef) -> tuple[str, ...]:
     arguments = function.args
     return tuple(a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs])[1:]
@@ -86,7 +111,7 @@ def _definition(module: str, name: str) -> ast.ClassDef | ast.ImportFrom | None:
     for node in tree.body if tree else ():
         if isinstance(node, ast.ClassDef) and node.name == name:
             return node
-        if isinstance(node, ast.ImportFrom) and any(a.name == name and a.asname is None for a in node.names):
+        if isinstance(node, ast.ImportFrom) and _brings(node, name):
             return node
     return None
 

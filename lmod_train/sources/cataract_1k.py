@@ -92,7 +92,8 @@ class Cataract1K(Source):
         aliases: Class name -> structure, added to the 15 published names; "" ignores a class's annotations. Case,
             dashes and underscores are ignored. By default ``pupil1`` is read as pupil and ``cornea1`` stays cornea1, as
             LMOD+ prints cornea1 and not pupil1 among its options. ``{"pupil1": "pupil1"}`` keeps pupil1,
-            ``{"cornea1": "cornea"}`` merges cornea1.
+            ``{"cornea1": "cornea"}`` merges cornea1. If the task anatomy has `options` under SS, a structure that they
+            lack ends curation in an error.
 
     Raises:
         BadArgument: `annotations` has another value, or an alias is not a structure of the vocabulary.

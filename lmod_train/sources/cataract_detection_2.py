@@ -42,7 +42,8 @@ class CataractDetection2(Roboflow):
     Args:
         root: See `Source`.
         labels: Class name -> ``cataract`` or ``normal``, or ``""`` for a class without a diagnosis; replaces `LABELS`.
-        structure: Structure of the vocabulary that every box encloses; the whole eye in LMOD's figure.
+        structure: Structure of the vocabulary that every box encloses; the whole eye in LMOD's figure. A word
+            other than eye, iris or pupil must be in the task anatomy's `options` under cataract_detection_2.
 
     Raises:
         BadArgument: `labels` or `structure` has a value that cannot be used.

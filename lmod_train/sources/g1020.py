@@ -66,7 +66,8 @@ class G1020(WalkedSource[_Found]):
         annotations: ``json`` as above, or ``masks`` for the masks only. The coding of a mask is recognised by its
             values: 0, 1, 2 or 0, 128, 255 for background, rim and cup; the authors state neither. Curation lists a mask
             of 0 and one other value that would be a cup without rim, as its meaning is not known.
-        disc_from: Shape of the JSON file that is the disc: the outline ``disc`` or the box ``discLoc``.
+        disc_from: Shape of the JSON file that is the disc: the outline ``disc`` or the box ``discLoc``, which
+            is known from one reader's text only.
 
     Raises:
         BadArgument: `annotations` or `disc_from` has another value.

@@ -93,7 +93,8 @@ class Idrid(Source):
             width (from the file's header) lengths are scaled; points are always in the photograph's own pixels.
         disc_size: Width and height of the disc's box in B and C, in the same pixels; None for no disc there.
         lesions: Whether A's masks of microaneurysms, haemorrhages, hard and soft exudates are structures too; one box
-            then encloses all lesions of a kind.
+            then encloses all lesions of a kind. The task anatomy has their words by default; if its `options` are set,
+            they must contain ``lesions: [microaneurysms, haemorrhages, hard exudates, soft exudates]`` too.
 
     Raises:
         BadArgument: A length is not above 0.

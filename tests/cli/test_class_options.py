@@ -1,0 +1,85 @@
+"""Options that are printed from source text are those of the classes."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+from lmod_train import cli
+from lmod_train.cli.class_options import class_path_of, options_of, options_text
+from lmod_train.cli.defaults import DEFAULTS
+from lmod_train.cli.names import GROUPS
+from lmod_train.errors import BadArgument
+from lmod_train.sources.discovery import source_classes
+
+MODELS = ("llava_med_lora", "retfound_faithful", "cnn", "linear_probe", "scripted")
+CLASSES = sorted({*map(class_path_of, [*source_classes(), *MODELS]), *GROUPS.values()})
+
+
+def imported(path: str) -> type:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize("path", CLASSES)
+def test_options_are_those_of_the_class_with_their_defaults(path: str):
+    parameters = {k: p for k, p in inspect.signature(imported(path)).parameters.items() if k != "root"}
+    options = {option.name: option for option in options_of(path) if "." not in option.name}
+    assert list(options) == list(parameters)
+    for name, parameter in parameters.items():
+        assert (options[name].default is None) == (parameter.default is parameter.empty), name
+        if isinstance(parameter.default, int | float | str | None):
+            assert options[name].default == repr(parameter.default)
+
+
+@pytest.mark.parametrize("name", sorted(source_classes()))
+def test_every_option_of_a_source_is_described(name: str):
+    assert [option.name for option in options_of(class_path_of(name)) if not option.description] == []
+
+
+def test_parts_are_listed_with_their_own_options_and_choices_in_braces():
+    text = options_text("llava_med_lora")
+    assert "  optimisation.lr: float, default 0.0002\n      Of the adapters" in text
+    assert "  lora.rank: int, default 128\n" in text
+    assert "  loss_over: {answer, token}, default 'answer'\n" in text
+    assert "  checkpoint: str, must be given\n" in text
+
+
+def test_a_default_that_is_a_constant_is_shown_by_its_value():
+    assert "aliases: Mapping[str, str], default {'Iris': 'iris', 'Pupila': 'pupil'," in options_text("cau001")
+
+
+def test_groups_show_our_defaults_where_they_are_not_lightnings():
+    text = options_text("checkpoint")
+    assert f"every_n_train_steps: Optional[int], default {DEFAULTS['checkpoint']['every_n_train_steps']}\n" in text
+    assert "num_sanity_val_steps: Optional[int], default 0\n" in options_text("trainer")
+
+
+def test_a_class_without_options_is_said_to_have_none():
+    assert options_text("refuge") == "lmod_train.sources.refuge.Refuge has no options."
+
+
+@pytest.mark.parametrize(
+    ("name", "cure"), [("idird", "list options idrid"), ("lmod_train.sources.idrid.Idird", "list sources")]
+)
+def test_an_unknown_name_is_refused_with_the_next_command(name: str, cure: str):
+    with pytest.raises(BadArgument, match=cure):
+        options_text(name)
+
+
+@pytest.mark.parametrize("arguments", [["options"], ["sources", "idrid"]])
+def test_a_name_belongs_to_options_alone(arguments: list[str], capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["list", *arguments]) == 2
+    assert "list options idrid" in capsys.readouterr().err
+
+
+def test_nothing_is_imported():
+    code = (
+        "import sys; from lmod_train import cli; cli.main(['list', 'options', 'llava_med_lora']); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"torch", "lightning", "lmod_train.modules.conversation"} & set(done.stdout.splitlines()[-1].split())
