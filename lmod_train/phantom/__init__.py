@@ -1,1 +1,1 @@
-"""Eyes drawn from known truth, written in a source's own folder shape."""
+"""Phantoms: drawn eyes with known truth, written in the folder layout of a raw dataset."""

@@ -1,7 +1,7 @@
-"""Say in plain words what drawn boxes hold: looks, never the name that a task of the benchmark asks for.
+"""Descriptions of what numbered boxes contain, by appearance, never by a name that a task of the benchmark asks for.
 
-Reading a number off a picture and finding what it belongs to is most of anatomy's work. The small base practises it
-in these words, and learns in tuning only which name goes with which look.
+Reading a number in an image and finding what it belongs to is most of the work in the task anatomy. The small base is
+trained to do this with descriptions, and fine-tuning only adds which name belongs to which appearance.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HELD: dict[str, tuple[str, str]] = {
     "irrigation-aspiration": ("a curved tube in pink", "粉套弯管"),
     "lens injector": ("a wide glass barrel", "宽玻璃筒"),
 }
-"""How what a box surrounds looks, in English and Chinese, by the structure's name."""
+"""Appearance of each structure, in English and Chinese, by its name."""
 
 
 FORMS: dict[str, tuple[tuple[str, str, str], ...]] = {
@@ -64,24 +64,24 @@ FORMS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("逐一说明区域。", "区域{number}为{look}。", ""),
     ),
 }
-"""Ways to ask and to answer: question, what is said of each box, and what stands between. More than one, so that
-finding a box does not hang on the words round its number."""
+"""Forms of question and answer by language: question, answer per box, separator. There are several, so that the model
+does not learn to find a box by one wording only."""
 _CHOOSE = {"en": (" Choose from: ", ", ", "."), "zh": ("可选：", "、", "。")}
 
 
 def ask_what_boxes_hold(
     held: Mapping[int, str], language: str = "en", form: int = 0, options: Sequence[str] = ()
 ) -> Turn:
-    """Return what each numbered box holds, by its looks.
+    """Return question and answer about what each numbered box contains, by appearance.
 
     Args:
-        held: Names of `HELD` by the box's number; none gives an empty answer.
+        held: Name of the structure (a key of `HELD`) by number of the box; {} gives an empty answer.
         language: ``en`` or ``zh``.
-        form: Which of `FORMS` is asked for and answered in.
-        options: Names of `HELD` whose looks the question offers, in this order; none are offered unless given.
+        form: Index into `FORMS`.
+        options: Names of `HELD` whose appearances the question offers, in this order; by default none.
 
     Raises:
-        BadArgument: No looks are known of a name, or there is no such form.
+        BadArgument: A name is not in `HELD`, or there is no such form.
 
     Example:
         >>> ask_what_boxes_hold({2: "gauge", 1: "pupil"}).answer
@@ -101,15 +101,15 @@ answer='1 | a coloured ring')
     if options:
         before, comma, after = _CHOOSE[language]
         question += before + comma.join(HELD[name][place] for name in options) + after
-    said = [each.format(number=number, look=HELD[held[number]][place]) for number in sorted(held)]
-    return Turn(question, between.join(said))
+    answers = [each.format(number=number, look=HELD[held[number]][place]) for number in sorted(held)]
+    return Turn(question, between.join(answers))
 
 
 def ask_of_box(number: int, name: str, language: str = "en") -> Turn:
-    """Return what one box holds, by its looks.
+    """Return question and answer about what one box contains, by appearance.
 
     Raises:
-        BadArgument: No looks are known of the name.
+        BadArgument: The name is not in `HELD`.
 
     Example:
         >>> ask_of_box(3, "gauge")

@@ -1,4 +1,4 @@
-"""Paint and stain over a photograph of a drawn eye, in its own light and out of focus as it is."""
+"""Painting over a photograph of a drawn eye, with the light and blur of its camera."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Colour: TypeAlias = tuple[float, float, float]
 
 
 class Canvas:
-    """The square photograph of an eye and what is laid over it; lengths and places in units of the side.
+    """The square photograph of an eye, to paint over; lengths and positions are in units of its side.
 
     Args:
-        picture: RGB, as wide as high, as `lmod_train.phantom.fundus.render` returns it.
-        eye: What it shows; its camera lights and blurs what is laid.
+        picture: RGB, square, as returned by `lmod_train.phantom.fundus.render`.
+        eye: The eye it shows; its camera gives light and blur of what is painted.
     """
 
     def __init__(self, picture: Image.Image, eye: Eye) -> None:
@@ -31,11 +31,11 @@ class Canvas:
         self._soft = math.hypot(eye.camera.blur, 0.016 * eye.haze)
 
     def ellipses(self, shapes: Iterable[tuple[Point, Point, float]], soft: float = 0) -> Image.Image:
-        """Return a mask of filled ellipses, each centre, radii and turn (radians, clockwise); see `polygons`."""
+        """Return a mask of filled ellipses, each given by centre, radii and rotation (radians); see `polygons`."""
         return self.polygons([ellipse(*shape) for shape in shapes], soft)
 
     def polygons(self, outlines: Iterable[Sequence[Point]], soft: float = 0) -> Image.Image:
-        """Return a mask of filled outlines, 0 to 255, blurred by `soft` beside the camera's own blur."""
+        """Return a mask of filled outlines, 0 to 255, blurred by `soft` in addition to the camera's blur."""
         layer = Image.new("L", (2 * self.size, 2 * self.size))
         pen = ImageDraw.Draw(layer)
         for outline in outlines:
@@ -43,7 +43,7 @@ class Canvas:
         return self._focused(layer, soft)
 
     def lines(self, lines: Iterable[tuple[Sequence[Point], float]], soft: float = 0) -> Image.Image:
-        """Return a mask of lines, each points and width; one thinner than a pixel is as faint as it is thin."""
+        """Return a mask of lines, each given by points and width; lines thinner than a pixel are drawn fainter."""
         layer = Image.new("L", (2 * self.size, 2 * self.size))
         pen = ImageDraw.Draw(layer)
         for points, width in lines:
@@ -57,13 +57,13 @@ class Canvas:
         return Image.fromarray((255 * np.clip(shares, 0, 1)).astype(np.uint8))
 
     def paint(self, mask: Image.Image, colour: Colour, strength: float = 1) -> None:
-        """Cover what the mask shows with a colour of full scale 1, lit as the fundus is."""
+        """Paint a colour (0 to 1 per channel) over the masked pixels, with the light of the fundus."""
         gains = [255 * c * t for c, t in zip(colour, self.eye.camera.tint, strict=True)]
         lit = Image.merge("RGB", [self._light.point(partial(_scaled, gain / 255)) for gain in gains])
         self.picture = Image.composite(lit, self.picture, mask.point(partial(_scaled, strength)))
 
     def stain(self, mask: Image.Image, factors: Colour) -> None:
-        """Darken what the mask shows, so that vessels and texture shine through; `factors` are what is left, 0 to 1."""
+        """Multiply the masked pixels by `factors` (0 to 1 per channel), so that vessels and texture stay visible."""
         left = Image.merge("RGB", [mask.point(partial(_left, factor)) for factor in factors])
         self.picture = ImageChops.multiply(self.picture, left)
 
@@ -74,11 +74,11 @@ class Canvas:
     def _focused(self, layer: Image.Image, soft: float) -> Image.Image:
         sigma = math.hypot(soft, self._soft) * self.size
         layer = layer.reduce(2)
-        return layer.filter(ImageFilter.GaussianBlur(sigma)) if sigma > 0.4 else layer  # less is not seen
+        return layer.filter(ImageFilter.GaussianBlur(sigma)) if sigma > 0.4 else layer  # less is not visible
 
 
 def ellipse(centre: Point, radii: Point, turn: float = 0) -> list[Point]:
-    """Return 48 points of an ellipse, its first axis turned by `turn` radians clockwise as seen in the image.
+    """Return 48 points of an ellipse, with its first axis rotated by `turn` radians clockwise in the image.
 
     Example:
         >>> [round(c, 6) for c in ellipse((0.5, 0.5), (0.2, 0.1), math.pi / 2)[0]]
@@ -92,7 +92,7 @@ def ellipse(centre: Point, radii: Point, turn: float = 0) -> list[Point]:
 
 
 def lump(rng: np.random.Generator, centre: Point, radius: float, uneven: float = 0.25) -> list[Point]:
-    """Return a closed, uneven outline around a centre, between 0.5 and 1.5 times `radius` from it."""
+    """Return a closed, irregular outline around a centre, at 0.5 to 1.5 times `radius` from it."""
     angles = np.linspace(0, 2 * math.pi, 48, endpoint=False)
     waves = np.arange(2, 7)
     heights = rng.normal(0, uneven, 5) / waves
@@ -103,7 +103,7 @@ def lump(rng: np.random.Generator, centre: Point, radius: float, uneven: float =
 
 
 def _light(eye: Eye, size: int) -> Image.Image:
-    """Return what part of the light reaches each pixel, 0 outside the round field, 200 for full scale."""
+    """Return the illumination of each pixel as a grey image, 0 outside the round field."""
     camera = eye.camera
     x = ((np.arange(size, dtype=np.float32) + 0.5) / size)[None, :]
     y = x.T

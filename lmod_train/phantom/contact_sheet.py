@@ -1,4 +1,4 @@
-"""An overview of many images on one small page, to look at."""
+"""Contact sheet: an overview of many images on one page."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _KINDS = {".jpg", ".jpeg", ".png", ".bmp"}
 
 
 def contact_sheet(images: Path | Sequence[Path | Image.Image], out: Path, columns: int = 8, tile: int = 120) -> None:
-    """Write a PNG with every image scaled into a square tile, row by row, in the order given.
+    """Write a PNG with every image scaled into a square tile, row by row.
 
     Args:
-        images: A folder, searched below for images in order of their paths, or the images themselves.
+        images: A folder, searched recursively in order of paths, or the images themselves.
         out: PNG file to write.
-        columns: Tiles a row, from 1.
-        tile: Pixels a side of a tile, from 1.
+        columns: Tiles per row, from 1.
+        tile: Side of a tile in pixels, from 1.
 
     Raises:
         BadArgument: There is no image, or a number is below 1.

@@ -1,8 +1,8 @@
-"""Say in words what a phantom of a fundus shows: findings, never a diagnosis, nor the name of what a box surrounds.
+"""Descriptions of phantom fundi: findings, never a diagnosis, and never the name of a structure in a drawn box.
 
-The small base learns from these. It then describes what it sees and does not know the benchmark's tasks.
-`lmod_train.phantom.scene_description` says the same of B-scans, photographs of eyes and scenes of surgery,
-`lmod_train.phantom.box_description` what boxes hold, by its looks.
+The small base is trained on them, so that it can describe images without knowing the benchmark's tasks.
+`lmod_train.phantom.scene_description` describes B-scans, eye photographs and surgery frames,
+`lmod_train.phantom.box_description` the content of boxes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ LOOKS: dict[str, tuple[str, str]] = {
     "hypertensive retinopathy": ("thin arteries with a bright stripe", "细而带亮条的动脉"),
     "abnormal vessels": ("wide winding veins", "粗大迂曲的静脉"),
 }
-"""How a finding of `SIGNS` looks, in English and Chinese; words that are nobody's diagnosis."""
+"""Appearance of each condition of `SIGNS` in English and Chinese, in words that are no diagnosis."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A question about the picture and its true answer."""
+    """A question about the image and its true answer."""
 
     question: str
     answer: str
@@ -46,40 +46,40 @@ def describe(
     side: float = 1.0,
     laser: bool = False,
 ) -> tuple[Turn, ...]:
-    """Return one turn a finding, the first of them the whole description.
+    """Return one question and answer per finding, preceded by one with the complete description.
 
     Args:
-        eye: The truth.
-        regions: Numbered boxes drawn on the picture, if any, in pixels of any one size.
+        eye: Truth of the eye.
+        regions: Numbered boxes drawn on the image, if any.
         language: ``en`` or ``zh``.
-        signs: Findings laid over the eye, names of `lmod_train.phantom.findings.SIGNS`.
-        side: Longer side of the picture in the pixels of the boxes; only needed where there are boxes.
-        laser: It is a laser scan, which shows neither colour nor lesions nor haze.
+        signs: Conditions whose signs are painted, names of `lmod_train.phantom.signs.SIGNS`.
+        side: Longer side of the image in the pixels of the boxes; only used with boxes.
+        laser: Whether the image is a laser scan, which shows no colour, lesions or haze.
 
     Example:
         >>> from lmod_train.phantom.eye import draw_eye
-        >>> whole, *findings = describe(draw_eye(1, "glaucoma"))
-        >>> whole.answer == " ".join(t.answer for t in findings), "glaucoma" in whole.answer
+        >>> summary, *findings = describe(draw_eye(1, "glaucoma"))
+        >>> summary.answer == " ".join(t.answer for t in findings), "glaucoma" in summary.answer
         (True, False)
     """
     findings = [_side(eye, language), _cup(eye, language)]
     if not laser:
         findings += [_colours(eye, language), _spots(eye, language), _signs(signs, language), _clarity(eye, language)]
-    return whole(findings, regions, language, side)
+    return with_summary(findings, regions, language, side)
 
 
-def whole(findings: Sequence[Turn], regions: tuple[Region, ...], language: str, side: float) -> tuple[Turn, ...]:
-    """Return the turns with one about the boxes, where there are any, led by one that says everything."""
+def with_summary(findings: Sequence[Turn], regions: tuple[Region, ...], language: str, side: float) -> tuple[Turn, ...]:
+    """Return the turns, with one about the boxes if there are any, preceded by one with all answers."""
     findings = [*findings, *([boxes_turn(regions, language, side)] if regions else [])]
     ask = "Describe this picture." if language == "en" else "请描述这张图片。"
     return Turn(ask, (" " if language == "en" else "").join(t.answer for t in findings)), *findings
 
 
 def ask_of_sign(name: str, signs: Collection[str], language: str = "en") -> Turn:
-    """Return whether one finding is seen, asked by its looks.
+    """Return question and answer about the presence of one condition, by its appearance.
 
     Raises:
-        BadArgument: No looks are known of it.
+        BadArgument: The name is not in `LOOKS`.
 
     Example:
         >>> ask_of_sign("nevus", ["nevus", "scar"])
@@ -103,7 +103,7 @@ def _side(eye: Eye, language: str) -> Turn:
 
 
 def _cup(eye: Eye, language: str) -> Turn:
-    """Ratio to one decimal, and a word for it; a large cup is one above 0.55."""
+    """Return the cup-to-disc ratio to one decimal, with a word for it; the cup is large from 0.55."""
     ratio = f"{eye.cup_to_disc:.1f}"
     word = 0 if eye.cup_to_disc < 0.4 else 1 if eye.cup_to_disc < 0.55 else 2
     if language == "zh":
@@ -112,7 +112,7 @@ def _cup(eye: Eye, language: str) -> Turn:
 
 
 def _colours(eye: Eye, language: str) -> Turn:
-    """Tell how wide the disc is and which way the light leans."""
+    """Return the width of the disc and the colour cast."""
     wide, blue = eye.disc_radii[0] >= 0.083, eye.camera.tint[2]
     tone = 0 if blue > 1.0 else 1 if blue > 0.7 else 2
     if language == "zh":
@@ -122,7 +122,7 @@ def _colours(eye: Eye, language: str) -> Turn:
 
 
 def _spots(eye: Eye, language: str) -> Turn:
-    """Count each kind of spot in words; blots above and below the fovea apart, many from four on."""
+    """Return the number of each kind of lesion in words (many from four), blots above and below the fovea apart."""
     kinds = [lesion.kind for lesion in eye.lesions]
     blots = [lesion for lesion in eye.lesions if lesion.kind == "haemorrhage"]
     above = sum(blot.y < eye.fovea[1] for blot in blots)
@@ -135,12 +135,12 @@ def _spots(eye: Eye, language: str) -> Turn:
         pool = "，其中一个巨大" if large else ""
         return Turn("有斑点吗？", f"红点{dots}，上方暗斑{up}，下方暗斑{down}{pool}，黄斑点{yellow}，絮状斑{woolly}。")
     pool = ", one of them huge" if large else ""
-    said = f"There are {dots} red dots, {up} blots above and {down} below{pool}"
-    return Turn("Are there spots?", f"{said}, {yellow} yellow and {woolly} woolly spots.")
+    red = f"There are {dots} red dots, {up} blots above and {down} below{pool}"
+    return Turn("Are there spots?", f"{red}, {yellow} yellow and {woolly} woolly spots.")
 
 
 def _signs(signs: Collection[str], language: str) -> Turn:
-    """Tell the looks of every finding, in the order of `LOOKS`."""
+    """Return the appearance of every condition, in the order of `LOOKS`."""
     looks = [words[language != "en"] for name, words in LOOKS.items() if name in signs]
     if language == "zh":
         return Turn("还见到什么？", f"还有{'、'.join(looks)}。" if looks else "别无其他。")
@@ -155,20 +155,20 @@ def _clarity(eye: Eye, language: str) -> Turn:
 
 
 def boxes_turn(regions: tuple[Region, ...], language: str, side: float) -> Turn:
-    """Tell how large each box is, where it lies, and how to the others: around them, inside the smallest, or alone.
+    """Return size and position of each box, and its relation to the others: around, inside the smallest, or alone.
 
     Args:
-        regions: At least one.
+        regions: Numbered boxes, at least one.
         language: ``en`` or ``zh``.
-        side: Of the square picture in the pixels of the boxes: a box is small whose own longer side is below a quarter
-            of it, and large from a half on; its middle is left of the picture's below 0.42 and right from 0.58 on.
+        side: Side of the square image in the pixels of the boxes. A box is small if its longer side is below a quarter
+            of it, and large from a half; its centre is left below 0.42 and right from 0.58 of the side.
 
     Example:
         >>> regions = (Region("a", Box(0, 0, 90, 90), 1), Region("b", Box(10, 10, 30, 40), 2))
         >>> boxes_turn(regions, "en", 100).answer
         'Box 1: large, middle, around 2. Box 2: medium, upper left, inside 1.'
     """
-    said = []
+    sentences = []
     for region in sorted(regions, key=lambda r: r.id):
         box, others = region.box, [o for o in regions if o.id != region.id]
         around = sorted(o.id for o in others if _inside(o.box, box))
@@ -179,18 +179,18 @@ def boxes_turn(regions: tuple[Region, ...], language: str, side: float) -> Turn:
         if language == "zh":
             relation = f"包含{'、'.join(map(str, around))}号框" if around else ""
             relation = relation or (f"在{within[0][1]}号框内" if within else "单独")
-            said.append(f"{region.id}号框{('小', '中等', '大')[size]}，{place}，{relation}。")
+            sentences.append(f"{region.id}号框{('小', '中等', '大')[size]}，{place}，{relation}。")
         else:
             relation = f"around {' and '.join(map(str, around))}" if around else ""
             relation = relation or (f"inside {within[0][1]}" if within else "alone")
-            said.append(f"Box {region.id}: {('small', 'medium', 'large')[size]}, {place}, {relation}.")
+            sentences.append(f"Box {region.id}: {('small', 'medium', 'large')[size]}, {place}, {relation}.")
     if language == "zh":
-        return Turn("画了哪些框？", "".join(said))
-    return Turn("Which boxes are drawn?", " ".join(said))
+        return Turn("画了哪些框？", "".join(sentences))
+    return Turn("Which boxes are drawn?", " ".join(sentences))
 
 
 def _place(x: float, y: float, language: str) -> str:
-    """Return in words which ninth of the picture a point lies in."""
+    """Return in words which ninth of the image a point is in."""
     across, down = ((c >= 0.42) + (c >= 0.58) for c in (x, y))
     if language == "zh":
         return ("左", "中", "右")[across] + ("上", "间", "下")[down]

@@ -1,6 +1,6 @@
-"""The truth of a phantom: what an eye and the camera before it are like, in units that know no pixels.
+"""Truth of a phantom fundus: properties of eye and camera, independent of the image size.
 
-Lengths and places are in units of the image side: x from 0 (left) to 1 (right), y from 0 (top) to 1 (bottom).
+Lengths and positions are in units of the image side: x from 0 (left) to 1 (right), y from 0 (top) to 1 (bottom).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Point: TypeAlias = tuple[float, float]
 LesionKind = Literal["microaneurysm", "haemorrhage", "hard exudate", "cotton-wool spot"]
 
 DIAGNOSES = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
-"""What an eye can be drawn with: the words of the four-way diagnosis."""
+"""Diagnoses that can be drawn: the words of the four-way diagnosis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,16 @@ class Lesion:
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """The exposure, drawn alike for every diagnosis, so that it cannot tell one.
+    """Exposure; its distribution is the same for every diagnosis, so that it gives none away.
 
     Attributes:
         field: Centre of the round field in the image.
-        field_radius: Of the field; above 0.5 the field is cut by the frame.
-        light: Where the flash is brightest.
+        field_radius: Radius of the field; above 0.5 the field is cut by the frame.
+        light: Position of the brightest light.
         vignette: Share of light lost at the edge of the field, 0 to 1.
         tint: Gain of red, green and blue, around 1.
         brightness: Gain of all three, around 1.
-        contrast: Around 1.
+        contrast: Contrast, around 1.
         blur: Standard deviation of the defocus.
         noise: Standard deviation of the sensor's noise, of full scale 1.
     """
@@ -60,24 +60,24 @@ class Camera:
 
 @dataclass(frozen=True, slots=True)
 class Eye:
-    """Everything that `render` needs, and every truth that a test may ask for.
+    """Truth of one eye: everything that `render` needs.
 
     Attributes:
-        seed: What it was drawn from; textures and noise are drawn from it as well.
+        seed: Seed of the eye, also of textures and noise.
         diagnosis: One of `DIAGNOSES`.
-        laterality: A right eye shows its disc right of the centre.
+        laterality: ``right`` or ``left``; a right eye has its disc right of the centre.
         disc: Centre of the optic disc.
         disc_radii: Half width and half height of the disc.
         cup: Centre of the optic cup.
-        cup_radii: Half width and half height of the cup; the cup lies wholly inside the disc.
-        cup_to_disc: Vertical ratio of the two.
+        cup_radii: Half width and half height of the cup; the cup is completely inside the disc.
+        cup_to_disc: Vertical cup-to-disc ratio.
         fovea: Centre of the fovea, temporal of the disc.
         vessels: Arteries and veins, trunks first.
-        lesions: Empty but in diabetic retinopathy.
-        haze: Of the lens, 0 (clear) to 1 (dense cataract).
-        pigment: Of the fundus, 0 (pale orange) to 1 (dark brown).
+        lesions: Lesions of diabetic retinopathy; empty without it.
+        haze: Haze of the lens, 0 (clear) to 1 (dense cataract).
+        pigment: Pigment of the fundus, 0 (pale orange) to 1 (dark brown).
         mottle: Strength of the choroid's texture, 0 to 1.
-        camera: The exposure.
+        camera: Exposure.
     """
 
     seed: int
@@ -98,7 +98,7 @@ class Eye:
 
 
 def draw_eye(seed: int, diagnosis: str) -> Eye:
-    """Return the truth of one eye; the same seed gives the same eye but for what the diagnosis changes.
+    """Return the truth of one eye; eyes of one seed differ only in what the diagnosis changes.
 
     The vertical cup-to-disc ratio is uniform in 0.62 to 0.85 for glaucoma and in 0.20 to 0.45 otherwise; the haze in
     0.5 to 1 for cataract and in 0 to 0.08 otherwise; diabetic retinopathy has 6 to 20 lesions, the others none.
@@ -108,7 +108,7 @@ def draw_eye(seed: int, diagnosis: str) -> Eye:
         diagnosis: One of `DIAGNOSES`.
 
     Raises:
-        BadArgument: The seed is negative or the diagnosis is another word.
+        BadArgument: The seed is negative, or the diagnosis is not one of `DIAGNOSES`.
 
     Example:
         >>> eye = draw_eye(7, "glaucoma")
@@ -119,7 +119,7 @@ def draw_eye(seed: int, diagnosis: str) -> Eye:
         raise BadArgument("diagnosis", diagnosis, f"one of {', '.join(DIAGNOSES)}", "use one of these words")
     if seed < 0:
         raise BadArgument("seed", seed, "an integer from 0", "use a seed from 0")
-    # One stream a concern: what a diagnosis changes cannot shift what it does not change.
+    # One generator per property, so that a change by the diagnosis leaves all other properties as they are.
     place, blood, exposure, cup_stream, lens, damage = (
         np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(6)
     )

@@ -1,7 +1,7 @@
-"""External photographs of eyes: what an eye and its surroundings are like, and the picture a camera takes of them.
+"""External photographs of eyes, drawn from known truth.
 
-Lengths and places are in units of the image side, x to the right and y down. The person faces the camera: the right
-eye's nasal corner, with the pink caruncle, lies on the image's right.
+Lengths and positions are in units of the image side, x to the right and y down. The person faces the camera: the nasal
+corner of the right eye, with the pink caruncle, is on the right of the image.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from lmod_train.phantom.truth import extent
 from lmod_train.types import Box
 
 View = Literal["right", "left", "both", "iris"]
-"""One eye with its lids, both eyes of a face, or the iris of one eye alone, larger than its lids."""
+"""One eye with its lids, both eyes of a face, or only the iris of one eye, which fills the image."""
 
 Colour: TypeAlias = tuple[float, float, float]
 _Field: TypeAlias = npt.NDArray[np.floating[Any]]
 _Window: TypeAlias = tuple[slice, slice]
 
 SMALLEST = 64
-"""Pixels a side below which a pupil might have no pixel."""
+"""Smallest side in pixels; below it a pupil might have no pixel."""
 
 _SKINS: tuple[Colour, ...] = ((0.93, 0.76, 0.66), (0.84, 0.63, 0.50), (0.67, 0.46, 0.34), (0.45, 0.30, 0.22))
 _IRISES: tuple[Colour, ...] = ((0.34, 0.20, 0.10), (0.47, 0.31, 0.15), (0.34, 0.34, 0.25), (0.36, 0.42, 0.47))
@@ -34,21 +34,21 @@ _IRISES: tuple[Colour, ...] = ((0.34, 0.20, 0.10), (0.47, 0.31, 0.15), (0.34, 0.
 
 @dataclass(frozen=True, slots=True)
 class OuterEye:
-    """One eye as it is seen from outside.
+    """One eye seen from outside.
 
     Attributes:
-        side: The person's own.
-        x: Middle of the opening between the lids.
-        y: The same.
+        side: ``right`` or ``left``, from the person's view.
+        x: Centre of the opening between the lids, horizontally.
+        y: Centre of the opening between the lids, vertically.
         width: Half the length of the opening, corner to corner.
-        stretch: How much higher than wide one unit is drawn: exports are stretched to a square.
+        stretch: Height divided by width of one unit, as exports are stretched to a square.
         upper: Height of the upper lid's edge over the line between the corners, in units of `width`.
         lower: Depth of the lower lid's edge below it.
         tilt: How much lower the nasal corner lies than the middle, in units of `width`.
-        gaze: Centre of the iris from the middle of the opening, in units of `width`.
+        gaze: Centre of the iris relative to the middle of the opening, in units of `width`.
         iris: Radius of the iris in units of `width`.
-        pupil: Radius of the pupil in units of the iris's.
-        haze: Of the lens: 0 clear and black, up to 1 grey-white.
+        pupil: Radius of the pupil in units of the iris's radius.
+        haze: Haze of the lens, from 0 (black pupil) to 1 (grey-white pupil).
     """
 
     side: Literal["right", "left"]
@@ -67,19 +67,19 @@ class OuterEye:
 
 @dataclass(frozen=True, slots=True)
 class EyePhotograph:
-    """Everything that `render` needs: the eyes, the face around them and the exposure.
+    """Truth of one photograph: eyes, face and exposure.
 
     Attributes:
-        seed: What it was drawn from; textures, lashes and noise are drawn from it as well.
-        view: What is shown.
-        eyes: In order of the image, left to right.
+        seed: Seed of the photograph, also of textures, lashes and noise.
+        view: Part of the face that is shown.
+        eyes: Eyes in the image, left to right.
         skin: Colour of the face.
-        colour: Of the irises.
-        brow: How dark the eyebrows are, 0 to 1.
-        light: Where the light falls from: x and y from -1 to 1.
+        colour: Colour of the irises.
+        brow: Darkness of the eyebrows, 0 to 1.
+        light: Direction of the light: x and y from -1 to 1.
         tint: Gain of red, green and blue, around 1.
         brightness: Gain of all three.
-        grey: Whether the camera takes no colour.
+        grey: Whether the photograph is black and white.
         blur: Standard deviation of the defocus.
         noise: Standard deviation of the sensor's noise, of full scale 1.
     """
@@ -99,7 +99,7 @@ class EyePhotograph:
 
 
 def draw_eye_photograph(seed: int, view: View, *, cataract: bool) -> EyePhotograph:
-    """Return a photograph's truth; eyes with and without cataract of one seed differ in their lens alone.
+    """Return the truth of a photograph; with and without cataract, photographs of one seed differ only in the lens.
 
     Example:
         >>> ill, well = (draw_eye_photograph(7, "left", cataract=c) for c in (True, False))
@@ -126,7 +126,7 @@ def draw_eye_photograph(seed: int, view: View, *, cataract: bool) -> EyePhotogra
 
 
 def _draw_eyes(rng: np.random.Generator, view: View, haze: float) -> tuple[OuterEye, ...]:
-    """Return one eye, or the two of a face, which share their shape and their gaze."""
+    """Return one eye, or the two eyes of a face with the same shape and gaze."""
     stretch, iris = float(rng.uniform(0.85, 1.3)), float(rng.uniform(0.35, 0.41))
     upper, lower = float(rng.uniform(0.32, 0.46)), float(rng.uniform(0.28, 0.36))
     gaze = float(rng.uniform(-0.12, 0.12)), float(rng.uniform(-0.06, 0.05))
@@ -164,13 +164,13 @@ def _draw_eyes(rng: np.random.Generator, view: View, haze: float) -> tuple[Outer
 
 
 def boxes(photograph: EyePhotograph, size: int) -> list[tuple[str, Box]]:
-    """Return the boxes that an annotator draws: of each eye its opening, then what shows of iris and pupil.
+    """Return (structure, box) in pixels for each eye's opening, and for the visible iris and pupil.
 
-    Where the iris fills the photograph, the eye around it has no box.
+    If the iris fills the photograph, the eye around it has no box.
 
     Args:
-        photograph: What is drawn.
-        size: Pixels a side, from `SMALLEST`.
+        photograph: Truth of the photograph.
+        size: Side in pixels, from `SMALLEST`.
     """
     found = []
     for eye in photograph.eyes:
@@ -186,15 +186,15 @@ def boxes(photograph: EyePhotograph, size: int) -> list[tuple[str, Box]]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where pixels (rows, columns) lie in one eye.
+    """Positions of pixels (rows, columns) in one eye.
 
     Attributes:
-        u: From the temporal corner, -1, to the nasal one, 1; one row, the same for all.
-        v: Downwards from the line between the corners, in the same unit.
-        above: How far below the upper lid's edge, in the same unit; negative on the lid.
-        below: How far above the lower lid's edge.
+        u: From the temporal corner, -1, to the nasal one, 1; one row, the same for all rows.
+        v: Distance below the line between the corners, in the same unit.
+        above: Distance below the upper lid's edge, in the same unit; negative on the lid.
+        below: Distance above the lower lid's edge, in the same unit.
         radius: Distance from the centre of the iris in iris radii.
-        opening: Depth inside the opening in pixels, negative outside; `iris` and `pupil` alike.
+        opening: Depth inside the opening in pixels, negative outside; `iris` and `pupil` likewise.
     """
 
     u: _Field
@@ -208,14 +208,14 @@ class _Place:
 
 
 def _place(eye: OuterEye, size: int, window: _Window = (slice(None), slice(None))) -> _Place:
-    """Return where the pixels of a window of the image lie in an eye."""
+    """Return the positions of the pixels of an image window in an eye."""
     centres = (np.arange(size, dtype=np.float32) + 0.5) / size
     y, x = centres[window[0], None], centres[None, window[1]]
     nasal, height = _nasal(eye), eye.width * eye.stretch
     u = nasal * (x - eye.x) / eye.width
     v = (y - eye.y) / height - eye.tilt * u
     arch = np.clip(1 - u**2, 0, None)
-    narrow = 1 - 0.55 * _smooth(0.62, 0.92, u)  # the nasal corner is drawn out around the caruncle
+    narrow = 1 - 0.55 * _smooth(0.62, 0.92, u)  # the nasal corner is narrower around the caruncle
     above = v + eye.upper * narrow * arch**0.75
     below = eye.lower * narrow * arch**0.85 * (1 - 0.15 * u) - v
     radius = np.hypot(u - nasal * eye.gaze[0], (y - eye.y) / height - eye.gaze[1]) / eye.iris
@@ -225,7 +225,7 @@ def _place(eye: OuterEye, size: int, window: _Window = (slice(None), slice(None)
 
 
 def _window(eye: OuterEye, size: int) -> _Window:
-    """Return the rows and columns in which an eye and the edges of its lids lie."""
+    """Return the rows and columns that contain an eye with the edges of its lids."""
     high, wide = 0.66 * eye.width * eye.stretch, 1.06 * eye.width
     ends = ((eye.y - high, eye.y + high), (eye.x - wide, eye.x + wide))
     rows, columns = (slice(max(0, math.floor(low * size)), math.ceil(high * size)) for low, high in ends)
@@ -233,12 +233,12 @@ def _window(eye: OuterEye, size: int) -> _Window:
 
 
 def _nasal(eye: OuterEye) -> int:
-    """Return where the nose is in the image: 1 on the right, -1 on the left."""
+    """Return the side of the nose in the image: 1 for right, -1 for left."""
     return 1 if eye.side == "right" else -1
 
 
 def render(photograph: EyePhotograph, size: int) -> Image.Image:
-    """Return the photograph as the camera took it, `size` pixels a side; the same truth gives the same pixels."""
+    """Return the photograph: RGB, `size` x `size` pixels; deterministic."""
     rng = np.random.default_rng([photograph.seed, 2])
     y, x = np.mgrid[0:size, 0:size].astype(np.float32) / size - 0.5
     shade = 1 + 0.22 * (photograph.light[0] * x + photograph.light[1] * y) + 0.05 * _clouds(rng, (size, size), 5)
@@ -258,7 +258,7 @@ def render(photograph: EyePhotograph, size: int) -> Image.Image:
 
 
 def _paint_face(canvas: _Field, place: _Place) -> None:
-    """Put the fold over the upper lid, the bag below and the side of the nose on the skin."""
+    """Paint the fold over the upper lid, the bag below the eye, and the side of the nose."""
     near = np.exp(-((place.u / 1.15) ** 4))
     fold = np.exp(-(((place.above + 0.17) / 0.035) ** 2)) * near
     lid = np.exp(-(((place.above + 0.09) / 0.08) ** 2)) * near
@@ -269,7 +269,7 @@ def _paint_face(canvas: _Field, place: _Place) -> None:
 
 
 def _paint_white(canvas: _Field, place: _Place, rng: np.random.Generator) -> None:
-    """Put the white of the eye and the caruncle into the opening."""
+    """Paint the sclera and the caruncle into the opening."""
     clouds = _clouds(rng, place.v.shape, 9)
     red = np.clip(np.abs(place.u) - 0.45, 0, 1) * 0.45 + 0.05 * clouds
     white: _Field = np.stack([0.90 - 0.05 * red, 0.87 - 0.50 * red, 0.84 - 0.50 * red], axis=-1)
@@ -280,7 +280,7 @@ def _paint_white(canvas: _Field, place: _Place, rng: np.random.Generator) -> Non
 
 
 def _paint_iris(canvas: _Field, colour: Colour, eye: OuterEye, place: _Place, rng: np.random.Generator) -> None:
-    """Put iris and pupil into the opening: streaks, a bright collarette, a dark limbus, and the lens in the pupil."""
+    """Paint iris and pupil into the opening: streaks, a bright collarette, a dark limbus, and the lens in the pupil."""
     nasal = _nasal(eye)
     angle = np.arctan2(place.v - eye.gaze[1], place.u - nasal * eye.gaze[0])
     waves = [rng.normal() * np.cos(k * angle + 6.3 * rng.random()) for k in (7, 12, 19, 27, 41)]
@@ -297,7 +297,7 @@ def _paint_iris(canvas: _Field, colour: Colour, eye: OuterEye, place: _Place, rn
 
 
 def _paint_lids(canvas: _Field, place: _Place) -> None:
-    """Put the upper lid's shadow on the eye and the moist edges of both lids around it."""
+    """Paint the shadow of the upper lid, and the moist edges of both lids."""
     inside = _cover(place.opening)
     shadow = 0.45 * np.exp(-np.clip(place.above, 0, None) / 0.07) + 0.12 * np.exp(-np.clip(place.below, 0, None) / 0.04)
     canvas *= (1 - inside * shadow)[..., None]
@@ -309,7 +309,7 @@ def _paint_lids(canvas: _Field, place: _Place) -> None:
 
 
 def _paint_lights(canvas: _Field, eye: OuterEye, place: _Place, rng: np.random.Generator) -> None:
-    """Put the reflections of a lamp and a window on the cornea."""
+    """Paint the reflections of a lamp and a window on the cornea."""
     nasal = _nasal(eye)
     turn, far = rng.uniform(0, 2 * math.pi), rng.uniform(0.45, 0.65)
     for away, reach, strength in ((0.0, 0.055, 1.0), (2.4, 0.03, 0.6)):
@@ -321,7 +321,7 @@ def _paint_lights(canvas: _Field, eye: OuterEye, place: _Place, rng: np.random.G
 
 
 def _paint_hair(canvas: _Field, photograph: EyePhotograph, rng: np.random.Generator) -> None:
-    """Put lashes on both lids and hairs on the brow; drawn twice as large and shrunk, to be fine."""
+    """Paint lashes on both lids and hairs on the brow, drawn at twice the size and reduced."""
     size = 2 * len(canvas)
     page = Image.new("L", (size, size))
     pen = ImageDraw.Draw(page)
@@ -335,7 +335,7 @@ def _paint_hair(canvas: _Field, photograph: EyePhotograph, rng: np.random.Genera
 
 
 def _lashes(eye: OuterEye, rng: np.random.Generator) -> Iterator[tuple[list[tuple[float, float]], int]]:
-    """Yield the lashes as curves in units of the eye, and how dark each is, 0 to 255; the upper ones are longer."""
+    """Yield the lashes as curves in units of the eye, with their darkness, 0 to 255; the upper ones are longer."""
     for up, count, long, lid in ((-1, 40, 0.22, eye.upper), (1, 24, 0.09, eye.lower)):
         for u in rng.uniform(-0.97, 0.80, count).tolist():
             v = up * lid * (1 - u * u) ** 0.8 + eye.tilt * u
@@ -345,7 +345,7 @@ def _lashes(eye: OuterEye, rng: np.random.Generator) -> Iterator[tuple[list[tupl
 
 
 def _brow(eye: OuterEye, dark: float, rng: np.random.Generator) -> Iterator[tuple[list[tuple[float, float]], int]]:
-    """Yield the hairs of the brow as `_lashes` does; they lie towards the temple."""
+    """Yield the hairs of the brow in the form of `_lashes`; they point towards the temple."""
     for u in rng.uniform(-1.25, 0.95, 130).tolist():
         v = -eye.upper - 0.62 + 0.16 * u * u + rng.normal(0, 0.045) + eye.tilt * u
         reach = rng.uniform(0.10, 0.22)
@@ -354,7 +354,7 @@ def _brow(eye: OuterEye, dark: float, rng: np.random.Generator) -> Iterator[tupl
 
 
 def _expose(canvas: _Field, photograph: EyePhotograph, rng: np.random.Generator) -> Image.Image:
-    """Return what the camera makes of it: colour, defocus, noise."""
+    """Return the photograph with the camera's colour, defocus and noise."""
     size = len(canvas)
     seen = canvas * (photograph.brightness * np.array(photograph.tint, dtype=np.float32))
     if photograph.grey:
@@ -372,13 +372,13 @@ def _varied(rng: np.random.Generator, colour: Colour, by: float) -> Colour:
 
 
 def _clouds(rng: np.random.Generator, shape: tuple[int, ...], cells: int) -> _Field:
-    """Return smooth noise (height, width) around 0, of about `cells` patches a side."""
+    """Return smooth noise (height, width) around 0, with about `cells` patches per side."""
     grid = Image.fromarray(rng.standard_normal((cells + 2, cells + 2), dtype=np.float32))
     return np.asarray(grid.resize((shape[1], shape[0]), Image.Resampling.BICUBIC))
 
 
 def _cover(depth: _Field) -> _Field:
-    """Return how much of a pixel is covered, 0 to 1, by its depth inside the edge in pixels."""
+    """Return the covered share of a pixel, 0 to 1, from its depth inside the edge in pixels."""
     covered: _Field = np.clip(depth + 0.5, 0, 1)
     return covered
 

@@ -1,4 +1,4 @@
-"""A round fundus in a photograph that is not square: where the drawn eye lies, and everything drawn moved there."""
+"""Placement of a square drawn fundus in a photograph that is not square."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FIELD = 0.485
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A photograph and the square in it that holds the eye.
+    """Size of a photograph, and the square in it that contains the eye; all in pixels.
 
     Attributes:
-        width: Of the photograph in pixels.
-        height: Of the photograph in pixels.
+        width: Width of the photograph.
+        height: Height of the photograph.
         left: Column of the square's left edge.
-        top: Row of the square's upper edge; negative where the frame cuts the field above and below.
-        side: Of the square in pixels.
+        top: Row of the square's upper edge; negative if the photograph cuts the field above and below.
+        side: Side of the square.
     """
 
     width: int
@@ -34,7 +34,7 @@ class Frame:
     side: int
 
     def pixel(self, point: Point) -> Point:
-        """Return a place of the eye, in units of the square's side, in pixels of the photograph.
+        """Return a point of the eye, given in units of the square's side, in pixels of the photograph.
 
         Example:
             >>> Frame(width=300, height=200, left=50, top=0, side=200).pixel((0.5, 0.25))
@@ -44,13 +44,13 @@ class Frame:
 
 
 def frame_for(width: int, height: int, seed: int, fill: float = 1.0) -> Frame:
-    """Return a frame whose square lies in the middle, a little off it by the seed alone.
+    """Return a frame whose square is near the middle, shifted slightly by the seed.
 
     Args:
-        width: Of the photograph in pixels, at least 16.
-        height: Of the photograph in pixels, at least 16.
-        seed: Of the eye.
-        fill: Side of the square as a share of the photograph's shorter side; above 1 its longer sides cut the field.
+        width: Width of the photograph in pixels, at least 16.
+        height: Height of the photograph in pixels, at least 16.
+        seed: Seed of the eye.
+        fill: Side of the square as a share of the photograph's shorter side; above 1 the field is cut at its edges.
 
     Raises:
         BadArgument: A side is below 16 pixels or `fill` is not within 0.5 to 1.3.
@@ -63,7 +63,7 @@ def frame_for(width: int, height: int, seed: int, fill: float = 1.0) -> Frame:
     if min(width, height) < 16:
         raise BadArgument("size", (width, height), "at least 16 pixels a side", "use 120 or more to recognise anything")
     if not 0.5 <= fill <= 1.3:
-        raise BadArgument("fill", fill, "0.5 to 1.3", "use 1 for a whole round field")
+        raise BadArgument("fill", fill, "0.5 to 1.3", "use 1 for a complete round field")
     side = round(min(width, height) * fill)
     rng = np.random.default_rng([seed, 5])
     spare = max(0, width - side), max(0, height - side)
@@ -72,13 +72,13 @@ def frame_for(width: int, height: int, seed: int, fill: float = 1.0) -> Frame:
 
 
 def photograph(eye: Eye, frame: Frame) -> Image.Image:
-    """Return the photograph of an eye in its frame: RGB, dark and as noisy as the rest around the round field."""
-    camera = replace(eye.camera, field_radius=min(eye.camera.field_radius, _FIELD))  # round: no straight edge at a side
+    """Return the photograph of an eye in its frame: RGB, dark outside the round field, with noise everywhere."""
+    camera = replace(eye.camera, field_radius=min(eye.camera.field_radius, _FIELD))  # a complete circle
     rng = np.random.default_rng([eye.seed, 6])
     grain = rng.standard_normal((frame.height + 2, frame.width), dtype=np.float32)
     grain *= np.float32(255 * eye.camera.noise)
     dark = np.clip(grain, 0, 255, out=grain).astype(np.uint8)
-    # one draw, shifted by a row a channel, as `render` does: normal numbers are what takes the time
+    # one noise image, shifted by one row per channel, as in `render`: drawing normal numbers is slow
     picture = Image.merge("RGB", [Image.fromarray(dark[row : row + frame.height]) for row in range(3)])
     picture.paste(render(replace(eye, camera=camera), frame.side), (frame.left, frame.top))
     return picture
@@ -91,8 +91,8 @@ def place(mask: npt.NDArray[np.bool_], frame: Frame) -> npt.NDArray[np.bool_]:
         >>> place(np.ones((2, 2), dtype=bool), Frame(width=5, height=2, left=1, top=-1, side=2)).astype(int).tolist()
         [[0, 1, 1, 0, 0], [0, 0, 0, 0, 0]]
     """
-    whole = np.zeros((frame.height, frame.width), dtype=np.bool_)
+    placed = np.zeros((frame.height, frame.width), dtype=np.bool_)
     x0, y0 = max(0, frame.left), max(0, frame.top)
     x1, y1 = min(frame.width, frame.left + frame.side), min(frame.height, frame.top + frame.side)
-    whole[y0:y1, x0:x1] = mask[y0 - frame.top : y1 - frame.top, x0 - frame.left : x1 - frame.left]
-    return whole
+    placed[y0:y1, x0:x1] = mask[y0 - frame.top : y1 - frame.top, x0 - frame.left : x1 - frame.left]
+    return placed

@@ -1,4 +1,4 @@
-"""Fundus photographs drawn from a known truth: the picture, and the masks of disc and cup that belong to it."""
+"""Fundus photographs drawn from known truth, with masks of disc and cup."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _ARTERY, _VEIN = (0.20, 0.42, 0.40), (0.42, 0.58, 0.52)  # share of the light ab
 
 
 def render(eye: Eye, size: int) -> Image.Image:
-    """Return the photograph of an eye: RGB, `size` x `size` pixels, the same every time.
+    """Return the photograph of an eye: RGB, `size` x `size` pixels; deterministic.
 
     Args:
-        eye: The truth to draw.
-        size: Pixels a side, from 16.
+        eye: Truth to draw.
+        size: Side in pixels, from 16.
 
     Raises:
         BadArgument: The size is below 16.
@@ -44,7 +44,7 @@ def render(eye: Eye, size: int) -> Image.Image:
     """
     if size < 16:
         raise BadArgument("size", size, "at least 16 pixels", "use 120 or more to recognise anything")
-    # One stream each, so that a lesion more leaves texture and noise as they are.
+    # One generator each, so that an additional lesion leaves texture and noise as they are.
     texture, outlines, noise = (np.random.default_rng([eye.seed, stream]) for stream in (1, 2, 3))
     scene = _retina(eye, size, texture)
     _lay_disc(scene, eye, size)
@@ -54,7 +54,7 @@ def render(eye: Eye, size: int) -> Image.Image:
 
 
 def disc_mask(eye: Eye, size: int) -> _Mask:
-    """Return where the optic disc is, cup included: bool, shape (size, size), decided at pixel centres.
+    """Return the mask of the optic disc, including the cup: bool, shape (size, size), decided at pixel centres.
 
     Example:
         >>> eye = draw_eye(3, "normal")
@@ -65,7 +65,7 @@ def disc_mask(eye: Eye, size: int) -> _Mask:
 
 
 def cup_mask(eye: Eye, size: int) -> _Mask:
-    """Return where the optic cup is: bool, shape (size, size), decided at pixel centres, inside the disc.
+    """Return the mask of the optic cup, inside the disc: bool, shape (size, size), decided at pixel centres.
 
     Example:
         >>> cup_mask(draw_eye(3, "glaucoma"), 256).sum() > cup_mask(draw_eye(3, "normal"), 256).sum()
@@ -103,13 +103,13 @@ def _spot(centre: Point, sigma: float, size: int) -> _Plane:
 
 
 def _cloud(rng: np.random.Generator, cells: int, size: int) -> _Plane:
-    """Return smooth noise with about `cells` lumps a side, the same picture at every size."""
+    """Return smooth noise with about `cells` patches per side, the same pattern at every size."""
     coarse = Image.fromarray(rng.standard_normal((cells, cells), dtype=np.float32))
     return np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC), dtype=np.float32)
 
 
 def _retina(eye: Eye, size: int, rng: np.random.Generator) -> _Plane:
-    """Return the bare fundus with its texture, the dark macula and the sheen of the nerve fibres around the disc."""
+    """Return the fundus without disc and vessels: texture, dark macula, and sheen of the nerve fibres."""
     shade = 1 + 0.035 * _cloud(rng, 5, size)
     shade += (0.012 + 0.022 * eye.mottle) * _cloud(rng, 22, size)
     shade += (0.008 + 0.014 * eye.mottle) * _cloud(rng, 70, size)
@@ -121,7 +121,7 @@ def _retina(eye: Eye, size: int, rng: np.random.Generator) -> _Plane:
 
 
 def _blend(scene: _Plane, alpha: _Plane, colour: _Plane) -> None:
-    """Lay a colour over the scene, in place."""
+    """Blend a colour over the scene, in place."""
     layer = colour - scene
     layer *= alpha
     scene += layer
@@ -134,7 +134,7 @@ def _soft(distance: _Plane, radius: float, edge: float) -> _Plane:
 
 
 def _lay_disc(scene: _Plane, eye: Eye, size: int) -> None:
-    """Lay the disc and the paler cup; the middle of each soft outline is the outline of the mask."""
+    """Draw the disc and the paler cup; the middle of each soft edge is the outline of the mask."""
     for centre, radii, edge, colour in (
         (eye.disc, eye.disc_radii, 0.016, _RIM),
         (eye.cup, eye.cup_radii, 0.014, _CUP),
@@ -144,7 +144,7 @@ def _lay_disc(scene: _Plane, eye: Eye, size: int) -> None:
 
 
 def _lay_vessels(scene: _Plane, eye: Eye, size: int) -> None:
-    """Darken the scene where blood runs; veins more than arteries, and both less where they dip into the cup."""
+    """Draw the vessels: veins darker than arteries, and both paler inside the cup."""
     seen = 1 - 0.5 * _soft(_ellipse(eye.cup, eye.cup_radii, size), eye.cup_radii[1], 0.014)
     for vein, absorbed in ((False, _ARTERY), (True, _VEIN)):
         layer = Image.new("L", (2 * size, 2 * size))
@@ -156,7 +156,7 @@ def _lay_vessels(scene: _Plane, eye: Eye, size: int) -> None:
 
 
 def _share(layer: Image.Image, soft: float = 0) -> _Plane:
-    """Return a layer drawn at twice the size as shares from 0 to 1, which takes the stairs off its edges."""
+    """Return a layer drawn at twice the size as shares from 0 to 1 (antialiased)."""
     layer = layer.reduce(2)
     if soft:
         layer = layer.filter(ImageFilter.GaussianBlur(soft))
@@ -165,7 +165,7 @@ def _share(layer: Image.Image, soft: float = 0) -> _Plane:
 
 
 def _stroke(draw: ImageDraw.ImageDraw, vessel: Vessel, side: int) -> None:
-    """Draw one vessel in pieces of falling width; lines thinner than a pixel are fainter instead."""
+    """Draw one vessel in pieces of decreasing width; lines thinner than a pixel are drawn fainter."""
     points = [(x * side, y * side) for x, y in vessel.points]
     pieces = 4 if vessel.width * side > 4 else 1
     each = math.ceil((len(points) - 1) / pieces)
@@ -176,7 +176,7 @@ def _stroke(draw: ImageDraw.ImageDraw, vessel: Vessel, side: int) -> None:
 
 
 def _lay_lesions(scene: _Plane, eye: Eye, size: int, rng: np.random.Generator) -> None:
-    """Lay lesions with uneven outlines: soft cotton-wool spots first, then blood, then the sharp exudates."""
+    """Draw lesions with irregular outlines: soft cotton-wool spots first, then blood, then sharp exudates."""
     for kinds, colour in (
         (("cotton-wool spot",), _COTTON),
         (("microaneurysm", "haemorrhage"), _BLOOD),
@@ -193,7 +193,7 @@ def _lay_lesions(scene: _Plane, eye: Eye, size: int, rng: np.random.Generator) -
 
 
 def _outline(lesion: Lesion, side: int, rng: np.random.Generator) -> list[Point]:
-    """Return a closed, lumpy outline around a lesion, in pixels of a canvas `side` wide."""
+    """Return a closed, irregular outline around a lesion, in pixels of a canvas of side `side`."""
     angles = np.linspace(0, 2 * math.pi, 40, endpoint=False)
     waves = np.arange(2, 8)
     heights = rng.normal(0, 0.20, 6) / waves * (lesion.kind != "microaneurysm")
@@ -204,7 +204,7 @@ def _outline(lesion: Lesion, side: int, rng: np.random.Generator) -> list[Point]
 
 
 def _photograph(scene: _Plane, eye: Eye, size: int, rng: np.random.Generator) -> Image.Image:
-    """See the scene through the lens and the camera."""
+    """Return the photograph of a scene: haze of the lens, light, defocus and noise of the camera."""
     camera = eye.camera
     scene = _blurred(scene, math.hypot(camera.blur, 0.016 * eye.haze) * size)
     veil = 0.62 * eye.haze  # a cloudy lens scatters light over the whole picture
@@ -216,13 +216,13 @@ def _photograph(scene: _Plane, eye: Eye, size: int, rng: np.random.Generator) ->
     scene *= light
     scene *= _colour(camera.tint)
     grain = np.float32(camera.noise) * rng.standard_normal((size + 2, size), dtype=np.float32)
-    for channel in range(3):  # one draw, shifted by a row a channel: normal numbers are what takes the time here
+    for channel in range(3):  # one noise image, shifted by one row per channel: drawing normal numbers is slow
         scene[channel] += grain[channel : channel + size]
     return Image.merge("RGB", [Image.fromarray(plane) for plane in _bytes(scene, 255)])
 
 
 def _blurred(scene: _Plane, sigma: float) -> _Plane:
-    """Return the scene out of focus; `sigma` in pixels."""
+    """Return the scene blurred by a Gaussian of `sigma` pixels."""
     blur = ImageFilter.GaussianBlur(sigma)
     planes = [np.asarray(Image.fromarray(plane).filter(blur)) for plane in _bytes(scene, 230)]  # headroom above white
     return np.stack(planes).astype(np.float32) / np.float32(230)

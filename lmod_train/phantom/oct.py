@@ -1,6 +1,6 @@
-"""B-scans of optical coherence tomography drawn from a known truth, with what belongs to each structure.
+"""B-scans of optical coherence tomography drawn from known truth, with label maps of structures.
 
-Lengths and places are in units of the image side: x from 0 (left) to 1 (right), y from 0 (top) to 1 (bottom). `u` is
+Lengths and positions are in units of the image side: x from 0 (left) to 1 (right), y from 0 (top) to 1 (bottom). `u` is
 the depth within the retina, 0 at its inner surface and 1 at the bottom of the pigment epithelium.
 """
 
@@ -20,10 +20,10 @@ Plane: TypeAlias = npt.NDArray[np.float32]
 Labels: TypeAlias = npt.NDArray[np.uint8]
 
 STAGES = ("1", "2", "3", "4")
-"""Of a macular hole, as an eye can be drawn with."""
+"""Stages of a macular hole that can be drawn."""
 
 STRUCTURES = ("background", "choroid", "retina", "intraretinal cysts", "macular hole")
-"""What a pixel can belong to; its number in `label_map` is the place in here."""
+"""Labels of pixels; values of `label_map` are indices into this tuple."""
 
 _CHOROID, _RETINA, _CYSTS, _HOLE = 1, 2, 3, 4
 _WIDTHS = {"1": (0.030, 0.050), "2": (0.042, 0.060), "3": (0.092, 0.115), "4": (0.170, 0.205)}
@@ -38,21 +38,21 @@ _LIGHTS = (0.6, 0.8, 0.62, 0.55, 0.36, 0.34, 0.52, 0.52, 0.30, 0.26, 0.40, 0.30,
 
 @dataclass(frozen=True, slots=True)
 class OctEye:
-    """The truth of one eye, which all its scans share.
+    """Truth of one eye, which all its scans share.
 
     Attributes:
-        stage: Of the macular hole, one of `STAGES`.
-        laterality: The nerve fibres are thicker on the nose's side, at the right of a right eye's scan.
+        stage: Stage of the macular hole, one of `STAGES`.
+        laterality: ``right`` or ``left``; the nerve fibres are thicker nasally, on the right of a right eye's scan.
         fovea: x of the hole's centre.
         floor: y of the retina's lower surface there.
-        tilt: Fall of that surface from left to right.
-        bend: How much higher it lies at the edges than in the middle.
+        tilt: Slope of this surface, its fall from left to right.
+        bend: Height of this surface at the edges above that in the middle.
         retina: Thickness of the retina.
         choroid: Mean thickness of the choroid.
         width: Full width of the hole at its centre.
-        height: Height of the gap of stage 1 as a share of the retina, 1 for a hole through all of it.
-        lean: By how much the hole leans to the side from top to bottom.
-        hyaloid: Height of the detached posterior hyaloid above the retina, None while it is attached.
+        height: Height of the gap of stage 1 as a share of the retina; 1 for a full-thickness hole.
+        lean: Lateral shift of the hole from top to bottom.
+        hyaloid: Height of the detached posterior hyaloid above the retina; None if it is attached.
     """
 
     stage: str
@@ -71,7 +71,7 @@ class OctEye:
 
 @dataclass(frozen=True, slots=True)
 class Cyst:
-    """A dark oval within the retina: centre and half axes, `u` and `deep` as depths."""
+    """A dark oval within the retina: centre and half axes; `u` and `deep` are depths."""
 
     x: float
     u: float
@@ -81,17 +81,17 @@ class Cyst:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """One B-scan: everything that `render` and `label_map` need.
+    """Truth of one B-scan: everything that `render` and `label_map` need.
 
     Attributes:
-        seed: Texture and noise are drawn from it.
-        eye: Whose.
-        width: Full width of the hole in this scan, 0 for a scan beside it.
-        shift: By how much the whole eye lies lower than in the other scans.
-        cysts: None or several.
-        dim: Low signal strength.
-        shield: x of the middle of a band that no light reaches, None without.
-        blurred: The image is blurred.
+        seed: Seed of texture and noise.
+        eye: Eye that is scanned.
+        width: Full width of the hole in this scan; 0 for a scan beside it.
+        shift: Shift of the eye downwards relative to its other scans.
+        cysts: Cysts in this scan.
+        dim: Whether the signal strength is low.
+        shield: x of the centre of a shadowed band; None without one.
+        blurred: Whether the image is blurred.
         gain: Brightness, 1 to 1.35.
     """
 
@@ -107,14 +107,14 @@ class Scan:
 
 
 def draw_oct_eye(seed: int, stage: str, laterality: Literal["left", "right"]) -> OctEye:
-    """Return the truth of one eye; the stage changes the hole and the hyaloid and nothing else.
+    """Return the truth of one eye; the stage changes only the hole and the hyaloid.
 
-    Stage 1 has a gap below an unbroken inner retina, 3 to 5 % of the image wide; the others have an opening through
-    all of it, 4.2 to 6 % wide in stage 2, 9.2 to 11.5 % in stage 3 and 17 to 20.5 % in stage 4, so that no hole is as
-    large as one of the next stage. In stage 4 alone a detached hyaloid crosses the vitreous.
+    Stage 1 has a gap below an intact inner retina, 3 to 5 % of the image wide; the others have a full-thickness hole,
+    4.2 to 6 % wide in stage 2, 9.2 to 11.5 % in stage 3 and 17 to 20.5 % in stage 4, so that the widths of stages do
+    not overlap. Only in stage 4 a detached hyaloid crosses the vitreous.
 
     Raises:
-        BadArgument: The seed is negative or the stage is none of `STAGES`.
+        BadArgument: The seed is negative, or the stage is not one of `STAGES`.
 
     Example:
         >>> small, large = (draw_oct_eye(1, stage, "left") for stage in "24")
@@ -145,13 +145,13 @@ def draw_oct_eye(seed: int, stage: str, laterality: Literal["left", "right"]) ->
 
 
 def draw_scan(seed: int, eye: OctEye, offset: float | None) -> Scan:
-    """Return the truth of one scan of an eye; the same seed gives the same scan but for what eye and offset change.
+    """Return the truth of one scan of an eye; scans of one seed differ only in what eye and offset change.
 
     Args:
         seed: Any integer from 0.
-        eye: Whose.
-        offset: How far from the hole's centre the scan lies, in units of the hole's radius, -0.5 to 0.5; None for a
-            scan beside the hole, which shows none of it.
+        eye: Eye that is scanned.
+        offset: Distance of the scan from the hole's centre in units of the hole's radius, -0.5 to 0.5; None for a scan
+            beside the hole.
 
     Raises:
         BadArgument: The seed is negative or the offset is out of range.
@@ -183,7 +183,7 @@ def draw_scan(seed: int, eye: OctEye, offset: float | None) -> Scan:
 
 
 def _draw_cysts(rng: np.random.Generator, eye: OctEye, width: float) -> tuple[Cyst, ...]:
-    """Draw cysts: at both rims of a large hole, one or two at times elsewhere."""
+    """Return random cysts: at both rims of a large hole, and sometimes one or two elsewhere."""
     large = eye.stage in ("3", "4") and width > 0
     count = int(rng.integers(2, 5)) if large else int(rng.integers(1, 3)) * int(rng.random() < 0.4)
     sides = np.resize([-1, 1] if rng.random() < 0.5 else [1, -1], count)
@@ -197,7 +197,7 @@ def _draw_cysts(rng: np.random.Generator, eye: OctEye, width: float) -> tuple[Cy
 
 
 def label_map(scan: Scan, size: int) -> Labels:
-    """Return what every pixel belongs to, decided at pixel centres: places in `STRUCTURES`, shape (size, size).
+    """Return the label of every pixel, an index into `STRUCTURES` decided at pixel centres, shape (size, size).
 
     Example:
         >>> labels = label_map(draw_scan(2, draw_oct_eye(2, "4", "left"), 0.0), 64)
@@ -217,11 +217,11 @@ def label_map(scan: Scan, size: int) -> Labels:
 
 
 def render(scan: Scan, size: int) -> Image.Image:
-    """Return the B-scan: greyscale, `size` x `size` pixels, the same every time.
+    """Return the B-scan: greyscale, `size` x `size` pixels; deterministic.
 
     Args:
-        scan: The truth to draw.
-        size: Pixels a side, from 16.
+        scan: Truth to draw.
+        size: Side in pixels, from 16.
 
     Raises:
         BadArgument: The size is below 16.
@@ -238,14 +238,16 @@ def render(scan: Scan, size: int) -> Image.Image:
     light *= scan.gain * (0.5 if scan.dim else 1.0)
     soft = size * (0.010 if scan.blurred else 0.0018)
     still = Image.fromarray(np.clip(light * 180, 0, 255).astype(np.uint8)).filter(ImageFilter.GaussianBlur(soft))
-    grain = noise.standard_normal((size + 7, size), dtype=np.float32)  # one draw, used twice a few rows apart
+    grain = noise.standard_normal(
+        (size + 7, size), dtype=np.float32
+    )  # one noise image, used twice with a shift of a few rows
     seen = np.asarray(still, dtype=np.float32) / 180
     seen = seen * (1 + 0.26 * grain[:size]) + (0.045 if scan.dim else 0.028) * grain[7:]
     return Image.fromarray(np.clip(seen * 255, 0, 255).astype(np.uint8))
 
 
 def _tissue(scan: Scan, size: int, rng: np.random.Generator) -> Plane:
-    """Return the light that comes back from everywhere, 0 to about 1, before speckle."""
+    """Return the reflected light of every pixel, 0 to about 1, before speckle."""
     x, y, u = _depths(scan, size)
     top, floor, under = _surfaces(scan, x)
     labels = label_map(scan, size)
@@ -257,10 +259,10 @@ def _tissue(scan: Scan, size: int, rng: np.random.Generator) -> Plane:
     below = y > under
     light[below] = (0.05 + 0.20 * np.exp(-np.maximum(y - under, 0) / 0.09))[below]
     light[y < top] = 0.05
-    if scan.width and scan.eye.stage != "1":  # no retina above it: more light comes back from below
+    if scan.width and scan.eye.stage != "1":  # no retina above: more light is reflected from below
         light *= np.where((np.abs(x - scan.eye.fovea) < 0.4 * scan.width) & (y > floor), 1.35, 1)
     light[(labels == _HOLE) | (labels == _CYSTS)] = 0.06
-    for at in rng.uniform(0.03, 0.97, 4):  # vessels of the retina throw shadows
+    for at in rng.uniform(0.03, 0.97, 4):  # shadows of retinal vessels
         if abs(at - scan.eye.fovea) > 0.14:
             light *= np.where((np.abs(x - at) < 0.007) & (y > top + 0.03), 0.66, 1)
     if scan.eye.hyaloid is not None:
@@ -274,13 +276,13 @@ def _tissue(scan: Scan, size: int, rng: np.random.Generator) -> Plane:
 
 
 def _surfaces(scan: Scan, x: Plane) -> tuple[Plane, Plane, Plane]:
-    """Return y of the retina's inner surface, of its floor and of the choroid's lower edge, each as a row."""
+    """Return y of the retina's inner and outer surface and of the choroid's lower edge, each as a row."""
     eye = scan.eye
     across = x - eye.fovea
     floor = eye.floor + scan.shift + eye.tilt * across - eye.bend * 4 * across * across
     thick = 1 + 0.12 * np.exp(-(((np.abs(across) - 0.13) / 0.08) ** 2))
     if scan.width and eye.stage == "1":
-        thick -= 0.10 * np.exp(-((across / 0.06) ** 2))  # what is left of the pit
+        thick -= 0.10 * np.exp(-((across / 0.06) ** 2))  # remainder of the foveal pit
     elif scan.width:
         thick += 0.10 * np.exp(-(((np.abs(across) - scan.width / 2 - 0.02) / 0.03) ** 2))  # swollen rims
     wave = np.sin(11 * x + 100 * eye.bend) + 0.6 * np.sin(23 * x + 100 * eye.retina)
@@ -296,7 +298,7 @@ def _depths(scan: Scan, size: int) -> tuple[Plane, Plane, Plane]:
 
 
 def _hole(scan: Scan, x: Plane, u: Plane) -> npt.NDArray[np.bool_]:
-    """Return where the hole is, epithelium and beyond not yet cut off."""
+    """Return the mask of the hole, not yet cut at the epithelium."""
     across = x - scan.eye.fovea - scan.eye.lean * (u - 0.5)
     if not scan.width:
         return np.zeros(u.shape, dtype=bool)
@@ -309,6 +311,6 @@ def _hole(scan: Scan, x: Plane, u: Plane) -> npt.NDArray[np.bool_]:
 
 
 def _cloud(rng: np.random.Generator, cells: int, size: int) -> Plane:
-    """Return smooth noise with about `cells` lumps a side, the same picture at every size."""
+    """Return smooth noise with about `cells` patches per side, the same pattern at every size."""
     coarse = Image.fromarray(rng.standard_normal((cells, cells), dtype=np.float32))
     return np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC), dtype=np.float32)

@@ -1,8 +1,8 @@
-"""Diabetic retinopathy of a known grade: the lesions of the ICDR scale laid into a drawn eye, and their masks.
+"""Diabetic retinopathy of a known grade: lesions of the ICDR scale in a drawn eye, and their masks.
 
 International Clinical Diabetic Retinopathy scale (Wilkinson et al., Ophthalmology 110 (2003) 1677): 1 is
-microaneurysms only, 2 more than these but less than severe, 3 many haemorrhages in all four quadrants, 4 new vessels or
-preretinal haemorrhage.
+microaneurysms only, 2 more than microaneurysms but less than severe, 3 many haemorrhages in all four quadrants, 4 new
+vessels or preretinal haemorrhage.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from PIL import Image, ImageDraw
 
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.eye import Eye, Lesion, LesionKind, Point
-from lmod_train.phantom.fundus import _outline  # the outlines of `render` themselves, so that masks cannot drift
+from lmod_train.phantom.fundus import _outline  # the function that `render` uses, so that masks match the image
 
 Exudates: TypeAlias = Literal["any", "none", "far", "near"]
 
-# Mean radii in units of the image side. Microaneurysms are drawn large enough to be seen at 224 pixels.
+# Mean radii in units of the image side. Microaneurysms are drawn large enough to be visible at 224 pixels.
 _RADII: dict[LesionKind, Point] = {
     "microaneurysm": (0.0055, 0.0080),
     "haemorrhage": (0.011, 0.020),
@@ -36,12 +36,12 @@ _DRAWN_TOGETHER: tuple[tuple[LesionKind, ...], ...] = (
     ("microaneurysm", "haemorrhage"),
     ("hard exudate",),
 )
-"""In the order of `render`: outlines come from one stream of random numbers, so the order is part of the geometry."""
+"""The order of `render`: outlines are drawn from one random generator, so their shapes depend on the order."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A lesion without a place yet; `where` is ``any``, ``near`` or ``far`` of the fovea, or a quadrant's signs."""
+    """A lesion without a position; `where` is ``any``, ``near`` or ``far`` (of the fovea), or a quadrant (signs)."""
 
     kind: LesionKind
     radii: Point
@@ -49,23 +49,23 @@ class _Wanted:
 
 
 def grade_eye(eye: Eye, grade: int, seed: int, exudates: Exudates = "any") -> Eye:
-    """Return the eye with the lesions of an ICDR grade in place of its own; nothing else but the diagnosis changes.
+    """Return the eye with its lesions replaced by those of an ICDR grade; the diagnosis is set accordingly.
 
-    0: none. 1: 8 to 16 microaneurysms. 2: these, 3 to 6 haemorrhages and 4 to 10 hard exudates. 3: 5 to 7
-    haemorrhages in each quadrant of the field and 3 to 5 cotton-wool spots. 4: as 3, and a preretinal
-    haemorrhage three times as large as any other. Lesions lie inside the field, off the disc and apart; but for
-    exudates near it, off the fovea.
+    Grade 0: none. 1: 8 to 16 microaneurysms. 2: also 3 to 6 haemorrhages and 4 to 10 hard exudates. 3: also 5 to 7
+    haemorrhages in each quadrant of the field and 3 to 5 cotton-wool spots. 4: also a preretinal haemorrhage, three
+    times as large as any other. Lesions are inside the field, off the disc and apart from each other; all but exudates
+    ``near`` the fovea are off the fovea.
 
     Args:
         eye: Any drawn eye.
-        grade: 0 to 4.
-        seed: From 0; where the lesions lie and how large they are.
-        exudates: Where the hard exudates of grades 2 to 4 lie: ``any`` place, ``none`` at all, ``far`` (each centre
-            beyond a disc diameter of the fovea) or ``near`` (two at least within it): the three steps of IDRiD's risk
-            of macular edema.
+        grade: ICDR grade, 0 to 4.
+        seed: Seed of positions and sizes, from 0.
+        exudates: Position of the hard exudates of grades 2 to 4: ``any``, ``none`` (no exudates), ``far`` (each centre
+            more than a disc diameter from the fovea) or ``near`` (at least two closer than that). The last three are
+            the grades of IDRiD's risk of macular edema.
 
     Raises:
-        BadArgument: The grade is not 0 to 4, the seed negative, or the place of exudates another word.
+        BadArgument: The grade is not 0 to 4, the seed negative, or `exudates` has another value.
 
     Example:
         >>> from lmod_train.phantom.eye import draw_eye
@@ -90,10 +90,10 @@ def grade_eye(eye: Eye, grade: int, seed: int, exudates: Exudates = "any") -> Ey
 
 
 def lesion_mask(eye: Eye, kind: LesionKind, size: int) -> npt.NDArray[np.bool_]:
-    """Return every pixel that a lesion of one kind touches: bool, shape (size, size); none set where there is none.
+    """Return the mask of all pixels touched by lesions of one kind: bool, shape (size, size).
 
-    The outlines are those of `render`, which paints them; the soft edge that it gives cotton-wool spots is not counted.
-    Lesions of another kind that lie on top take nothing away.
+    The outlines are those that `render` paints, without the soft edge of cotton-wool spots. Lesions of another kind on
+    top of them do not reduce the mask.
 
     Example:
         >>> from lmod_train.phantom.eye import draw_eye
@@ -103,10 +103,10 @@ def lesion_mask(eye: Eye, kind: LesionKind, size: int) -> npt.NDArray[np.bool_]:
     """
     layer = Image.new("L", (2 * size, 2 * size))
     draw = ImageDraw.Draw(layer)
-    rng = np.random.default_rng([eye.seed, 2])  # the stream of outlines in `render`
+    rng = np.random.default_rng([eye.seed, 2])  # the generator of outlines in `render`
     for kinds in _DRAWN_TOGETHER:
         for lesion in (lesion for lesion in eye.lesions if lesion.kind in kinds):
-            outline = _outline(lesion, 2 * size, rng)  # drawn from for every lesion, or the next would be another one
+            outline = _outline(lesion, 2 * size, rng)  # for every lesion, as each call advances the generator
             if lesion.kind == kind:
                 draw.polygon(outline, fill=255)
     mask: npt.NDArray[np.bool_] = np.asarray(layer.reduce(2)) > 0
@@ -114,7 +114,7 @@ def lesion_mask(eye: Eye, kind: LesionKind, size: int) -> npt.NDArray[np.bool_]:
 
 
 def _wanted(rng: np.random.Generator, grade: int, exudates: Exudates) -> Iterator[_Wanted]:
-    """Yield the lesions of a grade, large ones first, so that small ones find room between them."""
+    """Yield the lesions of a grade, large ones first, so that small ones fit between them."""
     if grade == 4:
         yield _Wanted("haemorrhage", _PRERETINAL)
     if grade >= 3:
@@ -138,7 +138,7 @@ def _some(
 
 
 def _lay(rng: np.random.Generator, eye: Eye, wanted: _Wanted, laid: Sequence[Lesion]) -> Lesion:
-    """Return the lesion at the first place drawn that is in the field, off the disc, and apart from those laid."""
+    """Return the lesion at the first random position in the field, off the disc, and apart from those in `laid`."""
     radius = rng.uniform(*wanted.radii)
     diameter = 2 * max(eye.disc_radii)
     near = wanted.where == "near"
@@ -148,7 +148,7 @@ def _lay(rng: np.random.Generator, eye: Eye, wanted: _Wanted, laid: Sequence[Les
         from_fovea = math.hypot(x - eye.fovea[0], y - eye.fovea[1])
         if isinstance(wanted.where, tuple):
             placed = (x - eye.camera.field[0]) * wanted.where[0] > 0 and (y - eye.camera.field[1]) * wanted.where[1] > 0
-        else:  # whole lesions within or beyond the disc diameter, whichever radius of the disc is taken for it
+        else:  # the complete lesion within or beyond the disc diameter, for either radius of the disc
             bounds = {"near": (0.0, 0.8 * diameter), "far": (1.05 * diameter + 1.5 * radius, 2.0), "any": (0.0, 2.0)}
             placed = bounds[wanted.where][0] <= from_fovea < bounds[wanted.where][1]
         off_fovea = from_fovea > radius + (0.01 if near else 0.04)

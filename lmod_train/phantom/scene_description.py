@@ -1,11 +1,11 @@
-"""Say in words what phantoms of B-scans, of eyes seen from outside and of surgery show, as `description` does of fundi.
+"""Descriptions of phantom B-scans, external eye photographs and surgery frames; `description` has those of fundi.
 
-Findings, never a diagnosis or a stage, and never the name of what a drawn box surrounds.
+They contain findings, never a diagnosis or a stage, and never the name of a structure in a drawn box.
 """
 
 from __future__ import annotations
 
-from lmod_train.phantom.description import Turn, whole
+from lmod_train.phantom.description import Turn, with_summary
 from lmod_train.phantom.eye_photograph import EyePhotograph
 from lmod_train.phantom.instruments import INSTRUMENTS, Point
 from lmod_train.phantom.oct import Scan
@@ -14,22 +14,22 @@ from lmod_train.types import Region
 
 _CHINESE = ("裂隙刀", "切开刀", "灌注针头", "虹膜铲", "截囊针", "撕囊镊", "钛弯镊", "超乳针头", "注吸管", "推注器")
 TOOLS = {kind: ("an " if kind[0] in "aeiou" else "a ") + kind for kind in INSTRUMENTS}
-"""An instrument with its article."""
+"""Instrument with its article, by instrument."""
 
 
 def describe_scan(
     scan: Scan, regions: tuple[Region, ...] = (), language: str = "en", side: float = 1.0
 ) -> tuple[Turn, ...]:
-    """Return one turn a finding of a B-scan, the first of them the whole description.
+    """Return one question and answer per finding of a B-scan, preceded by one with the complete description.
 
-    The gap is called narrow below 8 % of the picture's width, wide from 14 % on; closed above where the inner retina
-    goes on over it.
+    The gap is narrow below 8 % of the image width and wide from 14 %; it is closed above if the inner retina continues
+    over it.
 
     Args:
-        scan: The truth.
-        regions: Numbered boxes drawn on the picture, if any.
+        scan: Truth of the scan.
+        regions: Numbered boxes drawn on the image, if any.
         language: ``en`` or ``zh``.
-        side: Longer side of the picture in the pixels of the boxes.
+        side: Longer side of the image in the pixels of the boxes.
 
     Example:
         >>> from lmod_train.phantom.oct import draw_oct_eye, draw_scan
@@ -56,19 +56,19 @@ def describe_scan(
             Turn("Is there a line above?", "A thin line runs above." if line else "No line runs above."),
             Turn("Is the scan sharp?", "The scan is poor." if poor else "The scan is sharp."),
         ]
-    return whole(findings, regions, language, side)
+    return with_summary(findings, regions, language, side)
 
 
 def describe_photograph(
     photograph: EyePhotograph, regions: tuple[Region, ...] = (), language: str = "en", side: float = 1.0
 ) -> tuple[Turn, ...]:
-    """Return one turn a finding of eyes seen from outside, the first of them the whole description.
+    """Return one question and answer per finding of an external photograph, preceded by the complete description.
 
     Args:
-        photograph: The truth.
-        regions: Numbered boxes drawn on the picture, if any.
+        photograph: Truth of the photograph.
+        regions: Numbered boxes drawn on the image, if any.
         language: ``en`` or ``zh``.
-        side: Longer side of the picture in the pixels of the boxes.
+        side: Longer side of the image in the pixels of the boxes.
 
     Example:
         >>> from lmod_train.phantom.eye_photograph import draw_eye_photograph
@@ -88,21 +88,22 @@ def describe_photograph(
             Turn("What is shown?", views[photograph.view]),
             Turn("What is the pupil like?", f"The pupil is {'grey' if grey else 'black'}."),
         ]
-    return whole(findings, regions, language, side)
+    return with_summary(findings, regions, language, side)
 
 
 def describe_surgery(
     scene: Scene, regions: tuple[Region, ...] = (), language: str = "en", side: float = 1.0
 ) -> tuple[Turn, ...]:
-    """Return one turn a finding of a frame of surgery, the first of them the whole description.
+    """Return one question and answer per finding of a surgery frame, preceded by the complete description.
 
-    Instruments are named in a fixed order, each with the side it comes from; no box is told to hold one.
+    Instruments are named in a fixed order, each with the side it comes from; the text does not say which box contains
+    which instrument.
 
     Args:
-        scene: The truth.
-        regions: Numbered boxes drawn on the picture, if any.
+        scene: Truth of the frame.
+        regions: Numbered boxes drawn on the image, if any.
         language: ``en`` or ``zh``.
-        side: Longer side of the picture in the pixels of the boxes.
+        side: Longer side of the image in the pixels of the boxes.
 
     Example:
         >>> from lmod_train.phantom.surgery import draw_operation, draw_scene
@@ -125,7 +126,7 @@ def describe_surgery(
             Turn("Is a lens implanted?", "A lens is implanted." if scene.lens else "No lens is implanted."),
             Turn("Which instruments are there?", f"{tools[0].upper()}{tools[1:]}." if tools else "No instrument."),
         ]
-    return whole(findings, regions, language, side)
+    return with_summary(findings, regions, language, side)
 
 
 def _centre(corners: tuple[Point, ...]) -> Point:
@@ -133,7 +134,7 @@ def _centre(corners: tuple[Point, ...]) -> Point:
 
 
 def _way(middle: Point, outline: tuple[Point, ...], language: str) -> str:
-    """Return the side that an instrument comes from, as seen from the pupil's middle: the end of its handle."""
+    """Return the side from which an instrument comes, the direction of its handle's end from the pupil's centre."""
     far = max(outline, key=lambda p: (p[0] - middle[0]) ** 2 + (p[1] - middle[1]) ** 2)
     across, down = far[0] - middle[0], far[1] - middle[1]
     reach = (across * across + down * down) ** 0.5

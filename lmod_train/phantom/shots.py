@@ -1,4 +1,4 @@
-"""Draw many phantoms: files that appear whole or not at all, in two worker processes."""
+"""Drawing of many phantoms in worker processes; each file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from lmod_train.vocabulary.phantoms import NOTE
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """One photograph to take.
+    """One photograph to draw.
 
     Attributes:
-        seed: Of the eye.
-        diagnosis: Of the eye.
+        seed: Seed of the eye.
+        diagnosis: Diagnosis of the eye.
         photograph: JPEG file to write.
         mask: Mask file to write, None for none.
         codes: Grey values of background, disc rim and cup in the mask.
@@ -42,16 +42,16 @@ class Shot:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is written, the photograph last."""
+        """Files to write, in this order."""
         return (self.mask, self.photograph) if self.mask else (self.photograph,)
 
 
 class Drawing(Protocol):
-    """Something to draw, small and picklable; `files` are what is written, the last of them last."""
+    """Something to draw; small and picklable."""
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Files that this drawing writes."""
+        """Files to write, in this order."""
         ...
 
 
@@ -59,9 +59,9 @@ Drawn = TypeVar("Drawn", bound=Drawing)
 
 
 def eye_seed(source: str, seed: int, index: int) -> int:
-    """Return a seed for one eye, apart from those of other sources, seeds and indices.
+    """Return a seed for one eye that differs from those of other sources, seeds and indices.
 
-    It is below 2**48: seeds from there on are the small base's, which must not have seen the eyes it is tried on.
+    It is below 2**48; larger seeds are reserved for the training of the small base, which must not see the same eyes.
 
     Example:
         >>> eye_seed("refuge", 0, 1) != eye_seed("eye_diseases", 0, 1)
@@ -72,10 +72,10 @@ def eye_seed(source: str, seed: int, index: int) -> int:
 
 
 def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
-    """Write down in `root` what is drawn there, so that a restart with other numbers cannot mix two sets.
+    """Store in `root` the options it is drawn with, so that a restart with other options cannot mix two datasets.
 
     Raises:
-        BadArgument: The folder holds phantoms that were drawn with other values, or files that are no phantoms.
+        BadArgument: The folder contains phantoms drawn with other options, or files that are no phantoms.
     """
     path = root / NOTE
     if path.exists():
@@ -84,36 +84,36 @@ def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
             raise BadArgument(
                 "out",
                 str(root),
-                f"phantoms drawn with {dict(drawn)}, but it holds those of {before}",
+                f"phantoms drawn with {dict(drawn)}, but it contains phantoms drawn with {before}",
                 "name a new folder",
             )
     elif root.is_dir() and any(root.iterdir()):  # its photographs would be taken for phantoms
-        raise BadArgument("out", str(root), "a folder that is new, empty or of phantoms", "name a new folder")
+        raise BadArgument("out", str(root), "a folder that is new, empty or contains phantoms", "name a new folder")
     root.mkdir(parents=True, exist_ok=True)
     with write_beside(path) as part:
         part.write_text(json.dumps(dict(drawn), sort_keys=True) + "\n", encoding="utf-8")
 
 
 def take(shots: Sequence[Shot], size: int, source: str, workers: int = 2) -> None:
-    """Write every photograph and mask of an eye that is not there yet, with a progress bar.
+    """Write every photograph and mask of an eye that does not exist yet, with a progress bar.
 
     Args:
-        shots: What to write; none is fine.
-        size: Pixels a side.
+        shots: Photographs to draw; may be empty.
+        size: Side of the images in pixels.
         source: Name shown beside the progress bar.
-        workers: Processes to start; 0 works in this one.
+        workers: Number of processes to start; 0 works in this one.
     """
     draw_all(shots, partial(_take_one, size=size), source, workers)
 
 
 def draw_all(drawings: Sequence[Drawn], draw: Callable[[Drawn], None], source: str, workers: int = 2) -> None:
-    """Let `draw` write every drawing of which a file is not there yet, with a progress bar.
+    """Call `draw` for every drawing of which a file is missing, with a progress bar.
 
     Args:
-        drawings: What to draw; none is fine. Their folders are made here.
-        draw: A function of a module, or a `partial` of one; writes the files of one drawing, each by `whole`.
+        drawings: What to draw; may be empty. Their folders are created.
+        draw: A function of a module, or a `partial` of one (picklable); writes the files of one drawing atomically.
         source: Name shown beside the progress bar.
-        workers: Processes to start; 0 works in this one.
+        workers: Number of processes to start; 0 works in this one.
     """
     left = [drawing for drawing in drawings if not all(p.exists() for p in drawing.files)]
     for folder in {p.parent for drawing in left for p in drawing.files}:
@@ -124,7 +124,7 @@ def draw_all(drawings: Sequence[Drawn], draw: Callable[[Drawn], None], source: s
     if workers == 0 or not left:
         _drain(bar(map(draw, left)))
         return
-    # Spawned, not forked: the caller may hold threads (torch, tqdm) that a fork would copy locked.
+    # Spawned, not forked: a fork would copy locks held by threads of the caller (torch, tqdm).
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
         _drain(bar(pool.map(draw, left, chunksize=4)))
 

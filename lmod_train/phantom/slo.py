@@ -1,4 +1,4 @@
-"""Scanning laser ophthalmoscopy drawn from a known truth: one grey channel, the field as wide as the frame."""
+"""Scanning laser ophthalmoscopy drawn from known truth: one grey channel, the field as wide as the frame."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lmod_train.phantom.fundus import cup_mask, disc_mask, render
 Grey: TypeAlias = npt.NDArray[np.uint8]
 
 RIM, CUP = 1, 2
-"""What `structures` says of the disc's rim and of the cup."""
+"""Values of `structures` for the disc's rim and the cup."""
 
-_ASPECT = 664 / 512  # width by height of the real images, as the card of a sister set states
+_ASPECT = 664 / 512  # width by height of the published images, from the card of a related dataset
 
 
 def width_of(height: int) -> int:
-    """Return how wide an image of this height is.
+    """Return the width in pixels of an image of this height.
 
     Example:
         >>> width_of(512)
@@ -31,14 +31,14 @@ def width_of(height: int) -> int:
 
 
 def scan(eye: Eye, height: int) -> Grey:
-    """Return the image of an eye, shape (height, `width_of(height)`): a square eye, the same rows cut above and below.
+    """Return the image of an eye, shape (height, `width_of(height)`), the middle rows of a square image.
 
-    Vessels and macula are dark and sharp, as the laser's one wavelength shows them; the lens clouds nothing. Rows
-    differ a little in brightness, as they are scanned one after the other.
+    Vessels and macula are dark and sharp, as with the single wavelength of a laser; haze of the lens is ignored. Rows
+    differ slightly in brightness, as they are scanned one after the other.
 
     Args:
-        eye: The truth to draw; of its camera only blur, brightness, noise and the place of the light count.
-        height: Pixels, from 16.
+        eye: Truth to draw; of its camera only blur, brightness, noise and position of the light are used.
+        height: Height in pixels, from 16.
 
     Raises:
         BadArgument: The height is below 16.
@@ -61,7 +61,7 @@ def scan(eye: Eye, height: int) -> Grey:
 
 
 def structures(eye: Eye, height: int) -> Grey:
-    """Return what every pixel of `scan` belongs to: 0, `RIM` or `CUP`, decided at pixel centres.
+    """Return the label of every pixel of `scan`, 0, `RIM` or `CUP`, shape (height, width), decided at pixel centres.
 
     Example:
         >>> from lmod_train.phantom.eye import draw_eye
@@ -75,6 +75,6 @@ def structures(eye: Eye, height: int) -> Grey:
 
 
 def _middle(square: Grey, height: int) -> Grey:
-    """Return the middle rows; the disc lies well within them."""
+    """Return the middle rows, which contain the disc."""
     above = (len(square) - height) // 2
     return square[above : above + height]

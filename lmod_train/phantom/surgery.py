@@ -1,6 +1,6 @@
-"""Frames of cataract surgery drawn from a known truth: what the microscope shows, and the outlines that belong to it.
+"""Frames of cataract surgery drawn from known truth: the image of the microscope, and outlines of structures.
 
-Lengths and places are in units of the image's height: x from 0 to 4/3, y from 0 to 1.
+Lengths and positions are in units of the image's height: x from 0 to 4/3, y from 0 to 1.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFilter
 
 from lmod_train.errors import BadArgument
-from lmod_train.phantom.instruments import Colour, Part, Point, Shape, draw_shape
+from lmod_train.phantom.instruments import Colour, Patch, Point, Shape, draw_shape
 
 _Plane: TypeAlias = npt.NDArray[np.float32]
 
 _SIDE = 4 / 3
-_FINE = 3  # an instrument is drawn at this many times the size and averaged
+_FINE = 3  # factor of the resolution at which instruments are drawn before averaging
 _SCLERA, _SKIN, _BLOOD = (0.84, 0.77, 0.66), (0.34, 0.20, 0.14), (0.62, 0.14, 0.12)
 _REFLEX, _DEEP, _MILK = (0.90, 0.33, 0.13), (0.34, 0.09, 0.09), (0.66, 0.60, 0.54)
 _IRISES = ((0.42, 0.45, 0.30), (0.36, 0.45, 0.50), (0.40, 0.29, 0.18))
@@ -28,15 +28,15 @@ _IRISES = ((0.42, 0.45, 0.30), (0.36, 0.45, 0.50), (0.40, 0.29, 0.18))
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What all frames of one operation share: the eye and the light.
+    """Properties that all frames of one operation share: eye and light.
 
     Attributes:
-        cornea_radius: Of the cornea, in which the iris shows.
-        dilation: Pupil radius over cornea radius.
-        iris: Colour.
+        cornea_radius: Radius of the cornea, through which the iris is visible.
+        dilation: Pupil radius divided by cornea radius.
+        iris: Colour of the iris.
         skin: Brightness of lids and drape, around 1.
-        redness: Of the sclera, 0 to 1.
-        tint: Gain of red, green and blue: microscopes differ.
+        redness: Redness of the sclera, 0 to 1.
+        tint: Gain of red, green and blue, which differs between microscopes.
         light: Brightness, around 1.
         noise: Standard deviation of the camera's noise, of full scale 1.
     """
@@ -53,7 +53,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Instrument:
-    """An instrument in the frame; `outline` and parts are in units of the image's height, not cut at its edge."""
+    """An instrument in the frame; its shape is in units of the image's height and not cut at the image border."""
 
     kind: str
     shape: Shape
@@ -61,16 +61,16 @@ class Instrument:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One frame, and every truth that a test may ask for.
+    """Truth of one frame.
 
     Attributes:
-        seed: What it was drawn from; textures and noise are drawn from it as well.
-        operation: The eye and the light.
+        seed: Seed of the frame, also of textures and noise.
+        operation: Eye and light.
         cornea: Outline of the cornea.
         pupil: Outline of the pupil, inside the cornea.
-        lens: Outline of the implanted lens, inside the pupil; empty where none is implanted.
-        haze: Of the natural lens, 0 to 1; 0 where one is implanted.
-        instruments: In order of drawing, the last on top; no two of a kind.
+        lens: Outline of the implanted lens, inside the pupil; empty without one.
+        haze: Haze of the natural lens, 0 to 1; 0 with an implanted lens.
+        instruments: Instruments in order of drawing, the last on top; no two of a kind.
     """
 
     seed: int
@@ -83,7 +83,7 @@ class Scene:
 
 
 def draw_operation(seed: int) -> Operation:
-    """Return the eye and the light of one operation; the same seed gives the same.
+    """Return eye and light of one operation; deterministic in the seed.
 
     Example:
         >>> 0.5 < draw_operation(3).dilation < 0.8, draw_operation(3) == draw_operation(3)
@@ -107,14 +107,14 @@ def draw_operation(seed: int) -> Operation:
 def draw_scene(seed: int, operation: Operation, kinds: Sequence[str], *, lens: bool) -> Scene:
     """Return the truth of one frame.
 
-    Instruments come in from all sides, at least 50 degrees apart, with their tips over the pupil or the iris; where
-    and how large they are does not depend on their kind, nor does anything else but their own pixels.
+    Instruments come in from all sides, at least 50 degrees apart, with their tips over pupil or iris. Positions and
+    sizes do not depend on the kinds of instruments, nor does anything else in the frame.
 
     Args:
         seed: Any integer from 0.
-        operation: The eye and the light.
+        operation: Eye and light.
         kinds: Instruments to draw, up to five, words of `INSTRUMENTS`.
-        lens: Whether the lens is implanted.
+        lens: Whether a lens is implanted.
 
     Raises:
         BadArgument: The seed is negative, there are more than five kinds, or one is unknown.
@@ -151,20 +151,20 @@ def draw_scene(seed: int, operation: Operation, kinds: Sequence[str], *, lens: b
 
 
 def height_of(width: int) -> int:
-    """Return the height of a frame of a width, in pixels: three quarters of it.
+    """Return the height of a frame of a given width in pixels, three quarters of it.
 
     Raises:
-        BadArgument: The width is below 32 or 4 does not divide it.
+        BadArgument: The width is below 32 or not a multiple of 4.
     """
     if width < 32 or width % 4:
-        raise BadArgument("size", width, "a width from 32 that 4 divides", "use 256, or 1024 as in the real set")
+        raise BadArgument("size", width, "a multiple of 4, from 32", "use 256, or 1024 as in the published dataset")
     return width * 3 // 4
 
 
 def outlines(scene: Scene, width: int) -> list[tuple[str, tuple[Point, ...]]]:
-    """Return (structure, corners in pixels) of all there is to outline, anatomy first, in an image `width` wide.
+    """Return (structure, corners in pixels) of all structures in an image of a given width, anatomy first.
 
-    Corners are cut at the image's edge and rounded to a hundredth of a pixel, as they are written down.
+    Outlines are cut at the image border and rounded to 0.01 pixels, as they are written to the annotation files.
     """
     anatomy = [("cornea", scene.cornea), ("pupil", scene.pupil), ("lens", scene.lens)]
     found = [(name, corners) for name, corners in anatomy if corners]
@@ -175,14 +175,14 @@ def outlines(scene: Scene, width: int) -> list[tuple[str, tuple[Point, ...]]]:
 
 
 def render(scene: Scene, width: int) -> Image.Image:
-    """Return the frame: RGB, `width` x 3/4 `width` pixels, the same every time.
+    """Return the frame: RGB, `width` x 3/4 `width` pixels; deterministic.
 
     Args:
-        scene: The truth to draw.
-        width: Pixels, a multiple of 4 from 32.
+        scene: Truth to draw.
+        width: Width in pixels, a multiple of 4 from 32.
 
     Raises:
-        BadArgument: The width is another.
+        BadArgument: The width is below 32 or not a multiple of 4.
 
     Example:
         >>> render(draw_scene(0, draw_operation(0), ["gauge"], lens=True), 64).size
@@ -206,7 +206,7 @@ def render(scene: Scene, width: int) -> Image.Image:
 
 
 def _ring(centre: Point, radius: float, wide: float, wave: float, rng: np.random.Generator) -> tuple[Point, ...]:
-    """Return a nearly round outline of 48 corners; `wave` is the share by which its radius varies."""
+    """Return a nearly circular outline of 48 corners; `wave` is the share by which its radius varies."""
     turns = np.linspace(0, 2 * math.pi, 48, endpoint=False)
     a, b, p, q = rng.uniform(-wave, wave, 2).tolist() + rng.uniform(0, 2 * math.pi, 2).tolist()
     r = radius * (1 + a * np.cos(2 * turns + p) + b * np.cos(3 * turns + q))
@@ -215,17 +215,17 @@ def _ring(centre: Point, radius: float, wide: float, wave: float, rng: np.random
 
 
 def _laid(shape: Shape, tip: Point, angle: float) -> Shape:
-    """Return a shape turned so that its handle points along `angle`, its tip at `tip`."""
+    """Return a shape rotated so that its handle points along `angle`, with its tip at `tip`."""
     c, s = math.cos(angle), math.sin(angle)
 
     def turned(corners: Sequence[Point]) -> tuple[Point, ...]:
         return tuple((tip[0] + u * c - v * s, tip[1] + u * s + v * c) for u, v in corners)
 
-    return Shape(turned(shape.outline), shape.colour, tuple(Part(turned(p.corners), p.colour) for p in shape.parts))
+    return Shape(turned(shape.outline), shape.colour, tuple(Patch(turned(p.corners), p.colour) for p in shape.patches))
 
 
 def _cut(corners: Sequence[Point], width: float, height: float) -> list[Point]:
-    """Return a polygon cut at the image's four edges (Sutherland and Hodgman 1974)."""
+    """Return a polygon clipped to the image (Sutherland and Hodgman 1974)."""
     kept = list(corners)
     for axis, limit, sign in ((0, 0.0, 1), (0, width, -1), (1, 0.0, 1), (1, height, -1)):
         ahead, kept = kept, []
@@ -249,7 +249,7 @@ def _middle(corners: Sequence[Point]) -> tuple[Point, float]:
 
 
 def _around(centre: Point, radius: float, height: int) -> tuple[slice, slice]:
-    """Return rows and columns of the pixels within `radius` of a centre, to spare work elsewhere."""
+    """Return rows and columns of the pixels within `radius` of a centre, so that only these are computed."""
     (left, right), (top, bottom) = (
         (max(0, math.floor((c - radius) * height)), max(0, math.ceil((c + radius) * height))) for c in centre
     )
@@ -262,7 +262,7 @@ def _shrunk(corners: Sequence[Point], share: float) -> tuple[Point, ...]:
 
 
 def _blend(picture: _Plane, alpha: _Plane, colour: Sequence[float] | _Plane) -> None:
-    """Lay a colour over the picture (height, width, 3) where `alpha` (height, width) says."""
+    """Blend a colour over the picture (height, width, 3) with weights `alpha` (height, width), in place."""
     change = np.asarray(colour, dtype=np.float32) - picture
     change *= alpha[..., None]
     picture += change
@@ -282,7 +282,7 @@ def _share(layer: Image.Image) -> _Plane:
 
 
 def _fine(corners: Sequence[Point], height: int, corner: tuple[int, int]) -> list[Point]:
-    """Return corners in fine pixels, whose centres have whole numbers, counted from a `corner` in pixels."""
+    """Return corners in fine pixels (integer at pixel centres), relative to a `corner` in pixels."""
     return [((x * height - corner[0]) * _FINE - 0.5, (y * height - corner[1]) * _FINE - 0.5) for x, y in corners]
 
 
@@ -292,7 +292,7 @@ def _blur(plane: _Plane, sigma: float) -> _Plane:
 
 
 def _outside(scene: Scene, x: _Plane, y: _Plane, rng: np.random.Generator) -> _Plane:
-    """Return lids and drape with the sclera and its vessels in the opening between; x and y are from the cornea."""
+    """Return lids and drape, with the sclera and its vessels between them; x and y are relative to the cornea."""
     height, width = x.shape
     operation = scene.operation
     coarse = Image.fromarray(rng.uniform(-1, 1, (7, 9)).astype(np.float32))
@@ -309,7 +309,7 @@ def _outside(scene: Scene, x: _Plane, y: _Plane, rng: np.random.Generator) -> _P
 
 
 def _vessels(scene: Scene, width: int, rng: np.random.Generator) -> _Plane:
-    """Return the vessels of the conjunctiva: winding lines that end near the limbus."""
+    """Return the vessels of the conjunctiva: tortuous lines that end near the limbus."""
     layer = Image.new("L", (width, height_of(width)))
     pen, height = ImageDraw.Draw(layer), height_of(width)
     (cx, cy), radius = _middle(scene.cornea)
@@ -326,7 +326,7 @@ def _vessels(scene: Scene, width: int, rng: np.random.Generator) -> _Plane:
 
 
 def _lay_iris(picture: _Plane, scene: Scene, x: _Plane, y: _Plane, rng: np.random.Generator) -> None:
-    """Lay the limbus, which is no sharp line, and the iris with its streaks."""
+    """Draw the limbus with a soft edge, and the iris with its streaks."""
     height, width = x.shape
     centre, radius = _middle(scene.cornea)
     near = _around(centre, 1.2 * radius, height)
@@ -340,7 +340,7 @@ def _lay_iris(picture: _Plane, scene: Scene, x: _Plane, y: _Plane, rng: np.rando
 
 
 def _lay_pupil(picture: _Plane, scene: Scene, x: _Plane, y: _Plane, rng: np.random.Generator) -> None:
-    """Lay the pupil with its red reflex, the haze of a natural lens or the rim, loops and shine of an implanted one."""
+    """Draw the pupil with its red reflex, and the haze of a natural lens or rim and haptics of an implanted one."""
     height, width = x.shape
     (cx, cy), radius = _middle(scene.pupil)
     near = _around((cx, cy), 1.06 * radius, height)
@@ -357,7 +357,7 @@ def _lay_pupil(picture: _Plane, scene: Scene, x: _Plane, y: _Plane, rng: np.rand
     (lx, ly), optic = _middle(scene.lens)
     loops = Image.new("L", (width, height))
     pen, turn = ImageDraw.Draw(loops), math.degrees(rng.uniform(0, math.pi))
-    for side in (0, 180):  # the two springs that hold the lens
+    for side in (0, 180):  # the two haptics that hold the lens
         away = math.radians(turn + side)
         mx, my, r = lx + 0.55 * optic * math.cos(away), ly + 0.55 * optic * math.sin(away), 0.62 * optic
         ring = [(mx - r) * height, (my - r) * height, (mx + r) * height, (my + r) * height]
@@ -370,7 +370,7 @@ def _lay_pupil(picture: _Plane, scene: Scene, x: _Plane, y: _Plane, rng: np.rand
 
 
 def _lay_instrument(picture: _Plane, shape: Shape) -> None:
-    """Draw an instrument, finely and only where it is, and average it onto the picture."""
+    """Draw an instrument in its bounding box at a higher resolution, and blend it into the picture."""
     height, width, _ = picture.shape
     seen = np.asarray(_cut([(x * height, y * height) for x, y in shape.outline], width, height))
     x0, y0 = (int(v) for v in np.floor(seen.min(axis=0)))
@@ -379,8 +379,8 @@ def _lay_instrument(picture: _Plane, shape: Shape) -> None:
     inside, paint = Image.new("L", size), Image.new("RGB", size, _bytes(shape.colour))
     ImageDraw.Draw(inside).polygon(_fine(shape.outline, height, (x0, y0)), fill=255)
     pen = ImageDraw.Draw(paint)
-    for part in shape.parts:
-        pen.polygon(_fine(part.corners, height, (x0, y0)), fill=_bytes(part.colour))
+    for patch in shape.patches:
+        pen.polygon(_fine(patch.corners, height, (x0, y0)), fill=_bytes(patch.colour))
     _blend(picture[y0:y1, x0:x1], _share(inside.reduce(_FINE)), _share(paint.reduce(_FINE)))
 
 

@@ -1,4 +1,4 @@
-"""What must come back from a phantom once it has been read and boxed: the truth, in the words of the records."""
+"""Known truth of a phantom, in the words of the records: what reading and curation must return."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from lmod_train.types import Box, Patient
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The truth of one sample, independent of the files it is written to.
+    """Truth of one sample, independent of the files it is written to.
 
     Attributes:
-        key: As the source yields it.
-        group: As the source yields it.
+        key: Key of the sample as the source yields it.
+        group: Group of the sample as the source yields it.
         labels: All labels of the sample.
-        boxes: (structure, box) of every structure drawn, in pixels of the raw image (of its image half where image and
-            mask stand side by side), `x1` and `y1` exclusive; in any order.
-        patient: All that the source tells about the person and the exposure.
+        boxes: (structure, box) of every structure drawn, in pixels of the raw image (of its image half if image and
+            mask are side by side), `x1` and `y1` exclusive; in any order.
+        patient: Person and exposure as the source yields them.
     """
 
     key: str

@@ -14,7 +14,7 @@ _Line: TypeAlias = npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Vessel:
-    """One vessel as a line of points, its width falling evenly from `width` to `end`; units of the image side."""
+    """One vessel as a line of points; its width falls linearly from `width` to `end`, in units of the image side."""
 
     points: tuple[tuple[float, float], ...]
     width: float
@@ -26,9 +26,9 @@ def draw_vessels(rng: np.random.Generator, disc: tuple[float, float], fovea: tup
     """Return an artery and a vein for each quadrant, with branches; none crosses the fovea.
 
     Args:
-        rng: Stream to draw from.
+        rng: Random generator.
         disc: Centre of the optic disc, where all trunks begin.
-        fovea: Centre of the fovea, which the temporal arcades embrace.
+        fovea: Centre of the fovea, which the temporal arcades surround.
 
     Example:
         >>> tree = draw_vessels(np.random.default_rng(0), (0.7, 0.5), (0.35, 0.52))
@@ -48,7 +48,7 @@ def draw_vessels(rng: np.random.Generator, disc: tuple[float, float], fovea: tup
 
 
 def _trunk(rng: np.random.Generator, up: int, temporal: bool, disc: _Line, fovea: _Line) -> _Line:
-    """Return the points of one arcade, in the frame of disc and fovea turned back into the image."""
+    """Return the points of one arcade in image coordinates, constructed along the axis from disc to fovea."""
     reach = float(np.hypot(*(fovea - disc)))
     along = (fovea - disc) / reach
     above = np.array([along[1], -along[0]]) * (1 if along[0] > 0 else -1)  # points up in the image for either eye
@@ -68,7 +68,7 @@ def _trunk(rng: np.random.Generator, up: int, temporal: bool, disc: _Line, fovea
 def _branches(
     rng: np.random.Generator, parent: _Line, width: float, vein: bool, fovea: _Line, depth: int
 ) -> list[Vessel]:
-    """Return the branches of one line and theirs; they leave to both sides in turn."""
+    """Return the branches of one line and their branches, which leave to alternating sides."""
     count = 2 * depth
     start = rng.uniform(0.25, 0.95, count)
     side = np.resize([1, -1] if rng.random() < 0.5 else [-1, 1], count)
@@ -76,8 +76,8 @@ def _branches(
     ahead = parent[at + 1] - parent[at]
     heading = np.arctan2(ahead[:, 1], ahead[:, 0]) + side * rng.uniform(0.45, 0.95, count)
     angle = heading[:, None] + np.cumsum(rng.normal(0, 0.09, (count, 12)) - 0.03 * side[:, None], axis=1)
-    step = rng.uniform(0.010, 0.022, (count, 1)) * (1 if depth == 2 else 0.65)
-    moves = np.stack([step * np.cos(angle), step * np.sin(angle)], axis=2)
+    length_each = rng.uniform(0.010, 0.022, (count, 1)) * (1 if depth == 2 else 0.65)
+    moves = np.stack([length_each * np.cos(angle), length_each * np.sin(angle)], axis=2)
     moves[:, 0] += parent[at]
     lines = np.cumsum(moves, axis=1)
     near = ((lines - fovea) ** 2).sum(axis=2) < 0.055**2  # no vessel in the fovea

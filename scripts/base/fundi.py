@@ -18,10 +18,10 @@ from shown import SPOTS, Mask, Shown
 from lmod_train.phantom import slo
 from lmod_train.phantom.canvas import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, Lesion, LesionKind, draw_eye
-from lmod_train.phantom.findings import SIGNS, altered, laid
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.retinopathy import _PRERETINAL, _QUADRANTS, _lay, _some, _Wanted, lesion_mask
+from lmod_train.phantom.signs import SIGNS, paint_signs, with_conditions
 from lmod_train.phantom.truth import extent
 
 HEIGHT = 256
@@ -53,7 +53,7 @@ def fundus_of(seed: int) -> Fundus:
     eye = replace(eye, camera=camera, haze=float(haze))
     count = int(rng.choice(4, p=(0.4, 0.2, 0.2, 0.2)))
     signs = tuple(rng.choice(_DRAWN, count, replace=False).tolist())
-    eye = altered(eye, signs, seed)
+    eye = with_conditions(eye, signs, seed)
     if rng.random() < 0.55:
         eye = replace(eye, lesions=_lesions(rng, eye))
     aspect = float(rng.choice((1.0, 1.15, 1.3, 1.5)))
@@ -110,11 +110,11 @@ def draw_fundus(seed: int) -> Shown:
         ring = canvas.lines([([*around, around[0]], 0.008)], soft=0.002)
         canvas.paint(ring, (1.0, 0.85, 0.6), truth.ring)
     bare = canvas.picture
-    picture.paste(laid(bare, eye, truth.signs, seed), corner)
+    picture.paste(paint_signs(bare, eye, truth.signs, seed), corner)
     layers = eye_layers(eye, frame.side)
     layers |= {kind: lesion_mask(eye, kind, frame.side) for kind in _kinds(eye)}
     for sign in set(truth.signs) & set(PLACED):
-        layers[sign] = _changed(bare, laid(bare, eye, [sign], seed))
+        layers[sign] = _changed(bare, paint_signs(bare, eye, [sign], seed))
     moved = {name: place(mask, frame) for name, mask in layers.items()}
     boxes = [(name, extent(mask)) for name, mask in moved.items() if name in ("optic disc", "optic cup", "fovea")]
     return Shown(picture, moved, boxes, {**_facts(truth), "CFP": 1.0})

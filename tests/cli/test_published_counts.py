@@ -90,7 +90,7 @@ def raw(tmp_path_factory):
     origa(folder / "ORIGA")
     four_classes(folder / "eye_diseases_classification")
     fairseg(folder / "FairSeg")
-    brset.table(folder, 0)
+    brset.write_counts(folder, 0)
     return folder
 
 

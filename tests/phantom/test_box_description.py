@@ -1,4 +1,4 @@
-"""What is said of boxes tells every structure apart and names none."""
+"""Descriptions of boxes distinguish all structures and name none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lmod_train.vocabulary.structures import STRUCTURES
 def test_looks_differ_and_contain_no_name_of_a_structure_or_condition(place: int):
     names = {w.lower() for t in (*STRUCTURES, *CONDITIONS) for w in (t.name, *t.english, *t.chinese)}
     names |= {word.lower() for words in OPTIONS.values() for word in words}
-    looks = [said[place] for said in HELD.values()]
+    looks = [words[place] for words in HELD.values()]
     assert len(set(looks)) == len(looks)
     chinese = {n for n in names if re.search("[\u4e00-\u9fff]", n)}
     for look in looks:
@@ -27,7 +27,7 @@ def test_looks_differ_and_contain_no_name_of_a_structure_or_condition(place: int
         assert not {n for n in names - chinese if re.search(rf"\b{re.escape(n)}\b", look)}
 
 
-def test_all_that_drawings_box_has_looks():
+def test_every_structure_with_a_box_has_a_description():
     assert {*INSTRUMENTS, *LAYERS[1:], "optic disc", "optic cup", "cornea", "pupil", "lens", "iris"} <= HELD.keys()
 
 
@@ -56,7 +56,7 @@ def test_questions_differ_and_none_is_a_prompt_of_the_benchmark():
     )
 
 
-def test_offered_looks_stand_in_the_question_in_the_order_given():
+def test_options_are_in_the_question_in_the_order_given():
     options = ["retina", "gauge", "iris"]
     turn = ask_what_boxes_hold({1: "gauge"}, "zh", 1, options)
     assert re.findall("|".join(HELD[name][1] for name in HELD), turn.question) == [HELD[name][1] for name in options]

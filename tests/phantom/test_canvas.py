@@ -1,4 +1,4 @@
-"""Paint, stain and masks on a grey square, against what the arithmetic says."""
+"""Paint, stain and masks on a grey square, compared with computed values."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_stain_leaves_its_factors() -> None:
     assert canvas.picture.getpixel((2, 2)) == (100, 100, 100)
 
 
-def test_what_is_laid_is_as_blurred_as_the_photograph() -> None:
+def test_painted_shapes_are_as_blurred_as_the_photograph() -> None:
     def edge(eye: Eye) -> int:
         mask = np.asarray(Canvas(grey(), eye).ellipses([((0.5, 0.5), (0.25, 0.25), 0)]))[32]
         return int(((mask > 10) & (mask < 245)).sum())
@@ -78,7 +78,7 @@ def test_what_is_laid_is_as_blurred_as_the_photograph() -> None:
     assert edge(flat()) <= 2 < edge(flat(blur=0.02)) - 4
 
 
-def test_outlines_turn_and_stay_within_their_reach() -> None:
+def test_outlines_rotate_and_stay_within_their_radius() -> None:
     turned = np.array(ellipse((0.5, 0.5), (0.2, 0.1), math.pi / 2))
     assert np.ptp(turned, axis=0) == pytest.approx((0.2, 0.4), abs=0.01)
     shape = np.array(lump(np.random.default_rng(1), (0.3, 0.6), 0.1, 0.5)) - (0.3, 0.6)

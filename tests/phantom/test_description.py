@@ -1,4 +1,4 @@
-"""What is said of a phantom is true of it, in both languages, and gives away neither diagnosis nor structure."""
+"""Descriptions of phantoms are true in both languages, and contain neither diagnosis nor structure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.description import LOOKS, ask_of_sign, describe
 from lmod_train.phantom.eye import DIAGNOSES, Eye, Lesion, draw_eye
-from lmod_train.phantom.findings import SIGNS
+from lmod_train.phantom.signs import SIGNS
 from lmod_train.types import Box, Region
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.structures import STRUCTURES
@@ -34,7 +34,7 @@ def spots(dots: int, above: int, below: int, yellow: int, woolly: int, radius: f
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_first_turn_says_everything_and_every_turn_asks(language: str):
+def test_the_first_turn_has_all_answers_and_every_turn_a_question(language: str):
     for eye in EYES[:8]:
         first, *findings = describe(eye, NESTED, language, ["nevus"])
         assert len(findings) == 7
@@ -45,7 +45,7 @@ def test_the_first_turn_says_everything_and_every_turn_asks(language: str):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_without_boxes_nothing_is_said_of_boxes(language: str):
+def test_without_boxes_there_is_no_turn_about_boxes(language: str):
     turns = describe(EYE, (), language)
     assert len(turns) == 7
     assert not re.search("box|框", " ".join(t.question + t.answer for t in turns), re.I)
@@ -59,8 +59,8 @@ def test_side_and_ratio_are_those_of_the_eye_in_both_languages():
         assert ({"left": "左眼", "right": "右眼"}[eye.laterality] in chinese) and len(
             re.findall("[左右]眼", chinese)
         ) == 1
-        for said in (english, chinese):
-            assert [abs(float(r) - eye.cup_to_disc) <= 0.05 + 1e-9 for r in re.findall(r"\d\.\d", said)] == [True]
+        for answer in (english, chinese):
+            assert [abs(float(r) - eye.cup_to_disc) <= 0.05 + 1e-9 for r in re.findall(r"\d\.\d", answer)] == [True]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_side_and_ratio_are_those_of_the_eye_in_both_languages():
     [(0.2, "small", "小"), (0.39, "small", "小"), (0.4, "medium", "中等"), (0.54, "medium", "中等"),
      (0.55, "large", "大"), (0.85, "large", "大")],
 )  # fmt: skip
-def test_a_cup_is_called_by_its_ratio(ratio: float, english: str, chinese: str):
+def test_the_word_for_the_cup_follows_its_ratio(ratio: float, english: str, chinese: str):
     eye = replace(EYE, cup_to_disc=ratio)
     assert f"The cup is {english}, ratio {ratio:.1f}." in whole(eye, "en")
     assert f"视杯{chinese}，杯盘比{ratio:.1f}。" in whole(eye, "zh")
@@ -90,7 +90,7 @@ def test_spots_are_counted_by_kind_and_half(eye: Eye, english: str, chinese: str
     assert english in whole(eye, "en") and chinese in whole(eye, "zh")
 
 
-def test_every_sign_but_the_cup_is_told_by_its_looks_alone():
+def test_every_sign_but_the_cup_is_described_by_its_appearance_only():
     assert set(LOOKS) == set(SIGNS) - {"increased cup-to-disc ratio"}
     for name, (english, chinese) in LOOKS.items():
         assert f"Also {english}." in describe(EYE, signs=[name])[0].answer
@@ -100,7 +100,7 @@ def test_every_sign_but_the_cup_is_told_by_its_looks_alone():
     assert "Nothing else." in describe(EYE)[0].answer and "别无其他。" in describe(EYE, language="zh")[0].answer
 
 
-def test_a_sign_without_looks_cannot_be_asked_of():
+def test_a_sign_without_a_description_is_refused():
     with pytest.raises(BadArgument, match="one of nevus"):
         ask_of_sign("glaucoma", [])
 
@@ -112,7 +112,7 @@ def test_disc_and_light_are_those_of_the_eye():
     assert "The disc is wide, the light bluish." in whole(wide, "en") and "盘宽，色调偏蓝。" in whole(wide, "zh")
 
 
-def test_a_laser_scan_tells_no_colour_no_spot_and_no_haze():
+def test_a_laser_scan_is_described_without_colour_spots_and_haze():
     assert [t.question for t in describe(EYE, laser=True)[1:]] == ["Which eye is it?", "How large is the cup?"]
 
 
@@ -139,7 +139,7 @@ def test_clarity_is_that_of_the_lens(haze: float, english: str, chinese: str):
         ),
     ],
 )  # fmt: skip
-def test_boxes_are_told_by_how_they_lie(regions: tuple[Region, ...], english: str, chinese: str):
+def test_boxes_are_described_by_size_position_and_relation(regions: tuple[Region, ...], english: str, chinese: str):
     assert describe(EYE, regions, "en", side=100)[-1].answer == english
     assert describe(EYE, regions, "zh", side=100)[-1].answer == chinese
 
@@ -149,8 +149,8 @@ def test_the_order_of_the_boxes_changes_nothing():
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_diagnosis_is_never_said(language: str):
-    """Whatever the vocabulary calls a condition; only the ratio and the haze of the picture may tell of it."""
+def test_no_answer_contains_a_diagnosis(language: str):
+    """No word of the vocabulary for a condition occurs in the descriptions."""
     words = {word.lower() for t in CONDITIONS for word in (t.name, *t.english, *t.chinese)}
     assert {"glaucoma", "青光眼", "cataract", "normal"} <= words
     for eye in EYES:
@@ -159,7 +159,7 @@ def test_a_diagnosis_is_never_said(language: str):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_what_a_box_surrounds_is_never_said(language: str):
+def test_no_answer_contains_the_structure_in_a_box(language: str):
     words = {word.lower() for t in STRUCTURES for word in (t.name, *t.english, *t.chinese)}
     assert {"optic disc", "cup", "视盘", "视杯"} <= words
     for eye in EYES[:8]:
@@ -173,10 +173,10 @@ def spoken(word: str, text: str) -> bool:
     return re.search(pattern, text.lower()) is not None
 
 
-def test_the_search_for_words_can_find():
+def test_the_search_for_words_finds_them():
     assert spoken("cup", "The cup is large.") and not spoken("cup", "Cupboard.") and spoken("视杯", "大视杯，")
 
 
-def test_the_same_eye_with_another_diagnosis_written_on_it_is_described_alike():
+def test_the_description_does_not_depend_on_the_diagnosis_field():
     for eye in EYES[:8]:
         assert describe(eye) == describe(replace(eye, diagnosis="something else"))

@@ -22,7 +22,7 @@ def changed(one, other):
 
 
 def sharp(seed, view, cataract=False):
-    """Return a photograph without defocus, noise or want of light, so that pixels tell what was drawn."""
+    """Return a photograph without defocus, noise or darkness, so that pixels show what was drawn."""
     taken = draw_eye_photograph(seed, view, cataract=cataract)
     return replace(taken, blur=0.0, noise=0.0, brightness=1.0, tint=(1.0, 1.0, 1.0), grey=False)
 
@@ -37,7 +37,7 @@ def test_the_same_seed_gives_the_same_pixels_and_another_gives_others(view):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("view", ["right", "left", "iris"])
-def test_cataract_changes_the_pupil_alone(view, seed):
+def test_cataract_changes_only_the_pupil(view, seed):
     clear, cloudy = sharp(seed, view), sharp(seed, view, cataract=True)
     pupil = dict(boxes(clear, 128))["pupil"]
     one, other = render(clear, 128), render(cloudy, 128)
@@ -60,7 +60,7 @@ def test_the_iris_box_is_where_a_colour_of_the_iris_shows(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("view", ["right", "left"])
-def test_the_nose_side_tells_a_right_eye_from_a_left_one(view, seed):
+def test_the_nasal_side_distinguishes_right_and_left_eyes(view, seed):
     taken = sharp(seed, view)
     picture = render(taken, 160)
     name, box = boxes(taken, 160)[0]

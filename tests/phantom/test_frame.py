@@ -7,7 +7,7 @@ from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import disc_mask
 
 
-def test_disc_is_bright_where_the_moved_mask_says():
+def test_disc_is_bright_inside_the_moved_mask():
     for seed, (width, height, fill) in enumerate([(150, 100, 1.0), (90, 120, 0.9), (160, 100, 1.25)]):
         eye = draw_eye(seed, "normal")
         frame = frame_for(width, height, seed, fill)
@@ -39,7 +39,7 @@ def test_a_tall_field_is_cut_above_and_below_and_not_at_the_sides():
     assert picture[:, 0].mean() < 10 and picture[:, -1].mean() < 10
 
 
-def test_the_place_varies_with_the_seed_alone():
+def test_the_position_depends_only_on_the_seed():
     lefts = [frame_for(300, 200, seed).left for seed in range(30)]
     assert len(set(lefts)) > 5 and lefts == [frame_for(300, 200, seed).left for seed in range(30)]
     assert min(lefts) >= 40 and max(lefts) <= 60

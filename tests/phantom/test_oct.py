@@ -37,7 +37,7 @@ def test_holes_grow_with_the_stage_and_never_overlap():
     assert largest["1"] < smallest["2"] and largest["2"] < smallest["3"] and largest["3"] < smallest["4"]
 
 
-def test_only_stage_one_leaves_the_inner_retina_whole():
+def test_only_stage_one_leaves_the_inner_retina_intact():
     for seed in range(10):
         for stage in STAGES:
             scan, labels, _ = drawn(stage, seed)
@@ -85,7 +85,7 @@ def test_defects_show_in_the_pixels():
     assert edge(drawn("3", blurred=True)[2]) < 0.75 * edge(plain)
 
 
-def test_nerve_fibres_are_thicker_on_the_noses_side():
+def test_nerve_fibres_are_thicker_on_the_nasal_side():
     for seed in range(5):
         side = {}
         for laterality in ("left", "right"):

@@ -1,4 +1,4 @@
-"""Grades by what they must hold, and masks against the pixels that `render` really changes."""
+"""Grades have the lesions of the scale, and masks match the pixels that `render` changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def of_kind(eye: Eye, kind: LesionKind) -> list[Any]:
     return [lesion for lesion in eye.lesions if lesion.kind == kind]
 
 
-def test_grades_hold_what_the_scale_says() -> None:
+def test_grades_have_the_lesions_of_the_scale() -> None:
     expected = [
         (),
         ("microaneurysm",),
@@ -65,7 +65,7 @@ def test_only_lesions_and_the_diagnosis_change() -> None:
     assert grade_eye(draw_eye(1, "diabetic retinopathy"), 0, 1) == draw_eye(1, "normal")
 
 
-def test_seeds_decide_the_place() -> None:
+def test_positions_depend_on_the_seed() -> None:
     assert grade_eye(PLAIN[0], 3, 4) == grade_eye(PLAIN[0], 3, 4) != grade_eye(PLAIN[0], 3, 5)
 
 

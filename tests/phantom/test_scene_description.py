@@ -1,4 +1,4 @@
-"""What is said of B-scans, photographs and scenes is true of them, in both languages, and gives nothing away."""
+"""Descriptions of B-scans, eye photographs and scenes are true in both languages, and contain no diagnosis."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ REGIONS = (Region("pupil", Box(40, 40, 60, 60), 1), Region("retina", Box(10, 10,
 
 
 def all_turns(language: str, regions: tuple[Region, ...] = ()) -> list[tuple[Turn, ...]]:
-    told = [describe_scan(draw_scan(s, draw_oct_eye(s, STAGES[s % 4], "left"), None if s % 5 == 4 else 0.1),
+    turns = [describe_scan(draw_scan(s, draw_oct_eye(s, STAGES[s % 4], "left"), None if s % 5 == 4 else 0.1),
                           regions, language, 100) for s in range(20)]  # fmt: skip
-    told += [describe_photograph(draw_eye_photograph(s, view, cataract=s % 2 == 0), regions, language, 100)
+    turns += [describe_photograph(draw_eye_photograph(s, view, cataract=s % 2 == 0), regions, language, 100)
              for s, view in enumerate(("left", "right", "both", "iris"))]  # fmt: skip
     kinds = [list(INSTRUMENTS[i : i + i % 4]) for i in range(10)]
-    told += [describe_surgery(draw_scene(s, draw_operation(s), k, lens=s % 2 == 0), regions, language, 100)
+    turns += [describe_surgery(draw_scene(s, draw_operation(s), k, lens=s % 2 == 0), regions, language, 100)
              for s, k in enumerate(kinds)]  # fmt: skip
-    return told
+    return turns
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_first_turn_says_everything_and_every_turn_asks(language: str):
+def test_the_first_turn_has_all_answers_and_every_turn_a_question(language: str):
     for first, *findings in all_turns(language, REGIONS):
         assert first.answer == (" " if language == "en" else "").join(f.answer for f in findings)
         assert all(t.question.endswith("?" if language == "en" else "？") for t in findings)
@@ -39,7 +39,7 @@ def test_the_first_turn_says_everything_and_every_turn_asks(language: str):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_no_condition_and_no_stage_is_said(language: str):
+def test_no_answer_contains_a_condition_or_stage(language: str):
     words = {word.lower() for t in CONDITIONS for word in (t.name, *t.english, *t.chinese)} | {"stage", "macular hole"}
     for turns in all_turns(language):
         text = " ".join(t.question + " " + t.answer for t in turns).lower()
@@ -56,7 +56,7 @@ def test_no_condition_and_no_stage_is_said(language: str):
         ("4", "A wide gap, open above. ", "宽缺口，上方开放。"),
     ],
 )
-def test_a_gap_is_told_by_width_and_top(stage: str, english: str, chinese: str):
+def test_a_gap_is_described_by_width_and_top(stage: str, english: str, chinese: str):
     for seed in range(8):
         scan = draw_scan(seed, draw_oct_eye(seed, stage, "right"), 0.0)
         assert describe_scan(scan)[0].answer.startswith(english)
@@ -71,29 +71,29 @@ def test_a_scan_beside_the_hole_has_no_gap():
 
 
 def test_eyes_and_their_pupils_are_those_of_the_photograph():
-    said = {
+    answers = {
         (view, ill): describe_photograph(draw_eye_photograph(5, view, cataract=ill))[0].answer  # type: ignore[arg-type]
         for view in ("left", "both")
         for ill in (True, False)
     }
-    assert said["left", True] == "A left eye. The pupil is grey." and said["both", False].startswith("Both eyes.")
-    assert said["left", False].endswith("black.")
+    assert answers["left", True] == "A left eye. The pupil is grey." and answers["both", False].startswith("Both eyes.")
+    assert answers["left", False].endswith("black.")
 
 
 def test_every_instrument_is_named_with_the_side_it_comes_from():
     for seed, kind in enumerate(INSTRUMENTS):
         scene = draw_scene(seed, draw_operation(seed), [kind], lens=False)
-        said = describe_surgery(scene)[2].answer
-        assert kind in said.lower()
+        answer = describe_surgery(scene)[2].answer
+        assert kind in answer.lower()
         corners = scene.instruments[0].shape.outline
         middle = sum(x for x, _ in scene.pupil) / len(scene.pupil)
         far = max(corners, key=lambda p: abs(p[0] - middle))
-        if "left" in said or "right" in said:
-            assert ("left" in said) == (far[0] < middle)
+        if "left" in answer or "right" in answer:
+            assert ("left" in answer) == (far[0] < middle)
     assert describe_surgery(draw_scene(1, draw_operation(1), [], lens=True))[2].answer == "No instrument."
 
 
-def test_two_scenes_that_differ_in_the_kind_alone_are_told_apart():
-    told = {describe_surgery(draw_scene(1, draw_operation(1), [k], lens=True), language="zh")[2].answer
+def test_two_scenes_that_differ_only_in_the_kind_are_described_differently():
+    answers = {describe_surgery(draw_scene(1, draw_operation(1), [k], lens=True), language="zh")[2].answer
             for k in INSTRUMENTS}  # fmt: skip
-    assert len(told) == len(INSTRUMENTS)
+    assert len(answers) == len(INSTRUMENTS)

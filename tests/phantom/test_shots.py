@@ -36,7 +36,7 @@ def test_masks_hold_the_three_codes_where_the_truth_has_them(tmp_path):
     assert ((codes < 255) == disc_mask(eye, 64)).all() and ((codes == 0) == cup_mask(eye, 64)).all()
 
 
-def test_a_restart_keeps_whole_files_and_writes_the_missing_ones(tmp_path):
+def test_a_restart_keeps_complete_files_and_writes_the_missing_ones(tmp_path):
     all_shots = shots(tmp_path)
     take(all_shots, 48, "x", workers=0)
     kept, lost, maskless = all_shots
@@ -57,6 +57,6 @@ def test_a_folder_of_other_phantoms_is_refused(tmp_path):
         note(tmp_path / "set", {"n": 4, "seed": 1})
 
 
-def test_nothing_to_take_is_fine(tmp_path):
+def test_an_empty_list_is_accepted(tmp_path):
     take([], 48, "x")
     assert list(tmp_path.iterdir()) == []

@@ -55,7 +55,7 @@ def test_vessels_are_dark_lines():
         assert len(depths) > 10 and np.median(depths) < 0.55 * fundus
 
 
-def test_disc_and_cup_lie_where_the_truth_says_and_within_the_frame():
+def test_disc_and_cup_match_the_truth_and_are_within_the_frame():
     side = width_of(HEIGHT)
     for seed in range(80):
         eye = draw_eye(seed, "glaucoma" if seed % 2 else "normal")

@@ -38,7 +38,7 @@ def area(corners):
     return np.asarray(layer).astype(bool), np.asarray(layer.filter(ImageFilter.MaxFilter(3))).astype(bool)
 
 
-def test_a_lens_fills_its_outline_and_reaches_beyond_it_by_its_springs_alone():
+def test_a_lens_fills_its_outline_and_reaches_beyond_it_only_by_its_haptics():
     for seed in range(4):
         scene = draw_scene(seed, QUIET, [], lens=True)
         rows, columns = changed(scene, replace(scene, lens=()))
@@ -48,7 +48,7 @@ def test_a_lens_fills_its_outline_and_reaches_beyond_it_by_its_springs_alone():
         assert pupil[rows, columns].all()
 
 
-def test_a_pupil_is_red_inside_its_outline_alone():
+def test_a_pupil_is_red_only_inside_its_outline():
     for seed in range(4):
         scene = draw_scene(seed, replace(QUIET, iris=(0.36, 0.45, 0.50)), [], lens=True)
         red, green, _ = np.moveaxis(np.asarray(render(scene, 256)).astype(int), 2, 0)
@@ -74,14 +74,14 @@ def test_kinds_are_words_of_the_vocabulary_and_their_shapes_differ():
 def painted(shape):
     """Return the first half unit of an instrument, 64 pixels long, on black."""
     picture, seen = Image.new("RGB", (64, 64)), Image.new("L", (64, 64))
-    for corners, colour in [(shape.outline, shape.colour), *((p.corners, p.colour) for p in shape.parts)]:
+    for corners, colour in [(shape.outline, shape.colour), *((p.corners, p.colour) for p in shape.patches)]:
         fill = tuple(round(255 * c) for c in colour)
         ImageDraw.Draw(picture).polygon([(8 + 110 * u, 32 + 110 * v) for u, v in corners], fill=fill)
     ImageDraw.Draw(seen).polygon([(8 + 110 * u, 32 + 110 * v) for u, v in shape.outline], fill=1)
     return np.asarray(picture) / 255 * np.asarray(seen)[..., None]
 
 
-def test_a_rod_is_as_wide_as_said_round_a_corner():
+def test_a_rod_keeps_its_width_around_a_corner():
     corner = strip([(0, 0), (1, 0), (1, 1)], [0.1, 0.1, 0.1])
     assert len(corner) == 6
     assert np.allclose(corner[0], (0, 0.1)) and np.allclose(corner[2], (0.9, 1)) and np.allclose(corner[3], (1.1, 1))
@@ -95,7 +95,7 @@ def test_where_an_instrument_is_does_not_depend_on_its_kind():
     assert np.ptp([middle(kind) for kind in ("gauge", "lens injector", "slit knife")], axis=0).max() < 0.08
 
 
-def test_what_is_drawn_later_changes_nothing_of_the_rest():
+def test_later_drawings_change_nothing_else():
     bare, full = (draw_scene(9, QUIET, kinds, lens=False) for kinds in ([], ["gauge", "spatula", "slit knife"]))
     assert replace(full, instruments=()) == bare
     assert draw_scene(9, QUIET, [], lens=True).pupil == bare.pupil

@@ -1,1 +1,1 @@
-"""Phantoms in the folder shape of one raw dataset each."""
+"""Writers of phantoms, one file for the folder layout of each raw dataset."""

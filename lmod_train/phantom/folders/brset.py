@@ -1,4 +1,4 @@
-"""Phantoms in BRSET's folder shape: findings, grades, exposure, age and sex that all show in the pixels."""
+"""Phantoms in the folder layout of BRSET, with visible conditions, grades, exposure, age and sex."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from PIL import Image
 from lmod_train.files import write_beside
 from lmod_train.phantom.canvas import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, draw_eye
-from lmod_train.phantom.findings import SIGNS, laid
 from lmod_train.phantom.folders.brset_cases import Case, cases, eye_of
 from lmod_train.phantom.folders.brset_table import ANATOMY, MISSING, published_rows, row, write_table
 from lmod_train.phantom.frame import frame_for, photograph
 from lmod_train.phantom.shots import draw_all, note
+from lmod_train.phantom.signs import SIGNS, paint_signs
 from lmod_train.phantom.truth import Truth
 from lmod_train.types import Patient
 
@@ -28,7 +28,7 @@ _ASPECT = {"Canon CR": 2672 / 2056, "NIKON NF5050": 2984 / 2304}
 
 
 def truths(n: int, seed: int) -> list[Truth]:
-    """Return what must come back of each photograph that `write` draws with the same numbers, in the table's order.
+    """Return the truth of each photograph that `write` draws with the same options, in the table's order.
 
     Example:
         >>> first = truths(3, seed=0)[0]
@@ -50,7 +50,7 @@ def _truth(case: Case) -> Truth:
         group=str(case.patient),
         labels={**labels, "icdr": str(case.icdr), "sdrg": str(case.sdrg)},
         patient=Patient(
-            age=float(case.age) if case.told else None,
+            age=float(case.age) if case.age_listed else None,
             sex=case.sex,
             laterality=draw_eye(case.seed, "normal").laterality,
             camera=case.camera,
@@ -60,9 +60,9 @@ def _truth(case: Case) -> Truth:
 
 
 def portrait(case: Case, size: int) -> Image.Image:
-    """Return the photograph of a case: RGB, `size` pixels high and 1.3 times as wide, as its camera has it.
+    """Return the photograph of a case: RGB, `size` pixels high and about 1.3 times as wide, depending on the camera.
 
-    Beside the signs of `eye_of`, a bright ring around the fovea fades with age until 60.
+    In addition to the signs of `eye_of`, it shows a bright ring around the fovea that fades with age until 60.
     """
     eye = eye_of(case)
     frame = frame_for(round(size * _ASPECT[case.camera]), size, eye.seed)
@@ -72,7 +72,7 @@ def portrait(case: Case, size: int) -> Image.Image:
     if case.age < 60:
         ring = ellipse(eye.fovea, (0.05, 0.042))
         canvas.paint(canvas.lines([([*ring, ring[0]], 0.008)], soft=0.002), (1.0, 0.85, 0.6), 0.8 * (1 - case.age / 60))
-    square = laid(canvas.picture, eye, case.found & set(SIGNS), case.seed)
+    square = paint_signs(canvas.picture, eye, case.found & set(SIGNS), case.seed)
     if "artifacts" in case.poor:
         square = _dusty(square, eye)
     picture.paste(square, place)
@@ -80,7 +80,7 @@ def portrait(case: Case, size: int) -> Image.Image:
 
 
 def _dusty(picture: Image.Image, eye: Eye) -> Image.Image:
-    """Return the picture with dust on the lens: pale round spots out of focus."""
+    """Return the picture with dust on the lens: pale, blurred round spots."""
     rng = np.random.default_rng([eye.seed, 11])
     canvas = Canvas(picture, eye)
     spots = [
@@ -93,7 +93,7 @@ def _dusty(picture: Image.Image, eye: Eye) -> Image.Image:
 
 @dataclass(frozen=True, slots=True)
 class _Take:
-    """One photograph to write: of a case, or of the table alone, where there is none."""
+    """One photograph to write: of a case, or noise without a case."""
 
     photograph: Path
     case: Case | None = None
@@ -101,48 +101,48 @@ class _Take:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is written."""
+        """Files to write."""
         return (self.photograph,)
 
 
 def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> None:
-    """Draw `n` phantoms and their table below ``out/physionet.org/files/...``; what is there already stays.
+    """Draw `n` phantoms and their table below ``out/physionet.org/files/...``; existing files are kept.
 
     Args:
         out: Folder to write below.
-        n: Photographs, 0 or more; the table has some rows more (see `cases`).
-        seed: From 0; the same seed writes the same files.
+        n: Number of photographs, from 0; the table has some more rows (see `cases`).
+        seed: Seed, from 0; the same seed writes the same files.
         size: Height in pixels, from 16; the cameras differ a little in width.
-        workers: Processes to start; 0 works in this one.
+        workers: Number of processes to start; 0 works in this one.
 
     Raises:
-        BadArgument: A number is out of range, or the folder holds phantoms of other numbers.
+        BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
     """
     drawn = cases(n, seed)
-    frame_for(size, size, 0)  # refuses a size before anything is written
+    frame_for(size, size, 0)  # raises on an invalid size before anything is written
     root = Path(out) / _FOLDER
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
     rows = []
     for case in drawn:
-        age, side = (float(case.age) if case.told else None), draw_eye(case.seed, "normal").laterality
+        age, side = (float(case.age) if case.age_listed else None), draw_eye(case.seed, "normal").laterality
         who = (case.image, case.patient, case.camera, age, case.sex, side)
         rows.append({**row(*who, case.found, case.icdr, case.sdrg, case.poor), **case.stray})
     takes = [_Take(root / _PHOTOGRAPHS / f"img{case.image:05d}.jpg", case) for case in drawn if case.taken]
     _write(root, rows, takes, partial(_portray, size=size), workers)
 
 
-def table(out: Path, seed: int, workers: int = 0) -> None:
-    """Write a set with the size and all class counts of the real one, for counting alone: its pictures are noise.
+def write_counts(out: Path, seed: int, workers: int = 0) -> None:
+    """Write a dataset with the size and class counts of the published one and images of noise, to test counts.
 
-    See `published_rows` for what is exact. The 16,259 photographs are 16 pixels a side, each of other bytes.
+    `published_rows` states which counts are exact. The 16,259 photographs are 16 x 16 pixels, all different.
 
     Args:
-        out: Folder to write below, another than that of `write`.
-        seed: From 0; who has what.
-        workers: Processes to start; 0 works in this one.
+        out: Folder to write below, not that of `write`.
+        seed: Seed of the assignment of labels, from 0.
+        workers: Number of processes to start; 0 works in this one.
 
     Raises:
-        BadArgument: The folder holds other phantoms.
+        BadArgument: The folder contains other phantoms.
     """
     root = Path(out) / _FOLDER
     note(root, {"source": _SOURCE, "table": "published counts", "seed": seed})
@@ -164,7 +164,7 @@ def _write(
     draw: Callable[[_Take], None],
     workers: int,
 ) -> None:
-    """Write the table, what lies beside it, and the photographs."""
+    """Write the table, the other files beside it, and the photographs."""
     (root / _PHOTOGRAPHS).mkdir(parents=True, exist_ok=True)
     write_table(root / "labels_brset.csv", rows)
     for name, text in (
@@ -178,14 +178,14 @@ def _write(
 
 def _portray(take: _Take, size: int) -> None:
     """Write the photograph of a case."""
-    assert take.case is not None  # as `write` makes them
+    assert take.case is not None  # set by `write`
     picture = portrait(take.case, size)
     with write_beside(take.photograph) as beside:
         picture.save(beside, format="JPEG", quality=92)
 
 
 def _scribble(take: _Take) -> None:
-    """Write noise in coarse blocks, another for every number."""
+    """Write an image of coarse noise that depends on the seed."""
     blocks = np.random.default_rng([take.seed, 12]).integers(0, 256, (4, 4, 3), dtype=np.uint8)
     picture = Image.fromarray(np.kron(blocks, np.ones((4, 4, 1), dtype=np.uint8)))
     with write_beside(take.photograph) as beside:

@@ -1,4 +1,4 @@
-"""The truth of BRSET's phantoms: who is photographed how often, what is found, and how that changes the eye."""
+"""Truth of BRSET's phantoms: patients, conditions and grades of each photograph, and the eye that shows them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.eye import Eye, draw_eye
-from lmod_train.phantom.findings import SIGNS, altered
 from lmod_train.phantom.folders.brset_table import CAMERAS, EXPOSURE
 from lmod_train.phantom.retinopathy import grade_eye
 from lmod_train.phantom.shots import eye_seed
+from lmod_train.phantom.signs import SIGNS, with_conditions
 
 _SOURCE = "brset"
 _DECADES = ((5, 18), (18, 30), (30, 40), (40, 50), (50, 60), (60, 70), (70, 80), (80, 95))
-_BRINGS = {  # what cannot be there alone brings the sign of the other with it
+_IMPLIES = {  # conditions that imply other conditions
     "age-related macular degeneration": ("drusen", "abnormal macula"),
     "macular edema": ("abnormal macula",),
     "increased cup-to-disc ratio": ("abnormal optic disc",),
@@ -27,22 +27,22 @@ _RARE, _DRAWN = "retinal detachment", tuple(name for name in SIGNS if name != "r
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The truth of one row of the table.
+    """Truth of one row of the table.
 
     Attributes:
         image: Number of the photograph.
         patient: Number of the patient.
-        camera: As the table names it.
-        age: In years; always shown, told or not.
-        told: Whether the table tells the age.
+        camera: Name of the camera in the table.
+        age: Age in years; always visible in the image.
+        age_listed: Whether the table states the age.
         sex: ``female`` or ``male``.
-        seed: Of the eye.
+        seed: Seed of the eye.
         found: Conditions present.
         icdr: Grade 0 to 4; the flag of retinopathy in `found` may disagree.
         sdrg: Grade 0 to 4.
-        poor: What is wrong with the exposure.
-        stray: Column -> value that is none of its codes.
-        taken: Whether the photograph is among the files.
+        poor: Quality criteria that the exposure fails.
+        stray: Column -> value that is not among its codes.
+        taken: Whether the photograph exists as a file.
         lesions: Seed of the lesions.
     """
 
@@ -50,7 +50,7 @@ class Case:
     patient: int
     camera: str
     age: int
-    told: bool
+    age_listed: bool
     sex: str
     seed: int
     found: frozenset[str]
@@ -63,17 +63,17 @@ class Case:
 
 
 def cases(n: int, seed: int) -> list[Case]:
-    """Return the truth of `n` photographs and of some rows without one (one of 40, from 8 on), in the table's order.
+    """Return the truth of `n` photographs and of some rows without one (one in 40, for n from 8), in the table's order.
 
-    At most three signs are chosen for a photograph, so that each stays visible: retinopathy for 45 %, of grades 1 to 4
-    in the ratio 1 : 2 : 1 : 1 (two of five from grade 2 on with macular edema), and of the other eleven conditions of
-    LMOD+ each for about a fifth, independent of one another but for the limit of three; retinal detachment for 4 %.
-    Degeneration of the macula brings drusen and an abnormal macula, edema an abnormal macula, a large cup or a myopic
-    fundus an abnormal disc. SDRG follows from the haemorrhages drawn (see `scottish`).
+    A photograph has at most three conditions, so that each stays visible: retinopathy with 45 %, of grades 1 to 4 in
+    the ratio 1 : 2 : 1 : 1 (from grade 2, two in five with macular edema); of the other eleven conditions of LMOD+
+    each with about 20 %, independent of one another up to the limit of three; retinal detachment with 4 %. Age-related
+    macular degeneration implies drusen and an abnormal macula, edema an abnormal macula, a large cup or a myopic fundus
+    an abnormal disc. SDRG is computed from the drawn haemorrhages (see `scottish`).
 
-    One or more photographs a patient. The eight age groups of the benchmark are alike in number, a third of the
-    patients tell no age. From 6 rows on one has ``bv`` for its disc and two a focus of 0, from 12 on at least one has a
-    grade without the flag of retinopathy.
+    A patient has one or more photographs. The eight age groups of the benchmark are equally frequent; the table lacks
+    the age of a third of the patients. From 6 rows, one has ``bv`` for its disc and two a focus of 0; from 12, at least
+    one has a grade without the flag of retinopathy.
 
     Raises:
         BadArgument: `n` is negative.
@@ -100,9 +100,9 @@ def cases(n: int, seed: int) -> list[Case]:
 
 
 def _case(
-    rng: np.random.Generator, seed: int, image: int, patient: int, camera: str, age: int, told: bool, sex: str
+    rng: np.random.Generator, seed: int, image: int, patient: int, camera: str, age: int, age_listed: bool, sex: str
 ) -> Case:
-    """Draw what is found in one photograph, and how well it was taken."""
+    """Return a case with random conditions and exposure."""
     found = {"diabetic retinopathy"} if rng.random() < 0.45 else set()
     icdr = int(rng.choice([1, 2, 3, 4], p=[0.2, 0.4, 0.2, 0.2])) if found else 0
     if rng.random() < 0.4 and icdr >= 2:
@@ -111,9 +111,9 @@ def _case(
     count = int(rng.choice([room, room - 1, 0], p=[0.6, 0.3, 0.1]))
     chosen = rng.choice(_DRAWN, count, replace=False).tolist()
     found |= set([_RARE, *chosen][:count] if rng.random() < 0.04 else chosen)
-    found |= {brought for name in found for brought in _BRINGS.get(name, ())}
+    found |= {implied for name in found for implied in _IMPLIES.get(name, ())}
     poor = tuple(name for name in EXPOSURE if rng.random() < 0.06)
-    case = Case(image, patient, camera, age, told, sex, seed, frozenset(found), icdr, icdr, poor)
+    case = Case(image, patient, camera, age, age_listed, sex, seed, frozenset(found), icdr, icdr, poor)
     if icdr != 2:
         return case
     wanted, bare = int(rng.integers(1, 3)), _bare(case)
@@ -122,7 +122,7 @@ def _case(
 
 
 def _spoiled(rng: np.random.Generator, drawn: list[Case], lost: int) -> list[Case]:
-    """Return the cases with the flaws of the real table laid over some."""
+    """Return the cases with the errors of the published table added to some of them."""
     order = rng.permutation(len(drawn)).tolist()
     for at in order[:lost]:
         drawn[at] = replace(drawn[at], taken=False)
@@ -138,7 +138,7 @@ def _spoiled(rng: np.random.Generator, drawn: list[Case], lost: int) -> list[Cas
 
 
 def scottish(eye: Eye, icdr: int) -> int:
-    """Return the SDRG grade that the lesions of an eye have by the scheme's own rule.
+    """Return the SDRG grade of an eye's lesions.
 
     R4 proliferative (ICDR 4), R3 four or more blot haemorrhages in both halves above and below the fovea, R2 in one of
     them, R1 any lesion, R0 none (Scottish Diabetic Retinopathy Grading Scheme 2007).
@@ -152,9 +152,9 @@ def scottish(eye: Eye, icdr: int) -> int:
 
 
 def eye_of(case: Case) -> Eye:
-    """Return the eye of a case, lesions and all, and the camera before it.
+    """Return the eye of a case with its lesions and camera.
 
-    Age and sex show by rules of the phantom's own, which are no medicine: the lens yellows evenly with age (the gain of
+    Age and sex are visible by artificial rules without medical meaning: the lens yellows linearly with age (the gain of
     blue falls from 1.3 at birth to 0.35 at 95), and discs have half widths of 0.066 to 0.076 of the side in women and
     0.090 to 0.100 in men. A poor exposure is out of focus, dark, or has the field shifted up or down.
     """
@@ -162,7 +162,7 @@ def eye_of(case: Case) -> Eye:
 
 
 def _bare(case: Case) -> Eye:
-    """Return the eye of a case before lesions: its sex, its age, its exposure, what its findings change."""
+    """Return the eye of a case without lesions: with the effects of sex, age, exposure and conditions."""
     eye = draw_eye(case.seed, "normal")
     half = (0.066 if case.sex == "female" else 0.090) + 0.010 * (eye.disc_radii[0] - 0.072) / 0.028
     scale = half / eye.disc_radii[0]
@@ -182,7 +182,7 @@ def _bare(case: Case) -> Eye:
         cup_radii=(eye.cup_radii[0] * scale, eye.cup_radii[1] * scale),
         camera=camera,
     )
-    return altered(eye, case.found & set(SIGNS), case.seed)
+    return with_conditions(eye, case.found & set(SIGNS), case.seed)
 
 
 def _lesioned(eye: Eye, case: Case, lesions: int) -> Eye:

@@ -1,4 +1,4 @@
-"""BRSET's table: its 34 columns as they are spelled, and a whole table with the class counts of the real one."""
+"""BRSET's table: its 34 columns as spelled in the file, and a table with the class counts of the published one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EXPOSURE = {
     "image field": "image_field",
     "artifacts": "artifacts",
 }
-"""Condition, or what is wrong with the exposure -> column of 1 (normal) and 2 (abnormal)."""
+"""Condition or quality criterion -> column of 1 (normal) and 2 (abnormal)."""
 
 CAMERAS = ("Canon CR", "NIKON NF5050")
 
@@ -65,12 +65,12 @@ PUBLISHED = {
     "abnormal vessels": 807,
     "abnormal macula": 4677,
 }
-"""Rows of the real table (1.0.1) in which each condition is present."""
+"""Number of rows of the published table (1.0.1) with each condition."""
 
 ROWS, PATIENTS, FEMALE, WITHOUT_AGE = 16_266, 8_524, 10_052, 5_449  # 33.5 % without an age
 ICDR, SDRG = (15_183, 158, 451, 78, 396), (15_188, 280, 133, 263, 402)
 MISSING = (*range(4414, 4420), 6900)
-"""Numbers of the rows whose photographs are not among the real files."""
+"""Numbers of the rows without a photograph in the published dataset."""
 
 _FLAG_WITHOUT_GRADE = 1  # with the 14 graded rows without the flag that the counts leave, about 15 disagree
 
@@ -87,7 +87,7 @@ def row(
     sdrg: int,
     poor: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return one row, column -> text; `found` are conditions, `poor` what is wrong with the exposure.
+    """Return one row, column -> text; `found` are conditions, `poor` the quality criteria that the exposure fails.
 
     Example:
         >>> one = row(7, 3, "Canon CR", None, "female", "left", ["abnormal macula"], 0, 0, ["focus"])
@@ -100,7 +100,7 @@ def row(
         "patient_id": str(patient),
         "camera": camera,
         "patient_age": "" if age is None else f"{age:.1f}",
-        "comorbidities": "diabetes, arterial hypertension" if diabetic else "",  # free text, commas and all
+        "comorbidities": "diabetes, arterial hypertension" if diabetic else "",  # free text with commas
         "diabetes_time_y": str(image % 20) if diabetic else "",
         "insuline": "yes" if diabetic and image % 3 == 0 else "",
         "patient_sex": "1" if sex == "male" else "2",
@@ -118,7 +118,7 @@ def row(
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
-    """Write the rows below the header, whole or not at all; the same rows give the same bytes."""
+    """Write header and rows atomically; the same rows give the same bytes."""
     with write_beside(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         table.writeheader()
@@ -126,12 +126,12 @@ def write_table(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
 
 
 def published_rows(seed: int) -> list[dict[str, str]]:
-    """Return 16,266 rows with every class count of the real table; who has what is drawn by the seed.
+    """Return 16,266 rows with every class count of the published table; labels are assigned at random.
 
-    Exact are the counts of `PUBLISHED`, `ICDR`, `SDRG`, rows, patients, women, rows without an age, the one ``bv`` of
-    optic_disc, the two zeros of focus, and 15 rows in which flag and ICDR grade disagree. The rows of `MISSING` have no
-    finding, so that the counts hold for the photographs as well. Ours, as nothing is published: one or two photographs
-    a patient, the spread of ages, the shares of cameras' and exposures' faults.
+    The counts of `PUBLISHED`, `ICDR`, `SDRG`, rows, patients, women, rows without an age, the one ``bv`` of optic_disc,
+    the two zeros of focus, and the 15 rows in which flag and ICDR grade disagree are exact. The rows of `MISSING` have
+    no condition, so that the counts hold for the photographs too. Not published, and chosen here: one or two
+    photographs per patient, the distribution of ages, the shares of cameras and poor exposures.
 
     Example:
         >>> rows = published_rows(0)
@@ -162,7 +162,7 @@ def published_rows(seed: int) -> list[dict[str, str]]:
 
 
 def _grades(rng: np.random.Generator, allowed: np.ndarray, found: list[set[str]]) -> tuple[list[int], list[int]]:
-    """Return both grades of every row, severe with severe, and set the flag of retinopathy where it belongs."""
+    """Return both grades of every row, matched by severity, and add the flag of retinopathy to `found`."""
     graded = rng.choice(allowed, sum(ICDR[1:]) + _FLAG_WITHOUT_GRADE, replace=False).tolist()
     flagged_only, graded = graded[:_FLAG_WITHOUT_GRADE], graded[_FLAG_WITHOUT_GRADE:]
     grades = []
@@ -179,7 +179,7 @@ def _grades(rng: np.random.Generator, allowed: np.ndarray, found: list[set[str]]
 
 
 def _people(rng: np.random.Generator) -> list[tuple[int, str, float | None, str]]:
-    """Return patient, camera, age and sex of every row; a patient's rows are neighbours and agree."""
+    """Return patient, camera, age and sex of every row; rows of a patient are adjacent and agree."""
     pairs = ROWS - PATIENTS
     women = FEMALE // 2
     kinds = [("female", 2)] * women + [("male", 2)] * (pairs - women) + [("male", 1)] * (PATIENTS - pairs)
@@ -189,8 +189,8 @@ def _people(rng: np.random.Generator) -> list[tuple[int, str, float | None, str]
     known += [i >= WITHOUT_AGE % 2 for i in range(PATIENTS - pairs)]
     people = []
     for number, at in enumerate(rng.permutation(PATIENTS).tolist(), start=1):
-        (sex, photographs), told = kinds[at], known[at]
+        (sex, photographs), age_listed = kinds[at], known[at]
         age = float(np.clip(round(rng.normal(57.6, 17)), 5, 97))
         camera = CAMERAS[int(rng.random() >= 0.65)]
-        people += [(number, camera, age if told else None, sex)] * photographs
+        people += [(number, camera, age if age_listed else None, sex)] * photographs
     return people

@@ -1,4 +1,4 @@
-"""Phantoms in the folder shape of Cataract-1K's segmentation subset: frames of surgery, COCO and Supervisely files."""
+"""Phantoms in the folder layout of Cataract-1K's segmentation subset, with COCO and Supervisely annotations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CLASSES = (
 
 @dataclass(frozen=True, slots=True)
 class _Shot:
-    """One frame: its case, the stem of its files, its number in the case from 1, and what it shows."""
+    """One frame: its case, the stem of its files, its number in the case from 1, and its truth."""
 
     case: str
     stem: str
@@ -46,7 +46,7 @@ class _Shot:
 
     @property
     def key(self) -> str:
-        """As the source yields it."""
+        """Key of the sample as the source yields it."""
         return f"{self.case}/{self.stem}"
 
 
@@ -60,24 +60,24 @@ class _Drawing:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is written."""
+        """Files to write."""
         return self.note, self.image
 
 
 def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
-    """Return what must come back from each of `n` frames, in order of keys.
+    """Return the truth of each of `n` frames, in order of keys.
 
-    Four frames a case, more once all 30 cases are taken. An eye and its light are those of its case; which instruments
-    are seen, up to three a frame and each of the ten kinds as often as the others, and whether the lens is implanted
-    (every second frame) are drawn apart from them. Boxes need the image's size, as they are in its pixels.
+    A case has four frames, or more if `n` exceeds 120. Frames of a case share eye and light. The instruments (up to
+    three per frame, all ten kinds equally often) and the implanted lens (in every second frame) are independent of
+    them. Boxes are in pixels, and so depend on the image's size.
 
     Args:
-        n: Frames, 0 or more.
-        seed: From 0.
+        n: Number of frames, from 0.
+        seed: Seed, from 0.
         size: Width of the image, as for `write`.
 
     Raises:
-        BadArgument: `n` is negative or `size` is not a width from 32 that 4 divides.
+        BadArgument: `n` is negative, or `size` is below 32 or not a multiple of 4.
 
     Example:
         >>> [truth.key for truth in truths(2, seed=0)]
@@ -94,23 +94,23 @@ def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
 
 
 def write(out: Path, n: int, seed: int, size: int = 256, workers: int = 2) -> None:
-    """Draw `n` frames with both kinds of annotation below ``out/Cataract-1K``; what is there already stays.
+    """Draw `n` frames with both kinds of annotation below ``out/Cataract-1K``; existing files are kept.
 
-    As in the real set, category ids differ between cases, image ids start anew in each, and one case's files carry
-    another number. Every case's second frame calls its pupil ``pupil1``.
+    As in the published dataset, category ids differ between cases, image ids start again in each case, and the files of
+    one case have another number than its folder. The second frame of every case names its pupil ``pupil1``.
 
     Args:
         out: Folder to write below.
-        n: Frames, 0 or more.
-        seed: From 0; the same seed writes the same files.
+        n: Number of frames, from 0.
+        seed: Seed, from 0; the same seed writes the same files.
         size: Width in pixels, a multiple of 4 from 32; the height is 3/4 of it. The real ones are 1024 wide.
-        workers: Processes to start; 0 works in this one.
+        workers: Number of processes to start; 0 works in this one.
 
     Raises:
-        BadArgument: A number is out of range, or the folder holds phantoms of other numbers.
+        BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
     """
     shots = list(_shots(n, seed))
-    height_of(size)  # one that cannot be is told before anything is written
+    height_of(size)  # raises on an invalid size before anything is written
     root = Path(out) / "Cataract-1K"
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
     for case in dict.fromkeys(shot.case for shot in shots):
@@ -144,7 +144,7 @@ def _shots(n: int, seed: int) -> Iterator[_Shot]:
 
 
 def _hands(n: int, rng: np.random.Generator) -> list[list[str]]:
-    """Return the instruments of each frame, none to three, dealt from a pack of all kinds shuffled anew each round."""
+    """Return the instruments of each frame, up to three, drawn in rounds so that all kinds are equally frequent."""
     pack: list[str] = []
     hands = []
     for count in rng.choice(4, n, p=(0.1, 0.35, 0.35, 0.2)).tolist():
@@ -152,7 +152,7 @@ def _hands(n: int, rng: np.random.Generator) -> list[list[str]]:
         while len(hand) < count:
             pack = pack or rng.permutation(INSTRUMENTS).tolist()
             place = next((i for i, kind in enumerate(pack) if kind not in hand), None)
-            if place is None:  # all that is left in the pack is in this hand
+            if place is None:  # all remaining kinds of this round are in this frame already
                 break
             hand.append(pack.pop(place))
         hands.append(hand)
@@ -160,13 +160,13 @@ def _hands(n: int, rng: np.random.Generator) -> list[list[str]]:
 
 
 def _box(corners: Sequence[Point]) -> Box:
-    """Return the whole pixels that a polygon touches."""
+    """Return the box of all pixels that a polygon touches."""
     low, high = np.floor(np.min(corners, axis=0)).astype(int), np.ceil(np.max(corners, axis=0)).astype(int)
     return Box(int(low[0]), int(low[1]), int(high[0]), int(high[1]))
 
 
 def _class_of(structure: str, shot: _Shot) -> str:
-    """Return the class name that a frame's annotation writes for a structure."""
+    """Return the class name of a structure in a frame's annotation."""
     return "pupil1" if structure == "pupil" and shot.number == 2 else structure.title()
 
 

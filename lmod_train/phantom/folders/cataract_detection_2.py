@@ -1,13 +1,11 @@
-"""Phantoms in the folder shape of Cataract Detection 2: one eye an image, its box named by the state of the lens."""
+"""Phantoms in the folder layout of Cataract Detection 2: one eye per image, its box named by the state of the lens."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 
 from lmod_train.phantom.eye_photograph import boxes, draw_eye_photograph
-from lmod_train.phantom.folders.roboflow import Exported, Flavour, Place, Project, check, places, stems, write_export
+from lmod_train.phantom.folders.roboflow import Export, Exported, Place, Project, check, places, stems
 from lmod_train.phantom.shots import eye_seed
 from lmod_train.phantom.truth import Truth
 
@@ -16,15 +14,15 @@ _PROJECT = Project("srm-university-ramapuram", "cataract-detection-2", ("catarac
 
 
 def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
-    """Return what must come back for each of `n` images; cataract and normal come in turn, in every part.
+    """Return the truth of each of `n` images; cataract and normal alternate in every part.
 
-    A cataract is a grey-white pupil; nothing else of a photograph depends on it. The workspace and the class names are
-    made up: the real ones are not published.
+    A cataract is a grey-white pupil; nothing else in the photograph depends on it. The workspace and the class names
+    are invented, as the published dataset's are not known.
 
     Args:
-        n: Images, 0 or more.
-        seed: From 0.
-        size: Pixels a side, which boxes are counted in.
+        n: Number of images, from 0.
+        seed: Seed, from 0.
+        size: Side of the images in pixels, the unit of the boxes.
 
     Raises:
         BadArgument: A number is out of range.
@@ -45,27 +43,8 @@ def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
     ]
 
 
-def write(out: Path, n: int, seed: int, size: int = 256, flavour: Flavour = "yolo", workers: int = 2) -> None:
-    """Draw `n` images below ``out/Cataract Detection 2``; what is there already stays.
-
-    Args:
-        out: Folder to write below.
-        n: As `truths`.
-        seed: As `truths`; the same seed writes the same files.
-        size: Pixels a side, from 64.
-        flavour: Of the export, see `write_export`.
-        workers: Processes to start; 0 works in this one.
-
-    Raises:
-        BadArgument: A number is out of range, or the folder holds phantoms of other numbers.
-    """
-    check(size, flavour)
-    drawn: dict[str, int | float | str] = {"source": _SOURCE, "n": n, "seed": seed}
-    write_export(Path(out) / "Cataract Detection 2", _images(n, seed, size), _PROJECT, drawn, size, flavour, workers)
-
-
 def _images(n: int, seed: int, size: int) -> list[Exported]:
-    """Return the images of the export, one of each class at every second place; none is augmented."""
+    """Return the images of the export, of alternating classes; none is augmented."""
     check(size)
     pairs = list(places((n + 1) // 2, copies=0)) if n > 0 else list(places(n))
     found = [Place(2 * pair.family + i, pair.split, None) for pair in pairs for i in (0, 1)][: max(n, 0)]
@@ -77,3 +56,7 @@ def _images(n: int, seed: int, size: int) -> list[Exported]:
         (_, box), *_ = boxes(photograph, size)
         images.append(Exported(photograph, place.split, stem, (("cataract" if ill else "normal", box),)))
     return images
+
+
+write = Export(_SOURCE, "Cataract Detection 2", _PROJECT, _images).write
+"""Writer of the dataset below ``out/Cataract Detection 2``, see `Export.write`."""

@@ -1,13 +1,11 @@
-"""Phantoms in the folder shape of CAU001: eyes with boxes around eye, iris and pupil, in augmented copies."""
+"""Phantoms in the folder layout of CAU001: eyes with boxes around eye, iris and pupil, and augmented copies."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 
 from lmod_train.phantom.eye_photograph import View, boxes, draw_eye_photograph
-from lmod_train.phantom.folders.roboflow import COPIES, Exported, Flavour, Project, check, places, stems, write_export
+from lmod_train.phantom.folders.roboflow import COPIES, Export, Exported, Project, check, places, stems
 from lmod_train.phantom.shots import eye_seed
 from lmod_train.phantom.truth import Truth
 from lmod_train.types import Patient
@@ -25,15 +23,15 @@ _PROJECT = Project(
 
 
 def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
-    """Return what must come back for each of `n` images, family by family.
+    """Return the truth of each of `n` images, family by family.
 
-    Views come in turn: one eye of either side, both eyes of a face (six boxes), and an iris that fills the image (no
-    box around the eye). Three of ten photographs have a cataract, which has no label here.
+    Views alternate: one eye of either side, both eyes of a face (six boxes), and an iris that fills the image (no box
+    around the eye). Three in ten photographs have a cataract, which is not labelled here.
 
     Args:
-        n: Images, 0 or more; a training photograph makes three of them.
-        seed: From 0.
-        size: Pixels a side, which boxes are counted in.
+        n: Number of images, from 0; a training photograph gives three of them.
+        seed: Seed, from 0.
+        size: Side of the images in pixels, the unit of the boxes.
 
     Raises:
         BadArgument: A number is out of range.
@@ -57,25 +55,6 @@ def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
     return found
 
 
-def write(out: Path, n: int, seed: int, size: int = 256, flavour: Flavour = "yolo", workers: int = 2) -> None:
-    """Draw `n` images below ``out/CAU001``; what is there already stays.
-
-    Args:
-        out: Folder to write below.
-        n: As `truths`.
-        seed: As `truths`; the same seed writes the same files.
-        size: Pixels a side, from 64; 640 in the real set.
-        flavour: Of the export, see `write_export`.
-        workers: Processes to start; 0 works in this one.
-
-    Raises:
-        BadArgument: A number is out of range, or the folder holds phantoms of other numbers.
-    """
-    check(size, flavour)
-    drawn: dict[str, int | float | str] = {"source": _SOURCE, "n": n, "seed": seed}
-    write_export(Path(out) / "CAU001", _images(n, seed, size), _PROJECT, drawn, size, flavour, workers)
-
-
 def _images(n: int, seed: int, size: int) -> list[Exported]:
     """Return the images of the export; copies of a family show the same photograph."""
     check(size)
@@ -89,3 +68,7 @@ def _images(n: int, seed: int, size: int) -> list[Exported]:
         changed = None if place.copy is None else eye_seed(f"{_SOURCE} copy {place.copy}", seed, place.family)
         images.append(Exported(photograph, place.split, stem, objects, changed))
     return images
+
+
+write = Export(_SOURCE, "CAU001", _PROJECT, _images).write
+"""Writer of the dataset below ``out/CAU001``, see `Export.write`."""

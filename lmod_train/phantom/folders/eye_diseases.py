@@ -1,4 +1,4 @@
-"""Phantoms in the folder shape of the four-class eye-diseases set."""
+"""Phantoms in the folder layout of the four-class eye-diseases dataset."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SOURCE = "eye_diseases"
 
 
 def truth(n: int, seed: int) -> list[tuple[str, Eye]]:
-    """Return the key the source yields and the truth of each of `n` phantoms, in the order of drawing.
+    """Return key and eye of each of `n` phantoms, in the order of drawing.
 
-    The four diagnoses come in turn. File numbers are shuffled, one patient each, and name the side as the real files
-    do; beyond the folder they tell nothing.
+    The four diagnoses alternate. File names have shuffled numbers, one per patient, and the side of the eye, as the
+    published ones; they do not depend on the diagnosis.
 
     Raises:
         BadArgument: `n` is negative.
@@ -36,7 +36,7 @@ def truth(n: int, seed: int) -> list[tuple[str, Eye]]:
 
 
 def truths(n: int, seed: int) -> list[Truth]:
-    """Return what must come back of each phantom that `write` draws with the same numbers; a photograph has no boxes.
+    """Return the truth of each phantom that `write` draws with the same options, without boxes.
 
     Raises:
         BadArgument: `n` is negative.
@@ -57,17 +57,17 @@ def truths(n: int, seed: int) -> list[Truth]:
 
 
 def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> None:
-    """Draw `n` phantoms to ``out/eye_diseases_classification/dataset/<class>/``; what is there already stays.
+    """Draw `n` phantoms to ``out/eye_diseases_classification/dataset/<class>/``; existing files are kept.
 
     Args:
         out: Folder to write below.
-        n: Photographs, 0 or more.
-        seed: From 0; the same seed writes the same files.
-        size: Pixels a side.
-        workers: Processes to start; 0 works in this one.
+        n: Number of photographs, from 0.
+        seed: Seed, from 0; the same seed writes the same files.
+        size: Side of the images in pixels.
+        workers: Number of processes to start; 0 works in this one.
 
     Raises:
-        BadArgument: `n` is negative, or the folder holds phantoms of other numbers.
+        BadArgument: `n` is negative, or the folder contains phantoms drawn with other options.
     """
     root = Path(out) / "eye_diseases_classification"
     note(root, {"source": _SOURCE, "n": _count(n), "seed": seed, "size": size})
@@ -76,7 +76,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
 
 
 def _numbers(n: int, seed: int) -> list[int]:
-    """Return `n` different patient numbers in an order that does not follow the classes."""
+    """Return `n` different patient numbers in an order independent of the classes."""
     return [int(i) + 1 for i in np.random.default_rng([seed, n]).permutation(n)]
 
 

@@ -1,4 +1,4 @@
-"""Phantoms in the folder shape of Harvard FairSeg: one npz file an eye, a tenth of them in the older spelling."""
+"""Phantoms in the folder layout of Harvard FairSeg: one npz file per eye, a tenth with the older array names."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from lmod_train.types import Box, Patient
 _SOURCE = "fairseg"
 _FOLDER = "FairSeg"
 _SUMMARY = ("age", "gender", "race", "ethnicity", "language", "maritalstatus")
-_RACES = (2, 3, 7)  # Asian, Black, White in the older spelling
+_RACES = (2, 3, 7)  # Asian, Black, White in files with the older array names
 _UNKNOWN = 0.08  # share of each code that may be -1
-_YOUNGEST, _OLDEST = 6, 91  # years: every age group has people, children too
+_YOUNGEST, _OLDEST = 6, 91  # years: every age group of the benchmark, with children
 
 
 @dataclass(frozen=True, slots=True)
 class _Person:
-    """Codes as the publisher's; -1 where unknown. `age` in years."""
+    """Demographics in the publisher's codes, -1 if unknown; `age` in years."""
 
     age: int
     gender: int
@@ -42,7 +42,7 @@ class _Person:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """An eye to draw with what the file says beside it; `pid` 0 for the public spelling."""
+    """An eye to draw, with its demographics; `pid` is 0 in files with the current array names."""
 
     eye: Eye
     person: _Person
@@ -51,21 +51,21 @@ class _File:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is written."""
+        """Files to write."""
         return (self.path,)
 
 
 def truths(n: int, seed: int, size: int = 128) -> list[Truth]:
-    """Return what must come back for each of `n` files, ``data_00001`` first: disc and cup each with a box of its own.
+    """Return the truth of each of `n` files, from ``data_00001``, with one box each for disc and cup.
 
-    Cups are large (as in glaucoma) in every other eye; the set has no such label. Every tenth file is in the older
-    spelling: it has a patient number, and its age is in days. Age and sex are unknown now and then, and no code shows
-    in the pixels.
+    Cups are large (as in glaucoma) in every second eye; the dataset has no such label. Every tenth file has the older
+    array names, a patient number, and the age in days. Age and sex are sometimes unknown. Demographics are not visible
+    in the image.
 
     Args:
-        n: Files, 0 or more.
-        seed: From 0.
-        size: Height in pixels, which boxes are counted in.
+        n: Number of files, from 0.
+        seed: Seed, from 0.
+        size: Height of the images in pixels, the unit of the boxes.
 
     Raises:
         BadArgument: `n` is negative.
@@ -96,17 +96,17 @@ def truths(n: int, seed: int, size: int = 128) -> list[Truth]:
 
 
 def write(out: Path, n: int, seed: int, size: int = 128, workers: int = 2) -> None:
-    """Draw `n` eyes to ``out/FairSeg/All/data_00001.npz`` and on, with a summary; what is there already stays.
+    """Draw `n` eyes to ``out/FairSeg/All/data_00001.npz`` and on, with a summary; existing files are kept.
 
     Args:
         out: Folder to write below.
-        n: Files, 0 or more.
-        seed: From 0; the same seed writes the same files.
+        n: Number of files, from 0.
+        seed: Seed, from 0; the same seed writes the same files.
         size: Height in pixels, from 16; the width is 664/512 of it.
-        workers: Processes to start; 0 works in this one.
+        workers: Number of processes to start; 0 works in this one.
 
     Raises:
-        BadArgument: A number is out of range, or the folder holds phantoms of other numbers.
+        BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
     """
     root = Path(out) / _FOLDER
     files = _files(root / "All", n, seed)
@@ -118,10 +118,12 @@ def write(out: Path, n: int, seed: int, size: int = 128, workers: int = 2) -> No
 
 
 def _files(folder: Path, n: int, seed: int) -> list[_File]:
-    """Draw the truth of every file."""
+    """Return the random truth of every file."""
     if n < 0:
         raise BadArgument("n", n, "0 or more files", "give a number from 0")
-    numbers = np.random.default_rng([seed, n, 3]).permutation(n) + 4000  # patients, in no order of files
+    numbers = (
+        np.random.default_rng([seed, n, 3]).permutation(n) + 4000
+    )  # patient numbers, in another order than the files
     found = []
     for index in range(n):
         own = eye_seed(_SOURCE, seed, index)
@@ -133,7 +135,7 @@ def _files(folder: Path, n: int, seed: int) -> list[_File]:
 
 
 def _draw_person(rng: np.random.Generator) -> _Person:
-    """Draw a person whose codes know nothing of the eye."""
+    """Return random demographics, independent of the eye."""
     unknown = rng.random(5) < _UNKNOWN
     codes = [int(rng.integers(0, most)) for most in (2, 2, 3, 5)]  # gender, ethnicity, language, marital status
     gender, ethnicity, language, marital = (-1 if u else c for u, c in zip(unknown[1:], codes, strict=True))
@@ -159,8 +161,8 @@ def _draw(file: _File, size: int) -> None:
             "maritalstatus": person.maritalstatus,
         }
     else:
-        told = {name: getattr(person, name) for name in _SUMMARY}
-        arrays = {"slo_fundus": image, "disc_cup_mask": codes, **told, "age": float(person.age)}
+        listed = {name: getattr(person, name) for name in _SUMMARY}
+        arrays = {"slo_fundus": image, "disc_cup_mask": codes, **listed, "age": float(person.age)}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **{name: np.array(value) for name, value in arrays.items()})  # type: ignore[arg-type]
     with write_beside(file.path) as beside:
@@ -168,7 +170,7 @@ def _draw(file: _File, size: int) -> None:
 
 
 def _write_summary(path: Path, files: Sequence[_File]) -> None:
-    """Write the table of all files that is published beside them, if it is not there yet."""
+    """Write the summary table of all files, if it does not exist yet."""
     if path.exists():
         return
     text = io.StringIO()

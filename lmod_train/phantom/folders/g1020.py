@@ -1,4 +1,4 @@
-"""Phantoms in the folder shape of G1020."""
+"""Phantoms in the folder layout of G1020."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Annotations = Literal["json", "masks"]
 
 _SOURCE = "g1020"
 _CORNERS = 64
-_UNCUPPED = 0.2  # share without an outlined cup, close to the 230 of 1,020 of the real set
+_UNCUPPED = 0.2  # share without an outlined cup, close to the 230 of 1,020 of the published dataset
 
 
 @dataclass(frozen=True, slots=True)
 class Photograph:
-    """One phantom: its number as the file name has it, its eye and frame, and whether its cup is outlined."""
+    """One phantom: the number in its file name, eye and frame, and whether its cup is outlined."""
 
     number: int
     eye: Eye
@@ -56,18 +56,18 @@ class _Take:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is written, the photograph last."""
+        """Files to write, the photograph last."""
         stem = f"image_{self.drawn.number}"
         images = self.root / "Images"
         return self.root / "Masks" / f"{stem}.png", images / f"{stem}.json", images / f"{stem}.jpg"
 
 
 def photographs(n: int, seed: int, size: int = 384, prevalence: float = 0.5) -> list[Photograph]:
-    """Return `n` phantoms in order of their numbers, which have gaps and tell no label.
+    """Return `n` phantoms in order of their numbers, which have gaps and do not depend on the label.
 
-    Heights vary between 0.9 and 1.1 of `size`, widths between 1.08 and 1.25 of the height, as those of the real set do.
-    One in five has no outlined cup, whether ill or not; the cup itself is drawn. `prevalence` is the share with
-    glaucoma, rounded; a half is ours (the real set has 29 %).
+    As in the published dataset, heights vary between 0.9 and 1.1 of `size`, widths between 1.08 and 1.25 of the height.
+    One in five has no outlined cup, independent of the label; the cup itself is drawn. `prevalence` is the share with
+    glaucoma, rounded; the default is a half (the published dataset has 29 %).
 
     Raises:
         BadArgument: `n` is negative, `size` below 20, or `prevalence` not within 0 to 1.
@@ -81,7 +81,9 @@ def photographs(n: int, seed: int, size: int = 384, prevalence: float = 0.5) -> 
     if size < 20:
         raise BadArgument("size", size, "at least 20 pixels", "use 120 or more to recognise anything")
     if not 0 <= prevalence <= 1:
-        raise BadArgument("prevalence", prevalence, "a share from 0 to 1", "use 0.5, or 0.29 as in the real set")
+        raise BadArgument(
+            "prevalence", prevalence, "a share from 0 to 1", "use 0.5, or 0.29 as in the published dataset"
+        )
     rng = np.random.default_rng([seed, n])
     numbers = np.sort(rng.permutation(n + n // 2 + 1)[:n])
     sick = np.arange(n) < round(prevalence * n)
@@ -100,18 +102,18 @@ def photographs(n: int, seed: int, size: int = 384, prevalence: float = 0.5) -> 
 def truths(
     n: int, seed: int, size: int = 384, prevalence: float = 0.5, annotations: Annotations = "json"
 ) -> list[Truth]:
-    """Return what must come back of each phantom that `write` draws with the same numbers.
+    """Return the truth of each phantom that `write` draws with the same options.
 
     Args:
         n: As `write`.
         seed: As `write`.
         size: As `write`.
         prevalence: As `write`.
-        annotations: Which boxes: those around the outlines, or those around the pixels of the masks, whose centres lie
-            inside; they may differ by a pixel.
+        annotations: ``json`` for boxes around the outlines, ``masks`` for boxes around the mask pixels (pixels whose
+            centres are inside); they may differ by a pixel.
 
     Raises:
-        BadArgument: As `photographs`, or `annotations` is another word.
+        BadArgument: As `photographs`, or `annotations` has another value.
 
     Example:
         >>> [(t.key, t.labels["glaucoma"], len(t.boxes)) for t in truths(2, seed=0, prevalence=1)]
@@ -132,18 +134,18 @@ def truths(
 
 
 def write(out: Path, n: int, seed: int, size: int = 384, prevalence: float = 0.5, workers: int = 2) -> None:
-    """Draw `n` phantoms with outlines, masks and the list below ``out/G1020``; what is there already stays.
+    """Draw `n` phantoms with outlines, masks and the list below ``out/G1020``; existing files are kept.
 
     Args:
         out: Folder to write below.
-        n: Photographs, 0 or more.
-        seed: From 0; the same seed writes the same files.
+        n: Number of photographs, from 0.
+        seed: Seed, from 0; the same seed writes the same files.
         size: Mean height in pixels, see `photographs`.
         prevalence: Share of glaucoma.
-        workers: Processes to start; 0 works in this one.
+        workers: Number of processes to start; 0 works in this one.
 
     Raises:
-        BadArgument: A number is out of range, or the folder holds phantoms of other numbers.
+        BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
     """
     drawn = photographs(n, seed, size, prevalence)
     root = Path(out) / "G1020"
@@ -173,7 +175,7 @@ def _take(take: _Take) -> None:
 
 
 def _labelme(drawn: Photograph) -> dict[str, Any]:
-    """Return the outlines as LabelMe writes them: polygons, and the disc's box."""
+    """Return the outlines in LabelMe's format: polygons, and the disc's box."""
     shapes = [(label, _polygon(centre, radii)) for label, centre, radii in drawn.ellipses]
     x0, y0, x1, y1 = _bounds(*drawn.ellipses[0][1:])
     margin = 0.2 * (y1 - y0)
@@ -194,7 +196,7 @@ def _labelme(drawn: Photograph) -> dict[str, Any]:
 
 
 def _polygon(centre: Point, radii: Point) -> list[list[float]]:
-    """Return the corners of an ellipse, its four extreme points among them, to a hundredth of a pixel."""
+    """Return the corners of an ellipse with its four extreme points, rounded to 0.01 pixels."""
     angles = [2 * math.pi * i / _CORNERS for i in range(_CORNERS)]
     return [
         [round(centre[0] + radii[0] * math.cos(a), 2), round(centre[1] + radii[1] * math.sin(a), 2)] for a in angles
@@ -202,19 +204,19 @@ def _polygon(centre: Point, radii: Point) -> list[list[float]]:
 
 
 def _bounds(centre: Point, radii: Point) -> tuple[float, float, float, float]:
-    """Return left, top, right and bottom of an ellipse to a hundredth of a pixel."""
+    """Return left, top, right and bottom of an ellipse, rounded to 0.01 pixels."""
     (x, y), (across, down) = centre, radii
     return round(x - across, 2), round(y - down, 2), round(x + across, 2), round(y + down, 2)
 
 
 def _outer(centre: Point, radii: Point) -> Box:
-    """Return the smallest box of whole pixels around an ellipse."""
+    """Return the smallest box with integer corners around an ellipse."""
     x0, y0, x1, y1 = _bounds(centre, radii)
     return Box(math.floor(x0), math.floor(y0), math.ceil(x1), math.ceil(y1))
 
 
 def _pixels(drawn: Photograph, label: str) -> Box | None:
-    """Return the smallest box around the pixels of the mask; None where the ellipse holds no pixel's centre."""
+    """Return the smallest box around the pixels of the mask; None if the ellipse contains no pixel's centre."""
     mask = (disc_mask if label == "disc" else cup_mask)(drawn.eye, drawn.frame.side)
     placed = place(mask, drawn.frame)
     return extent(placed) if placed.any() else None

@@ -1,4 +1,4 @@
-"""Phantoms in the folder shape of IDRiD: masks in part A, grades in part B, centre points in part C."""
+"""Phantoms in the folder layout of IDRiD: masks in part A, grades in part B, centre points in part C."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from lmod_train.phantom.truth import Truth, extent
 from lmod_train.types import Box
 
 _SOURCE = "idrid"
-_WIDTH, _HEIGHT = 4288, 2848  # of the real photographs; the published lengths refer to this width
-_FILL = 1.1  # the frame cuts the field above and below, as the real one does
+_WIDTH, _HEIGHT = 4288, 2848  # of the published photographs; lengths refer to this width
+_FILL = 1.1  # the image cuts the field above and below, as in the published photographs
 _FOLDERS = {"train": "a. Training Set", "test": "b. Testing Set"}
 _LESIONS: dict[LesionKind, tuple[str, str, str]] = {
     "microaneurysm": ("1. Microaneurysms", "MA", "microaneurysms"),
@@ -36,7 +36,7 @@ _PLACES: tuple[Exudates, ...] = ("none", "far", "near")  # by risk of macular ed
 
 @dataclass(frozen=True, slots=True)
 class Photograph:
-    """One phantom: its place among parts and splits, its eye in a frame, its grade and its risk of macular edema."""
+    """One phantom: part, split and stem, eye and frame, grade and risk of macular edema."""
 
     part: str
     split: str
@@ -48,11 +48,11 @@ class Photograph:
 
     @property
     def key(self) -> str:
-        """As the source yields it."""
+        """Key of the sample as the source yields it."""
         return f"{self.part}/{self.split}/{self.stem}"
 
     def point(self, at: Point) -> tuple[int, int]:
-        """Return a place of the eye as the tables tell it: whole pixels of the photograph."""
+        """Return a point of the eye in the unit of the tables, integer pixels of the photograph."""
         x, y = self.frame.pixel(at)
         return round(x), round(y)
 
@@ -66,34 +66,34 @@ class _Take:
 
     @property
     def masks(self) -> dict[str, Path]:
-        """Structure -> mask file, for every structure drawn; none in B and C."""
+        """Structure -> mask file, for every structure drawn; {} in B and C."""
         drawn = self.drawn
         if drawn.part != "A":
             return {}
         folder = self.root / "A. Segmentation" / "2. All Segmentation Groundtruths" / _FOLDERS[drawn.split]
         kinds = {lesion.kind for lesion in drawn.eye.lesions}
-        told = [_LESIONS[kind] for kind in _LESIONS if kind in kinds] + [("5. Optic Disc", "OD", "optic disc")]
-        return {structure: folder / name / f"{drawn.stem}_{code}.tif" for name, code, structure in told}
+        named = [_LESIONS[kind] for kind in _LESIONS if kind in kinds] + [("5. Optic Disc", "OD", "optic disc")]
+        return {structure: folder / name / f"{drawn.stem}_{code}.tif" for name, code, structure in named}
 
     @property
     def photographs(self) -> list[Path]:
-        """Where the photograph lies: once in A, the same twice in B and C."""
+        """Paths of the photograph: one in A, or two with the same content in B and C."""
         parts = ["A. Segmentation"] if self.drawn.part == "A" else ["B. Disease Grading", "C. Localization"]
         folders = [self.root / part / "1. Original Images" / _FOLDERS[self.drawn.split] for part in parts]
         return [folder / f"{self.drawn.stem}.jpg" for folder in folders]
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is written, the photographs last."""
+        """Files to write, the photographs last."""
         return (*self.masks.values(), *self.photographs)
 
 
 def photographs(n: int, seed: int, size: int = 384) -> list[Photograph]:
-    """Return `n` phantoms as the source yields them: a quarter in part A, the others in B and C, most of them to train.
+    """Return `n` phantoms in the order of the source: a quarter in part A, the others in B and C, most for training.
 
-    Grades come in turn: 1 to 4 in A, 0 to 4 in B and C, where the risk of macular edema comes in turn as well from
-    grade 2 on and is 0 below: hard exudates make it, and grades 0 and 1 have none. The order of both is shuffled, so
-    numbers tell nothing. No photograph of A is repeated in B and C, as some of the real ones are.
+    Grades alternate: 1 to 4 in A, 0 to 4 in B and C. The risk of macular edema, caused by hard exudates, alternates
+    from grade 2 and is 0 below. The order is shuffled, so that numbers do not depend on the grade. Unlike in the
+    published dataset, no photograph of A is repeated in B and C.
 
     Raises:
         BadArgument: `n` is negative or `size` below 16.
@@ -107,12 +107,12 @@ def photographs(n: int, seed: int, size: int = 384) -> list[Photograph]:
     if size < 16:
         raise BadArgument("size", size, "at least 16 pixels", "use 120 or more to recognise anything")
     masked = n // 4
-    # grade and risk of the ones in B and C: every pair of both comes up in fifteen
+    # grade and risk in B and C: fifteen photographs contain every pair
     graded = [(i % 5, (i // 5) % 3 if i % 5 >= 2 else 0) for i in range(n - masked)]
     order = np.random.default_rng([seed, n]).permutation(len(graded))
-    told = [(i % 4 + 1, i % 3 if i % 4 else 0) for i in range(masked)] + [graded[i] for i in order]
+    grades = [(i % 4 + 1, i % 3 if i % 4 else 0) for i in range(masked)] + [graded[i] for i in order]
     found = []
-    for i, (grade, risk) in enumerate(told):
+    for i, (grade, risk) in enumerate(grades):
         part, split, stem = _place(i, masked, n)
         seen = eye_seed(_SOURCE, seed, i)
         eye = grade_eye(draw_eye(seen, "normal"), grade, seen, _PLACES[risk])
@@ -129,9 +129,9 @@ def truths(
     disc_size: tuple[int, int] | None = (600, 500),
     lesions: bool = False,
 ) -> list[Truth]:
-    """Return what must come back of each phantom that `write` draws with the same numbers.
+    """Return the truth of each phantom that `write` draws with the same options.
 
-    The last three arguments are the source's options, lengths in pixels of a photograph 4288 pixels wide.
+    The last three arguments are the options of the source, with lengths in pixels of a photograph 4288 pixels wide.
 
     Raises:
         BadArgument: As `photographs`.
@@ -161,19 +161,19 @@ def truths(
 
 
 def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> None:
-    """Draw `n` phantoms with masks or tables below ``out/IDRiD``; what is there already stays.
+    """Draw `n` phantoms with masks or tables below ``out/IDRiD``; existing files are kept.
 
-    Points are in the phantoms' own pixels, as the published ones are in those of the real photographs.
+    Points are in pixels of the phantoms.
 
     Args:
         out: Folder to write below.
-        n: Photographs of all parts, 0 or more, see `photographs`.
-        seed: From 0; the same seed writes the same files.
-        size: Height in pixels; the width is half as much again, as in the real set.
-        workers: Processes to start; 0 works in this one.
+        n: Number of photographs in all parts, from 0, see `photographs`.
+        seed: Seed, from 0; the same seed writes the same files.
+        size: Height in pixels; the width is 1.5 times the height, as in the published dataset.
+        workers: Number of processes to start; 0 works in this one.
 
     Raises:
-        BadArgument: A number is out of range, or the folder holds phantoms of other numbers.
+        BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
     """
     drawn = photographs(n, seed, size)
     root = Path(out) / "IDRiD"
@@ -194,7 +194,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
 
 
 def _place(i: int, masked: int, n: int) -> tuple[str, str, str]:
-    """Return part, split and stem of phantom `i`: two thirds of A and four fifths of B and C to train, as published."""
+    """Return part, split and stem of phantom `i`; two thirds of A and four fifths of B and C are for training."""
     if i < masked:
         return "A", "train" if i < math.ceil(masked * 2 / 3) else "test", f"IDRiD_{i + 1:02d}"
     here, train = i - masked, math.floor((n - masked) * 4 / 5)
@@ -202,7 +202,7 @@ def _place(i: int, masked: int, n: int) -> tuple[str, str, str]:
 
 
 def _around(drawn: Photograph, at: Point, sides: tuple[int, int]) -> Box:
-    """Return the box of whole pixels around a point of the tables, inside the photograph."""
+    """Return the box with integer corners around a point of the tables, cut at the image border."""
     (x, y), frame = drawn.point(at), drawn.frame
     across, down = (side * frame.width / _WIDTH / 2 for side in sides)
     left, top = max(0, math.floor(x - across)), max(0, math.floor(y - down))
@@ -230,7 +230,7 @@ def _take(take: _Take) -> None:
 
 
 def _write_table(path: Path, header: str, rows: Sequence[str]) -> None:
-    """Write a table with the publisher's columns without a name and blank rows at the end."""
+    """Write a table with unnamed columns and blank rows at the end, as in the published files."""
     text = "".join(f"{line},,\r\n" for line in (header, *rows, ",,", ",,"))
     path.parent.mkdir(parents=True, exist_ok=True)
     with write_beside(path) as beside:

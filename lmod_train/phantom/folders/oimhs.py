@@ -1,4 +1,4 @@
-"""Phantoms in the folder shape of OIMHS: B-scans beside their coloured masks, and two workbooks."""
+"""Phantoms in the folder layout of OIMHS: B-scans beside their coloured masks, and two workbooks."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _EYES, _QUALITY = "Demographics of the participants.xlsx", "Quality Assessment.x
 _EYE_HEADER = ("Patient ID", "Eye ID", "Eye category", "Age(years)", "Sex", "Stage")
 _QUALITY_HEADER = ("Eye ID", "Image ID", "Low signal strength", "Signal shield", "Image blur")
 _COLOURS = np.array([(0, 0, 0), (255, 255, 0), (0, 255, 0), (0, 0, 255), (255, 0, 0)], dtype=np.uint8)
-_BESIDE = 0.2  # chance that a scan other than an eye's middle one lies beside the hole
+_BESIDE = 0.2  # probability that a scan other than an eye's middle one is beside the hole
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """One scan, whose it is and where it lies."""
+    """One scan with its patient, eye and number."""
 
     patient: int
     eye: int
@@ -47,37 +47,37 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A scan to draw, and the file."""
+    """A scan to draw, and its file."""
 
     scan: Scan
     path: Path
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is written."""
+        """Files to write."""
         return (self.path,)
 
 
 def truths(
     n: int, seed: int, size: int = 256, scans: int = 4, counts: tuple[int, int, int, int] | None = None
 ) -> list[Truth]:
-    """Return what must come back for each of `n` scans, eye by eye.
+    """Return the truth of each of `n` scans, eye by eye.
 
-    Every fifth patient, from the second on, has two eyes. Stages come in turn over the eyes, in an order drawn from the
-    seed. A fifth of the scans but an eye's middle one lie beside the hole and show none, as real eyes have them, so
-    that of four scans about 85 % show it; the stage is the eye's all the same. Sex, age, side and the three defects of
-    quality are drawn apart from the stage.
+    Every fifth patient, from the second, has two eyes. Stages are equally frequent over the eyes, in random order. A
+    fifth of the scans, but never an eye's middle one, are beside the hole and do not show it, as in real eyes, so that
+    of four scans about 85 % show it; all have the stage of their eye. Sex, age, side and the three quality defects are
+    independent of the stage.
 
     Args:
-        n: Scans, 0 or more.
-        seed: From 0.
-        size: Pixels a side of the B-scan, which boxes are counted in.
-        scans: Scans an eye, from 1; the last eye may have fewer.
-        counts: Eyes of stage 1, 2, 3 and 4, together as many as `n` scans need; None for equal shares. The real set
-            has (1, 16, 34, 74).
+        n: Number of scans, from 0.
+        seed: Seed, from 0.
+        size: Side of the B-scan in pixels, the unit of the boxes.
+        scans: Number of scans per eye, from 1; the last eye may have fewer.
+        counts: Number of eyes of stage 1, 2, 3 and 4, in total as many as `n` scans need; None for equal shares. The
+            published dataset has (1, 16, 34, 74).
 
     Raises:
-        BadArgument: A number is out of range, or `counts` are not as many eyes as needed.
+        BadArgument: A number is out of range, or `counts` do not add up to the number of eyes.
 
     Example:
         >>> first = truths(8, seed=0)[0]
@@ -109,26 +109,26 @@ def write(
     counts: tuple[int, int, int, int] | None = None,
     workers: int = 2,
 ) -> None:
-    """Draw `n` scans to ``out/OIMHS_dataset/Images/<eye>/<scan>.png`` and the two workbooks; what is there stays.
+    """Draw `n` scans to ``out/OIMHS_dataset/Images/<eye>/<scan>.png`` and the two workbooks; existing files are kept.
 
     Args:
         out: Folder to write below.
         n: As `truths`.
         seed: As `truths`; the same seed writes the same images.
-        size: Pixels a side of the B-scan, from 16; the file is twice as wide, 512 in the real set.
+        size: Side of the B-scan in pixels, from 16, 512 in the published dataset; the file is twice as wide.
         scans: As `truths`.
         counts: As `truths`.
-        workers: Processes to start; 0 works in this one.
+        workers: Number of processes to start; 0 works in this one.
 
     Raises:
-        BadArgument: As `truths`, or the folder holds phantoms of other numbers.
+        BadArgument: As `truths`, or the folder contains phantoms drawn with other options.
     """
     root = Path(out) / _FOLDER
     places = _places(n, seed, scans, counts)
     if size < 16:
         raise BadArgument("size", size, "at least 16 pixels", "use 96 or more to recognise anything")
-    told = "equal" if counts is None else " ".join(map(str, counts))
-    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "scans": scans, "counts": told})
+    shares = "equal" if counts is None else " ".join(map(str, counts))
+    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "scans": scans, "counts": shares})
     eyes = {place.eye: place for place in places}.values()
     _write_table(
         root / _EYES,
@@ -153,7 +153,7 @@ def _draw(file: _File, size: int) -> None:
 
 
 def _boxes(scan: Scan, size: int) -> tuple[tuple[str, Box], ...]:
-    """Return the extent of every structure that has a pixel."""
+    """Return the box of every structure with at least one pixel."""
     labels = label_map(scan, size)
     found = []
     for number, structure in enumerate(STRUCTURES[1:], start=1):
@@ -164,7 +164,7 @@ def _boxes(scan: Scan, size: int) -> tuple[tuple[str, Box], ...]:
 
 
 def _places(n: int, seed: int, scans: int, counts: tuple[int, int, int, int] | None) -> list[_Place]:
-    """Draw the truth of every scan."""
+    """Return the random truth of every scan."""
     if n < 0:
         raise BadArgument("n", n, "0 or more scans", "give a number from 0")
     if scans < 1:
@@ -199,7 +199,7 @@ def _patients(eyes: int) -> list[tuple[int, int, bool]]:
 
 
 def _stages(eyes: int, seed: int, counts: Sequence[int] | None) -> list[str]:
-    """Return the stage of every eye: in turn or as counted, then shuffled."""
+    """Return the stage of every eye: in equal shares or as counted, shuffled."""
     if counts is None:
         stages = [STAGES[i % 4] for i in range(eyes)]
     elif len(counts) != 4 or min(counts) < 0 or sum(counts) != eyes:
@@ -210,7 +210,7 @@ def _stages(eyes: int, seed: int, counts: Sequence[int] | None) -> list[str]:
 
 
 def _write_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[int | str]]) -> None:
-    """Write a workbook that is not there yet."""
+    """Write a workbook if it does not exist yet."""
     if path.exists():
         return
     book = Workbook(write_only=True)

@@ -1,4 +1,4 @@
-"""Phantoms in the three folder shapes in which ORIGA circulates."""
+"""Phantoms in the three folder layouts in which ORIGA is distributed."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class _Take:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is written, the photograph last."""
+        """Files to write, the photograph last."""
         return (*self.masks, self.photograph)
 
 
 def eyes(n: int, seed: int, prevalence: float = 0.5) -> list[tuple[str, Eye]]:
-    """Return number and truth of each of `n` phantoms; numbers run from ``001`` and tell no label.
+    """Return number and eye of each of `n` phantoms; numbers run from ``001`` and do not depend on the label.
 
-    `prevalence` is the share with glaucoma, rounded; a half is ours (the real set has a quarter), so that a few
-    phantoms suffice to learn from. Eyes without glaucoma are drawn as normal ones.
+    `prevalence` is the share with glaucoma, rounded; the default is a half (the published dataset has a quarter), so
+    that a few phantoms are enough for training. Eyes without glaucoma are normal ones.
 
     Raises:
         BadArgument: `n` is negative or `prevalence` is not within 0 to 1.
@@ -62,7 +62,9 @@ def eyes(n: int, seed: int, prevalence: float = 0.5) -> list[tuple[str, Eye]]:
     if n < 0:
         raise BadArgument("n", n, "0 or more photographs", "give a number from 0")
     if not 0 <= prevalence <= 1:
-        raise BadArgument("prevalence", prevalence, "a share from 0 to 1", "use 0.5, or 0.26 as in the real set")
+        raise BadArgument(
+            "prevalence", prevalence, "a share from 0 to 1", "use 0.5, or 0.26 as in the published dataset"
+        )
     sick = np.arange(n) < round(prevalence * n)
     np.random.default_rng([seed, n]).shuffle(sick)
     return [
@@ -72,9 +74,9 @@ def eyes(n: int, seed: int, prevalence: float = 0.5) -> list[tuple[str, Eye]]:
 
 
 def truths(n: int, seed: int, size: int = 384, layout: Layout = "kaggle", prevalence: float = 0.5) -> list[Truth]:
-    """Return what must come back of each phantom that `write` draws with the same numbers.
+    """Return the truth of each phantom that `write` draws with the same options.
 
-    The tables of the original release do not tell the side of the eye; the patient is then empty.
+    The tables of the original release do not contain the side of the eye; the patient is then empty.
 
     Raises:
         BadArgument: As `write`.
@@ -108,25 +110,26 @@ def write(
     prevalence: float = 0.5,
     workers: int = 2,
 ) -> None:
-    """Draw `n` phantoms with masks and tables below ``out/ORIGA`` (``out/glaucoma-detection``); what is there stays.
+    """Draw `n` phantoms with masks and tables below ``out/ORIGA`` or ``out/glaucoma-detection``; keep existing files.
 
     Args:
         out: Folder to write below.
-        n: Photographs, 0 or more.
-        seed: From 0; the same seed writes the same files.
-        size: Height in pixels; the width is half as much again, as in the real set.
-        layout: Which circulating copy to imitate: Kaggle's glaucoma-datasets, Kaggle's glaucoma-detection, or the
-            original release (whose column of labels is called ``label`` here; the real name is not known).
+        n: Number of photographs, from 0.
+        seed: Seed, from 0; the same seed writes the same files.
+        size: Height in pixels; the width is 1.5 times the height, as in the published dataset.
+        layout: Layout of the copy: Kaggle's glaucoma-datasets, Kaggle's glaucoma-detection, or the original release
+            (whose label column is called ``label`` here; its name is not known).
         prevalence: Share of glaucoma, see `eyes`.
-        workers: Processes to start; 0 works in this one.
+        workers: Number of processes to start; 0 works in this one.
 
     Raises:
-        BadArgument: A number is out of range, the layout unknown, or the folder holds phantoms of other numbers.
+        BadArgument: A number is out of range, the layout is unknown, or the folder contains phantoms drawn with other
+            options.
     """
     if layout not in get_args(Layout):
         raise BadArgument("layout", layout, f"one of {', '.join(get_args(Layout))}", "leave it out for kaggle")
     drawn = eyes(n, seed, prevalence)
-    frame_for(size * 3 // 2, size, 0)  # refuses a size before anything is written
+    frame_for(size * 3 // 2, size, 0)  # raises on an invalid size before anything is written
     root = Path(out) / ("glaucoma-detection" if layout == "detection" else "ORIGA")
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "layout": layout, "prevalence": prevalence})
     base = root / "ORIGA" / "ORIGA" if layout == "detection" else root
@@ -165,7 +168,7 @@ def _take(one: _Take) -> None:
 
 
 def _save_mat(codes: npt.NDArray[np.uint8], path: Path) -> None:
-    """Write a mask as MATLAB does; the header's first 116 bytes hold the date, blanked so that files stay the same."""
+    """Write a mask as a MATLAB file; the date in the header's first 116 bytes is blanked, for reproducible files."""
     buffer = io.BytesIO()
     savemat(buffer, {"mask": codes}, do_compression=True)
     path.write_bytes(b"MATLAB 5.0 MAT-file".ljust(116) + buffer.getvalue()[116:])
@@ -184,22 +187,24 @@ def _write_tables(root: Path, layout: Layout, drawn: Sequence[tuple[str, Eye]]) 
         for i, (number, eye) in enumerate(drawn)
     ]
     if layout == "original":
-        if not (root / "binary_labels.xlsx").exists():  # it holds the time it was written at
+        if not (
+            root / "binary_labels.xlsx"
+        ).exists():  # workbooks contain the time of writing, so a second one would differ
             _write_workbook(root / "binary_labels.xlsx", rows)
     elif layout == "detection":
         _write_csv(root / "glaucoma.csv", ("Filename", "ExpCDR", "Eye", "Set", "Glaucoma"), rows)
     else:
         _write_csv(root / "OrigaList.csv", ("Eye", "Filename", "ExpCDR", "Set", "Glaucoma"), rows)
-        told = [
+        info = [
             {"Image": f"Origa/Images/{r['Filename']}", "Source": "Origa", "Cropped": "True", "CDR": r["ExpCDR"]}
             | {"Ecc-Cup": "0", "Ecc-Disc": "0", "Label": r["Glaucoma"]}
             for r in rows
         ]
-        _write_csv(root / "origa_info.csv", ("Image", "Source", "Cropped", "CDR", "Ecc-Cup", "Ecc-Disc", "Label"), told)
+        _write_csv(root / "origa_info.csv", ("Image", "Source", "Cropped", "CDR", "Ecc-Cup", "Ecc-Disc", "Label"), info)
 
 
 def _write_workbook(path: Path, rows: Sequence[dict[str, str]]) -> None:
-    """Write the original release's table, file names in quotation marks as there."""
+    """Write the original release's table, with file names in quotation marks."""
     book = Workbook(write_only=True)
     sheet = book.create_sheet("Sheet1")
     sheet.append(["set", "filename", "label"])

@@ -1,4 +1,4 @@
-"""Phantoms in the three folder shapes in which REFUGE circulates."""
+"""Phantoms in the three folder layouts in which REFUGE is distributed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INVERTED, _RISING = (255, 128, 0), (0, 1, 2)  # background, rim, cup: the chall
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Where one part lies. `sorted_photographs`, `sorted_masks`: names of the glaucoma and the other subfolder."""
+    """Folders of one part; `sorted_photographs`, `sorted_masks` are names of the glaucoma and the other subfolder."""
 
     photographs: str
     masks: str
@@ -43,7 +43,7 @@ _TEST_HEADER = ("ID", "ImgName", "Label(Glaucoma=1)", "Fovea_X", "Fovea_Y")
 
 
 def _official(photographs: tuple[str, str, str], notes: tuple[str, str, str]) -> dict[str, _Part]:
-    """The publisher's files: the folder of the photographs and that of the annotations, for each part."""
+    """Return the publisher's layout from the folders of photographs and of annotations of each part."""
     sheets = ("Fovea_location.xlsx", "Fovea_locations.xlsx", "Glaucoma_label_and_Fovea_location.xlsx")  # sic
     masks = [f"{folder}/Disc_Cup_Masks" for folder in notes]
     train, val, test = (f"{folder}/{sheet}" for folder, sheet in zip(notes, sheets, strict=True))
@@ -55,7 +55,7 @@ def _official(photographs: tuple[str, str, str], notes: tuple[str, str, str]) ->
 
 
 def _challenge() -> dict[str, _Part]:
-    """The challenge's own archives, inner folders doubled as they unzip."""
+    """Return the layout of the challenge's archives, with the doubled folders of unpacking."""
     return _official(
         ("REFUGE-Training400/Training400", "REFUGE-Validation400/REFUGE-Validation400", "REFUGE-Test400/Test400"),
         ("Annotation-Training400/Annotation-Training400", "REFUGE-Validation400-GT", "REFUGE-Test-GT"),
@@ -63,24 +63,24 @@ def _challenge() -> dict[str, _Part]:
 
 
 def _refuge2() -> dict[str, _Part]:
-    """The part of the REFUGE2 bundle that is REFUGE."""
+    """Return the layout of the REFUGE part of the REFUGE2 bundle."""
     train, val, test = (f"Train/REFUGE1-{part}" for part in ("train", "val", "test"))
     return _official((f"{train}/Training400", f"{val}/REFUGE-Validation400", f"{test}/Test400"), (train, val, test))
 
 
 def _kaggle() -> dict[str, _Part]:
-    """The bundle of Kaggle's glaucoma-datasets."""
+    """Return the layout of Kaggle's glaucoma-datasets."""
     return {
         part: _Part(f"{part}/Images", f"{part}/Masks", f"{part}/index.json", ()) for part in ("train", "val", "test")
     }
 
 
 def truth(n: int, seed: int, prevalence: float = 0.5) -> list[tuple[str, Eye]]:
-    """Return the key the source yields and the truth of each of `n` phantoms, part by part.
+    """Return key and eye of each of `n` phantoms, part by part.
 
-    Train, validation and test hold a third each, earlier parts one more where `n` does not divide. `prevalence` is the
-    share with glaucoma in each part, rounded; a half is ours (the real set has a tenth), so that a few phantoms
-    suffice to learn from. Eyes without glaucoma are drawn as normal ones.
+    Train, validation and test have a third each; if `n` is not a multiple of 3, the first parts have one more.
+    `prevalence` is the share with glaucoma in each part, rounded; the default is a half (the published dataset has a
+    tenth), so that a few phantoms are enough for training. Eyes without glaucoma are normal ones.
 
     Raises:
         BadArgument: `n` is negative or `prevalence` is not within 0 to 1.
@@ -92,7 +92,9 @@ def truth(n: int, seed: int, prevalence: float = 0.5) -> list[tuple[str, Eye]]:
     if n < 0:
         raise BadArgument("n", n, "0 or more photographs", "give a number from 0")
     if not 0 <= prevalence <= 1:
-        raise BadArgument("prevalence", prevalence, "a share from 0 to 1", "use 0.5, or 0.1 as in the real set")
+        raise BadArgument(
+            "prevalence", prevalence, "a share from 0 to 1", "use 0.5, or 0.1 as in the published dataset"
+        )
     found: list[tuple[str, Eye]] = []
     for place, part in enumerate(("train", "val", "test")):
         count = (n + 2 - place) // 3
@@ -107,7 +109,7 @@ def truth(n: int, seed: int, prevalence: float = 0.5) -> list[tuple[str, Eye]]:
 
 
 def truths(n: int, seed: int, size: int = 384, prevalence: float = 0.5) -> list[Truth]:
-    """Return what must come back of each phantom that `write` draws with the same numbers, in any layout.
+    """Return the truth of each phantom that `write` draws with the same options, in any layout.
 
     Raises:
         BadArgument: As `truth`.
@@ -128,7 +130,7 @@ def truths(n: int, seed: int, size: int = 384, prevalence: float = 0.5) -> list[
 
 
 def _stems(part: str, sick: Sequence[bool]) -> Iterator[str]:
-    """Yield file stems as the challenge names them."""
+    """Yield file stems in the style of the challenge."""
     seen = {True: 0, False: 0}
     for number, ill in enumerate(sick, start=1):
         seen[ill] += 1
@@ -144,19 +146,20 @@ def write(
     prevalence: float = 0.5,
     workers: int = 2,
 ) -> None:
-    """Draw `n` phantoms with masks, label sheets and fovea below ``out/REFUGE`` (``out/REFUGE2``); what is there stays.
+    """Draw `n` phantoms with masks and tables below ``out/REFUGE`` or ``out/REFUGE2``; keep existing files.
 
     Args:
         out: Folder to write below.
-        n: Photographs, 0 or more, of all parts together.
-        seed: From 0; the same seed writes the same files.
-        size: Pixels a side.
-        layout: Which circulating copy to imitate: the challenge's archives, the REFUGE2 bundle, or Kaggle's.
+        n: Number of photographs in all parts, from 0.
+        seed: Seed, from 0; the same seed writes the same files.
+        size: Side of the images in pixels.
+        layout: Layout of the copy: the challenge's archives, the REFUGE2 bundle, or Kaggle's.
         prevalence: Share of glaucoma, see `truth`.
-        workers: Processes to start; 0 works in this one.
+        workers: Number of processes to start; 0 works in this one.
 
     Raises:
-        BadArgument: A number is out of range, the layout unknown, or the folder holds phantoms of other numbers.
+        BadArgument: A number is out of range, the layout is unknown, or the folder contains phantoms drawn with other
+            options.
     """
     layouts = {"challenge": _challenge, "refuge2": _refuge2, "kaggle": _kaggle}
     if layout not in layouts:
@@ -177,7 +180,7 @@ def write(
 
 
 def _shot(root: Path, part: _Part, stem: str, eye: Eye, *, kaggle: bool) -> Shot:
-    """Return the photograph and the mask of one eye at their places."""
+    """Return photograph and mask of one eye, with their paths."""
     well = eye.diagnosis != "glaucoma"
     photograph = root / part.photographs / part.sorted_photographs[well] / f"{stem}.jpg"
     mask = root / part.masks / part.sorted_masks[well] / f"{stem}{'.png' if kaggle else '.bmp'}"
@@ -185,7 +188,7 @@ def _shot(root: Path, part: _Part, stem: str, eye: Eye, *, kaggle: bool) -> Shot
 
 
 def _write_sheet(path: Path, header: tuple[str, ...], members: Sequence[tuple[str, Eye]], size: int) -> None:
-    """Write the label and fovea sheet of a part, with the headers that part has; fovea in pixels from 1."""
+    """Write the table of labels and fovea positions of a part, with its own headers; pixels count from 1."""
     book = Workbook(write_only=True)
     sheet = book.create_sheet("Sheet1")
     sheet.append(header)

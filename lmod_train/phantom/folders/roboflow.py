@@ -1,10 +1,10 @@
-"""Phantoms in the folder shape of a Roboflow export, in YOLO or COCO flavour."""
+"""Phantoms in the folder layout of a Roboflow export, YOLO or COCO."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from lmod_train.types import Box
 Flavour = Literal["yolo", "coco"]
 
 COPIES = 3
-"""Augmented copies of a training photograph."""
+"""Number of augmented copies of a training photograph."""
 
 _TURN = ("train", "valid", "test", "train", "train", "valid", "train", "train", "train", "train")  # 7 : 2 : 1
 _COCO = "_annotations.coco.json"
@@ -31,12 +31,12 @@ _COCO = "_annotations.coco.json"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one image of an export stands.
+    """Position of one image in an export.
 
     Attributes:
         family: Number of the source photograph, from 0.
-        split: train, valid or test; a family is whole in one.
-        copy: Which augmented copy, from 0; None for the photograph as it was taken.
+        split: train, valid or test; all images of a family are in one split.
+        copy: Number of the augmented copy, from 0; None for the original photograph.
     """
 
     family: int
@@ -49,11 +49,11 @@ class Exported:
     """One image of an export.
 
     Attributes:
-        photograph: What is drawn.
+        photograph: Truth of the photograph.
         split: train, valid or test.
-        stem: File name without ending.
-        objects: Class name and box of every annotated object, in pixels.
-        augmentation: Seed of the augmentation, None for none.
+        stem: File name without suffix.
+        objects: Class name and box in pixels of every annotated object.
+        augmentation: Seed of the augmentation; None without one.
     """
 
     photograph: EyePhotograph
@@ -64,13 +64,13 @@ class Exported:
 
     @property
     def key(self) -> str:
-        """As the source yields it."""
+        """Key of the sample as the source yields it."""
         return f"{self.split}/{self.stem}"
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What an export says about itself: where it comes from, its classes in order, how it was augmented."""
+    """Description of an export in its own files: workspace and name, classes in order, augmentation."""
 
     workspace: str
     name: str
@@ -80,7 +80,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """An image to draw, where, and its label file, None in COCO flavour."""
+    """An image to draw, its path, and its label file (None for COCO)."""
 
     image: Exported
     path: Path
@@ -89,18 +89,18 @@ class _File:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What is written, the image last."""
+        """Files to write, the image last."""
         return (self.label, self.path) if self.label else (self.path,)
 
 
 def places(n: int, copies: int = COPIES) -> Iterator[Place]:
-    """Yield the places of `n` images: families in turn, about seven of ten for training.
+    """Yield the positions of `n` images, family by family, about seven in ten for training.
 
-    As Roboflow does it, only training photographs are augmented; the last family may lack copies.
+    Only training photographs are augmented, as in Roboflow; the last family may lack copies.
 
     Args:
-        n: Images, 0 or more.
-        copies: Augmented copies of a training photograph; 0 exports it as it was taken.
+        n: Number of images, from 0.
+        copies: Number of augmented copies of a training photograph; 0 exports the original.
 
     Raises:
         BadArgument: `n` is negative.
@@ -121,9 +121,9 @@ def places(n: int, copies: int = COPIES) -> Iterator[Place]:
 
 
 def stems(source: str, seed: int, found: Sequence[Place]) -> list[str]:
-    """Return the file stems of an export: number, original ending, ``.rf.`` and 32 hexadecimal digits.
+    """Return the file stems of an export: number, original suffix, ``.rf.`` and 32 hexadecimal digits.
 
-    Numbers follow neither the order nor the class.
+    Numbers depend neither on the order nor on the class.
 
     Example:
         >>> [stem.partition(".rf.")[0] for stem in stems("cau001", 0, list(places(3)))]
@@ -137,6 +137,41 @@ def stems(source: str, seed: int, found: Sequence[Place]) -> list[str]:
     return [f"{name}.rf.{digits}" for (name, _), digits in zip(named, hashes, strict=True)]
 
 
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A dataset that is drawn as a Roboflow export.
+
+    Attributes:
+        source: Name of the source.
+        folder: Name of the export's folder.
+        project: Description of the export.
+        images: Function of `n`, `seed` and `size` that returns the images.
+    """
+
+    source: str
+    folder: str
+    project: Project
+    images: Callable[[int, int, int], Sequence[Exported]]
+
+    def write(self, out: Path, n: int, seed: int, size: int = 256, flavour: Flavour = "yolo", workers: int = 2) -> None:
+        """Draw `n` images into the export's folder below `out`; existing files are kept.
+
+        Args:
+            out: Folder to write below.
+            n: Number of images, from 0.
+            seed: Seed, from 0; the same seed writes the same files.
+            size: Side of the images in pixels, from `SMALLEST`; 640 in the published datasets.
+            flavour: Format of the export, see `write_export`.
+            workers: Number of processes to start; 0 works in this one.
+
+        Raises:
+            BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
+        """
+        check(size, flavour)
+        drawn: dict[str, int | float | str] = {"source": self.source, "n": n, "seed": seed}
+        write_export(Path(out) / self.folder, self.images(n, seed, size), self.project, drawn, size, flavour, workers)
+
+
 def write_export(
     root: Path,
     images: Sequence[Exported],
@@ -146,19 +181,19 @@ def write_export(
     flavour: Flavour = "yolo",
     workers: int = 2,
 ) -> None:
-    """Draw an export into `root`; what is there already stays.
+    """Draw an export into `root`; existing files are kept.
 
     Args:
         root: Folder of the export.
-        images: What to draw; none is fine.
-        project: What the export says about itself.
-        drawn: What a restart must agree with, see `note`; `source` among it. Size and flavour are added here.
-        size: Pixels a side, from `SMALLEST`; 640 in the real exports.
-        flavour: ``yolo`` (``data.yaml`` and a label file an image) or ``coco`` (a json a part).
-        workers: Processes to start; 0 works in this one.
+        images: Images to draw; may be empty.
+        project: Description of the export.
+        drawn: Options that a restart must repeat, with `source`, see `note`. Size and flavour are added here.
+        size: Side of the images in pixels, from `SMALLEST`; 640 in published exports.
+        flavour: ``yolo`` (``data.yaml`` and one label file per image) or ``coco`` (one JSON file per part).
+        workers: Number of processes to start; 0 works in this one.
 
     Raises:
-        BadArgument: A number or the flavour cannot be used, or the folder holds phantoms of other numbers.
+        BadArgument: A number or the flavour cannot be used, or the folder contains phantoms drawn with other options.
     """
     check(size, flavour)
     note(root, {**drawn, "size": size, "flavour": flavour})
@@ -182,7 +217,7 @@ def write_export(
 
 
 def check(size: int, flavour: str = "yolo") -> None:
-    """Check what an export is drawn with.
+    """Check the options of an export.
 
     Raises:
         BadArgument: `size` is too small for a pupil, or the flavour is unknown.
@@ -194,9 +229,9 @@ def check(size: int, flavour: str = "yolo") -> None:
 
 
 def augment(image: Image.Image, seed: int) -> Image.Image:
-    """Return an augmented copy as CAU001 has them: brightness +-45 %, blur, and 7 % of pixels salt or pepper.
+    """Return an augmented copy as in CAU001: brightness +-45 %, blur, and salt and pepper on 7 % of the pixels.
 
-    Blur is up to 2.75 pixels of 640, scaled to the image. Four of ten lose their colour, as the real copies do.
+    Blur is up to 2.75 pixels in an image of 640, scaled to the image size. Four in ten copies are grey.
     """
     rng = np.random.default_rng(seed)
     gain, blur, grey = rng.uniform(0.55, 1.45), rng.uniform(0, 2.75) * image.width / 640, rng.random() < 0.4
@@ -222,13 +257,13 @@ def _draw(file: _File, size: int) -> None:
 
 
 def _yolo_line(kind: int, box: Box, size: int) -> str:
-    """Return class, centre, width and height in fractions of the side."""
+    """Return one line of a label file: class, centre, width and height as fractions of the side."""
     centre = (box.x0 + box.x1) / 2 / size, (box.y0 + box.y1) / 2 / size
     return " ".join(map(str, (kind, *centre, box.width / size, box.height / size)))
 
 
 def _write_data_yaml(root: Path, project: Project) -> None:
-    said = {
+    content = {
         "train": "../train/images",
         "val": "../valid/images",
         "test": "../test/images",
@@ -242,18 +277,18 @@ def _write_data_yaml(root: Path, project: Project) -> None:
             "url": f"https://universe.roboflow.com/{project.workspace}/{project.name}/dataset/1",
         },
     }
-    text = yaml.safe_dump(said, sort_keys=False)
+    text = yaml.safe_dump(content, sort_keys=False)
     with write_beside(root / "data.yaml") as beside:
         beside.write_text(text, encoding="utf-8")
 
 
 def _write_coco(folder: Path, project: Project, images: Sequence[Exported], size: int) -> None:
-    """Write the json of one part, with Roboflow's placeholder at category 0."""
+    """Write the JSON file of one part, with Roboflow's placeholder at category 0."""
     above = "-".join(project.classes)
     categories = [{"id": 0, "name": above, "supercategory": "none"}]
     categories += [{"id": i, "name": c, "supercategory": above} for i, c in enumerate(project.classes, start=1)]
     objects = [(number, *thing) for number, image in enumerate(images) for thing in image.objects]
-    said = {
+    content = {
         "info": {"description": "Phantoms drawn from known truth", "version": "1"},
         "licenses": [{"id": 1, "name": "CC BY 4.0", "url": "https://creativecommons.org/licenses/by/4.0/"}],
         "categories": categories,
@@ -276,11 +311,11 @@ def _write_coco(folder: Path, project: Project, images: Sequence[Exported], size
     }
     folder.mkdir(parents=True, exist_ok=True)
     with write_beside(folder / _COCO) as beside:
-        beside.write_text(json.dumps(said), encoding="utf-8")
+        beside.write_text(json.dumps(content), encoding="utf-8")
 
 
 def _write_readmes(root: Path, project: Project, count: int, size: int) -> None:
-    """Write the two texts that lie beside every export, in words of our own."""
+    """Write the two readme files of every export."""
     url = f"https://universe.roboflow.com/{project.workspace}/{project.name}"
     about = f"# {project.name}\nPhantoms in the shape of {url}\nLicense: CC BY 4.0\n"
     made = (

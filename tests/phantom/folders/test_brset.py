@@ -1,4 +1,4 @@
-"""The folder as published, and the truth of the table measured from the photographs' pixels."""
+"""The folder is as published, and the pixels of the photographs show the truth of the table."""
 
 from __future__ import annotations
 
@@ -32,8 +32,15 @@ def bytes_of(folder: Path) -> dict[str, str]:
 
 
 def case(**changes: Any) -> Case:
-    plain: dict[str, Any] = {"image": 1, "patient": 1, "camera": "Canon CR", "age": 50, "told": True, "sex": "female"}
-    return Case(**{**plain, "seed": 4, "found": frozenset(), "icdr": 0, "sdrg": 0, **changes})
+    plain: dict[str, Any] = {
+        "image": 1,
+        "patient": 1,
+        "camera": "Canon CR",
+        "age": 50,
+        "age_listed": True,
+        "sex": "female",
+    }
+    return Case(**{**plain, "age_listed": True, "seed": 4, "found": frozenset(), "icdr": 0, "sdrg": 0, **changes})
 
 
 def test_the_folder_is_as_published(tmp_path: Path) -> None:
@@ -60,7 +67,7 @@ def test_seeds_decide_the_bytes_and_a_second_run_does_nothing(tmp_path: Path) ->
         write(tmp_path / "a", 4, 1, size=24, workers=0)
 
 
-def test_cases_are_as_many_as_asked_and_rich() -> None:
+def test_cases_are_as_many_as_requested_and_varied() -> None:
     drawn = cases(400, 0)
     taken = [c for c in drawn if c.taken]
     assert len(taken) == 400
@@ -73,12 +80,12 @@ def test_cases_are_as_many_as_asked_and_rich() -> None:
     ages = Counter(bisect((18, 30, 40, 50, 60, 70, 80), c.age) for c in taken)  # the benchmark's eight groups
     assert len(ages) == 8
     assert min(ages.values()) > 20
-    assert 0.2 < sum(not c.told for c in taken) / 400 < 0.45
-    people = {(c.patient, c.sex, c.age, c.told, c.camera) for c in drawn}
+    assert 0.2 < sum(not c.age_listed for c in taken) / 400 < 0.45
+    people = {(c.patient, c.sex, c.age, c.age_listed, c.camera) for c in drawn}
     assert len(people) == len({c.patient for c in drawn}) < 0.7 * len(drawn)
 
 
-def test_flaws_of_the_table_are_drawn() -> None:
+def test_errors_of_the_published_table_occur() -> None:
     drawn = [c for c in cases(30, 0) if c.taken]
     assert sorted(str(c.stray) for c in drawn if c.stray) == [
         "{'focus': '0'}",
@@ -89,12 +96,12 @@ def test_flaws_of_the_table_are_drawn() -> None:
     assert cases(0, 0) == []
 
 
-def test_a_truth_leaves_out_what_the_table_garbles() -> None:
+def test_a_truth_has_no_label_for_an_invalid_value() -> None:
     by_key = {t.key: t for t in truths(30, 0)}
     for c in (c for c in cases(30, 0) if c.taken):
         truth = by_key[f"img{c.image:05d}"]
         assert ("abnormal optic disc" in truth.labels) == ("optic_disc" not in c.stray)
-        assert truth.patient.age == (c.age if c.told else None)
+        assert truth.patient.age == (c.age if c.age_listed else None)
         assert truth.labels["icdr"] == str(c.icdr)
 
 
@@ -155,7 +162,7 @@ def test_retinopathy_shows_in_the_files(tmp_path: Path) -> None:
         assert ((before - drawn)[..., 0] > 25).any() == (c.icdr > 0)
 
 
-def test_cameras_have_their_own_widths_and_tell_nothing() -> None:
+def test_cameras_have_their_own_widths_and_do_not_depend_on_labels() -> None:
     assert [portrait(case(camera=name), 100).width for name in ("Canon CR", "NIKON NF5050")] == [130, 130]
     assert [portrait(case(camera=name), 384).width for name in ("Canon CR", "NIKON NF5050")] == [499, 497]
     drawn = cases(400, 0)
@@ -163,11 +170,11 @@ def test_cameras_have_their_own_widths_and_tell_nothing() -> None:
     assert abs(share[0] - share[1]) < 0.15
 
 
-def test_the_table_of_published_counts_has_a_photograph_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_of_counts_has_one_photograph_per_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = published_rows(0)[4405:4425]
     monkeypatch.setattr(brset, "published_rows", lambda seed: few)
     monkeypatch.setattr(brset, "MISSING", (3, 4))
-    brset.table(tmp_path, 0)
+    brset.write_counts(tmp_path, 0)
     files = {k: v for k, v in bytes_of(tmp_path / FOLDER).items() if k.endswith(".jpg")}
     assert len(files) == len(set(files.values())) == 18
     assert "fundus_photos/img00003.jpg" not in files

@@ -1,4 +1,4 @@
-"""The table as the dataset spells it, and the counts of the real one (datasheet of version 1.0.1)."""
+"""The table has the published columns and the published counts (datasheet of version 1.0.1)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,28 @@ def rows() -> list[dict[str, str]]:
     return published_rows(5)
 
 
-def test_the_header_is_the_datasets_own(tmp_path: Path) -> None:
+def test_the_header_is_the_published_one(tmp_path: Path) -> None:
     write_table(tmp_path / "t.csv", [row(1, 2, "Canon CR", 61.0, "male", "right", ["drusen"], 2, 1, ["illumination"])])
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
         header, cells = list(csv.reader(file))
     assert header == list(COLUMNS)
     assert len(header) == 34
     assert {"insuline", "Illuminaton", "DR_SDRG", "DR_ICDR", "drusens", "increased_cup_disc"} <= set(header)
-    told = dict(zip(header, cells, strict=True))
-    assert (told["image_id"], told["patient_id"], told["patient_age"]) == ("img00001", "2", "61.0")
-    assert (told["patient_sex"], told["exam_eye"], told["drusens"], told["Illuminaton"]) == ("1", "1", "1", "2")
-    assert (told["DR_ICDR"], told["DR_SDRG"], told["macula"], told["quality"]) == ("2", "1", "1", "Inadequate")
-    assert "," in told["comorbidities"]
+    cell = dict(zip(header, cells, strict=True))
+    assert (cell["image_id"], cell["patient_id"], cell["patient_age"]) == ("img00001", "2", "61.0")
+    assert (cell["patient_sex"], cell["exam_eye"], cell["drusens"], cell["Illuminaton"]) == (
+        "1",
+        "1",
+        "1",
+        "2",
+    )
+    assert (cell["DR_ICDR"], cell["DR_SDRG"], cell["macula"], cell["quality"]) == (
+        "2",
+        "1",
+        "1",
+        "Inadequate",
+    )
+    assert "," in cell["comorbidities"]
 
 
 def test_class_counts_are_the_published_ones(rows: list[dict[str, str]]) -> None:
@@ -47,7 +57,7 @@ def test_class_counts_are_the_published_ones(rows: list[dict[str, str]]) -> None
     assert round(sum(not r["patient_age"] for r in rows) / len(rows), 3) == 0.335
 
 
-def test_flaws_are_the_published_ones(rows: list[dict[str, str]]) -> None:
+def test_errors_are_the_published_ones(rows: list[dict[str, str]]) -> None:
     assert Counter(r["optic_disc"] for r in rows)["bv"] == 1
     assert Counter(r["focus"] for r in rows)["0"] == 2
     assert sum((r["DR_ICDR"] != "0") != (r["diabetic_retinopathy"] == "1") for r in rows) == 15
@@ -68,6 +78,6 @@ def test_grades_rise_together(rows: list[dict[str, str]]) -> None:
     assert all(abs(a - b) <= 1 or (a, b) == (1, 0) for a, b in pairs), pairs
 
 
-def test_seeds_deal_differently(rows: list[dict[str, str]]) -> None:
+def test_seeds_assign_differently(rows: list[dict[str, str]]) -> None:
     other = published_rows(6)
     assert other != rows == published_rows(5)

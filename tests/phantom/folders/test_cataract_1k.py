@@ -27,7 +27,7 @@ def image_of(root, truth):
     return Image.open(root / FRAMES / truth.group / "img" / f"{truth.key.split('/')[1]}.png")
 
 
-def test_the_folders_are_those_of_the_real_set(drawn):
+def test_the_folders_are_the_published_ones(drawn):
     stems = [f"case_5013/X/case5013_0{i}" for i in (1, 2, 3, 4)] + [
         f"case_5315/X/case_53153_0{i}" for i in (1, 2, 3, 4)
     ]
@@ -47,7 +47,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(drawn, tmp_p
     assert not [name for name in other if other[name] == same[name]]
 
 
-def test_what_is_there_stays_and_other_numbers_are_refused(tmp_path):
+def test_existing_files_are_kept_and_other_options_are_refused(tmp_path):
     write(tmp_path, 2, seed=1, size=64, workers=0)
     image = tmp_path / "Cataract-1K" / FRAMES / "case_5315" / "img" / "case_53153_01.png"
     image.write_bytes(b"kept")
@@ -70,7 +70,7 @@ def test_bad_arguments_are_named_before_anything_is_written(tmp_path, wrong, nam
     assert truths(0, seed=0) == []
 
 
-def test_coco_and_supervisely_say_the_same_and_class_names_are_the_published_ones(drawn):
+def test_coco_and_supervisely_agree_and_class_names_are_the_published_ones(drawn):
     names = set()
     for case in ("case_5013", "case_5315"):
         coco = json.loads((drawn / COCO / case / "annotations" / "instances.json").read_text())

@@ -65,7 +65,7 @@ def test_the_truth_shows_in_the_pupil_and_nowhere_else(tmp_path):
     assert (np.abs(cataract.mean(axis=0) - normal.mean(axis=0)) / spread < 0.75).all()  # 2.9 standard errors
 
 
-def test_names_do_not_tell_the_class():
+def test_names_do_not_depend_on_the_class():
     ill = [t.labels["cataract"] == "yes" for t in sorted(truths(80, 0, 64), key=lambda t: int(t.group.split("_")[0]))]
     assert abs(np.corrcoef(np.arange(80), ill)[0, 1]) < 0.3 and abs(np.corrcoef(np.arange(80) % 2, ill)[0, 1]) < 0.3
     endings = Counter((t.group.split("_")[1], t.labels["cataract"]) for t in truths(300, 0, 64))
@@ -82,7 +82,7 @@ def test_folders_are_those_of_an_export(tmp_path):
     }
 
 
-def test_a_second_writing_does_nothing_and_other_numbers_are_refused(tmp_path):
+def test_a_second_writing_does_nothing_and_other_options_are_refused(tmp_path):
     write(tmp_path, 3, 0, size=64, workers=0)
     times = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*.jpg")}
     write(tmp_path, 3, 0, size=64, workers=0)
@@ -91,7 +91,7 @@ def test_a_second_writing_does_nothing_and_other_numbers_are_refused(tmp_path):
         write(tmp_path, 4, 0, size=64, workers=0)
 
 
-def test_none_and_fewer_than_none(tmp_path):
+def test_zero_images_are_written_and_negative_numbers_refused(tmp_path):
     assert truths(0, 0) == []
     write(tmp_path / "none", 0, 0, workers=0)
     for wrong, named in (({"n": -1}, "n=-1"), ({"size": 10}, "size=10"), ({"flavour": "voc"}, "voc")):

@@ -31,7 +31,7 @@ def test_folders_and_classes_are_those_of_the_export(tmp_path):
     }
 
 
-def test_views_come_in_turn_and_all_parts_have_some():
+def test_views_alternate_and_all_parts_have_some():
     found = truths(60, 0, 64)
     counts = {len(t.boxes) for t in found}
     assert counts == {2, 3, 6}
@@ -47,7 +47,7 @@ def test_copies_of_a_family_share_boxes_and_group_and_differ_in_pixels(tmp_path)
     assert len({p.read_bytes() for p in tmp_path.rglob("*.jpg")}) == 3
 
 
-def test_names_do_not_tell_the_view():
+def test_names_do_not_depend_on_the_view():
     found = {t.group: len(t.boxes) + (t.patient.laterality == "left") for t in truths(120, 0, 64)}
     in_order = [kind for _, kind in sorted(found.items(), key=lambda item: int(item[0].split("_")[0]))]
     turns = [kind for _, kind in found.items()]
@@ -65,7 +65,7 @@ def test_the_pupil_box_holds_the_dark_of_most_eyes_in_the_files(tmp_path):
     assert len(dark) >= 12 and 0.4 <= np.mean(list(dark.values())) <= 0.95  # three of ten are cloudy
 
 
-def test_a_second_writing_does_nothing_and_other_numbers_are_refused(tmp_path):
+def test_a_second_writing_does_nothing_and_other_options_are_refused(tmp_path):
     write(tmp_path, 4, 0, size=64, workers=0)
     times = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*.jpg")}
     write(tmp_path, 4, 0, size=64, workers=0)
@@ -75,7 +75,7 @@ def test_a_second_writing_does_nothing_and_other_numbers_are_refused(tmp_path):
             write(tmp_path, **{"n": 4, "seed": 0, "size": 64, "workers": 0, **other})
 
 
-def test_none_and_fewer_than_none(tmp_path):
+def test_zero_images_are_written_and_negative_numbers_refused(tmp_path):
     assert truths(0, 0) == []
     write(tmp_path / "none", 0, 0, workers=0)
     for wrong, named in (({"n": -1}, "n=-1"), ({"size": 10}, "size=10"), ({"flavour": "voc"}, "voc")):

@@ -10,7 +10,7 @@ from lmod_train.phantom.folders.refuge import truth as refuge_truth
 from lmod_train.phantom.fundus import render
 
 
-def test_classes_come_in_turn_and_keys_name_class_and_side():
+def test_classes_alternate_and_keys_name_class_and_side():
     found = truth(10, seed=3)
     assert Counter(eye.diagnosis for _, eye in found) == {
         "cataract": 3,
@@ -45,7 +45,7 @@ def test_files_are_the_photographs_of_the_truth(tmp_path):
         assert error.mean() < 5  # what JPEG takes
 
 
-def test_none_and_fewer_than_none(tmp_path):
+def test_zero_images_are_written_and_negative_numbers_refused(tmp_path):
     assert truth(0, seed=0) == []
     write(tmp_path, 0, seed=0)
     with pytest.raises(BadArgument, match="n=-1"):

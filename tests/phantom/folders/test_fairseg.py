@@ -28,7 +28,7 @@ def written(tmp_path_factory):
     return out
 
 
-def test_files_hold_what_the_publishers_hold(written):
+def test_files_have_the_published_arrays(written):
     held = arrays(written)
     assert [*held] == [f"data_{i:05d}" for i in range(1, 21)]
     for number, (_, found) in enumerate(held.items(), start=1):
@@ -41,7 +41,7 @@ def test_files_hold_what_the_publishers_hold(written):
     assert not {int(held[key]["pid"]) for key in ("data_00010", "data_00020")} & set(range(4000))
 
 
-def test_the_summary_says_the_same_as_the_files(written):
+def test_the_summary_agrees_with_the_files(written):
     with (written / "FairSeg" / "ReadMe" / "data_summary.csv").open(newline="") as text:
         rows = list(csv.DictReader(text))
     held = arrays(written)
@@ -56,8 +56,8 @@ def test_the_summary_says_the_same_as_the_files(written):
 def test_boxes_are_the_extent_of_what_was_drawn(written):
     held = arrays(written)
     for truth in truths(20, seed=3, size=48):
-        told = held[truth.key]
-        assert (truth.patient.age or -1) == told["age"] / (365 if "pid" in told and told["age"] > 0 else 1)
+        stored = held[truth.key]
+        assert (truth.patient.age or -1) == stored["age"] / (365 if "pid" in stored and stored["age"] > 0 else 1)
         mask = held[truth.key].get("disc_cup_mask", held[truth.key].get("disc_cup"))
         extents = {}
         for structure, inside in (("optic disc", mask < 0), ("optic cup", mask == -2)):
@@ -66,7 +66,7 @@ def test_boxes_are_the_extent_of_what_was_drawn(written):
         assert dict(truth.boxes) == extents
 
 
-def test_people_vary_and_are_unknown_now_and_then():
+def test_people_vary_and_are_sometimes_unknown():
     found = truths(150, seed=0, size=16)
     ages = [t.patient.age for t in found]
     assert 0.03 < np.mean([age is None for age in ages]) < 0.15
@@ -86,14 +86,14 @@ def test_sex_and_age_do_not_follow_the_cup():
         assert abs(np.corrcoef(ratio, np.array(values, dtype=float))[0, 1]) < 0.2
 
 
-def test_a_seed_says_it_all(tmp_path):
+def test_files_depend_only_on_the_seed(tmp_path):
     for out, seed in (("a", 0), ("b", 0), ("c", 1)):
         write(tmp_path / out, 10, seed, size=32, workers=0)
     assert files(tmp_path / "a") == files(tmp_path / "b")
     assert all(files(tmp_path / "a")[name] != data for name, data in files(tmp_path / "c").items())
 
 
-def test_a_second_write_does_nothing_and_other_numbers_are_refused(tmp_path):
+def test_a_second_write_does_nothing_and_other_options_are_refused(tmp_path):
     write(tmp_path, 2, seed=0, size=32, workers=0)
     before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.rglob("*") if p.suffix in (".npz", ".csv")}
     write(tmp_path, 2, seed=0, size=32, workers=0)

@@ -12,7 +12,7 @@ def files(root):
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
 
 
-def test_labels_cups_and_sizes_are_drawn_apart():
+def test_labels_cups_and_sizes_are_independent():
     drawn = photographs(200, seed=0, size=100)
     ill = np.array([one.eye.diagnosis == "glaucoma" for one in drawn])
     cup = np.array([one.cup for one in drawn])
@@ -33,8 +33,8 @@ def test_the_folder_is_as_published(tmp_path):
     assert sorted(files(tmp_path)) == sorted([*images, *masks, "G1020/G1020.csv", "G1020/phantom.json"])
     header, *rows = (tmp_path / "G1020/G1020.csv").read_text().splitlines()
     assert header == "imageID,binaryLabels"
-    told = {f"{t.key}.jpg,{int(t.labels['glaucoma'] == 'yes')}" for t in truths(2, seed=1, size=48)}
-    assert set(rows) == told
+    expected = {f"{t.key}.jpg,{int(t.labels['glaucoma'] == 'yes')}" for t in truths(2, seed=1, size=48)}
+    assert set(rows) == expected
 
 
 def test_truth_shows_in_pixels_masks_and_outlines(tmp_path):
@@ -47,9 +47,9 @@ def test_truth_shows_in_pixels_masks_and_outlines(tmp_path):
         assert picture.size == mask.shape[::-1]
         green = np.asarray(picture)[..., 1].astype(float)
         assert green[mask > 0].mean() > 1.2 * np.median(green[(mask == 0) & (green > 30)])
-        told = json.loads((root / "Images" / f"{truth.key}.json").read_text())
-        assert (told["imageWidth"], told["imageHeight"]) == picture.size
-        shapes = {shape["label"]: np.array(shape["points"]) for shape in told["shapes"]}
+        content = json.loads((root / "Images" / f"{truth.key}.json").read_text())
+        assert (content["imageWidth"], content["imageHeight"]) == picture.size
+        shapes = {shape["label"]: np.array(shape["points"]) for shape in content["shapes"]}
         assert len(shapes["disc"]) == 64 and "discLoc" in shapes
         assert set(shapes) == {name.removeprefix("optic ") for name, _ in truth.boxes} | {"discLoc"}
         for name, box in truth.boxes:
@@ -71,14 +71,14 @@ def test_truth_shows_in_pixels_masks_and_outlines(tmp_path):
     assert len(ratio["yes"]) + len(ratio["no"]) == 8 and max(ratio["no"]) < 0.6 < min(ratio["yes"])
 
 
-def test_bytes_are_the_seeds(tmp_path):
+def test_files_depend_only_on_the_seed(tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         write(tmp_path / name, 3, seed=seed, size=48, workers=0)
     a, b, c = (files(tmp_path / name) for name in "abc")
     assert a == b and not [name for name in a if a[name] == c.get(name) and "Images" in name]
 
 
-def test_a_second_write_does_nothing_and_other_numbers_are_refused(tmp_path):
+def test_a_second_write_does_nothing_and_other_options_are_refused(tmp_path):
     write(tmp_path, 2, seed=1, size=48, workers=0)
     before = files(tmp_path)
     images = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*.jpg")}

@@ -13,7 +13,7 @@ def files(root):
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
 
 
-def test_parts_splits_and_grades_are_balanced_and_numbers_tell_nothing():
+def test_parts_splits_and_grades_are_balanced_and_numbers_do_not_depend_on_them():
     drawn = photographs(80, seed=0, size=48)
     assert Counter((one.part, one.split) for one in drawn) == {
         **{("A", "train"): 14, ("A", "test"): 6, ("BC", "train"): 48, ("BC", "test"): 12}
@@ -27,7 +27,7 @@ def test_parts_splits_and_grades_are_balanced_and_numbers_tell_nothing():
     assert len({one.key for one in drawn}) == 80 and drawn[62].stem < drawn[67].stem
 
 
-def test_exudates_lie_as_the_risk_says():
+def test_exudates_are_placed_by_the_risk():
     for one in photographs(40, seed=3, size=48):
         eye = one.eye
         away = [math.dist((e.x, e.y), eye.fovea) for e in eye.lesions if e.kind == "hard exudate"]
@@ -39,10 +39,10 @@ def test_exudates_lie_as_the_risk_says():
 def test_the_folder_is_as_published(tmp_path):
     write(tmp_path, 8, seed=1, size=48, workers=0)
     root = tmp_path / "IDRiD"
-    told = {p for p in files(root) if not p.startswith("A. Segmentation/2.")}
+    written = {p for p in files(root) if not p.startswith("A. Segmentation/2.")}
     a, b = "a. Training Set", "b. Testing Set"
     grades, points = "B. Disease Grading/2. Groundtruths", "C. Localization/2. Groundtruths"
-    assert told == {
+    assert written == {
         "phantom.json",
         f"A. Segmentation/1. Original Images/{a}/IDRiD_01.jpg",
         f"A. Segmentation/1. Original Images/{a}/IDRiD_02.jpg",
@@ -122,14 +122,14 @@ def test_boxes_are_the_extent_of_masks_and_points(tmp_path):
     )
 
 
-def test_bytes_are_the_seeds(tmp_path):
+def test_files_depend_only_on_the_seed(tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         write(tmp_path / name, 5, seed=seed, size=48, workers=0)
     a, b, c = (files(tmp_path / name) for name in "abc")
     assert a == b and not [name for name in a if a[name] == c.get(name) and name.endswith(("jpg", "OD.tif"))]
 
 
-def test_a_second_write_does_nothing_and_other_numbers_are_refused(tmp_path):
+def test_a_second_write_does_nothing_and_other_options_are_refused(tmp_path):
     write(tmp_path, 4, seed=1, size=48, workers=0)
     before, images = files(tmp_path), {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*.jpg")}
     write(tmp_path, 4, seed=1, size=48, workers=0)

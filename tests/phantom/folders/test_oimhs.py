@@ -72,7 +72,7 @@ def test_the_hole_is_dark_in_the_image_where_the_mask_has_it(tmp_path):
             assert scan[inside].mean() < 0.6 * scan[around].mean()
 
 
-def test_stages_come_in_turn_and_most_scans_show_them():
+def test_stages_alternate_and_most_scans_show_them():
     found = truths(400, seed=0, size=32)
     by_eye = {t.key.split("/")[0]: t.labels["macular_hole_stage"] for t in found}
     assert Counter(by_eye.values()) == dict.fromkeys("1234", 25)
@@ -84,7 +84,7 @@ def test_stages_come_in_turn_and_most_scans_show_them():
     assert all("macular hole" in dict(t.boxes) for t in middle)
 
 
-def test_counts_are_what_was_asked():
+def test_counts_are_as_requested():
     found = truths(14, seed=0, size=32, scans=2, counts=(1, 1, 2, 3))
     assert Counter(t.labels["macular_hole_stage"] for t in found if t.key.endswith("/0")) == {
         "1": 1,
@@ -110,7 +110,7 @@ def test_nothing_about_the_person_or_the_exposure_follows_the_stage():
         assert max(means) - min(means) < 0.3 * values.std()
 
 
-def test_a_seed_says_it_all(tmp_path):
+def test_files_depend_only_on_the_seed(tmp_path):
     for out, seed in (("a", 0), ("b", 0), ("c", 1)):
         write(tmp_path / out, 4, seed, size=32, workers=0)
     assert images(tmp_path / "a") == images(tmp_path / "b")
@@ -118,7 +118,7 @@ def test_a_seed_says_it_all(tmp_path):
     assert truths(4, 0, 32) == truths(4, 0, 32) != truths(4, 1, 32)
 
 
-def test_a_second_write_does_nothing_and_other_numbers_are_refused(tmp_path):
+def test_a_second_write_does_nothing_and_other_options_are_refused(tmp_path):
     write(tmp_path, 4, seed=0, size=32, workers=0)
     before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.rglob("*") if p.suffix in (".png", ".xlsx")}
     write(tmp_path, 4, seed=0, size=32, workers=0)

@@ -11,7 +11,7 @@ def files(root):
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
 
 
-def test_half_are_ill_and_numbers_tell_nothing():
+def test_half_are_ill_and_numbers_do_not_depend_on_the_label():
     ill = [eye.diagnosis == "glaucoma" for _, eye in eyes(40, seed=0)]
     assert sum(ill) == 20 and ill != sorted(ill) and ill != sorted(ill, reverse=True)
     assert [number for number, _ in eyes(40, 0)] == [f"{i:03d}" for i in range(1, 41)]
@@ -65,7 +65,7 @@ def test_truth_shows_in_pixels_and_boxes_are_their_extent(tmp_path):
     assert max(ratio["no"]) < 0.55 < min(ratio["yes"]) and len(ratio["yes"]) == 3
 
 
-def test_bytes_are_the_seeds(tmp_path):
+def test_files_depend_only_on_the_seed(tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         write(tmp_path / name, 2, seed=seed, size=48, workers=0)
     a, b, c = (files(tmp_path / name) for name in "abc")
@@ -73,7 +73,7 @@ def test_bytes_are_the_seeds(tmp_path):
 
 
 @pytest.mark.parametrize("layout", ["kaggle", "original"])
-def test_a_second_write_does_nothing_and_other_numbers_are_refused(tmp_path, layout):
+def test_a_second_write_does_nothing_and_other_options_are_refused(tmp_path, layout):
     write(tmp_path, 2, seed=1, size=48, layout=layout, workers=0)
     before = files(tmp_path)
     write(tmp_path, 2, seed=1, size=48, layout=layout, workers=0)

@@ -15,11 +15,11 @@ def test_parts_are_thirds_with_half_of_each_ill():
     assert {eye.diagnosis for _, eye in found} == {"glaucoma", "normal"}
 
 
-def test_prevalence_is_what_was_asked():
+def test_the_prevalence_is_as_requested():
     assert [sum(eye.diagnosis == "glaucoma" for _, eye in truth(30, 0, p)) for p in (0, 0.1, 1)] == [0, 3, 30]
 
 
-def test_stems_of_validation_and_test_tell_no_label():
+def test_stems_of_validation_and_test_do_not_depend_on_the_label():
     ill = [eye.diagnosis == "glaucoma" for key, eye in truth(60, seed=0) if key.startswith("val/V")]
     assert len(ill) == 20 and ill != sorted(ill) and ill != sorted(ill, reverse=True)
     assert all((key[6] == "g") == (e.diagnosis == "glaucoma") for key, e in truth(60, 0) if key.startswith("train"))
@@ -43,7 +43,7 @@ def test_sheets_have_the_headers_of_the_publisher(tmp_path):
             assert not label or row[2] == (eye.diagnosis == "glaucoma")
 
 
-def test_kaggle_has_an_index_a_part(tmp_path):
+def test_kaggle_has_one_index_per_part(tmp_path):
     write(tmp_path, 6, seed=1, size=50, layout="kaggle", workers=0)
     index = json.loads((tmp_path / "REFUGE" / "val" / "index.json").read_text())
     eyes = dict(truth(6, seed=1))

@@ -26,7 +26,7 @@ def files(root):
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
 
 
-def test_only_training_photographs_are_copied_and_families_are_whole():
+def test_only_training_photographs_are_copied_and_families_stay_in_one_split():
     found = list(places(48))
     assert len(found) == 48
     family = {p.family: [q for q in found if q.family == p.family] for p in found}
@@ -44,11 +44,11 @@ def test_n_counts_images_and_the_last_family_may_lack_copies():
         list(places(-1))
 
 
-def test_without_copies_every_photograph_is_as_it_was_taken():
+def test_without_copies_every_photograph_is_the_original():
     assert {p.copy for p in places(20, copies=0)} == {None} and len({p.family for p in places(20, copies=0)}) == 20
 
 
-def test_stems_are_unique_and_copies_share_what_stands_before_rf():
+def test_stems_are_unique_and_copies_share_the_name_before_rf():
     found = list(places(24))
     named = stems("x", 1, found)
     assert len(set(named)) == 24
@@ -71,8 +71,8 @@ def test_the_yolo_export_has_the_folders_and_lines_of_roboflow(tmp_path):
         f"{i.split}/{kind}/{i.stem}.{end}" for i in images() for kind, end in (("images", "jpg"), ("labels", "txt"))
     ]
     assert set(files(tmp_path)) == {*names, "data.yaml", "README.dataset.txt", "README.roboflow.txt", "phantom.json"}
-    said = yaml.safe_load((tmp_path / "data.yaml").read_text())
-    assert (said["nc"], said["names"], said["roboflow"]["project"]) == (2, ["eye", "pupil"], "eyes")
+    content = yaml.safe_load((tmp_path / "data.yaml").read_text())
+    assert (content["nc"], content["names"], content["roboflow"]["project"]) == (2, ["eye", "pupil"], "eyes")
     for image in images():
         lines = (tmp_path / image.split / "labels" / f"{image.stem}.txt").read_text().splitlines()
         for line, (name, box) in zip(lines, image.objects, strict=True):
@@ -82,21 +82,21 @@ def test_the_yolo_export_has_the_folders_and_lines_of_roboflow(tmp_path):
             assert (width * 64, height * 64) == (box.width, box.height)
 
 
-def test_the_coco_export_has_a_json_a_part_with_a_placeholder_category(tmp_path):
+def test_the_coco_export_has_one_json_per_part_with_a_placeholder_category(tmp_path):
     write_export(tmp_path, images(), PROJECT, {"source": "x"}, 64, "coco", workers=0)
     train = images()[0]
     assert {f"train/{train.stem}.jpg", "train/_annotations.coco.json"} <= set(files(tmp_path))
-    said = json.loads((tmp_path / "train" / "_annotations.coco.json").read_text())
+    coco = json.loads((tmp_path / "train" / "_annotations.coco.json").read_text())
     above = {"id": 0, "name": "eye-pupil", "supercategory": "none"}
-    assert said["categories"][0] == above and {c["supercategory"] for c in said["categories"][1:]} == {"eye-pupil"}
-    names = {c["id"]: c["name"] for c in said["categories"]}
-    (image,) = said["images"]
+    assert coco["categories"][0] == above and {c["supercategory"] for c in coco["categories"][1:]} == {"eye-pupil"}
+    names = {c["id"]: c["name"] for c in coco["categories"]}
+    (image,) = coco["images"]
     assert (image["file_name"], image["width"], image["height"]) == (f"{train.stem}.jpg", 64, 64)
-    found = [(names[a["category_id"]], a["bbox"]) for a in said["annotations"] if a["image_id"] == image["id"]]
+    found = [(names[a["category_id"]], a["bbox"]) for a in coco["annotations"] if a["image_id"] == image["id"]]
     assert found == [(name, [b.x0, b.y0, b.width, b.height]) for name, b in train.objects]
 
 
-def test_a_second_writing_changes_nothing_and_other_numbers_are_refused(tmp_path):
+def test_a_second_writing_changes_nothing_and_other_options_are_refused(tmp_path):
     write_export(tmp_path, images(), PROJECT, {"source": "x"}, 64, workers=0)
     before, gone = files(tmp_path), tmp_path / "train" / "images" / f"{images()[0].stem}.jpg"
     gone.unlink()
@@ -138,5 +138,5 @@ def test_augmentation_blurs_and_leaves_everything_where_it_was():
     assert augment(picture, 1).tobytes() == augment(picture, 1).tobytes() != augment(picture, 2).tobytes()
 
 
-def test_places_are_plain():
+def test_places_are_as_specified():
     assert next(places(1)) == Place(0, "train", 0)

@@ -1,7 +1,7 @@
-"""Findings of a fundus drawn from a known truth, each with a sign of its own that shows in the pixels.
+"""Visible signs of conditions in drawn fundi, one sign for each condition.
 
-What a finding changes in the eye is done before the photograph is taken (`altered`), what lies on the retina is laid
-over it (`laid`). Each sign has its own stream of random numbers: one finding more leaves the others where they are.
+`with_conditions` changes the eye before it is rendered (cup, vessels, colour); `paint_signs` paints over the rendered
+photograph. Each sign has its own random generator, so that an additional sign leaves the others as they are.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BROWN, _SLATE, _TIGROID = (0.38, 0.34, 0.36), (0.52, 0.62, 0.80), (0.88, 0.80, 
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    """What a sign is drawn with; `free` holds a place for each sign that needs room of its own."""
+    """Everything needed to paint a sign; `free` has the position of each sign that needs its own area."""
 
     canvas: Canvas
     eye: Eye
@@ -33,84 +33,86 @@ class _Scene:
     free: dict[str, Point]
 
 
-def altered(eye: Eye, findings: Collection[str], seed: int) -> Eye:
-    """Return the eye as the findings change it before the photograph: cup, vessels and colour.
+def with_conditions(eye: Eye, conditions: Collection[str], seed: int) -> Eye:
+    """Return the eye as changed by conditions: cup, vessels and colour.
 
-    Increased cup-to-disc ratio: the vertical ratio becomes 0.62 to 0.85. Abnormal vessels: venous arcades a third wider
-    that wind. Hypertensive retinopathy: arteries of 0.45 times their width. Myopic fundus: hardly any pigment.
+    Increased cup-to-disc ratio: the vertical ratio becomes 0.62 to 0.85. Abnormal vessels: venous arcades are tortuous
+    and a third wider. Hypertensive retinopathy: arteries have 0.45 times their width. Myopic fundus: little pigment.
 
     Args:
         eye: Any drawn eye.
-        findings: Names of `SIGNS`; those that change nothing here are passed over.
-        seed: From 0.
+        conditions: Names of `SIGNS`; those without a change here are ignored.
+        seed: Seed, from 0.
 
     Raises:
-        BadArgument: A finding is not one of `SIGNS`.
+        BadArgument: A condition is not one of `SIGNS`.
 
     Example:
         >>> from lmod_train.phantom.eye import draw_eye
         >>> eye = draw_eye(0, "normal")
-        >>> altered(eye, [], 0) == eye, altered(eye, ["increased cup-to-disc ratio"], 0).cup_to_disc > 0.6
-        (True, True)
+        >>> with_conditions(eye, [], 0) == eye
+        True
+        >>> with_conditions(eye, ["increased cup-to-disc ratio"], 0).cup_to_disc > 0.6
+        True
     """
-    _known(findings)
+    _known(conditions)
     rng = np.random.default_rng([seed, len(SIGNS)])
     ratio, narrow, turns = rng.uniform(0.62, 0.85), rng.uniform(0.88, 1.0), rng.uniform(6, 9)
-    if "increased cup-to-disc ratio" in findings:
+    if "increased cup-to-disc ratio" in conditions:
         radii = (eye.disc_radii[0] * ratio * narrow, eye.disc_radii[1] * ratio)
         eye = replace(eye, cup=eye.disc, cup_radii=radii, cup_to_disc=ratio)
     vessels = eye.vessels
-    if "abnormal vessels" in findings:
+    if "abnormal vessels" in conditions:
         vessels = tuple(_wound(v, turns) if v.vein and v.width > 0.008 and len(v.points) > 20 else v for v in vessels)
-    if "hypertensive retinopathy" in findings:
+    if "hypertensive retinopathy" in conditions:
         vessels = tuple(v if v.vein else replace(v, width=0.45 * v.width, end=0.45 * v.end) for v in vessels)
-    if "myopic fundus" in findings:
+    if "myopic fundus" in conditions:
         eye = replace(eye, pigment=0.12 * eye.pigment, mottle=1.0)
     return replace(eye, vessels=vessels)
 
 
-def laid(picture: Image.Image, eye: Eye, findings: Collection[str], seed: int) -> Image.Image:
-    """Return the photograph with the signs of the findings laid over it, in a fixed order.
+def paint_signs(picture: Image.Image, eye: Eye, conditions: Collection[str], seed: int) -> Image.Image:
+    """Return the photograph with the signs of the conditions painted over it, in a fixed order.
 
     Args:
-        picture: The square photograph of `eye` as `altered` gives it; not changed.
-        eye: The altered eye.
-        findings: Names of `SIGNS`, in any order.
-        seed: From 0, the same as for `altered`.
+        picture: Square photograph of `eye`; not changed.
+        eye: The eye as returned by `with_conditions`.
+        conditions: Names of `SIGNS`, in any order.
+        seed: Seed, the same as for `with_conditions`.
 
     Raises:
-        BadArgument: A finding is not one of `SIGNS`.
+        BadArgument: A condition is not one of `SIGNS`.
 
     Example:
         >>> from lmod_train.phantom.fundus import draw_eye, render
         >>> eye = draw_eye(0, "normal")
         >>> plain = render(eye, 64)
-        >>> laid(plain, eye, [], 0) == plain, laid(plain, eye, ["nevus"], 0) == plain
+        >>> paint_signs(plain, eye, [], 0) == plain, paint_signs(plain, eye, ["nevus"], 0) == plain
         (True, False)
     """
-    _known(findings)
+    _known(conditions)
     canvas = Canvas(picture, eye)
     free = _places(eye, np.random.default_rng([seed, len(SIGNS) + 1]))
     for number, (name, sign) in enumerate(SIGNS.items()):
-        if name in findings and sign is not None:
+        if name in conditions and sign is not None:
             sign(_Scene(canvas, eye, np.random.default_rng([seed, number]), free))
     return canvas.picture
 
 
-def _known(findings: Collection[str]) -> None:
-    unknown = [name for name in findings if name not in SIGNS]
+def _known(conditions: Collection[str]) -> None:
+    unknown = [name for name in conditions if name not in SIGNS]
     if unknown:
-        raise BadArgument("findings", unknown[0], f"names of findings: {', '.join(SIGNS)}", "use these words")
+        raise BadArgument("conditions", unknown[0], f"names among {', '.join(SIGNS)}", "use these words")
 
 
 def _places(eye: Eye, rng: np.random.Generator) -> dict[str, Point]:
-    """Return a place in the field for each sign that needs room, apart from disc, fovea and one another."""
+    """Return a position in the field for each sign that needs its own area, apart from disc, fovea and each other."""
     reach = min(eye.camera.field_radius, 0.49)
     taken = [(eye.disc, max(eye.disc_radii)), (eye.fovea, 0.10)]
     places: dict[str, Point] = {}
     for name, radius in (("hemorrhage", 0.085), ("scar", 0.085), ("nevus", 0.08)):
         best = (-math.inf, (0.5, 0.5))
-        for _ in range(200):  # the place with most room, or the first with room enough
+        for _ in range(200):  # the position with most room, or the first with enough room
             x, y = rng.uniform(0.1, 0.9, 2).tolist()
             edge = reach - radius - 0.01 - math.hypot(x - eye.camera.field[0], y - eye.camera.field[1])
             room = min(edge, *(math.hypot(x - p[0], y - p[1]) - radius - r for p, r in taken))
@@ -123,7 +125,7 @@ def _places(eye: Eye, rng: np.random.Generator) -> dict[str, Point]:
 
 
 def _wound(vessel: Vessel, turns: float) -> Vessel:
-    """Return a vessel that winds to both sides of its course, a third wider."""
+    """Return a tortuous copy of a vessel, a third wider."""
     course = np.array(vessel.points)
     s = np.linspace(0, 1, 120)
     places = np.linspace(0, 1, len(course))
@@ -136,7 +138,7 @@ def _wound(vessel: Vessel, turns: float) -> Vessel:
 
 
 def _around(scene: _Scene, count: int, spread: float, least: float) -> list[Point]:
-    """Return places around the fovea, none nearer than `least`."""
+    """Return positions around the fovea, none nearer than `least`."""
     found: list[Point] = []
     while len(found) < count:
         x, y = scene.rng.normal(0, spread, 2).tolist()
@@ -146,7 +148,7 @@ def _around(scene: _Scene, count: int, spread: float, least: float) -> list[Poin
 
 
 def _tessellation(scene: _Scene) -> None:
-    """A tessellated fundus and a pale crescent on the temporal side of the disc."""
+    """Paint a tessellated fundus and a pale crescent on the temporal side of the disc."""
     canvas, eye = scene.canvas, scene.eye
     coarse = Image.fromarray(scene.rng.standard_normal((24, 24), dtype=np.float32))
     cloud = np.asarray(coarse.resize((canvas.size, canvas.size), Image.Resampling.BICUBIC))
@@ -158,7 +160,7 @@ def _tessellation(scene: _Scene) -> None:
 
 
 def _nevus(scene: _Scene) -> None:
-    """A flat slate-grey oval under the vessels."""
+    """Paint a flat slate-grey oval under the vessels."""
     rng = scene.rng
     radii = (rng.uniform(0.055, 0.08), rng.uniform(0.040, 0.055))
     oval = scene.canvas.ellipses([(scene.free["nevus"], radii, rng.uniform(0, math.pi))], soft=0.004)
@@ -166,7 +168,7 @@ def _nevus(scene: _Scene) -> None:
 
 
 def _drusen(scene: _Scene) -> None:
-    """Many small yellow dots around the fovea."""
+    """Paint many small yellow dots around the fovea."""
     rng = scene.rng
     dots = _around(scene, int(rng.integers(30, 50)), 0.07, 0.015)
     scene.canvas.paint(
@@ -175,7 +177,7 @@ def _drusen(scene: _Scene) -> None:
 
 
 def _pigment(scene: _Scene) -> None:
-    """Brown clumps between pale spots at the fovea."""
+    """Paint brown clumps between pale spots at the fovea."""
     rng, canvas = scene.rng, scene.canvas
     pale, dark = _around(scene, 9, 0.042, 0.0), _around(scene, 14, 0.042, 0.0)
     canvas.paint(
@@ -185,7 +187,7 @@ def _pigment(scene: _Scene) -> None:
 
 
 def _atrophy(scene: _Scene) -> None:
-    """Drusen, and a pale patch with a sharp edge at the fovea with pigment in it."""
+    """Paint drusen, and a sharp pale patch with pigment at the fovea."""
     _drusen(scene)
     rng, canvas, fovea = scene.rng, scene.canvas, scene.eye.fovea
     canvas.paint(canvas.polygons([lump(rng, fovea, rng.uniform(0.055, 0.075), 0.4)]), _PALE, 0.85)
@@ -194,7 +196,7 @@ def _atrophy(scene: _Scene) -> None:
 
 
 def _scar(scene: _Scene) -> None:
-    """A pale patch with a pigmented edge."""
+    """Paint a pale patch with a pigmented edge."""
     rng, canvas = scene.rng, scene.canvas
     shape = lump(rng, (0, 0), rng.uniform(0.05, 0.065), 0.35)
     x, y = scene.free["scar"]
@@ -207,14 +209,14 @@ def _scar(scene: _Scene) -> None:
 
 
 def _silver(scene: _Scene) -> None:
-    """The pale reflex of thickened walls along the narrowed arteries."""
+    """Paint the pale reflex of thickened walls along the narrowed arteries."""
     arteries = [v for v in scene.eye.vessels if not v.vein and v.width > 0.002]
     canvas = scene.canvas
     canvas.paint(canvas.lines([(v.points, 0.75 * v.width) for v in arteries]), _WHITE, 0.9)
 
 
 def _flames(scene: _Scene) -> None:
-    """Flame-shaped haemorrhages along the nerve fibres of one temporal quadrant, from the disc outwards."""
+    """Paint flame-shaped haemorrhages along the nerve fibres of one temporal quadrant, from the disc outwards."""
     rng, eye = scene.rng, scene.eye
     temporal = math.pi if eye.laterality == "right" else 0.0
     middle = temporal + rng.choice([-1, 1]) * math.radians(50)
@@ -230,7 +232,7 @@ def _flames(scene: _Scene) -> None:
 
 
 def _boat(scene: _Scene) -> None:
-    """One large haemorrhage with a level upper edge, as blood settles before the retina."""
+    """Paint one large preretinal haemorrhage with a level upper edge."""
     (x, y), rng = scene.free["hemorrhage"], scene.rng
     wide, deep = rng.uniform(0.060, 0.080), rng.uniform(0.065, 0.085)
     angles = np.linspace(0, math.pi, 30)
@@ -239,7 +241,7 @@ def _boat(scene: _Scene) -> None:
 
 
 def _detachment(scene: _Scene) -> None:
-    """A grey sheet in folds that has come off the lower retina."""
+    """Paint a grey folded sheet of detached retina below."""
     canvas, rng, (x, y) = scene.canvas, scene.rng, scene.eye.camera.field
     across = np.linspace(-0.5, 0.5, 40)
     top = y + 0.26 + 0.02 * np.sin(across * rng.uniform(14, 20) + rng.uniform(0, 6))
@@ -263,4 +265,4 @@ SIGNS: dict[str, Callable[[_Scene], None] | None] = {
     "increased cup-to-disc ratio": None,
     "abnormal vessels": None,
 }
-"""Name of a finding -> what lays its sign over the photograph, in order of laying; None where `altered` does all."""
+"""Condition -> function that paints its sign, in order of painting; None if `with_conditions` already shows it."""

@@ -1,4 +1,4 @@
-"""Each finding by the pixels it changes: where they lie, which way their colour goes, and that nothing else moves."""
+"""Signs of conditions: which pixels they change, in which direction of colour, and that nothing else changes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.eye import Eye, draw_eye
-from lmod_train.phantom.findings import SIGNS, altered, laid
 from lmod_train.phantom.fundus import cup_mask, disc_mask, render
+from lmod_train.phantom.signs import SIGNS, paint_signs, with_conditions
 from lmod_train.vocabulary.conditions import CONDITIONS
 
 SIZE = 160
@@ -27,14 +27,14 @@ def eye_of(seed: int) -> Eye:
     )
 
 
-def shown(seed: int, *findings: str) -> Picture:
-    eye = altered(eye_of(seed), findings, seed)
-    return np.asarray(laid(render(eye, SIZE), eye, findings, seed)).astype(int)
+def shown(seed: int, *conditions: str) -> Picture:
+    eye = with_conditions(eye_of(seed), conditions, seed)
+    return np.asarray(paint_signs(render(eye, SIZE), eye, conditions, seed)).astype(int)
 
 
-def change(seed: int, finding: str) -> tuple[Picture, npt.NDArray[np.bool_]]:
-    """Return by how much each pixel changes, and where one does by more than 12 of 255."""
-    difference = shown(seed, finding) - shown(seed)
+def change(seed: int, condition: str) -> tuple[Picture, npt.NDArray[np.bool_]]:
+    """Return the change of each pixel, and the mask of changes above 12 of 255."""
+    difference = shown(seed, condition) - shown(seed)
     return difference, np.abs(difference).max(axis=2) > 12
 
 
@@ -47,32 +47,32 @@ def test_names_are_words_of_the_vocabulary() -> None:
     assert set(SIGNS) <= {term.name for term in CONDITIONS}
 
 
-@pytest.mark.parametrize("finding", SIGNS)
-def test_every_finding_shows(finding: str) -> None:
+@pytest.mark.parametrize("condition", SIGNS)
+def test_every_condition_is_visible(condition: str) -> None:
     for seed in SEEDS:
-        _, where = change(seed, finding)
+        _, where = change(seed, condition)
         assert where.sum() > 0.001 * SIZE**2
-        assert (shown(seed, finding) == shown(seed, finding)).all()
+        assert (shown(seed, condition) == shown(seed, condition)).all()
 
 
-def test_no_finding_changes_nothing() -> None:
+def test_no_condition_changes_nothing() -> None:
     eye = eye_of(1)
     picture = render(eye, SIZE)
-    assert altered(eye, [], 1) == eye
-    assert laid(picture, eye, [], 1) == picture
+    assert with_conditions(eye, [], 1) == eye
+    assert paint_signs(picture, eye, [], 1) == picture
 
 
 @pytest.mark.parametrize(
-    ("finding", "reach"), [("drusen", 0.17), ("abnormal macula", 0.12), ("age-related macular degeneration", 0.17)]
+    ("condition", "reach"), [("drusen", 0.17), ("abnormal macula", 0.12), ("age-related macular degeneration", 0.17)]
 )
-def test_signs_of_the_macula_lie_around_the_fovea(finding: str, reach: float) -> None:
+def test_signs_of_the_macula_lie_around_the_fovea(condition: str, reach: float) -> None:
     for seed in SEEDS:
-        _, where = change(seed, finding)
+        _, where = change(seed, condition)
         assert from_point(eye_of(seed).fovea)[where].max() < reach
 
 
 @pytest.mark.parametrize(
-    ("finding", "told"),
+    ("condition", "has_colour"),
     [
         ("drusen", lambda d: d[..., 1].mean() > 20 and d[..., 0].mean() > 5),  # yellow
         ("age-related macular degeneration", lambda d: d[..., 2].mean() > 10),  # pale
@@ -83,10 +83,10 @@ def test_signs_of_the_macula_lie_around_the_fovea(finding: str, reach: float) ->
         ("hypertensive retinopathy", lambda d: d.mean() > 10),  # silver
     ],
 )
-def test_colours_go_the_way_of_the_finding(finding: str, told: Callable[[Picture], bool]) -> None:
+def test_colours_change_as_in_the_condition(condition: str, has_colour: Callable[[Picture], bool]) -> None:
     for seed in SEEDS:
-        difference, where = change(seed, finding)
-        assert told(difference[where]), difference[where].mean(axis=0)
+        difference, where = change(seed, condition)
+        assert has_colour(difference[where]), difference[where].mean(axis=0)
 
 
 def test_a_scar_is_pale_with_a_dark_edge() -> None:
@@ -117,7 +117,7 @@ def test_a_haemorrhage_is_level_above() -> None:
 
 def test_a_large_cup_is_wide_and_stays_inside_its_disc() -> None:
     for seed in SEEDS:
-        eye = altered(eye_of(seed), ["increased cup-to-disc ratio"], seed)
+        eye = with_conditions(eye_of(seed), ["increased cup-to-disc ratio"], seed)
         assert 0.62 <= eye.cup_to_disc <= 0.85
         cup, disc = cup_mask(eye, SIZE), disc_mask(eye, SIZE)
         assert (cup <= disc).all()
@@ -128,7 +128,7 @@ def test_vessels_change_by_kind() -> None:
     for seed in SEEDS:
         plain = eye_of(seed).vessels
         wound, narrow = (
-            altered(eye_of(seed), [f], seed).vessels for f in ("abnormal vessels", "hypertensive retinopathy")
+            with_conditions(eye_of(seed), [f], seed).vessels for f in ("abnormal vessels", "hypertensive retinopathy")
         )
         assert [v for v in wound if not v.vein] == [v for v in plain if not v.vein]
         assert sum(len(v.points) == 120 and v.width > 0.0105 for v in wound) == 4
@@ -140,8 +140,8 @@ def test_vessels_change_by_kind() -> None:
 def test_a_myopic_fundus_is_pale_and_uneven_with_a_crescent_temporal_of_the_disc() -> None:
     for seed in SEEDS:
         eye = replace(eye_of(seed), pigment=0.9)
-        pale = altered(eye, ["myopic fundus"], seed)
-        picture = np.asarray(laid(render(pale, SIZE), pale, ["myopic fundus"], seed)).astype(int)
+        pale = with_conditions(eye, ["myopic fundus"], seed)
+        picture = np.asarray(paint_signs(render(pale, SIZE), pale, ["myopic fundus"], seed)).astype(int)
         away = -1 if eye.laterality == "right" else 1
         x, y = eye.disc[0] + away * 1.2 * eye.disc_radii[0], eye.disc[1]
         beside = np.asarray(render(eye, SIZE)).astype(int)[round(y * SIZE), round(x * SIZE)]
@@ -150,7 +150,7 @@ def test_a_myopic_fundus_is_pale_and_uneven_with_a_crescent_temporal_of_the_disc
         assert picture[ring].mean() > np.asarray(render(eye, SIZE))[ring].mean() + 10
 
 
-def test_signs_that_need_room_lie_apart_and_do_not_move_for_others() -> None:
+def test_signs_with_their_own_area_are_apart_and_do_not_depend_on_others() -> None:
     for seed in SEEDS:
         where = {name: change(seed, name)[1] for name in ("nevus", "scar", "hemorrhage")}
         disc = disc_mask(eye_of(seed), SIZE)
@@ -162,7 +162,9 @@ def test_signs_that_need_room_lie_apart_and_do_not_move_for_others() -> None:
             assert np.abs(together - shown(seed, name))[mask].max() <= 12
 
 
-@pytest.mark.parametrize("call", [lambda e: altered(e, ["x"], 0), lambda e: laid(render(e, 32), e, ["x"], 0)])
-def test_unknown_findings_are_named(call: Callable[[Eye], object]) -> None:
-    with pytest.raises(BadArgument, match="findings='x'"):
+@pytest.mark.parametrize(
+    "call", [lambda e: with_conditions(e, ["x"], 0), lambda e: paint_signs(render(e, 32), e, ["x"], 0)]
+)
+def test_unknown_conditions_are_named(call: Callable[[Eye], object]) -> None:
+    with pytest.raises(BadArgument, match="conditions='x'"):
         call(eye_of(0))
