@@ -12,7 +12,7 @@ setup(
     package_dir=SHIPPED,
     package_data={
         "lmod_train": ["py.typed"],
-        "lmod_train.chat": ["small_base/*"],
+        "lmod_train.chat": ["small_base/*", "templates/*.jinja"],
         "lmod_train.report": ["published.csv", "page_files/*"],
         **{package: ["*.yaml"] for package in SHIPPED},
     },

@@ -151,6 +151,13 @@ class WeightsNotFound(LmodError):
         super().__init__(f"{argument}={value!r}: {what}\nNext: {cure}")
 
 
+class NotConvertible(LmodError):
+    """A checkpoint of another layout cannot be turned into one that transformers loads; nothing was written."""
+
+    def __init__(self, folder: Path, problem: str, cure: str) -> None:
+        super().__init__(f"{folder}: not converted, and nothing was written: {problem}\nNext: {cure}")
+
+
 class WeightsMismatch(LmodError):
     """A weights file does not fit the model that should take it."""
 

@@ -62,6 +62,7 @@ LINES_A_FILE, LINES_A_FUNCTION = 300, 50  # of code: blank lines, comments and d
 WORDS = {"engine", "manager", "handler", "util", "utils", "helper", "helpers", "trainer"}
 
 FAMILIES = sorted((ROOT / "lmod_train/chat/family").glob("*.py"))
+LAYOUTS = sorted((ROOT / "lmod_train/chat/layouts").glob("*.py"))
 NO_MIRROR = {
     "__init__.py": "names of other modules; tests/test_package.py compares them with what they name",
     "__main__.py": "two lines; every test of tests/cli starts it",
@@ -74,6 +75,14 @@ NO_MIRROR = {
     **dict.fromkeys(
         (f"chat/family/{file.name}" for file in FAMILIES if file.stem not in {"__init__", "base"}),
         "the facts of a family; tests/chat holds those of every family against its network",
+    ),
+    **dict.fromkeys(
+        (f"chat/layouts/{file.name}" for file in LAYOUTS),
+        "the facts of a layout; tests/chat/conversion converts an original of each and compares logits",
+    ),
+    **dict.fromkeys(
+        (f"chat/conversion/{name}.py" for name in ("card", "plan", "shards")),
+        "a stage of the conversion; tests/chat/conversion/test_convert.py reads what it writes",
     ),
     "backends/base.py": "abstract; its promises are tested on every backend",
     **dict.fromkeys(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from transformers import AutoModelForImageTextToText, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
 from lmod_train.chat.family import MODEL_TYPES
+from lmod_train.chat.layouts import layout_name
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
 
 SHIPPED = Path(__file__).parent
@@ -24,7 +26,7 @@ def find(checkpoint: str) -> Path:
 
     Raises:
         WeightsNotFound: There is no such folder, or it holds no weights, or not all that its index names.
-        WeightsMismatch: Its `config.json` is of the LLaVA codebase before transformers had the class.
+        WeightsMismatch: Its `config.json` is of another layout than that of transformers.
         BadArgument: It is of another family than those of `family.MODEL_TYPES`.
 
     Example:
@@ -40,21 +42,15 @@ def find(checkpoint: str) -> Path:
             f"download one in transformers layout: `hf download OWNER/NAME --local-dir {shlex.quote(checkpoint)}` on a "
             "machine with access to the hub; the comment that opens each YAML of configs/model says OWNER/NAME",
         )
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if layout_name(config):
+        _refuse_layout(folder, config)
     if not any(folder.glob("*.safetensors")):
         raise WeightsNotFound(
             "checkpoint",
             checkpoint,
             f"{folder} holds a configuration but no *.safetensors",
             "fetch the weights too; pickled *.bin files are not loaded (they can execute code)",
-        )
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    if "mm_vision_tower" in config and "text_config" not in config:
-        raise WeightsMismatch(
-            str(folder),
-            ["text_config", "vision_config"],
-            ["mm_vision_tower"],
-            "this is a checkpoint of the original LLaVA code, which transformers would read as a default 7B model "
-            "without an error; use one converted to transformers layout",
         )
     if config.get("model_type") not in MODEL_TYPES:
         raise BadArgument(
@@ -70,6 +66,19 @@ def find(checkpoint: str) -> Path:
             "checkpoint", checkpoint, f"{folder} lacks {', '.join(absent)}", "fetch the missing files"
         )
     return folder
+
+
+def _refuse_layout(folder: Path, config: Mapping[str, Any]) -> None:
+    """Raise what is wrong with another layout than that of transformers, and the command that converts it."""
+    code = "InternVL's own code" if layout_name(config) == "internvl" else "the original LLaVA code"
+    raise WeightsMismatch(
+        str(folder),
+        ["text_config", "vision_config"],
+        [name for name in ("mm_vision_tower", "llm_config") if name in config],
+        f"this is a checkpoint of {code}, which transformers reads as another model, its weights random, or not at "
+        f"all; convert it: `python -m lmod_train convert {shlex.quote(str(folder))} --out "
+        f"{shlex.quote(f'{folder}-hf')}`, and name what that writes",
+    )
 
 
 def load(folder: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:

@@ -13,16 +13,15 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from lmod_train.errors import BadArgument, LmodError, WeightsMismatch, WeightsNotFound
+from lmod_train.chat.stored import stored_in, stored_in_file, weight_files
+from lmod_train.errors import BadArgument, LmodError, WeightsMismatch
 from lmod_train.files import clear_parts, whole
 
 LEAST_GAIN = 0.05
@@ -179,31 +178,7 @@ def tensors(folder: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
     Raises:
         WeightsNotFound: There are no weights in the folder.
     """
-    for file in weight_files(folder):
-        yield from _in_file(file)
-
-
-def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files of a folder, or its ``pytorch_model*.bin`` where there are none.
-
-    Raises:
-        WeightsNotFound: There are neither.
-    """
-    files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
-    if not files:
-        raise WeightsNotFound(
-            "folder", str(folder), "it holds no weights (*.safetensors)", "fetch them, or mend the path"
-        )
-    return files
-
-
-def _in_file(file: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
-    if file.suffix == ".bin":
-        loaded = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
-        yield from ((name, partial(loaded.__getitem__, name)) for name in loaded)
-        return
-    with safe_open(file, framework="pt") as opened:
-        yield from ((name, partial(opened.get_tensor, name)) for name in opened.keys())  # noqa: SIM118  # not a dict
+    yield from ((tensor.name, tensor.read) for tensor in stored_in(folder))
 
 
 def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
@@ -222,7 +197,7 @@ def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
     with whole(out) as part:
         shutil.copytree(left, part, ignore=lambda _, names: [n for n in names if n.endswith((".safetensors", ".bin"))])
         for file in weight_files(left):
-            kept = ((name, read) for name, read in _in_file(file) if not name.endswith(RECOMPUTED))
+            kept = ((t.name, t.read) for t in stored_in_file(file) if not t.name.endswith(RECOMPUTED))
             made = {name: _sum(read(), theirs.get(language_name(name)), sign, name, right) for name, read in kept}
             save_file(made, part / f"{file.stem}.safetensors", metadata={"format": "pt"})
         _mend_index(part)

@@ -25,6 +25,7 @@ PLAIN: dict[str, Callable[..., None]] = {
     "import": plain.import_,
     "collapse-lab": lab.collapse_lab,
     "apply-delta": weights.apply_delta,
+    "convert": weights.convert,
     "merge": weights.merge,
     "list": plain.show,
 }

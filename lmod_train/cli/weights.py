@@ -21,6 +21,28 @@ def apply_delta(*, delta: Path, base: Path, out: Path) -> None:
     print(f"wrote {out}" + ("" if gain is None else f": mean gain of its norms {gain:.3f}"))
 
 
+def convert(folder: Path, *, out: Path, tower: Path | None = None, template: str = "") -> None:
+    """Write a published checkpoint that is not in the layout of transformers in that layout, whole or not at all.
+
+    Layouts: LLaVA 1.0, 1.5 and 1.6, LLaVA-Med 1.0 (after apply-delta) and 1.5, ShareGPT4V, InternVL 1.5 to 2.5.
+    Every tensor is mapped, or left out for a reason that README.md of the result names; nothing is random.
+
+    Args:
+        folder: Folder of the checkpoint as it was downloaded.
+        out: Folder to write; new or empty.
+        tower: Folder of the vision tower, for checkpoints that only name it (`mm_vision_tower` in config.json).
+        template: Chat template: vicuna_v1, mistral_instruct, llava_v0, llava_llama_2, chatml_direct, internlm2-chat or
+            internvl2_5; the one that the weights were published with where left out.
+    """
+    from lmod_train.chat.conversion import convert as conversion
+
+    done = conversion.convert(folder, out, tower, template or None)
+    print(f"found {done.title}: {done.tensors} tensors written, {done.dropped} of the source left out")
+    print(
+        f"wrote {out}: chat template {done.template}; README.md names every file with its sha256 and what was decided"
+    )
+
+
 def merge(
     *,
     ckpt: Path,

@@ -1,0 +1,34 @@
+"""The configuration of a language model, from a flat configuration that also describes other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformers import AutoConfig
+
+ROTARY = {"rope_theta", "rope_scaling"}
+"""Read by every version of transformers, and written under another name by the present one."""
+DESCRIPTIVE = {
+    "_name_or_path", "architectures", "dtype", "id2label", "label2id", "model_type", "transformers_version", "use_cache",
+}  # fmt: skip
+"""Of a whole checkpoint, and not of what its language model computes."""
+
+
+def text_config(model_type: str, values: Mapping[str, Any], rows: int, words: Any) -> Any:
+    """Return the configuration of a language model of transformers.
+
+    What the values leave out has the default of its class, as in the original code, whose classes are the same.
+
+    Args:
+        model_type: Of the language model alone, e.g. `llama`.
+        values: Settings, among others that the class does not have.
+        rows: Tokens of embedding and head.
+        words: Its tokenizer decides the padding token.
+    """
+    known = (set(AutoConfig.for_model(model_type).to_dict()) | ROTARY) - DESCRIPTIVE
+    kept = {key: value for key, value in values.items() if key in known}
+    kept |= {"vocab_size": rows, "pad_token_id": words.tokenizer.pad_token_id, "tie_word_embeddings": False}
+    if model_type != "qwen2":
+        kept.setdefault("head_dim", values["hidden_size"] // values["num_attention_heads"])
+    return AutoConfig.for_model(model_type, **kept)

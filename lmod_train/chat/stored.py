@@ -1,0 +1,97 @@
+"""Tensors in the files of a checkpoint: names, shapes and types at once, contents one by one."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from zipfile import BadZipFile
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from lmod_train.errors import WeightsNotFound
+
+TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+"""Names of types in safetensors files, and torch's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One tensor in a file.
+
+    Attributes:
+        name: As the file calls it.
+        shape: Its sizes.
+        dtype: Its type as torch calls it, e.g. `bfloat16`; that of the file where torch has none of that name.
+        read: Reads it; valid while the iteration that yielded it stands at its file.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    read: Callable[[], Tensor]
+
+
+def stored_in(folder: Path) -> Iterator[Stored]:
+    """Yield every tensor in a folder, one file open at a time.
+
+    Raises:
+        WeightsNotFound: There are no weights in the folder, or a file cannot be read as tensors alone.
+    """
+    for file in weight_files(folder):
+        yield from stored_in_file(file)
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the safetensors files of a folder, or its ``pytorch_model*.bin`` where there are none.
+
+    Raises:
+        WeightsNotFound: There are neither.
+    """
+    files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    if not files:
+        raise WeightsNotFound(
+            "folder", str(folder), "it holds no weights (*.safetensors)", "fetch them, or mend the path"
+        )
+    return files
+
+
+def missing_shards(folder: Path) -> list[str]:
+    """Return the files that an index of the folder names and that are not there."""
+    kinds = "*.safetensors.index.json" if any(folder.glob("*.safetensors")) else "*.index.json"
+    indices = (json.loads(index.read_text(encoding="utf-8")) for index in sorted(folder.glob(kinds)))
+    return sorted({file for index in indices for file in index["weight_map"].values() if not (folder / file).is_file()})
+
+
+def stored_in_file(file: Path) -> Iterator[Stored]:
+    """Yield every tensor of one file.
+
+    Raises:
+        WeightsNotFound: It is damaged, or a pickle of more than tensors.
+    """
+    try:
+        yield from _pickled(file) if file.suffix == ".bin" else _safe(file)
+    except (SafetensorError, pickle.UnpicklingError, BadZipFile, EOFError, RuntimeError) as error:
+        what = f"cannot be read as tensors alone ({str(error).partition('.')[0][:160]})"
+        cure = "fetch the file again, and compare its size with that on its page; pickled code is never run"
+        raise WeightsNotFound("file", str(file), what, cure) from error
+
+
+def _pickled(file: Path) -> Iterator[Stored]:
+    loaded: dict[str, Tensor] = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
+    for name, tensor in loaded.items():
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        yield Stored(name, tuple(tensor.shape), dtype, partial(loaded.__getitem__, name))
+
+
+def _safe(file: Path) -> Iterator[Stored]:
+    with safe_open(file, framework="pt") as opened:
+        for name in opened.keys():  # noqa: SIM118  # not a dict
+            about = opened.get_slice(name)
+            dtype = TYPES.get(about.get_dtype(), about.get_dtype())
+            yield Stored(name, tuple(about.get_shape()), dtype, partial(opened.get_tensor, name))
