@@ -1,8 +1,19 @@
 """Commands about weights, as they are typed."""
 
+import re
+import shlex
+
+import pytest
+import torch
+from PIL import Image
+
+from lmod_train.backends.huggingface import HuggingFace
 from lmod_train.chat.checkpoint import SHIPPED
 from lmod_train.chat.delta import make_delta, mean_gain
 from lmod_train.cli import main
+from lmod_train.errors import WeightsMismatch
+from tests import published
+from tests.tiny import record
 
 
 def test_a_delta_is_applied_and_its_gain_told(tmp_path, capsys):
@@ -15,3 +26,22 @@ def test_a_delta_is_applied_and_its_gain_told(tmp_path, capsys):
     whole = ["apply-delta", "--delta", str(out), "--base", str(base), "--out", str(tmp_path / "other")]
     assert main(whole) == 2 and "expected delta weights" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
+
+
+def test_a_published_layout_is_converted_and_then_runs(tmp_path, capsys):
+    torch.manual_seed(0)
+    published.write_llava_med_1_5(tmp_path / "llava-med")
+    out = tmp_path / "llava-med-hf"
+    with pytest.raises(WeightsMismatch, match="original LLaVA code") as refused:
+        HuggingFace(str(tmp_path / "llava-med"))
+    typed = re.search(r"`python -m lmod_train (convert [^`]*)`", str(refused.value))[1]
+    assert main(shlex.split(typed)) == 0
+    said = capsys.readouterr().out
+    assert "found LLaVA 1.5, two-layer projector: 80 tensors written" in said and f"wrote {out}" in said
+    backend = HuggingFace(str(out), max_new_tokens=4)
+    backend.prepare("cpu")
+    Image.new("RGB", (60, 40), "red").save(tmp_path / "eye.png")
+    (reply,) = backend.respond(backend.collate([record()], tmp_path))
+    assert reply.finish_reason in ("stop", "length") and reply.tokens_out and not reply.error
+    assert reply.rendered == "<s>[INST] <image>\nDoes this eye have glaucoma? [/INST]"
+    assert main(shlex.split(typed)) == 2 and "a new or empty folder" in capsys.readouterr().err

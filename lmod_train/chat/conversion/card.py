@@ -65,8 +65,8 @@ def _decided(facts: Facts) -> Iterator[str]:
     yield f"Chat template: `{facts.template}`, written as the original code writes it."
     if facts.rows_added:
         yield (
-            f"Embedding and head have {facts.rows_added} more row(s), for tokens that the processor needs: each is the mean of the "
-            "others, so that its logit is the mean of all logits and never the largest."
+            f"Embedding and head have {facts.rows_added} more row(s), for tokens that the processor needs: each is the "
+            "mean of the others, so that its logit is the mean of all logits and never the largest."
         )
     yield from facts.notes
 

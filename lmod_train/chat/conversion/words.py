@@ -36,7 +36,9 @@ def words_of(layout: Layout) -> Words:
         tokenizer.pad_token = tokenizer.unk_token or tokenizer.eos_token
     known = tokenizer.get_vocab()
     ends = sorted({tokenizer.eos_token_id, *(known[token] for token in TURN_ENDS if token in known)})
-    return Words(tokenizer, max(known.values()) + 1, int(tokenizer.convert_tokens_to_ids(layout.image_token)), tuple(ends))
+    return Words(
+        tokenizer, max(known.values()) + 1, int(tokenizer.convert_tokens_to_ids(layout.image_token)), tuple(ends)
+    )
 
 
 def _specials(tokenizer: Any, new: list[str]) -> list[str]:

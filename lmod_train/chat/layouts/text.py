@@ -10,7 +10,8 @@ from transformers import AutoConfig
 ROTARY = {"rope_theta", "rope_scaling"}
 """Read by every version of transformers, and written under another name by the present one."""
 DESCRIPTIVE = {
-    "_name_or_path", "architectures", "dtype", "id2label", "label2id", "model_type", "transformers_version", "use_cache",
+    "_name_or_path", "architectures", "dtype", "id2label", "label2id", "model_type", "transformers_version",
+    "use_cache",
 }  # fmt: skip
 """Of a whole checkpoint, and not of what its language model computes."""
 

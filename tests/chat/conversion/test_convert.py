@@ -1,7 +1,6 @@
 """Converted checkpoints compute what the original code does, and whoever names a wrong folder is told what to do."""
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 from PIL import Image
-from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -18,7 +16,7 @@ from lmod_train.chat.checkpoint import find, load
 from lmod_train.chat.conversion.convert import convert
 from lmod_train.chat.delta import apply_delta, make_delta
 from lmod_train.chat.dialect import Dialect
-from lmod_train.errors import BadArgument, LmodError, NotConvertible
+from lmod_train.errors import NotConvertible
 from lmod_train.files import sha256_of
 from tests import originals, published
 from tests.originals import IMAGE, Tensors

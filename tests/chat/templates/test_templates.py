@@ -17,10 +17,10 @@ SEES = (
     "You are a helpful language and vision assistant. You are able to understand the visual content that the user "
     "provides, and assist the user with a variety of tasks using natural language."
 )
-SHANGHAI = "你是由上海人工智能实验室联合商汤科技开发的书生多模态大模型，英文名叫InternVL, 是一个有用无害的人工智能助手。"
-SHUSHENG = (
-    "你是书生·万象，英文名是InternVL，是由上海人工智能实验室、清华大学及多家合作单位联合开发的多模态大语言模型。"
+SHANGHAI = (
+    "你是由上海人工智能实验室联合商汤科技开发的书生多模态大模型，英文名叫InternVL, 是一个有用无害的人工智能助手。"
 )
+SHUSHENG = "你是书生·万象，英文名是InternVL，是由上海人工智能实验室、清华大学及多家合作单位联合开发的多模态大语言模型。"
 ASKED = {
     "vicuna_v1": f"<s>{VICUNA} USER: <image>\nQ1 ASSISTANT: A1</s>USER: Q2 ASSISTANT:",
     "llava_v0": f"<s>{HUMAN}###Human: <image>\nQ1###Assistant: A1###Human: Q2###Assistant:",
@@ -57,7 +57,9 @@ def test_a_conversation_is_written_as_the_original_code_writes_it(name, tokenize
 
     assert apply(TURNS, add_generation_prompt=True) == ASKED[name]
     plain = [{"role": t["role"], "content": t["content"][-1]["text"]} for t in TURNS]
-    assert apply(plain, add_generation_prompt=True) == ASKED[name].replace("<image>\n", "").replace("<IMG_CONTEXT>\n", "")
+    assert apply(plain, add_generation_prompt=True) == ASKED[name].replace("<image>\n", "").replace(
+        "<IMG_CONTEXT>\n", ""
+    )
     asked, answered = apply(TURNS[:1], add_generation_prompt=True), apply(TURNS[:2])
     assert answered.startswith(asked), "what is asked is a prefix of what is learnt"
     own = [turn("system", "Look twice."), *TURNS[:1]]
