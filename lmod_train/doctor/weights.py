@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from lmod_train.chat.checkpoint import find
 from lmod_train.chat.delta import DeltaSigns, described, mean_gain, named_delta, next_token_entropy
+from lmod_train.chat.layouts import layout_name
 from lmod_train.doctor.check_result import CheckResult
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
@@ -20,13 +23,21 @@ def delta(subject: Subject) -> Iterator[CheckResult]:
     """Check the checkpoint's name and the gains of its language model's norms for signs of a delta."""
     named = named_delta(subject.checkpoint)
     try:
-        gain = mean_gain(find(subject.checkpoint))
+        gain = mean_gain(_folder(subject.checkpoint))
     except LmodError as error:  # absent or in an unreadable layout: `load_report` gives the details
         if not named:
             yield CheckResult("delta", "skip", str(error).partition("\n")[0])
             return
         gain = None
     yield _delta_result(subject, DeltaSigns(named, gain))
+
+
+def _folder(checkpoint: str) -> Path:
+    """Return the folder of a checkpoint, also in the layout of its own code, in which deltas are published."""
+    config = Path(checkpoint) / "config.json"
+    if config.is_file() and layout_name(json.loads(config.read_text(encoding="utf-8"))):
+        return config.parent
+    return find(checkpoint)
 
 
 def _delta_result(subject: Subject, signs: DeltaSigns) -> CheckResult:

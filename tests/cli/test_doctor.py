@@ -1,9 +1,15 @@
 """The command `doctor`: the published command is refused, a sound one is not, and neither is started."""
 
 import json
+import re
+import shlex
 
-from lmod_train.cli import doctor
+import torch
+
+from lmod_train.chat.delta import make_delta
+from lmod_train.cli import doctor, main
 from lmod_train.cli.listing import configs_folder
+from tests import published
 
 CONFIGS = configs_folder()
 
@@ -39,3 +45,24 @@ def test_the_quick_start_is_sound(curated, tmp_path, monkeypatch, capsys):
     found = json.loads((tmp_path / "looked" / "doctor.json").read_text())
     assert found["passed"] is True and {f["level"] for f in found["findings"]} <= {"ok", "warn"}
     assert "nothing stands in the way" in capsys.readouterr().out
+
+
+def test_weights_in_the_layout_of_their_own_code_are_refused_with_the_command_that_converts_them(
+    curated, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    published.write_llava_med_1_5(tmp_path / "llava-med")
+
+    def failed(checkpoint):
+        options = ["--config", str(CONFIGS / "quickstart.yaml"), "--data.curated", str(curated), "--run", "looked"]
+        doctor.run([*options, "--model.init_args.checkpoint", checkpoint])
+        found = json.loads((tmp_path / "looked" / "doctor.json").read_text())["findings"]
+        return {f["check"]: f["cure"] for f in found if f["level"] == "fail"}
+
+    cures = failed("llava-med")
+    typed = re.search(r"`python -m lmod_train (convert [^`]*)`", cures["load_report"])[1]
+    assert "delta" not in cures and main(shlex.split(typed)) == 0
+    assert "load_report" not in failed(shlex.split(typed)[-1])
+    make_delta(tmp_path / "llava-med", tmp_path / "llava-med", tmp_path / "llava-med-7b")
+    assert "apply-delta --delta llava-med-7b" in failed("llava-med-7b")["delta"]

@@ -179,6 +179,10 @@ class Llava(Layout):
         kind, found = self.values.get("model_type"), self.values.get("mm_projector_type", LINEAR)
         if kind not in TEXT:
             self._refuse(f"model_type {kind!r}; known are {', '.join(TEXT)}")
+        if str(found).endswith("_Norm"):
+            self._refuse(
+                f"mm_projector_type {found!r}: norms in the projector (Yi-VL), which no class of transformers has"
+            )
         if found not in (LINEAR, TWO_LAYERS):
             self._refuse(f"mm_projector_type {found!r}; transformers' LLaVA has {LINEAR} and {TWO_LAYERS}")
         if self._feature not in STRATEGY:

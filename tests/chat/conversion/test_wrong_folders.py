@@ -96,6 +96,10 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
         r"mm_resampler_type: settings of another code than LLaVA's\nNext",
     ),
     "a deeper projector": (lambda f: set_to(f, mm_projector_type="mlp3x_gelu"), r"mlp3x_gelu.*\nNext"),
+    "Yi-VL": (
+        lambda f: set_to(f, mm_projector_type="mlp2x_gelu_Norm"),
+        r"mlp2x_gelu_Norm.*\nNext: run it with the code",
+    ),
     "MPT": (lambda f: set_to(f, model_type="llava_mpt"), r"model_type 'llava_mpt'; known are llava, .*\nNext"),
     "no layer": (lambda f: set_to(f, mm_vision_select_layer=None), r"mm_vision_select_layer is missing.*\nNext"),
     "an unknown tower": (
@@ -183,3 +187,14 @@ def test_a_language_model_that_is_not_known_and_a_tower_too_many_are_refused(tmp
         convert(tmp_path / "a", tmp_path / "out")
     with pytest.raises(LmodError, match=r"--tower names a vision tower, but .*\nNext: leave it out"):
         convert(tmp_path / "a", tmp_path / "out", tmp_path)
+
+
+def test_a_full_disk_leaves_nothing_half_written(med, tmp_path, monkeypatch):
+    def full(*args: object, **kwargs: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lmod_train.chat.conversion.shards.save_file", full)
+    before = sorted(p.name for p in tmp_path.iterdir())
+    with pytest.raises(OSError, match="No space left"):
+        convert(med, tmp_path / "out")
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
