@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import warnings
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stdout, suppress
 from io import StringIO
@@ -12,6 +12,7 @@ from pathlib import Path
 from lmod_train.artifacts.run import Run
 from lmod_train.cli.examination import findings_of, identity, plain
 from lmod_train.cli.experiment import Experiment, default_run, options
+from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.doctor.check_result import failures, terminal_report, write
 
@@ -38,8 +39,12 @@ def run(arguments: Sequence[str]) -> int:
     Returns:
         0 where nothing stands in the way, else 2.
     """
-    warnings.filterwarnings("ignore", message="LightningCLI's args parameter")  # `fit` is ours, the rest as typed
-    if {"-h", "--help"} & set(arguments):
+    with silenced(sys.stderr.isatty()):
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    if "--help" in arguments:
         print(_help())
         return 0
     parsed = Parsed(ExitStack(), **options(), args=["fit", *arguments])

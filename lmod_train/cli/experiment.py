@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import warnings
 from argparse import SUPPRESS
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -22,12 +21,15 @@ from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only, r
 
 from lmod_train.artifacts.run import Run
 from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.callbacks.progress import Progress
 from lmod_train.callbacks.termination import Termination
 from lmod_train.callbacks.tripwires import Collapsed, Tripwires
 from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.examination import cause_of, examined, plain
+from lmod_train.cli.noise import silenced
 from lmod_train.cli.provenance import write_provenance, write_trained
 from lmod_train.cli.refusal import Refusing
+from lmod_train.cli.terminal import lines
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.read_back import ReadBack
 from lmod_train.errors import BadArgument, LmodError, RunConflict, Unbuildable
@@ -35,6 +37,7 @@ from lmod_train.files import remove
 from lmod_train.lock import locked
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import Conversation
+from lmod_train.report.headline import format_table, headline
 from lmod_train.report.rescore import rescore
 from lmod_train.report.tripwires import draw_probes
 from lmod_train.strategies.keeping import damaged, set_aside
@@ -46,7 +49,7 @@ VOLATILE = (
     "checkpoint.save_top_k", "checkpoint.enable_version_counter", "trainer.logger", "doctor", "read_back",
     *(f"model.init_args.backend.init_args.{name}"
       for name in ("pace", "budget", "replicas", "key_variable", "send_sources")),
-    "trainer.enable_model_summary", "trainer.log_every_n_steps",
+    "trainer.enable_model_summary", "trainer.enable_progress_bar", "trainer.log_every_n_steps", "verbose",
 )  # fmt: skip
 """Keys that say where a run lies, what it keeps or logs on the way or how it is continued, not what it is."""
 
@@ -97,6 +100,13 @@ class Experiment(LightningCLI):
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
         parser.set_defaults({f"checkpoint.{name}": value for name, value in DEFAULTS["checkpoint"].items()})
 
+    def _prepare_subcommand_parser(self, klass: type, subcommand: str, **kwargs: Any) -> LightningArgumentParser:
+        """Switch off Lightning's table of figures, which has neither their numbers of records nor intervals."""
+        parser = super()._prepare_subcommand_parser(klass, subcommand, **kwargs)
+        if subcommand in ("validate", "test"):
+            parser.set_defaults({"verbose": False})
+        return parser
+
     def _parse_ckpt_path(self) -> None:
         """Take nothing from a checkpoint here: Lightning would let one that was received say which class is built."""
 
@@ -125,6 +135,8 @@ class Experiment(LightningCLI):
             resolved["weights"] = str(config.ckpt_path)
         self._held.enter_context(locked(run, "--run"))
         _settle(run, resolved)
+        if config.trainer.enable_progress_bar is None and not sys.stdout.isatty():
+            config.trainer.enable_progress_bar = False  # `Progress` prints lines
         last = continued(Run(run).last) if self.subcommand == "fit" else None
         self._continues = last is not None
         if last is not None:  # whatever weights it began from, it goes on from its own
@@ -179,7 +191,7 @@ def options() -> dict[str, Any]:
         "save_config_callback": None,
         "parser_class": Parser,
         "seed_everything_default": 0,
-        "trainer_defaults": {**DEFAULTS["trainer"], "callbacks": Termination()},
+        "trainer_defaults": {**DEFAULTS["trainer"], "callbacks": [Termination(), Progress()]},
         "parser_kwargs": {"prog": "python -m lmod_train"},
     }
 
@@ -192,8 +204,7 @@ def run(arguments: list[str]) -> None:
     """
     if not os.environ.get("WANDB_API_KEY") and not (Path.home() / ".netrc").exists():
         os.environ.setdefault("WANDB_MODE", "offline")  # without a key wandb would stop the run to ask for one
-    warnings.filterwarnings("ignore", message="Found .* module\\(s\\) in eval mode")  # a frozen tower is meant to be
-    with ExitStack() as held:
+    with silenced(sys.stderr.isatty()), ExitStack() as held:
         _run(arguments, held)
 
 
@@ -221,6 +232,12 @@ def _run(arguments: list[str], held: ExitStack) -> None:
     if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and answered:
         trusted = [*experiment.config[experiment.subcommand].trust, *experiment.own]
         print("\n".join(rescore(folder, trusted)))
+        print(lines(scored(folder)))
+
+
+def scored(run: Path) -> str:
+    """Return the figure of each task of a run with its number of records and interval, as `report` prints it."""
+    return format_table(headline([run]))
 
 
 def default_run(config: Namespace, command: str) -> Path:
