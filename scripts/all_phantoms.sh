@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# One model for every task: draws phantoms of all eleven sources, curates them, tunes the small base on all of it with
-# the tower frozen, goes on from there with the tower learning too, and reports both. About an hour on two CPU cores.
+# One model for every task: draws phantoms of all eleven sources, curates them, tunes the small base on all of them with
+# a frozen vision tower, continues with a trained tower, and reports both. Takes about an hour on two CPU cores.
 #
-#   bash scripts/all_phantoms.sh [DIR]       DIR is all_phantoms/ unless named; the same DIR again continues it
+#   bash scripts/all_phantoms.sh [DIR]       DIR is all_phantoms/ by default; the same DIR again continues the run
 set -euo pipefail
 
 target="${1:-all_phantoms}"
@@ -12,12 +12,12 @@ install_into_venv ""
 export WANDB_MODE="${WANDB_MODE:-offline}"
 
 once=cataract_detection_2,eye_diseases,fairseg,g1020,idrid,origa,refuge
-more=brset,cataract_1k,cau001,oimhs # rare grades; and pictures with up to six boxes have one source each
+more=brset,cataract_1k,cau001,oimhs # sources with rare grades, or the only ones with up to six boxes per image
 "$python" -m lmod_train phantom --out "$target/raw" --n 900 --seed 0 --sources "$once"
 "$python" -m lmod_train phantom --out "$target/raw" --n 2400 --seed 0 --sources "$more"
 "$python" -m lmod_train curate --raw "$target/raw" --out "$target/curated" --config configs/curate/all_phantoms.yaml
 
-# tune NAME [options]: one training and its held-out replies
+# tune NAME [options]: one training, and its evaluation on held-out records
 tune() {
     local named=(--config configs/all_phantoms.yaml --data.curated "$target/curated" "${@:2}")
     "$python" -m lmod_train fit "${named[@]}" --run "$target/fits/$1"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Rebuild the small base that comes with the package: about three and a half hours on 2 CPU cores.
+# Rebuilds the small base that is shipped with the package; takes about three and a half hours on 2 CPU cores.
 #
-#   bash scripts/build_base.sh [DIR]       DIR is build/base/ unless named; what is there already is not made again
+#   bash scripts/build_base.sh [DIR]       DIR is build/base/ by default; existing parts are not made again
 #
-# Draws pictures of all five modalities (seeds from 2**48, apart from every demo and test), teaches a tower from nothing
-# what each patch holds, a language model to describe pictures, then the tower what each number stands for and the
-# language model to say it. The result lies in DIR/small_base; compare it, then copy it over
-# lmod_train/chat/small_base, whose README.md stays.
+# Draws images of all five modalities (seeds from 2**48, which no demo or test uses) and trains from scratch: a vision
+# tower to predict the content of each patch, a language model to describe images, then the tower to read box numbers and
+# the language model to name them. The result is in DIR/small_base; compare it, then copy it over
+# lmod_train/chat/small_base, and keep the README.md there.
 set -euo pipefail
 
 target="${1:-build/base}"
@@ -14,18 +14,18 @@ target="${1:-build/base}"
 source "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 install_into_venv ""
 cd "$(dirname "${BASH_SOURCE[0]}")/base"
-export OMP_NUM_THREADS=1 # each process works alone; they meet once a step
+export OMP_NUM_THREADS=1 # one thread per process; the processes synchronise once per step
 
-# memory is kept from step to step instead of being handed back and cleared anew: a quarter less time, up to 21 GiB
+# keep freed memory for the next step instead of returning it to the system: 25 % faster, up to 21 GiB
 export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000
 
-# round NAME [options]: one round of teaching the tower
+# round NAME [options]: one training of the tower
 round() {
     [[ -e $target/$1/model.safetensors ]] ||
         "$python" tower.py --pictures "$target/marked" --out "$target/$1" --batch 48 --workers 2 "${@:2}"
 }
 
-# speech NAME TOWER [options]: one round of teaching to speak of what a tower sees
+# speech NAME TOWER [options]: one training of the language model on the features of a tower
 speech() {
     [[ -e $target/$1/processor_config.json ]] ||
         "$python" language.py --pictures "$target/marked" --tower "$target/$2" --out "$target/$1" \

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The feasibility CNN of LMOD figure 7, one classifier a modality, trained and tried one after another, then reported.
+# The feasibility CNN of LMOD figure 7: trains and evaluates one classifier per modality, then writes a report.
 #
-#   bash scripts/cnn.sh CURATED [DIR] [options of fit]      DIR is runs/cnn unless named; the same DIR again continues it
+#   bash scripts/cnn.sh CURATED [DIR] [options of fit]      DIR is runs/cnn by default; the same DIR again continues it
 #
-# Modalities without anatomy records in the splits train and test are passed over, each with a line.
+# Modalities without anatomy records in the splits train and test are skipped, each with a message.
 #
-# Published F1 (%): SS 93.76, OCT 98.42, SLO 94.92, LP 88.85, CFP 95.86, macro 94.36, on the real pictures.
-# On few pictures the published batch takes few steps; smaller ones learn sooner: --data.batch_size 16
+# Published F1 (%): SS 93.76, OCT 98.42, SLO 94.92, LP 88.85, CFP 95.86, macro 94.36, on the published images.
+# With few images the published batch size gives few steps; a smaller one learns faster: --data.batch_size 16
 set -euo pipefail
 
 [[ $# -ge 1 && -f $1/manifest.json ]] || {
-    echo "CURATED='${1:-}': expected a curated folder, with a manifest.json in it." >&2
+    echo "CURATED='${1:-}': expected a curated folder, which contains a manifest.json." >&2
     echo "Next: python -m lmod_train curate --raw RAW --out CURATED" >&2
     exit 2
 }
@@ -26,7 +26,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 install_into_venv ""
 export WANDB_MODE="${WANDB_MODE:-offline}"
 
-# Modalities of anatomy records in both splits that are needed, in small letters, each between blanks.
+# Modalities with anatomy records in both splits, in lower case, each surrounded by blanks.
 present="$("$python" - "$curated/records/anatomy.parquet" <<'EOF'
 import sys
 from pathlib import Path
@@ -43,7 +43,7 @@ EOF
 runs=()
 for modality in ss oct slo lp cfp; do
     if [[ $present != *" $modality "* ]]; then
-        echo "== $modality: passed over, $curated has no anatomy records of it to train and to try on"
+        echo "== $modality: skipped, $curated has no anatomy records of it in the splits train and test"
         continue
     fi
     config=(--config "configs/cnn_$modality.yaml" --data.curated "$curated" "$@")
@@ -53,7 +53,7 @@ for modality in ss oct slo lp cfp; do
     runs+=("$target/runs/$modality")
 done
 if [[ ${#runs[@]} -eq 0 ]]; then
-    echo "CURATED='$curated': expected anatomy records to train and to try on, of SS, OCT, SLO, LP or CFP." >&2
+    echo "CURATED='$curated': expected anatomy records of SS, OCT, SLO, LP or CFP in the splits train and test." >&2
     echo "Next: curate with the task anatomy, e.g. python -m lmod_train curate --raw RAW --out CURATED" >&2
     exit 2
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the documentation site into build/site (or DIR), without network; a warning is an error.
+# Builds the documentation site into build/site (or DIR), without network access; warnings are errors.
 #
 #   bash scripts/docs.sh [DIR]
 set -euo pipefail

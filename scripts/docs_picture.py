@@ -1,9 +1,9 @@
-"""Draw the picture of README and site from the folder of the quick start: a phantom with boxes, and a figure.
+"""Draw the overview image of README and documentation from a quick start folder: a phantom with boxes, and a figure.
 
     bash scripts/quickstart.sh
     python scripts/docs_picture.py quickstart [--out docs/images/overview.png]
 
-Both halves show drawn eyes or scores on drawn eyes; no photograph goes into it.
+Both halves show drawn eyes or scores on drawn eyes; no photograph is used.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ HEIGHT, MARGIN, CAPTION = 440, 20, 42
 
 
 def marked(curated: Path) -> Record:
-    """Return the first record with two boxes of a phantom.
+    """Return the first record of a phantom with two boxes.
 
     Raises:
-        BadArgument: There is none in the folder.
+        BadArgument: There is no such record in the folder.
     """
     records = read_records(curated / "records" / "anatomy.parquet")
     found = [r for r in records if r.phantom and len(r.regions) == 2]
@@ -35,11 +35,11 @@ def marked(curated: Path) -> Record:
 
 
 def draw(folder: Path, out: Path) -> None:
-    """Write the picture.
+    """Write the overview image.
 
     Args:
-        folder: What ``scripts/quickstart.sh`` wrote.
-        out: PNG file.
+        folder: Folder written by ``scripts/quickstart.sh``.
+        out: PNG file to write.
     """
     record = marked(folder / "curated")
     eye = fitted(folder / "curated" / record.image[0])
@@ -57,10 +57,10 @@ def draw(folder: Path, out: Path) -> None:
 
 
 def fitted(file: Path) -> Image.Image:
-    """Return a picture at the common height."""
+    """Return an image resized to the common height."""
     with Image.open(file) as picture:
-        whole = picture.convert("RGB")
-    return whole.resize((round(whole.width * HEIGHT / whole.height), HEIGHT), Image.Resampling.LANCZOS)
+        image = picture.convert("RGB")
+    return image.resize((round(image.width * HEIGHT / image.height), HEIGHT), Image.Resampling.LANCZOS)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

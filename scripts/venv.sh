@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sourced by the other scripts: makes .venv where there is none and installs this checkout, with the versions of
-# constraints.txt, only when pyproject.toml, setup.py or constraints.txt have changed since.
+# Sourced by the other scripts: creates .venv if it is missing, and installs this checkout with the versions of
+# constraints.txt if pyproject.toml, setup.py or constraints.txt have changed since the last installation.
 #
 #   install_into_venv EXTRAS      e.g. install_into_venv "[test,deepspeed]"
 #
@@ -9,7 +9,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python="$PWD/.venv/bin/python"
 
-# 3.11 first: it is the version that constraints.txt was tried with.
+# 3.11 first: constraints.txt was tested with it.
 interpreter() {
     local name
     for name in python3.11 python3.12 python3.13 python3 python; do
@@ -25,20 +25,20 @@ interpreter() {
 
 install_into_venv() {
     local extras="$1" found wanted stamp=".venv/.installed"
-    if ! "$python" -c 'import pip' 2>/dev/null; then # none, or one that was broken off or moved
+    if ! "$python" -c 'import pip' 2>/dev/null; then # missing, incomplete or moved
         found="$(interpreter)"
-        echo "== making .venv with $found"
+        echo "== creating .venv with $found"
         "$found" -m venv --clear .venv
     fi
     wanted="$(cat pyproject.toml setup.py constraints.txt | cksum)"
-    # A line for each set of extras: the quick start's environment is a part of the tests' environment.
+    # One line per set of extras: the environment of the tests contains that of the quick start.
     if [[ -f $stamp ]] && grep -qxF "$wanted $extras" "$stamp"; then
         return
     fi
     echo "== installing .$extras (3 to 6 minutes and about 6 GB the first time)"
     "$python" -m pip install --quiet --disable-pip-version-check --progress-bar off -e ".$extras" -c constraints.txt
     if [[ -f $stamp ]]; then
-        grep -F "$wanted " "$stamp" >"$stamp.new" || true # lines of older files say nothing any more
+        grep -F "$wanted " "$stamp" >"$stamp.new" || true # lines of older checksums are obsolete
         mv "$stamp.new" "$stamp"
     fi
     echo "$wanted $extras" >>"$stamp"

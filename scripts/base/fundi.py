@@ -1,7 +1,7 @@
-"""Fundus photographs and laser scans that the small base learns from: every finding drawn apart from every other.
+"""Fundus photographs and laser scans on which the small base is trained, with independent findings.
 
-A base that knows the tasks would make its own zero-shot row meaningless. So cup, lesions, signs and haze vary freely
-and together, and no picture carries a diagnosis.
+The base must not know the benchmark's tasks, or its zero-shot score would be meaningless. Cup, lesions, signs and haze
+therefore vary independently, and no image has a diagnosis.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from lmod_train.phantom.signs import SIGNS, paint_signs, with_conditions
 from lmod_train.phantom.truth import extent
 
 HEIGHT = 256
-_DRAWN = tuple(name for name in SIGNS if name != "increased cup-to-disc ratio")  # the cup varies by itself
+_DRAWN = tuple(name for name in SIGNS if name != "increased cup-to-disc ratio")  # the cup is drawn separately
 
 
 @dataclass(frozen=True)
 class Fundus:
-    """The truth of a fundus photograph: the eye, findings by the names of `SIGNS`, strength of the macular ring."""
+    """Truth of a fundus photograph: eye, conditions (names of `SIGNS`), strength of the macular ring."""
 
     eye: Eye
     signs: tuple[str, ...]
@@ -40,7 +40,7 @@ class Fundus:
 
 @lru_cache(maxsize=4)
 def fundus_of(seed: int) -> Fundus:
-    """Return the truth: cup-to-disc ratio 0.2 to 0.85, lesions and signs in half, haze in a quarter."""
+    """Return random truth: cup-to-disc ratio 0.2 to 0.85, lesions and signs in a half, haze in a quarter."""
     rng = np.random.default_rng([seed, 20])
     camera = (eye := free_cup(draw_eye(seed, "normal"), rng)).camera
     red, green, blue = camera.tint
@@ -62,7 +62,7 @@ def fundus_of(seed: int) -> Fundus:
 
 
 def free_cup(eye: Eye, rng: np.random.Generator) -> Eye:
-    """Return the eye with a cup and a disc of any size."""
+    """Return the eye with random sizes of cup and disc."""
     half = rng.uniform(0.066, 0.100)
     radii = (half, half * eye.disc_radii[1] / eye.disc_radii[0])
     ratio = rng.uniform(0.2, 0.85)
@@ -75,7 +75,7 @@ def free_cup(eye: Eye, rng: np.random.Generator) -> Eye:
 
 
 def _lesions(rng: np.random.Generator, eye: Eye) -> tuple[Lesion, ...]:
-    """Draw lesions, each kind there or not by itself, as large and as many as grades have them."""
+    """Return random lesions, each kind independent of the others, with the sizes and numbers of graded eyes."""
     wanted: list[_Wanted] = []
     if rng.random() < 0.2:
         wanted.append(_Wanted("haemorrhage", _PRERETINAL))
@@ -99,7 +99,7 @@ def _lesions(rng: np.random.Generator, eye: Eye) -> tuple[Lesion, ...]:
 
 
 def draw_fundus(seed: int) -> Shown:
-    """Return the photograph of `fundus_of(seed)` and where everything lies in it."""
+    """Return the photograph of `fundus_of(seed)` with masks of its structures and findings."""
     truth = fundus_of(seed)
     eye, frame = truth.eye, truth.frame
     picture = photograph(eye, frame)
@@ -121,7 +121,7 @@ def draw_fundus(seed: int) -> Shown:
 
 
 def eye_layers(eye: Eye, side: int) -> dict[str, Mask]:
-    """Return where disc, cup and fovea lie in the square of an eye."""
+    """Return the masks of disc, cup and fovea in the square of an eye."""
     centres = (np.arange(side) + 0.5) / side
     fovea = np.hypot(centres[None] - eye.fovea[0], centres[:, None] - eye.fovea[1]) < 0.05
     return {"optic disc": disc_mask(eye, side), "optic cup": cup_mask(eye, side), "fovea": fovea}
@@ -132,7 +132,7 @@ def _kinds(eye: Eye) -> list[LesionKind]:
 
 
 def _changed(before: Image.Image, after: Image.Image) -> Mask:
-    """Return where a sign can be seen: what it changes by more than the noise does."""
+    """Return the mask of a sign: the pixels it changes by more than the noise."""
     change = np.abs(np.asarray(before, np.int16) - np.asarray(after, np.int16)).max(axis=2)
     changed: Mask = change > 14
     return changed
@@ -166,12 +166,12 @@ def _facts(truth: Fundus) -> dict[str, float]:
 
 @lru_cache(maxsize=4)
 def slo_of(seed: int) -> Eye:
-    """Return the truth of a laser scan: an eye with a free cup."""
+    """Return random truth of a laser scan: an eye with a cup of random size."""
     return free_cup(draw_eye(seed, "normal"), np.random.default_rng([seed, 21]))
 
 
 def draw_slo(seed: int) -> Shown:
-    """Return a laser scan with disc, cup and fovea."""
+    """Return a laser scan with masks of disc, cup and fovea."""
     eye, height = slo_of(seed), 192
     image = Image.fromarray(slo.scan(eye, height)).convert("RGB")
     side, above = slo.width_of(height), (slo.width_of(height) - height) // 2

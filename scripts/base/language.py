@@ -1,8 +1,8 @@
-"""Teach the small base to say what its tower sees, and save it in Hugging Face layout.
+"""Train the language model of the small base on the features of its tower, and save the base in Hugging Face layout.
 
-The tower is frozen and its features are computed once. The language model starts from nothing: it reads the benchmark's
-prompts and the clinical vocabulary as plain text, says answers after us, so that every word has been met, and learns to
-describe pictures. No picture is ever shown with a task's question.
+The tower is frozen and its features are computed once. The language model is trained from scratch: it reads the
+benchmark's prompts and the clinical vocabulary as plain text, repeats answers, so that every word occurs in training,
+and describes images. No image is ever shown with a question of a task.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ TEMPLATE = (
     "{% if message['role'] == 'assistant' %}{{ eos_token }}{% elif message['role'] == 'system' %} {% endif %}"
     "{% endfor %}{% if add_generation_prompt %} ASSISTANT: {% endif %}"
 )
-"""LLaVA-1.5's turns, with the end token after the answer that its published template leaves out."""
+"""Chat template of LLaVA-1.5, with the end token after the answer, which the published template lacks."""
 
 
 def tokenizer_of(
     texts: list[str], boxes: npt.NDArray[np.float32], held: npt.NDArray[np.int8], size: int = 2048, rows: int = 4000
 ) -> PreTrainedTokenizerFast:
-    """Train a byte-level tokenizer on prompts, words, answers and descriptions: no text of any language is unknown."""
+    """Return a byte-level tokenizer trained on prompts, words, answers and descriptions; it can encode any text."""
     rng = np.random.default_rng(1)
     asked = [turn for row in range(min(rows, len(boxes))) for turn in turns_of(row, boxes[row])]
     asked += [turn for row in range(min(rows, len(boxes))) if (turn := boxes_turn_of(row, held[row], rng))]
-    said = [text for turn in asked for text in (turn.question, turn.answer)]
-    texts = [*texts * 8, *answers(np.random.default_rng(0), 4000), *said]
+    described = [text for turn in asked for text in (turn.question, turn.answer)]
+    texts = [*texts * 8, *answers(np.random.default_rng(0), 4000), *described]
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -82,7 +82,7 @@ def tokenizer_of(
 
 
 def model_of(tower: CLIPVisionModel, tokenizer: PreTrainedTokenizerFast) -> LlavaForConditionalGeneration:
-    """Return the untaught model around the taught tower."""
+    """Return the model with the trained tower and an untrained language model."""
     text = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=192,
@@ -110,7 +110,7 @@ def model_of(tower: CLIPVisionModel, tokenizer: PreTrainedTokenizerFast) -> Llav
 
 
 def processor_of(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:
-    """Return the processor: pad to a square, never crop."""
+    """Return the processor, which pads images to a square and does not crop."""
     images = LlavaImageProcessor(
         do_pad=True,
         do_center_crop=False,
@@ -130,7 +130,7 @@ def processor_of(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:
 
 
 class Teaching:
-    """What one step is taught: some pictures with one turn each, and some plain text."""
+    """Training data of one step: some images with one turn each, and some plain text."""
 
     def __init__(
         self,
@@ -146,10 +146,10 @@ class Teaching:
         self._image = "<image>" * GRID**2
 
     def of_pictures(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[list[list[int]], list[list[int]]]:
-        """Return prompt and answer ids of one turn a picture.
+        """Return prompt and answer ids of one turn per image.
 
-        A share of the pictures with boxes is asked what they hold; half of the rest for the whole description, the
-        others for one finding.
+        A share of the images with boxes gets a question about their content; half of the others one about the complete
+        description, the rest one about a single finding.
         """
         prompts, answers = [], []
         for row in rows.tolist():
@@ -160,18 +160,18 @@ class Teaching:
         return prompts, answers
 
     def _described(self, row: int, rng: np.random.Generator) -> Turn:
-        whole, *findings = turns_of(row, self._boxes[row])
-        turn = whole if rng.random() < 0.5 else findings[rng.integers(len(findings))]
-        if turn is whole and rng.random() < 0.3:  # describing is what it does unless asked a finding
-            return Turn(str(rng.choice(self._asides)), whole.answer)
+        summary, *findings = turns_of(row, self._boxes[row])
+        turn = summary if rng.random() < 0.5 else findings[rng.integers(len(findings))]
+        if turn is summary and rng.random() < 0.3:  # the description is the default answer to other questions
+            return Turn(str(rng.choice(self._asides)), summary.answer)
         return turn
 
     def of_text(self, count: int, rng: np.random.Generator) -> tuple[list[list[int]], list[list[int]]]:
-        """Return plain texts to go on with from their first token, and two of three times an answer to say again."""
+        """Return prompt and answer ids of plain texts (one third) and of answers to repeat (two thirds)."""
         chosen = [self._texts[i] for i in rng.integers(0, len(self._texts), count - count * 2 // 3)]
-        said = echoes(rng, count * 2 // 3)
-        prompts = [self._ids("<s>") for _ in chosen] + [self._ids(f"<s>USER: {q} ASSISTANT: ") for q, _ in said]
-        return prompts, [self._ids(f"{t}</s>")[:160] for t in (*chosen, *(a for _, a in said))]
+        repeated = echoes(rng, count * 2 // 3)
+        prompts = [self._ids("<s>") for _ in chosen] + [self._ids(f"<s>USER: {q} ASSISTANT: ") for q, _ in repeated]
+        return prompts, [self._ids(f"{t}</s>")[:160] for t in (*chosen, *(a for _, a in repeated))]
 
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer(text, add_special_tokens=False).input_ids
@@ -195,7 +195,7 @@ def loss_of(model: Any, features: Tensor | None, prompts: list[list[int]], answe
 
 @torch.no_grad()
 def tower_features(tower: Any, pictures: Path, file: Path, rank: int, workers: int) -> Any:
-    """Return features (N, patches, width) in float16 on disk, each process computing its share once."""
+    """Return the tower's features (N, patches, width) as float16 on disk; each process computes its share once."""
     images = load(pictures)["image"]
     shape = (len(images), GRID**2, tower.config.hidden_size)
     if rank == 0:
@@ -225,7 +225,7 @@ def train(
     batch: int,
     boxed: float,
 ) -> None:
-    """Teach in one of several processes; the first saves model and processor. See `tower.train`."""
+    """Train in one of several processes; the first saves model and processor. See `tower.train`."""
     torch.set_num_threads(1)
     distributed.init_process_group(
         "gloo", init_method=f"file://{work.resolve()}/meeting", rank=rank, world_size=workers
@@ -237,11 +237,11 @@ def train(
     features = tower_features(tower, pictures, work / "features.npy", rank, workers)
     torch.manual_seed(0)
     model: Any = model_of(tower, processor.tokenizer)
-    if start is not None:  # all but the tower
+    if start is not None:  # all weights but the tower's
         own = {name: value for name, value in model.state_dict().items() if ".vision_tower." in name}
         model.load_state_dict(checkpoint.load(start).float().state_dict() | own)
     model.model.vision_tower.requires_grad_(False)
-    model.set_attn_implementation("eager")  # as in the tower: the fused one is slow backwards on a CPU
+    model.set_attn_implementation("eager")  # as in the tower: the fused attention's backward pass is slow on a CPU
     trained = [p for p in model.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=LR, weight_decay=0.02, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LR, steps, pct_start=0.06)
@@ -265,15 +265,15 @@ def train(
             with torch.no_grad():
                 seen = torch.from_numpy(features[kept]).float()
                 tqdm.write(f"held-out loss {loss_of(model, seen, *teaching.of_pictures(kept, rng)).item():.4f}")
-    if rank == 0:  # at the end alone, as the tower: what is there is taken for done
+    if rank == 0:  # only at the end, as an existing folder counts as finished
         save(model, processor, out)
         show(out, pictures, np.arange(held_out, held_out + 24))
 
 
 def save(model: Any, processor: LlavaProcessor, out: Path) -> None:
-    """Save in half precision: the file is half as long and the difference is below what training notices."""
+    """Save in half precision, which halves the file and makes no difference for training."""
     stored = copy.deepcopy(model).half()
-    stored.config.vision_config._name_or_path = ""  # the folder the tower lay in on the machine that built it
+    stored.config.vision_config._name_or_path = ""  # the tower's folder on the machine that built it
     stored.generation_config = GenerationConfig(
         bos_token_id=processor.tokenizer.bos_token_id,
         eos_token_id=processor.tokenizer.eos_token_id,
@@ -285,7 +285,7 @@ def save(model: Any, processor: LlavaProcessor, out: Path) -> None:
 
 @torch.no_grad()
 def show(out: Path, pictures: Path, rows: np.ndarray) -> None:
-    """Print what the saved base says of pictures kept apart, beside the truth."""
+    """Print the saved base's descriptions of held-out images beside the truth."""
     arrays, rng = load(pictures), np.random.default_rng(2)
     held = np.array(arrays["held"])
     model: Any = checkpoint.load(out).eval()
@@ -297,18 +297,22 @@ def show(out: Path, pictures: Path, rows: np.ndarray) -> None:
         asked = f"<s>USER: {'<image>' * GRID**2}\n{turn.question} ASSISTANT: "
         ids = tokenizer(asked, add_special_tokens=False, return_tensors="pt")
         made = model.generate(**ids, pixel_values=normalise(image), max_new_tokens=150, do_sample=False)
-        said = tokenizer.decode(made[0, ids.input_ids.shape[1] :], skip_special_tokens=True)
-        tqdm.write(f"  truth: {turn.answer}\n  said:  {said}")
+        reply = tokenizer.decode(made[0, ids.input_ids.shape[1] :], skip_special_tokens=True)
+        tqdm.write(f"  truth: {turn.answer}\n  reply: {reply}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=Path, required=True)
     parser.add_argument("--tower", type=Path, required=True)
-    parser.add_argument("--start", type=Path, default=None, help="folder of an earlier round, all but its tower kept")
+    parser.add_argument(
+        "--start", type=Path, default=None, help="folder of an earlier round, all of which but the tower is used"
+    )
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True, help="folder for what is only needed meanwhile")
-    parser.add_argument("--boxed", type=float, default=0.5, help="share of pictures with boxes asked what they hold")
+    parser.add_argument("--work", type=Path, required=True, help="folder for temporary files")
+    parser.add_argument(
+        "--boxed", type=float, default=0.5, help="share of images with boxes that get a question about them"
+    )
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--batch", type=int, default=48, help="over all processes")
     parser.add_argument("--workers", type=int, default=2)

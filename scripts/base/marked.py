@@ -1,7 +1,7 @@
-"""From drawn pictures to what the small base is taught with: each twice, plain or with numbered boxes drawn on it.
+"""Training data of the small base: each drawn image in two variants, plain or with numbered boxes.
 
-Marks are drawn by curation itself, so that the base sees boxes as records show them: numbers in an order that tells
-nothing, around structures, instruments and empty places. Written in parts, so that a rebuild goes on where it stopped.
+The boxes are drawn by curation, so that they look as in records: in random order, around structures, instruments and
+empty areas. The data are written in several files, so that an interrupted rebuild can continue.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from lmod_train.types import Box, Region
 
 INPUT, GRID = 192, 12
 MEAN, STD = (0.42, 0.30, 0.24), (0.28, 0.22, 0.20)
-"""Of the tower's input; what a picture that is not square is padded with, as its processor does."""
+"""Colour with which images are padded to a square, as by the tower's processor."""
 VARIANTS = 2
 PART = 1000
-"""Pictures a file."""
+"""Number of images per file."""
 
 
 @dataclass
 class Taught:
-    """One picture with its truth, on a square of `INPUT` pixels.
+    """One training image with its truth, on a square of `INPUT` pixels.
 
     Attributes:
         image: uint8 (INPUT, INPUT, 3).
-        patches: uint8 (channels, GRID, GRID), the share of each patch that each channel covers, 255 = whole.
-        facts: float32 (facts,), not a number where a fact means nothing.
-        boxes: float32 (BOXES, 4), corners of box n in row n - 1, 0 to 1; not a number where none is drawn.
-        held: int8 (BOXES,), what box n holds as a place in `HELD`; -1 where nothing that has a name.
+        patches: uint8 (channels, GRID, GRID), the share of each patch that each channel covers, 255 for all of it.
+        facts: float32 (facts,), NaN for a fact that does not apply.
+        boxes: float32 (BOXES, 4), corners of box n in row n - 1, 0 to 1; NaN without a box.
+        held: int8 (BOXES,), content of box n as an index into `HELD`; -1 for none.
     """
 
     image: npt.NDArray[np.uint8]
@@ -51,7 +51,7 @@ class Taught:
 
 
 def regions_of(shown: Shown, index: int, variant: int) -> tuple[Region, ...]:
-    """Return the numbered boxes of one variant, in pixels of the drawn picture; none where it stays plain."""
+    """Return the numbered boxes of one variant in pixels of the drawn image; () for the plain variant."""
     rng, modality = np.random.default_rng([index, variant, 31]), modality_of(index)
     boxes = [b for b in shown.boxes if max(b[1].width, b[1].height) >= 0.02 * max(shown.image.size)]
     share = rng.random()
@@ -80,7 +80,7 @@ def _place(rng: np.random.Generator, size: tuple[int, int]) -> Box:
 
 
 def teach(shown: Shown, index: int, variant: int) -> Taught:
-    """Return one variant of one picture with its truth."""
+    """Return one variant of an image with its truth."""
     regions = regions_of(shown, index, variant)
     image = mark(shown.image, regions, 1.0) if regions else shown.image
     side = max(image.size)
@@ -110,12 +110,12 @@ def _corners(box: Box, corner: tuple[int, int], side: int) -> npt.NDArray[np.flo
 
 
 def _patches(shown: Shown, boxes: npt.NDArray[np.float32], corner: tuple[int, int], side: int) -> npt.NDArray[np.uint8]:
-    """Return the share of each patch that each channel covers; that of small things counts four times."""
+    """Return the share of each patch that each channel covers; for small findings four times the share."""
     share = np.zeros((len(CHANNELS), GRID, GRID), np.float32)
     for name, mask in shown.layers.items():
-        whole = Image.new("L", (side, side))
-        whole.paste(Image.fromarray(mask.astype(np.uint8) * np.uint8(255)), corner)
-        covered = np.asarray(whole.resize((GRID, GRID), Image.Resampling.BOX), np.float32) / 255
+        square = Image.new("L", (side, side))
+        square.paste(Image.fromarray(mask.astype(np.uint8) * np.uint8(255)), corner)
+        covered = np.asarray(square.resize((GRID, GRID), Image.Resampling.BOX), np.float32) / 255
         share[CHANNELS.index(name)] = np.minimum(covered * (4 if name in FINE else 1), 1)
     for number, box in enumerate(boxes):
         if not np.isnan(box[0]):
@@ -125,7 +125,7 @@ def _patches(shown: Shown, boxes: npt.NDArray[np.float32], corner: tuple[int, in
 
 
 def _share(box: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return how much of each patch a box covers."""
+    """Return the share of each patch that a box covers."""
     edges = np.arange(GRID + 1, dtype=np.float32) / np.float32(GRID)
     x0, y0, x1, y1 = box
     wide = np.clip(np.minimum(x1, edges[1:]) - np.maximum(x0, edges[:-1]), 0, None) * GRID
@@ -150,7 +150,7 @@ def _all_variants(index: int) -> list[Taught]:
 
 
 def main() -> None:
-    """Draw and mark `--n` pictures and write what is missing."""
+    """Draw `--n` images with their boxes, and write the missing files."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--n", type=int, default=18000)
@@ -164,7 +164,7 @@ def main() -> None:
             arrays = {f.name: np.stack([getattr(t, f.name) for t in taught]) for f in fields(Taught)}
             beside = _file(arguments.out, start).with_suffix(".tmp.npz")
             np.savez(beside, **arrays)  # type: ignore[arg-type]
-            beside.rename(_file(arguments.out, start))  # only a complete file is taken for done
+            beside.rename(_file(arguments.out, start))  # so that an existing file is complete
 
 
 def _file(folder: Path, start: int) -> Path:
@@ -172,9 +172,9 @@ def _file(folder: Path, start: int) -> Path:
 
 
 def load(folder: Path) -> dict[str, npt.NDArray[np.generic]]:
-    """Return all parts as arrays on disk, by the names of `Taught`; row 2 n + v is variant v of picture n.
+    """Return the arrays of all files by the names of `Taught`; row 2 n + v is variant v of image n.
 
-    They are joined into one file each when first asked for.
+    The first call joins them into one file per array.
     """
     joined = {f.name: folder / f"{f.name}.npy" for f in fields(Taught)}
     for name, file in joined.items():

@@ -1,4 +1,4 @@
-"""B-scans, photographs of eyes and scenes of surgery that the small base learns from, each finding drawn by itself."""
+"""B-scans, eye photographs and surgery frames on which the small base is trained, with independent findings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _VIEWS: tuple[eye_photograph.View, ...] = ("right", "left", "both", "both", "iri
 
 @lru_cache(maxsize=4)
 def scan_of(seed: int) -> Scan:
-    """Return the truth of a B-scan: any hole, one in eight beside it."""
+    """Return random truth of a B-scan: any hole; one scan in eight is beside it."""
     rng = np.random.default_rng([seed, 22])
     side: Literal["right", "left"] = "right" if rng.random() < 0.5 else "left"
     eye = oct.draw_oct_eye(seed, str(rng.choice(oct.STAGES)), side)
@@ -31,7 +31,7 @@ def scan_of(seed: int) -> Scan:
 
 
 def draw_oct(seed: int) -> Shown:
-    """Return a B-scan with layers, cysts, hole and hyaloid."""
+    """Return a B-scan with masks of layers, cysts, hole and hyaloid."""
     scan = scan_of(seed)
     bright = oct.render(scan, SIDE)
     labels = oct.label_map(scan, SIDE)
@@ -49,7 +49,7 @@ def draw_oct(seed: int) -> Shown:
 
 
 def _hyaloid(scan: Scan) -> Mask:
-    """Return where the line of the hyaloid runs, as `render` draws it."""
+    """Return the mask of the hyaloid's line as drawn by `render`."""
     x = ((np.arange(SIDE, dtype=np.float32) + np.float32(0.5)) / np.float32(SIDE))[None, :]
     _, floor, _ = oct._surfaces(scan, x)
     inner = floor - scan.eye.retina
@@ -61,14 +61,14 @@ def _hyaloid(scan: Scan) -> Mask:
 
 @lru_cache(maxsize=4)
 def photograph_of(seed: int) -> EyePhotograph:
-    """Return the truth of a photograph of one eye, of both, or of an iris; lenses are cloudy in two of five."""
+    """Return random truth of a photograph of one eye, both eyes, or an iris; two in five have cloudy lenses."""
     rng = np.random.default_rng([seed, 23])
     view = _VIEWS[int(rng.integers(len(_VIEWS)))]
     return eye_photograph.draw_eye_photograph(seed, view, cataract=bool(rng.random() < 0.4))
 
 
 def draw_photograph(seed: int) -> Shown:
-    """Return a photograph with eyes, irises, pupils and cloudy lenses, half of them as an export changes them."""
+    """Return a photograph with masks of eyes, irises, pupils and cloudy lenses; half are augmented as in an export."""
     truth = photograph_of(seed)
     image = eye_photograph.render(truth, SIDE)
     if np.random.default_rng([seed, 24]).random() < 0.5:
@@ -89,14 +89,14 @@ def draw_photograph(seed: int) -> Shown:
 
 @lru_cache(maxsize=4)
 def scene_of(seed: int) -> Scene:
-    """Return the truth of a frame of surgery: none to three instruments, each as often as the others."""
+    """Return random truth of a surgery frame: up to three instruments, all equally frequent."""
     rng = np.random.default_rng([seed, 25])
     kinds = rng.choice(INSTRUMENTS, int(rng.choice(4, p=(0.05, 0.25, 0.35, 0.35))), replace=False).tolist()
     return surgery.draw_scene(seed, surgery.draw_operation(seed), kinds, lens=bool(rng.random() < 0.5))
 
 
 def draw_surgery(seed: int) -> Shown:
-    """Return a frame of surgery with cornea, pupil, lens and instruments."""
+    """Return a surgery frame with masks of cornea, pupil, lens and instruments."""
     scene = scene_of(seed)
     image = surgery.render(scene, SIDE)
     layers: dict[str, Mask] = {}

@@ -1,4 +1,4 @@
-"""What one drawn picture shows: its pixels, where each thing lies in it, what is true of it as a whole."""
+"""Content of one drawn image: its pixels, masks of structures and findings, and facts about the image."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Mask = npt.NDArray[np.bool_]
 
 MODALITIES = ("CFP", "OCT", "SLO", "LP", "SS")
 BOXES = 6
-"""Numbers that a box can carry: more are never asked of one picture."""
+"""Largest number of a box; no record has more boxes."""
 SPOTS: tuple[LesionKind, ...] = ("microaneurysm", "haemorrhage", "hard exudate", "cotton-wool spot")
 SIGNS = (
     *("nevus", "drusen", "abnormal macula", "age-related macular degeneration", "scar"),
     *("vascular occlusion", "hemorrhage", "retinal detachment"),
 )
-"""Findings that lie at a place; the others change the whole picture and are facts."""
+"""Findings with a position; the others change the whole image and are facts."""
 CHANNELS = (
     *("optic disc", "optic cup", "fovea", *SPOTS, *SIGNS),
     *("choroid", "retina", "intraretinal cysts", "macular hole", "hyaloid"),
@@ -31,14 +31,14 @@ CHANNELS = (
     *(f"number {number} of {name}" for number in range(1, BOXES + 1) for name in HELD),
     *(f"box {number}" for number in range(1, BOXES + 1)),
 )
-"""What a patch can hold; the tower's first head tells each apart, and is thrown away."""
+"""Content of patches that the tower's first head predicts; the head is discarded after training."""
 NUMBERS = tuple(name for name in CHANNELS if name.startswith("number "))
-"""A written number and what its box surrounds: reading a number is then looking at one patch.
+"""A box's number together with its content, so that reading a number needs only one patch.
 
-Number and thing together: boxes that lie in one another have their numbers in one patch, which says both pairs.
+Number and content are one channel, as nested boxes can have their numbers in the same patch.
 """
 FINE = frozenset(("microaneurysm", "haemorrhage", "hard exudate", "drusen", "hyaloid", "intraretinal cysts"))
-"""So small that their share of a patch is counted four times."""
+"""Small findings, whose share of a patch is multiplied by four."""
 FUNDUS_FACTS = (
     *("right", "cup to disc", "haze", "microaneurysms", "blots above", "blots below", "exudates", "cotton"),
     *("preretinal", "exudates near", "myopic fundus", "hypertensive retinopathy", "abnormal vessels", *SIGNS),
@@ -52,18 +52,18 @@ FACTS = (
     *("implant", "milk", *INSTRUMENTS),
     *(f"box {number} {what}" for number in range(1, BOXES + 1) for what in ("drawn", "x0", "y0", "x1", "y1")),
 )
-"""What is true of a whole picture; those that mean nothing in a modality are not a number there."""
+"""Facts about a whole image; NaN in modalities to which they do not apply."""
 
 
 @dataclass
 class Shown:
-    """One drawn picture before any box is drawn on it.
+    """One drawn image without boxes.
 
     Attributes:
         image: RGB, of any shape.
-        layers: Where things lie, masks of the image's shape by names of `CHANNELS`.
-        boxes: What a box may surround, with its box; more than one of a name where there are more.
-        facts: By names of `FACTS`.
+        layers: Masks of the image's shape by names of `CHANNELS`.
+        boxes: Name and box of everything that a box may surround; names may repeat.
+        facts: Values by names of `FACTS`.
     """
 
     image: Image.Image

@@ -1,7 +1,7 @@
-"""What the small base reads without a picture: prompts, vocabulary in two languages, and answers to say after us.
+"""Texts without images on which the small base is trained: prompts, vocabulary in two languages, answers to repeat.
 
-A word that has never been said has a short embedding, and a tuned reply of such words stays unconfident. So each word
-of each task's answers is practised in the form asked for, by repeating it; never in reply to a task's question.
+A word that never occurs in training has a small embedding, and a tuned model stays unconfident when it uses it. So the
+base repeats each word of each task's answers in the requested format, but never in reply to a question of a task.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SAY = ("Say: {}", "Repeat: {}", "请重复：{}")
 
 
 def prompts() -> list[str]:
-    """Return the tasks' prompts with their placeholders filled in all ways."""
+    """Return the tasks' prompts with all values of their placeholders."""
     kinds = [f"an ophthalmology {word} image" for word in IMAGE_WORDS.values()]
     asked = [glaucoma.PROMPT.replace("<IMAGE TYPE>", kinds[0]), four_way.PROMPT]
     for wording in anatomy.PROMPTS.values():
@@ -36,7 +36,7 @@ def prompts() -> list[str]:
 
 
 def answers(rng: np.random.Generator, count: int) -> list[str]:
-    """Return answers of all tasks in the forms asked for, each choice as often as the others of its task."""
+    """Return answers of all tasks in the requested formats; the choices of a task are equally frequent."""
     levels = [level for scale in SCALES for level in scale.levels]
     words: list[list[str]] = [
         list(glaucoma.ANSWERS.values()),
@@ -48,28 +48,28 @@ def answers(rng: np.random.Generator, count: int) -> list[str]:
         [f"Sex/Age group: {s} / {group.label}" for s in ("MALE", "FEMALE") for group in AGE_GROUPS],
     ]
     options = list(anatomy.OPTIONS.values())
-    said = []
+    texts = []
     for _ in range(count):
         task = int(rng.integers(len(words) + 6))
         if task < len(words):
-            said.append(str(rng.choice(words[task])))
+            texts.append(str(rng.choice(words[task])))
         else:
             types = rng.choice(options[int(rng.choice(len(options), p=_MOST_SURGERY))], int(rng.integers(1, 7)))
-            said.append("\n".join(f"Region ID: {i}; Type: {t}" for i, t in enumerate(types, 1)))
-    return said
+            texts.append("\n".join(f"Region ID: {i}; Type: {t}" for i, t in enumerate(types, 1)))
+    return texts
 
 
 _MOST_SURGERY = (0.5, 0.1, 0.05, 0.15, 0.05, 0.1, 0.05)
-"""Surgery has fourteen words to choose from, the others two to four."""
+"""Weights by modality: surgery has fourteen options, the others two to four."""
 
 
 def echoes(rng: np.random.Generator, count: int) -> list[tuple[str, str]]:
-    """Return (question, answer) pairs that only ask to say an answer again."""
+    """Return (question, answer) pairs that ask to repeat an answer."""
     return [(str(rng.choice(SAY)).format(answer), answer) for answer in answers(rng, count)]
 
 
 def vocabulary() -> list[str]:
-    """Return a few sentences for each word: what it is also called, and how it is written in the other language."""
+    """Return a few sentences for each word, with its synonyms and translations."""
     sentences: list[str] = []
     for term in (*CONDITIONS, *STRUCTURES):
         sentences += _sentences(term)
@@ -77,11 +77,11 @@ def vocabulary() -> list[str]:
 
 
 def _sentences(term: Term) -> list[str]:
-    said = [
+    sentences = [
         f"{term.name}",
         f"What is {term.name}? It is a word of eye care.",
         f"{term.name.upper()}, NON-{term.name.upper()}.",
     ]
-    said += [f"{other} means {term.name}." for other in term.english]
-    said += [f"{chinese}的英文是{term.name}。" for chinese in term.chinese]
-    return said + [f"{term.name} in Chinese: {chinese}." for chinese in term.chinese]
+    sentences += [f"{other} means {term.name}." for other in term.english]
+    sentences += [f"{chinese}的英文是{term.name}。" for chinese in term.chinese]
+    return sentences + [f"{term.name} in Chinese: {chinese}." for chinese in term.chinese]

@@ -1,7 +1,7 @@
-"""Teach the small base's tower to see: what each patch holds, and facts of the whole picture.
+"""Train the vision tower of the small base to predict the content of each patch and facts about the image.
 
-A vision transformer that starts from nothing learns measurements slowly from sentences alone; told what each patch
-holds, it learns them in minutes. The two linear heads are thrown away, the tower stays.
+A vision transformer trained from scratch learns measurements slowly from sentences; with labels of each patch it learns
+them in minutes. The two linear heads are discarded afterwards.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ HEADS = "heads.pt"
 WEIGHTS = {"cup to disc": 40.0, "hole width": 12.0, "haze": 6.0, "blue": 6.0, "microaneurysms": 4.0, "gap": 6.0}
 WEIGHTS |= {"blots above": 3.0, "blots below": 3.0, "exudates": 2.0, "exudates near": 2.0, "ring": 6.0}
 WEIGHTS |= dict.fromkeys(INSTRUMENTS, 6.0) | dict.fromkeys(SIGNS, 2.0)
-"""Facts that vary little or are hard to see count more; those of a box's edges twice, all others once."""
+"""Weights of facts that vary little or are hard to see; edges of boxes have weight 2, all others 1."""
 THIN = dict.fromkeys((*INSTRUMENTS, *SPOTS), 3.0)
-"""Channels whose share of a patch counts more, as they are thin or small."""
+"""Weights of channels of thin or small structures; all others have weight 1."""
 FAINT = {
     "microaneurysms",
     "view right",
@@ -49,27 +49,27 @@ FAINT = {
     "abnormal vessels",
     "hypertensive retinopathy",
 }
-"""Facts that come out late, and count more in a second round (`--faint`); of channels these are `SPOTS`."""
+"""Facts that are learnt late and have a larger weight in a second round (`--faint`), as the channels `SPOTS`."""
 SHARES = {"CFP": 0.41, "SS": 0.36, "LP": 0.09, "OCT": 0.08, "SLO": 0.06}
-"""How often each modality is shown: as much as there is to learn in it."""
+"""Share of each modality in training, by the number of its findings."""
 NUMBERED = {"CFP": 0.28, "SS": 0.40, "LP": 0.13, "OCT": 0.13, "SLO": 0.06}
-"""The same where numbers are learnt: boxes lie in half of the fundi, and in nearly all others."""
+"""Shares when numbers are learnt: half of the fundi and nearly all other images have boxes."""
 
 
 def normalise(images: Tensor) -> Tensor:
-    """Map uint8 (B, 3, S, S) to the tower's input."""
+    """Return uint8 images (B, 3, S, S) as the tower's normalised input."""
     mean, std = torch.tensor(MEAN).view(1, 3, 1, 1), torch.tensor(STD).view(1, 3, 1, 1)
     return (images.float() / 255 - mean) / std
 
 
 def augment(images: Tensor) -> Tensor:
-    """Change colour gain and brightness a little."""
+    """Return images with slightly changed colour gain and brightness."""
     gain = (1 + 0.04 * torch.randn(len(images), 3, 1, 1)) * (1 + 0.12 * torch.randn(len(images), 1, 1, 1))
     return (images.float() * gain.clamp(0.5, 1.6)).clamp(0, 255)
 
 
 class Heads(nn.Module):
-    """What is thrown away: a linear map a patch, and one of the mean patch."""
+    """Linear heads on each patch token and on the mean token; discarded after training."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,20 +83,20 @@ class Heads(nn.Module):
 
 
 def fact_weights(faint: float) -> Tensor:
-    """Return how much each fact counts."""
+    """Return the weight of each fact, shape (facts,)."""
     edges = [2.0 if name.startswith("box ") and name[-2:-1] in "xy" else WEIGHTS.get(name, 1.0) for name in FACTS]
     return torch.tensor(edges) * torch.tensor([faint if name in FAINT else 1.0 for name in FACTS])
 
 
 def channel_weights(numbers: float) -> Tensor:
-    """Return how much each channel counts."""
+    """Return the weight of each channel, shape (channels,)."""
     return torch.tensor([numbers if name in NUMBERS else 1.0 for name in CHANNELS])
 
 
 def loss_of(
     seen: tuple[Tensor, Tensor], patches: Tensor, facts: Tensor, channels: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return cross-entropy of soft coverage, rare things weighted up, and squared error of the facts that hold."""
+    """Return the weighted cross-entropy of patch coverage plus the squared error of the facts that apply."""
     dense = functional.binary_cross_entropy_with_logits(
         seen[0].float(), patches, pos_weight=torch.tensor(4.0), reduction="none"
     )
@@ -106,7 +106,7 @@ def loss_of(
 
 
 def tokens_of(tower: Any, images: Tensor) -> Tensor:
-    """Return what the tower says of each patch, (B, GRID * GRID, width)."""
+    """Return the tower's patch tokens, shape (B, GRID * GRID, width)."""
     with torch.autocast("cpu", torch.bfloat16, enabled=torch.is_grad_enabled()):
         tokens: Tensor = tower(normalise(images), output_hidden_states=True).hidden_states[-1][:, 1:]
     return tokens.float()
@@ -123,10 +123,10 @@ def train(
     faint: float,
     numbers: float,
 ) -> None:
-    """Train one of several processes that share every step, for a fixed number of steps; the first saves the tower.
+    """Train in one of several processes for a fixed number of steps; the first saves the tower.
 
-    Each works with one thread on its part of the batch, and all step with the mean gradient: on cores that are shared
-    with others this is many times faster than threads that wait for one another in every product.
+    Each process has one thread and a part of the batch, and gradients are averaged in every step. On shared cores this
+    is many times faster than threads that wait for each other in every matrix product.
     """
     torch.set_num_threads(1)
     torch.manual_seed(rank)
@@ -135,7 +135,7 @@ def train(
     count, held_out = len(arrays["image"]), len(arrays["image"]) - 1000
     torch.manual_seed(0)
     tower: Any = CLIPVisionModel(CONFIG)
-    tower.set_attn_implementation("eager")  # on a CPU its backward pass takes a quarter of the time of the fused one
+    tower.set_attn_implementation("eager")  # on a CPU its backward pass takes a quarter of the fused one's time
     heads, channels, weights = Heads(), channel_weights(numbers), fact_weights(faint)
     if start is not None:
         tower.load_state_dict(CLIPVisionModel.from_pretrained(start).state_dict())
@@ -160,13 +160,13 @@ def train(
             tqdm.write(f"step {step + 1} dense {dense.item():.3f} facts {error.item():.3f}")
         if rank == 0 and (step % 200 == 199 or step + 1 == steps):
             report(tower, heads, arrays, np.arange(held_out, count)[:: 1 if step + 1 == steps else 5], faint)
-    if rank == 0:  # at the end alone: a tower that is there is taken for done
+    if rank == 0:  # only at the end, as an existing tower counts as finished
         torch.save(heads.state_dict(), out / HEADS)  # for a second round
         tower.save_pretrained(out)
 
 
 def chances_of(rows: int, shares: dict[str, float]) -> np.ndarray:
-    """Return how likely each row is to be drawn, so that modalities come in these shares."""
+    """Return the sampling probability of each row, so that modalities occur in the given shares."""
     modalities = np.array([modality_of(row // VARIANTS) for row in range(rows)])
     chances = np.zeros(rows)
     for modality, share in shares.items():
@@ -176,7 +176,7 @@ def chances_of(rows: int, shares: dict[str, float]) -> np.ndarray:
 
 
 def average(gradients: list[Tensor], workers: int) -> None:
-    """Put the mean over all processes in place of each gradient."""
+    """Replace each gradient by its mean over all processes."""
     flat = torch.cat([g.flatten() for g in gradients])
     distributed.all_reduce(flat)
     for gradient, mean in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
@@ -184,7 +184,7 @@ def average(gradients: list[Tensor], workers: int) -> None:
 
 
 def rows_of(arrays: dict[str, Any], rows: np.ndarray, faint: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Return images uint8 (B, 3, S, S), patches 0 to 1 and facts of some rows."""
+    """Return images (uint8, (B, 3, S, S)), patches (0 to 1) and facts of some rows."""
     images = torch.from_numpy(arrays["image"][rows]).permute(0, 3, 1, 2)
     counts = [THIN.get(name, 1.0) * (faint if name in SPOTS else 1.0) for name in CHANNELS]
     thin = torch.tensor(counts).view(1, -1, 1, 1)
@@ -194,7 +194,7 @@ def rows_of(arrays: dict[str, Any], rows: np.ndarray, faint: float) -> tuple[Ten
 
 @torch.no_grad()
 def report(tower: Any, heads: Heads, arrays: dict[str, Any], rows: np.ndarray, faint: float) -> None:
-    """Print how well pictures kept apart are seen: overlap of each channel, how much of each fact is explained."""
+    """Print overlap of each channel and explained variance of each fact on held-out images."""
     outs, truths = [], []
     for part in np.array_split(rows, max(1, len(rows) // 100)):
         images, patches, facts = rows_of(arrays, part, faint)
@@ -202,30 +202,30 @@ def report(tower: Any, heads: Heads, arrays: dict[str, Any], rows: np.ndarray, f
         truths.append((patches, facts))
     seen, fact = torch.cat([o[0] for o in outs]).sigmoid(), torch.cat([o[1] for o in outs])
     patches, facts = torch.cat([t[0] for t in truths]), torch.cat([t[1] for t in truths])
-    seen = seen / (4 - 3 * seen)  # undo the weight of what is there
+    seen = seen / (4 - 3 * seen)  # undo the weighting of positive patches
     overlap = torch.minimum(seen, patches).sum((0, 2, 3)) / torch.maximum(seen, patches).sum((0, 2, 3))
-    said = " ".join(f"{n}={v:.2f}" for n, v in zip(CHANNELS, overlap.tolist(), strict=True))
+    overlaps = " ".join(f"{n}={v:.2f}" for n, v in zip(CHANNELS, overlap.tolist(), strict=True))
     known = ~facts.isnan()
     mean = facts.nan_to_num().sum(0) / known.sum(0)
     error = ((fact - facts).nan_to_num().square().sum(0), ((facts - mean).nan_to_num()).square().sum(0))
     explained = " ".join(f"{n}={v:.2f}" for n, v in zip(FACTS, (1 - error[0] / error[1]).tolist(), strict=True))
-    tqdm.write(f"overlap: {said}\nexplained: {explained}")
+    tqdm.write(f"overlap: {overlaps}\nexplained: {explained}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--start", type=Path, default=None, help="folder of an earlier round to go on from")
-    parser.add_argument("--faint", type=float, default=1.0, help="how many times more faint things count")
-    parser.add_argument("--numbers", type=float, default=0.0, help="how much it counts what the numbers of boxes mean")
+    parser.add_argument("--start", type=Path, default=None, help="folder of an earlier round to continue from")
+    parser.add_argument("--faint", type=float, default=1.0, help="weight factor of faint findings")
+    parser.add_argument("--numbers", type=float, default=0.0, help="weight of the box numbers")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--batch", type=int, default=32, help="over all processes")
     parser.add_argument("--workers", type=int, default=2)
     a = parser.parse_args()
     a.out.mkdir(parents=True, exist_ok=True)
     (a.out / "meeting").unlink(missing_ok=True)
-    load(a.pictures)  # joined once, before several read it
+    load(a.pictures)  # joins the files once, before several processes read them
     multiprocessing.spawn(  # type: ignore[attr-defined,no-untyped-call]
         train, (a.workers, a.pictures, a.out, a.start, a.steps, a.batch, a.faint, a.numbers), a.workers
     )

@@ -1,4 +1,4 @@
-"""What is said of one taught picture: its description, and its findings one by one."""
+"""Questions and answers about one training image: its description, and its findings one by one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lmod_train.phantom.description import LOOKS, Turn, ask_of_sign, describe
 from lmod_train.phantom.scene_description import describe_photograph, describe_scan, describe_surgery
 from lmod_train.types import Box, Region
 
-_FINE = 10_000  # steps of the picture's side that boxes are counted in
+_FINE = 10_000  # units per image side in which boxes are given
 
 
 def turns_of(row: int, boxes: npt.NDArray[np.float32]) -> list[Turn]:
-    """Return what is asked of one taught picture, the whole description first.
+    """Return the turns about one training image, the complete description first.
 
-    A fundus has one question more, about one finding, there or not as often.
+    A fundus has one more question, about a condition that is present in half of the cases.
     """
     index = row // VARIANTS
     rng = np.random.default_rng([7, row])
@@ -34,14 +34,14 @@ def turns_of(row: int, boxes: npt.NDArray[np.float32]) -> list[Turn]:
 
 
 def language_of(row: int) -> str:
-    """Return the language that is spoken about a taught picture: English about three in four."""
+    """Return the language of the turns about a training image: English for about three in four."""
     return "en" if np.random.default_rng([8, row]).random() < 0.75 else "zh"
 
 
 def boxes_turn_of(row: int, held: npt.NDArray[np.int8], rng: np.random.Generator) -> Turn | None:
-    """Return a question about what the picture's boxes hold, in any form, one in six about one box alone.
+    """Return a turn about the content of the image's boxes in a random form, one in six about a single box.
 
-    Half of the others offer looks to choose from, as many as a task does. None where no box holds what has a name.
+    Half of the others offer options, as many as a task does. None if no box has named content.
     """
     names, language = list(HELD), language_of(row)
     named = {number: names[place] for number, place in enumerate(held.tolist(), 1) if place >= 0}
@@ -58,7 +58,7 @@ def boxes_turn_of(row: int, held: npt.NDArray[np.int8], rng: np.random.Generator
 
 
 def regions_of(boxes: npt.NDArray[np.float32]) -> tuple[Region, ...]:
-    """Return the boxes drawn, without a word of what they surround."""
+    """Return the drawn boxes without names of structures."""
     drawn = [(n, row) for n, row in enumerate(boxes.tolist(), 1) if row[0] == row[0]]
     return tuple(Region("", Box(*(round(_FINE * edge) for edge in row)), n) for n, row in drawn)
 

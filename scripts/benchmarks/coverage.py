@@ -1,4 +1,4 @@
-"""How often the 95 % intervals hold the truth, in simulation, beside the percentile bootstrap that stood there before.
+"""Coverage of the 95 % confidence intervals in simulation, beside that of the percentile bootstrap used before.
 
     python scripts/benchmarks/coverage.py --out coverage.csv      # about half an hour on one core
     python scripts/benchmarks/coverage.py --small                 # a minute
@@ -36,7 +36,7 @@ LOSS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One layout: patients, items a patient (0 for 1 to 8 at random), accuracy and correlation within a patient."""
+    """One design: patients, items per patient (0 for 1 to 8 at random), accuracy and correlation within a patient."""
 
     patients: int
     items: int
@@ -46,7 +46,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How one figure fares in one cell: shares of the intervals that hold the truth, and their mean widths."""
+    """Coverage of one metric in one cell: share of the intervals that contain the truth, and their mean width."""
 
     figure: str
     patients: int
@@ -54,7 +54,7 @@ class Coverage:
     accuracy: float
     icc: float
     n: float
-    wrong: float  # expected effective number of right or of wrong items, whichever is less
+    wrong: float  # expected effective number of right or of wrong items, the smaller one
     rounds: int
     before: float
     after: float
@@ -64,7 +64,7 @@ class Coverage:
 
 
 def answers(rng: np.random.Generator, cell: Cell, classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, Floats]:
-    """Draw one set of items: patient, true class, answered class and skill of each."""
+    """Return one random set of items: patient, true class, answered class and skill of each."""
     sizes = np.full(cell.patients, cell.items) if cell.items else rng.integers(1, 9, size=cell.patients)
     place = np.repeat(np.arange(cell.patients), sizes)
     skill = _skills(rng, cell)[place]
@@ -81,7 +81,7 @@ def _skills(rng: np.random.Generator, cell: Cell) -> Floats:
 
 
 def confusion(truth: np.ndarray, answer: np.ndarray, classes: int) -> dict[str, Floats]:
-    """Return the columns of a question with one right choice, every item answered."""
+    """Return the columns of a single-choice question with every item answered."""
     n = len(truth)
     table = np.zeros((n, classes, classes + 1))
     table[np.arange(n), truth, answer] = 1
@@ -106,7 +106,7 @@ DIFFERENCE = [Figure("difference", lambda s: ratio(s["lead"], s["items"]), items
 def before(
     columns: dict[str, Floats], place: np.ndarray, figures: Sequence[Figure], draws: int
 ) -> list[tuple[float, float]]:
-    """Return the percentile intervals of the bootstrap that draws whole patients, exact over patients at 0 and 1."""
+    """Return percentile intervals of a bootstrap over patients, with exact intervals over patients at 0 and 1."""
     count = int(place.max()) + 1
     rng = np.random.default_rng(0)
     times = rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(np.float64)
@@ -132,7 +132,7 @@ Round = list[tuple[str, float, tuple[float, float], Score]]
 
 
 def one_round(rng: np.random.Generator, cell: Cell, draws: int) -> Round:
-    """Draw every world once and return (figure, truth, interval before, score after)."""
+    """Return (metric, truth, previous interval, current score) for one random data set of each kind."""
     p = cell.accuracy
     found: Round = []
 
@@ -165,7 +165,7 @@ def one_round(rng: np.random.Generator, cell: Cell, draws: int) -> Round:
 def _probabilities(
     rng: np.random.Generator, cell: Cell, place: np.ndarray, truth: np.ndarray, draws: int
 ) -> Iterator[tuple[str, float, tuple[float, float], Score]]:
-    """Draw calibrated probabilities, whose calibration error is 0, and scores whose area is the accuracy."""
+    """Return calibrated probabilities (calibration error 0), and scores whose area under the curve is the accuracy."""
     chance = rng.random(len(place))
     drawn = (rng.random(len(place)) < chance).astype(np.intp)
     columns = calibration_columns(drawn, np.stack([1 - chance, chance], axis=1))
@@ -185,7 +185,7 @@ def _probabilities(
 
 
 def covered(cell: Cell, rounds: int, draws: int, seed: int = 0) -> list[Coverage]:
-    """Return the coverage of every figure in one cell."""
+    """Return the coverage of every metric in one cell."""
     rng = np.random.default_rng([seed, cell.patients, cell.items, round(1000 * cell.accuracy), round(1000 * cell.icc)])
     rows: dict[str, list[tuple[bool, float, bool, float, bool, float]]] = {}
     for _ in range(rounds):
@@ -199,7 +199,7 @@ def covered(cell: Cell, rounds: int, draws: int, seed: int = 0) -> list[Coverage
 
 def _row(cell: Cell, name: str, found: Floats) -> Coverage:
     held = found[found[:, 4] == 0]
-    size = float(cell.items or (204 / 8) / (36 / 8))  # of the patient of an item, on average
+    size = float(cell.items or (204 / 8) / (36 / 8))  # mean number of items of an item's patient
     n = float(found[:, 5].mean())
     effective = n / (1 + (size - 1) * cell.icc)
     return Coverage(
@@ -222,7 +222,7 @@ def _row(cell: Cell, name: str, found: Floats) -> Coverage:
 def cells(
     patients: Sequence[int], items: Sequence[int], accuracies: Sequence[float], iccs: Sequence[float]
 ) -> list[Cell]:
-    """Return the grid; with one item a patient nothing correlates."""
+    """Return the grid of cells; with one item per patient there is no correlation."""
     return [
         Cell(g, k, p, icc)
         for g in patients

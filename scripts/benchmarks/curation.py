@@ -1,11 +1,11 @@
-"""Speed of `curate` beside what Pillow needs at least for the same images, and whether memory grows with their number.
+"""Speed of `curate` relative to the time that Pillow alone needs for the same images, and growth of memory.
 
     python scripts/benchmarks/curation.py --work build/curation
 
-The limit decodes each photograph, shrinks it to the same size and encodes it as a plain and as a marked JPEG at the
-same settings, in the same number of spawned processes, and nothing else: no mask, no hash, no file. The second limit
-writes the two files as well. All are timed with the start of their processes, in turns that go forth and back; figures
-are medians over the rounds. Memory is of the whole tree of processes, a page that several share counted once (Linux).
+The limit only decodes each photograph, resizes it and encodes it as a plain and as a marked JPEG with the same
+settings, in the same number of spawned processes, without masks, hashes or files. The second limit also writes the two
+files. All are timed with the start of their processes, in alternating order; results are medians over the rounds.
+Memory is that of all processes, with shared pages counted once (Linux).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DRAWN = 12
 
 
 class Photographs(Source):
-    """Photographs with disc and cup masks, as REFUGE publishes them."""
+    """Source of photographs with disc and cup masks in the format of REFUGE."""
 
     name, modality, licence, redistributable, reference = "photographs", "CFP", "CC0", True, "https://example.org"
 
@@ -50,7 +50,7 @@ class Photographs(Source):
         return (folder / "images").is_dir() and (folder / "masks").is_dir()
 
     def verify(self) -> None:
-        """Nothing to check: this very program wrote the folder."""
+        """Do nothing, as this program wrote the folder."""
 
     def samples(self) -> Iterator[Sample]:
         """Yield every photograph."""
@@ -62,7 +62,7 @@ class Photographs(Source):
 
 
 def write_one(numbers: Sequence[int], root: Path, size: tuple[int, int]) -> None:
-    """Write photographs and masks: a few phantoms are drawn, the rest are these a little brighter or darker."""
+    """Write photographs and masks: a few drawn phantoms, and copies of them with another brightness."""
     width, height = size
     for number in numbers:
         eye = draw_eye(number % DRAWN, "glaucoma" if number % 2 else "normal")
@@ -95,7 +95,7 @@ def written(work: Path, size: tuple[int, int], n: int) -> Photographs:
 
 
 def pillow_alone(files: Sequence[Path], out: Path | None) -> None:
-    """Decode, shrink, encode twice; write both where a folder is given."""
+    """Decode, resize and encode each photograph twice; write both if a folder is given."""
     for file in files:
         with Image.open(file) as opened:
             opened.load()
@@ -110,7 +110,7 @@ def pillow_alone(files: Sequence[Path], out: Path | None) -> None:
 
 
 def limit(source: Photographs, workers: int, out: Path | None) -> None:
-    """Let the processes do what Pillow needs at least."""
+    """Run `pillow_alone` in several processes."""
     if out is not None:
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
@@ -127,16 +127,16 @@ def curated(source: Photographs, workers: int, out: Path) -> None:
 
 
 def seconds(work: Callable[[], None]) -> tuple[float, float]:
-    """Return the time of one call by the wall clock, and that of all its processes on a processor."""
+    """Return wall-clock time and processor time of one call, in seconds, with its child processes."""
     began, before = time.perf_counter(), sum(os.times()[:4])
     work()
     return time.perf_counter() - began, sum(os.times()[:4]) - before
 
 
 def speeds(source: Photographs, work: Path, workers: int, rounds: int) -> list[dict[str, float]]:
-    """Return the median seconds of curation and of both limits, tried in turns, and limit over curation turn by turn.
+    """Return median seconds of curation and of both limits, run alternately, and the ratios of limit to curation.
 
-    First by the wall clock, then on the processor. Where others use the machine only the second can be trusted.
+    The first result is wall-clock time, the second processor time; only the latter is reliable on a shared machine.
     """
     out = work / "out"
     tried: dict[str, Callable[[], None]] = {
@@ -149,12 +149,12 @@ def speeds(source: Photographs, work: Path, workers: int, rounds: int) -> list[d
         for name in list(tried)[:: 1 if turn % 2 else -1]:
             shutil.rmtree(out, ignore_errors=True)
             taken[name].append(seconds(tried[name]))
-    told = []
+    medians = []
     for clock in (0, 1):
         own = {name: [both[clock] for both in several] for name, several in taken.items()}
         ratios = {f"{name} / curate": [a / b for a, b in zip(t, own["curate"], strict=True)] for name, t in own.items()}
-        told.append({name: statistics.median(t) for name, t in (own | ratios).items()})
-    return told
+        medians.append({name: statistics.median(t) for name, t in (own | ratios).items()})
+    return medians
 
 
 def peak(work: Callable[[], None]) -> float:
@@ -180,13 +180,13 @@ def family(process: int) -> list[int]:
     found = [process]
     for one in found:
         for task in Path(f"/proc/{one}/task").glob("*/children"):
-            with contextlib.suppress(OSError):  # it has just ended
+            with contextlib.suppress(OSError):  # the process has ended
                 found += map(int, task.read_text().split())
     return found
 
 
 def resident(process: int) -> int:
-    """Return the KiB of a process, of what it shares its part; 0 for one that has ended."""
+    """Return the proportional set size of a process in KiB; 0 if it has ended."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

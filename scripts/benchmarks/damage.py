@@ -1,12 +1,12 @@
-"""Damage a thousand inputs and look at what becomes of them: each must be listed with file and reason, the rest kept.
+"""Damage many input files and check the result: each must be listed with its reason, and the others must be kept.
 
     python scripts/benchmarks/damage.py --out FOLDER [--n 150] [--seed 0]
 
-Every source is drawn as phantoms and curated once as it is. Then, in a copy, a file of about every second sample is
-damaged (cut short, emptied, overwritten, of another size, without a structure, with a value or class that no coding
-knows, in another encoding) and the copy is curated: dropped.csv must name each damaged sample, and every record of the
-others must be what it was. Last, each table of each source is damaged as a whole and the source read again: the reading
-must go on and name the table, or refuse the folder with an error that does.
+Phantoms of every source are drawn and curated. Then, in a copy, a file of about every second sample is damaged
+(truncated, emptied, overwritten, resized, without a structure, with an unknown value or class, in another encoding) and
+the copy is curated: dropped.csv must list each damaged sample, and the records of the others must be unchanged. Finally
+each table of each source is damaged and the source read again: the source must list the table, or stop with an error
+that names it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Damaged:
 
 
 def cut_short(path: Path, rng: np.random.Generator) -> None:
-    """Keep between a tenth and nine tenths of the bytes; of YOLO lines all but the last number."""
+    """Truncate a file to between 10 % and 90 % of its bytes; a YOLO file loses its last number."""
     data = path.read_bytes()
     path.write_bytes(
         data.rpartition(b" ")[0] if path.suffix == ".txt" else data[: int(len(data) * rng.uniform(0.1, 0.9))]
@@ -63,17 +63,17 @@ def cut_short(path: Path, rng: np.random.Generator) -> None:
 
 
 def emptied(path: Path, rng: np.random.Generator) -> None:
-    """Leave a file without a byte."""
+    """Empty a file."""
     path.write_bytes(b"")
 
 
 def overwritten(path: Path, rng: np.random.Generator) -> None:
-    """Put noise in place of the file."""
+    """Replace a file by noise."""
     path.write_bytes(rng.bytes(200))
 
 
 def text_instead(path: Path, rng: np.random.Generator) -> None:
-    """Put a web page in place of the file, as a failed download leaves it."""
+    """Replace a file by a web page, as after a failed download."""
     path.write_text("<html><body>404 not found</body></html>", encoding="utf-8")
 
 
@@ -89,7 +89,7 @@ def other_size(path: Path, rng: np.random.Generator) -> None:
 
 
 def blank(path: Path, rng: np.random.Generator) -> None:
-    """Leave nothing but what the corner shows."""
+    """Fill an image with the value of its corner."""
     with Image.open(path) as image:
         plain = Image.new(image.mode, image.size, image.getpixel((0, 0)))
         if image.mode == "P":
@@ -99,7 +99,7 @@ def blank(path: Path, rng: np.random.Generator) -> None:
 
 
 def alien_value(path: Path, rng: np.random.Generator) -> None:
-    """Paint a few pixels in the right half with a value that no coding knows."""
+    """Paint a few pixels in the right half with an unknown value."""
     with Image.open(path) as image:
         kind, loaded = image.format, image.copy()
     strange = 77 if len(loaded.getbands()) == 1 else (12, 34, 56)
@@ -108,7 +108,7 @@ def alien_value(path: Path, rng: np.random.Generator) -> None:
 
 
 def alien_class(path: Path, rng: np.random.Generator) -> None:
-    """Give the annotation a class that is not of the data set."""
+    """Replace a class in an annotation by an unknown one."""
     if path.suffix == ".txt":
         path.write_text("99 0.5 0.5 0.2 0.2\n", encoding="utf-8")
         return
@@ -119,12 +119,12 @@ def alien_class(path: Path, rng: np.random.Generator) -> None:
 
 
 def other_encoding(path: Path, rng: np.random.Generator) -> None:
-    """Write bytes that are no text in any usual encoding."""
+    """Write bytes that are invalid in every usual encoding."""
     path.write_bytes(b"\xff\xfe\x00\xd8" + rng.bytes(64))
 
 
 def rows_lost(path: Path, rng: np.random.Generator) -> None:
-    """Leave the first half of a table's rows, each of them whole."""
+    """Keep only the first half of a table's rows."""
     if path.suffix == ".csv":
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         path.write_text("".join(lines[: len(lines) // 2]), encoding="utf-8")
@@ -147,7 +147,7 @@ TABLE_HARMS: dict[str, Harm] = {**FILE_HARMS, "other encoding": other_encoding, 
 
 
 def harms_of(sample: Sample) -> Iterator[tuple[Path, str, Harm]]:
-    """Yield (file, kind, harm) of all that can be done to one sample."""
+    """Yield (file, kind, harm) for every possible damage of one sample."""
     yield from ((sample.own_image, f"image {kind}", harm) for kind, harm in FILE_HARMS.items())
     if sample.cut.half:
         yield sample.own_image, "mask unknown value", alien_value
@@ -159,17 +159,19 @@ def harms_of(sample: Sample) -> Iterator[tuple[Path, str, Harm]]:
             yield mask.path, "mask unknown value", alien_value
     note = next((n for n in notes_of(sample.own_image) if sample.outlines and n.is_file()), None)
     if note is not None:
-        kinds = {kind for kind in NOTE_HARMS if (note.suffix, kind) != (".txt", "emptied")}  # YOLO: nothing to see here
+        kinds = {
+            kind for kind in NOTE_HARMS if (note.suffix, kind) != (".txt", "emptied")
+        }  # an empty YOLO file is valid
         yield from ((note, f"note {kind}", NOTE_HARMS[kind]) for kind in sorted(kinds))
 
 
 def notes_of(image: Path) -> tuple[Path, ...]:
-    """Return where an annotation of one image alone may lie: LabelMe beside it, or YOLO lines."""
+    """Return the possible annotation files of one image: LabelMe beside it, or YOLO."""
     return image.with_suffix(".json"), image.parent.parent / "labels" / f"{image.stem}.txt"
 
 
 def damage(sources: tuple[Source, ...], share: float, rng: np.random.Generator) -> list[Damaged]:
-    """Damage one file of a share of the samples, kinds in turn, and return what was done."""
+    """Damage one file of a share of the samples, with alternating kinds, and return the damaged files."""
     done = []
     for source in sources:
         samples = [s for s in source.samples() if isinstance(s, Sample)]
@@ -184,24 +186,24 @@ def damage(sources: tuple[Source, ...], share: float, rng: np.random.Generator) 
     return done
 
 
-def told(listing: Path) -> dict[tuple[str, str], str]:
-    """Return reason by (source, key) and by (source, name of a file) of everything dropped."""
+def dropped_reasons(listing: Path) -> dict[tuple[str, str], str]:
+    """Return reason by (source, key) and by (source, file) from a dropped.csv."""
     found = {}
     with listing.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            beside = row["detail"].partition(" is another file")[0]  # where two files of a photograph differ
+            beside = row["detail"].partition(" is another file")[0]  # for two differing files of a photograph
             for name in (row["key"], row["file"], beside):
                 found[row["source"], name] = row["reason"]
     return found
 
 
 def shown(records: list[Record]) -> dict[str, tuple[object, ...]]:
-    """Return what a record asks and shows, by id; its split may change when others go."""
+    """Return the content of each record by id, without its split, which may change if others are dropped."""
     return {r.id: (r.messages, r.choices, r.answer, r.regions, r.image_sha256, r.scale, r.patient) for r in records}
 
 
 def tables_of(source: Source) -> list[Path]:
-    """Return the files that hold labels or annotations of more than one image."""
+    """Return the files with labels or annotations of more than one image."""
     images = [s.own_image for s in source.samples() if isinstance(s, Sample)]
     own = {note for image in images for note in notes_of(image)} | set(images)
     files = (p for p in sorted(source.root.rglob("*")) if p.is_file() and p.suffix.lower() in TABLES and p not in own)
@@ -209,8 +211,8 @@ def tables_of(source: Source) -> list[Path]:
 
 
 def damaged_tables(source: Source, rng: np.random.Generator) -> Iterator[tuple[str, str, bool]]:
-    """Yield (table, kind, whether it was told) for each table that a source reads, damaged in each way."""
-    whole = list(source.samples())
+    """Yield (table, kind, whether it was listed) for each table that a source reads, damaged in each way."""
+    undamaged = list(source.samples())
     for table in tables_of(source):
         before = table.read_bytes()
         for kind, harm in TABLE_HARMS.items():
@@ -219,15 +221,15 @@ def damaged_tables(source: Source, rng: np.random.Generator) -> Iterator[tuple[s
                 now = list(source.samples())
                 drops = [d for d in now if isinstance(d, Dropped)]
                 named = any(table.name in d.file or table.stem in d.detail for d in drops)
-            except LmodError as error:  # the folder refused: by the table's name, or by the class names found in it
+            except LmodError as error:  # the folder is refused; the error names the table or its class names
                 now, named = [], table.name in str(error) or isinstance(error, BadArgument)
-            if named or now != whole:  # a table that is not read cannot be missed
+            if named or now != undamaged:  # skip tables that are not read
                 yield table.relative_to(source.root).as_posix(), kind, named
             table.write_bytes(before)
 
 
 def main() -> int:
-    """Run the whole trial and print its account; 0 where nothing was lost in silence."""
+    """Run the trial and print the counts; return 0 if nothing was lost silently."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="a new folder; a temporary one where left out")
     parser.add_argument("--n", type=int, default=190, help="phantoms a source")
@@ -239,20 +241,20 @@ def main() -> int:
 
 
 def trial(out: Path, n: int, seed: int, names: list[str]) -> int:
-    """Draw, curate, damage, curate again, compare and print; returns the number of silent losses, at most 1."""
+    """Draw, curate, damage, curate again, compare and print; return 1 if anything was lost silently, else 0."""
     from lmod_train.sources.discovery import source_classes
 
     rng = np.random.default_rng(seed)
     for name in tqdm(names or list(source_classes()), desc="draw", unit="source"):
         import_module(f"lmod_train.phantom.folders.{name}").write(out / "raw", n, seed)
     tasks: list[Task] = [Anatomy(), Glaucoma(), FourWay()]
-    curate(discover(out / "raw").sources, tasks, out / "whole", balance=(), longest_side=96)
+    curate(discover(out / "raw").sources, tasks, out / "undamaged", balance=(), longest_side=96)
     shutil.copytree(out / "raw", out / "harmed")
     done = damage(discover(out / "harmed").sources, 0.55, rng)
-    harmed = discover(out / "harmed").sources  # read anew: a source may remember what it has read
+    harmed = discover(out / "harmed").sources  # new objects, as a source may cache what it has read
     curate(harmed, tasks, out / "curated", balance=(), longest_side=96)
 
-    listed = told(out / "curated" / "dropped.csv")
+    listed = dropped_reasons(out / "curated" / "dropped.csv")
     roots = {s.name: s.root for s in harmed}
     account: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     silent = []
@@ -265,8 +267,8 @@ def trial(out: Path, n: int, seed: int, names: list[str]) -> int:
         account[one.source, one.kind][1] += named
         if not named:
             silent.append(f"{one.source} {one.key}: {one.kind} ({one.file.name})")
-    before, after = shown(read_records(out / "whole" / "records")), shown(read_records(out / "curated" / "records"))
-    places = {r.id: (r.source, r.key) for r in read_records(out / "whole" / "records")}
+    before, after = shown(read_records(out / "undamaged" / "records")), shown(read_records(out / "curated" / "records"))
+    places = {r.id: (r.source, r.key) for r in read_records(out / "undamaged" / "records")}
     hurt = {(d.source, d.key) for d in done}
     lost = [i for i, place in places.items() if place not in hurt and after.get(i) != before[i]]
     for source in tqdm(discover(out / "raw").sources, desc="tables", unit="source"):

@@ -1,10 +1,9 @@
-"""Measure the doctor's parts on this machine, and add up from them what it takes for a large model.
+"""Measure the time of the doctor's checks on this machine, and extrapolate it to a large model.
 
     python scripts/benchmarks/doctor.py [--records 200] [--gigabytes 0.5]
 
-Every part is timed by itself: per record, per image, per gigabyte of weights, per trained gigabyte, and the rate of a
-forward pass in bfloat16. What a model of 7 billion parameters takes is computed from these and printed beside them; it
-is not run here.
+Each part is timed separately: per record, per image, per gigabyte of weights, per trained gigabyte, and the rate of a
+forward pass in bfloat16. The time for a model of 7 billion parameters is computed from these; it is not measured.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ from lmod_train.sources.discovery import discover
 from lmod_train.tasks.glaucoma import Glaucoma
 
 PARAMETERS, TRAINED = 7.06e9, 0.34e9
-"""Of LLaVA-1.5 7B, and of its adapters of rank 128 with the projector."""
+"""Number of parameters of LLaVA-1.5 7B, and of its adapters of rank 128 with the projector."""
 TOKENS = 650
-"""Of a record: 576 of the image, and its words."""
+"""Number of tokens of a record: 576 of the image, and its text."""
 FORWARDS = 2
-"""Of a whole record, by `vision.sensitivity`; the two sentences of `weights.entropy` are short."""
+"""Number of forward passes over a record, in `vision.sensitivity`; the sentences of `weights.entropy` are short."""
 RECORDS, SIDE = 30_000, 1024
 
 
 @contextmanager
 def timed(name: str, found: dict[str, float]) -> Iterator[None]:
-    """Note the seconds that the block takes."""
+    """Store the seconds that the block takes in `found`."""
     began = time.perf_counter()
     yield
     found[name] = time.perf_counter() - began
@@ -78,7 +77,7 @@ def checks(folder: Path, n: int) -> tuple[dict[str, float], int]:
 
 
 def an_image(folder: Path) -> float:
-    """Return the seconds of decoding one photograph as curation writes it."""
+    """Return the seconds to decode one curated photograph."""
     noise = np.random.default_rng(0).integers(0, 255, (SIDE // 8, SIDE // 8, 3), dtype=np.uint8)
     picture = Image.fromarray(noise).resize((SIDE, SIDE), Image.Resampling.BICUBIC)
     names = [f"{i}.jpg" for i in range(40)]
@@ -90,7 +89,7 @@ def an_image(folder: Path) -> float:
 
 
 def a_gigabyte(folder: Path, gigabytes: float) -> float:
-    """Return the seconds of reading 10^9 bytes of weights into memory, the file being in the disk's cache."""
+    """Return the seconds to read 10^9 bytes of weights into memory, from a file in the page cache."""
     rows = max(int(gigabytes * 1e9 / 2 / 4096 / 16), 1)
     save_file({str(i): torch.zeros(rows, 4096, dtype=torch.bfloat16) for i in range(16)}, folder / "w.safetensors")
     began = time.perf_counter()
@@ -100,7 +99,7 @@ def a_gigabyte(folder: Path, gigabytes: float) -> float:
 
 
 def a_trained_gigabyte(gigabytes: float) -> float:
-    """Return the seconds of saving and loading 10^9 bytes of trained tensors, as `training.round_trip` does."""
+    """Return the seconds to save and load 10^9 bytes of trained tensors, as in `training.round_trip`."""
     layer: Any = torch.nn.Linear(4096, max(int(gigabytes * 1e9 / 4 / 4096), 1), bias=False)
     began = time.perf_counter()
     training._lost(layer, dict(layer.named_parameters()))
@@ -109,7 +108,7 @@ def a_trained_gigabyte(gigabytes: float) -> float:
 
 
 def forward_rate() -> float:
-    """Return the operations a second of a linear map in bfloat16 over the tokens of a record."""
+    """Return the FLOP/s of a linear map in bfloat16 over the tokens of a record."""
     layer = torch.nn.Linear(4096, 11008, bias=False, dtype=torch.bfloat16)
     tokens = torch.randn(TOKENS, 4096, dtype=torch.bfloat16)
     with torch.no_grad():

@@ -1,13 +1,12 @@
-"""Put hostile files among the sources and look at what becomes of them: each listed or harmless, the rest curated.
+"""Replace input files by hostile ones and check the result: each must be listed or harmless, the others curated.
 
     python scripts/benchmarks/hostile.py --out FOLDER [--files 400] [--n 80] [--seed 0]
 
-Every source is drawn as phantoms and curated once as it is. Then, in a copy, files of images, masks and annotations are
-replaced by files that were made to stop, slow down or fill the program that reads them, kinds in turn, and the copy is
-curated: dropped.csv must name each of these samples (a harmless kind may be curated instead), and every record of the
-others must be what it was. Each hostile file is also read alone in a process of its own, for its processor time and
-the peak of that process's memory. Last, each table is replaced in each way and its source read again, in a process of
-its own too.
+Phantoms of every source are drawn and curated. Then, in a copy, images, masks and annotations are replaced by files
+that are made to crash, slow down or exhaust the program that reads them, with alternating kinds, and the copy is
+curated: dropped.csv must list each of these samples (a harmless kind may be curated instead), and the records of the
+others must be unchanged. Each hostile file is also read alone in its own process, to measure processor time and peak
+memory. Finally each table is replaced in each way and its source read again, also in its own process.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from damage import TABLES, notes_of, shown, tables_of, told
+from damage import TABLES, dropped_reasons, notes_of, shown, tables_of
 from hostile_files import ARRAYS, HARMLESS, IMAGES, LINES, MASKS, NO_FILES, NOTES, SHEETS, Harm
 from tqdm import tqdm
 
@@ -58,7 +57,7 @@ class Case:
 
 
 def harms_of(sample: Sample) -> Iterator[tuple[Path, str, Harm]]:
-    """Yield (file, kind, harm) of all that can be done to one sample."""
+    """Yield (file, kind, harm) for every possible replacement in one sample."""
     arrays = sample.own_image.suffix == ".npz"
     yield from ((sample.own_image, f"image: {k}", h) for k, h in (ARRAYS if arrays else IMAGES).items())
     for mask in sample.masks:
@@ -70,14 +69,14 @@ def harms_of(sample: Sample) -> Iterator[tuple[Path, str, Harm]]:
 
 
 def plant(sources: tuple[Source, ...], files: int, rng: np.random.Generator) -> list[Case]:
-    """Put hostile files in place of files of the samples, rarest kinds first; return what was done."""
+    """Replace files of the samples by hostile ones, rarest kinds first, and return the replaced files."""
     turn: Counter[str] = Counter()
     used: set[Path] = set()
     done: list[Case] = []
     waiting = [[s for s in source.samples() if isinstance(s, Sample)] for source in sources]
     for samples in waiting:
         rng.shuffle(samples)
-        del samples[len(samples) // 2 :]  # a folder in which nothing is left is no source
+        del samples[len(samples) // 2 :]  # an empty folder would not be recognised as a source
     while len(done) < files and any(waiting):
         for samples in [w for w in waiting if w][: files - len(done)]:
             sample = samples.pop()
@@ -92,7 +91,7 @@ def plant(sources: tuple[Source, ...], files: int, rng: np.random.Generator) -> 
 
 
 def measured(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    """Return what `work` (to be pickled) returns, and processor seconds and peak MB of a process of its own."""
+    """Return the result of `work` (picklable), run in its own process, with processor seconds and peak memory in MB."""
     context = multiprocessing.get_context("forkserver")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_measure, args=(work, there))
@@ -117,19 +116,19 @@ def _measure(work: Callable[[], Any], there: Any) -> None:
 
 
 def read_alone(case: Case, plan: Plan) -> tuple[float, float]:
-    """Return seconds and MB of preparing one sample with a hostile file."""
+    """Return seconds and MB needed to prepare one sample with a hostile file."""
     _, seconds, size = measured(partial(prepare, case.sample, plan))
     return seconds, size
 
 
 def samples_of(source: Source) -> list[Sample | Dropped]:
-    """Return what a source yields, read anew: it may remember what it has read."""
+    """Return samples and drops of a source from a new object, as a source may cache what it has read."""
     return list(source.at(source.root).samples())
 
 
 def hostile_tables(source: Source) -> Iterator[tuple[str, str, bool, float, float]]:
-    """Yield (table, kind, whether it was told, seconds, MB) for each table of a source, replaced in each way."""
-    whole = list(source.samples())
+    """Yield (table, kind, whether it was listed, seconds, MB) for each table of a source, replaced in each way."""
+    undamaged = list(source.samples())
     for table in tables_of(source):
         before = table.read_bytes()
         for kind, harm in SHEETS.items():
@@ -139,14 +138,14 @@ def hostile_tables(source: Source) -> Iterator[tuple[str, str, bool, float, floa
             now, seconds, size = measured(partial(samples_of, source))
             lines = [d for d in now or () if isinstance(d, Dropped)] if not isinstance(now, LmodError) else []
             named = any(table.name in d.file or table.stem in d.detail for d in lines) or isinstance(now, LmodError)
-            if named or now != whole:  # a table that is not read cannot be missed
+            if named or now != undamaged:  # skip tables that are not read
                 yield table.relative_to(source.root).as_posix(), f"table: {kind}", named, seconds, size
             shutil.rmtree(table) if table.is_dir() and not table.is_symlink() else table.unlink()
             table.write_bytes(before)
 
 
 def fits(kind: str, suffix: str) -> bool:
-    """Return whether a kind means anything to the reader of such files."""
+    """Return whether a kind of file is relevant for the reader of such files."""
     words = {"YAML": ".yaml", "class of": ".yaml", "lists in each": ".json", "MB of": ".json", "ids of": ".json"}
     only = next((ending for word, ending in words.items() if word in kind), None)
     if only is not None:
@@ -161,7 +160,7 @@ def print_worst(costs: list[tuple[float, float, str]]) -> None:
 
 
 def main() -> int:
-    """Run the trial and print its account; 0 where nothing was lost in silence, slow or large."""
+    """Run the trial and print the counts; return 0 if nothing was lost silently, slow or large."""
     multiprocessing.get_context("forkserver").set_forkserver_preload(["lmod_train.curation.prepare", "damage"])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="a new folder; a temporary one where left out")
@@ -184,7 +183,7 @@ def trial(out: Path, files: int, n: int, seed: int, names: list[str]) -> int:
     for name in tqdm(names or list(source_classes()), desc="draw", unit="source"):
         import_module(f"lmod_train.phantom.folders.{name}").write(out / "raw", n, seed)
     tasks: list[Task] = [Anatomy(), Glaucoma(), FourWay()]
-    curate(discover(out / "raw").sources, tasks, out / "whole", balance=(), longest_side=96)
+    curate(discover(out / "raw").sources, tasks, out / "undamaged", balance=(), longest_side=96)
     shutil.copytree(out / "raw", out / "harmed")
     cases = plant(discover(out / "harmed").sources, files, np.random.default_rng(seed))
     plan = Plan(out / "alone", seed, 96, BoxFilter(), dict.fromkeys(source_classes(), 0.0), tuple(tasks))
@@ -195,11 +194,11 @@ def trial(out: Path, files: int, n: int, seed: int, names: list[str]) -> int:
     curate(discover(out / "harmed").sources, tasks, out / "curated", balance=(), longest_side=96)
     print(f"curated {len(cases)} hostile files among the others in {time.perf_counter() - began:.1f} s")
 
-    listed = told(out / "curated" / "dropped.csv")
+    listed = dropped_reasons(out / "curated" / "dropped.csv")
     roots = {s.name: s.root for s in discover(out / "raw").sources}
     after = shown(read_records(out / "curated" / "records"))
-    before = shown(read_records(out / "whole" / "records"))
-    places = {r.id: (r.source, r.key) for r in read_records(out / "whole" / "records")}
+    before = shown(read_records(out / "undamaged" / "records"))
+    places = {r.id: (r.source, r.key) for r in read_records(out / "undamaged" / "records")}
     asked = set(places.values())
     kept = {(r.source, r.key) for r in read_records(out / "curated" / "records")}
     account: Counter[str] = Counter()

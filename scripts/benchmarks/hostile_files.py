@@ -1,6 +1,6 @@
-"""Files made to stop, slow down, fill or command the program that reads them, each a kind by name.
+"""Hostile files by kind, made to crash, slow down, exhaust or take over the program that reads them.
 
-A kind takes the path of an honest file and puts itself in its place.
+Each kind is a function that replaces the file at a path.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Harm = Callable[[Path], None]
 
 
 def of_bytes(data: Callable[[], bytes]) -> Harm:
-    """Return what puts these bytes in place of a file."""
+    """Return a function that replaces a file by these bytes."""
     made = cache(data)
     return instead(lambda path: path.write_bytes(made()))
 
 
 def instead(make: Callable[[Path], Any]) -> Harm:
-    """Return what puts something that is no file in its place."""
+    """Return a function that replaces a file by something that is not a regular file."""
 
     def harm(path: Path) -> None:
         path.unlink()
@@ -41,7 +41,7 @@ def instead(make: Callable[[Path], Any]) -> Harm:
 
 
 def listening(path: Path) -> None:
-    """Make a socket; its path may not be long, so it is made beside."""
+    """Make a socket; in another folder first, as its path must be short."""
     here = Path.cwd()
     os.chdir(path.parent)
     try:
@@ -52,7 +52,7 @@ def listening(path: Path) -> None:
 
 
 def sparse(path: Path) -> None:
-    """Make a file of a terabyte that takes no room."""
+    """Make a sparse file of one terabyte."""
     with path.open("wb") as file:
         file.truncate(10**12)
 
@@ -63,30 +63,30 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def png(width: int, height: int, *more: bytes) -> bytes:
-    """Return a PNG file that says it is of a size, with a few zeros as its pixels."""
+    """Return a PNG file with a given size in its header and only a few zero bytes of pixels."""
     head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
     pixels = chunk(b"IDAT", zlib.compress(bytes(10**6)))
     return b"\x89PNG\r\n\x1a\n" + head + b"".join(more) + pixels + chunk(b"IEND", b"")
 
 
 def saved(kind: str, size: tuple[int, int] = (64, 64), mode: str = "RGB", **options: Any) -> bytes:
-    """Return an image file that Pillow writes."""
+    """Return an image file written by Pillow."""
     file = io.BytesIO()
     Image.new(mode, size, 99 if mode in ("L", "P") else None).save(file, kind, **options)
     return file.getvalue()
 
 
 def directory(tags: int, claimed: int) -> bytes:
-    """Return a TIFF file whose entries all lie over each other."""
+    """Return a TIFF file whose entries all overlap."""
     entries = b"".join(struct.pack("<HHII", 1000 + n, 1, claimed, 8) for n in range(tags))
     return b"II" + struct.pack("<HIH", 42, 8, tags) + entries + bytes(max(0, claimed - 12 * tags))
 
 
 def scans(times: int) -> bytes:
     """Return a progressive JPEG that repeats its last scan."""
-    whole = saved("JPEG", (4000, 4000), progressive=True)
-    last = whole.rindex(b"\xff\xda")
-    return whole[:-2] + whole[last:-2] * times + b"\xff\xd9"
+    image = saved("JPEG", (4000, 4000), progressive=True)
+    last = image.rindex(b"\xff\xda")
+    return image[:-2] + image[last:-2] * times + b"\xff\xd9"
 
 
 def packed(members: dict[str, bytes]) -> bytes:
@@ -99,14 +99,14 @@ def packed(members: dict[str, bytes]) -> bytes:
 
 
 def npy(shape: tuple[int, ...], kind: str, data: bytes = b"") -> bytes:
-    """Return the bytes of an array that says it has a shape."""
+    """Return the bytes of an npy file with a given shape in its header."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(file, {"descr": kind, "fortran_order": False, "shape": shape})
     return file.getvalue() + data
 
 
 def scan_arrays(image: bytes) -> bytes:
-    """Return an npz file with the arrays of a laser scan, of which the scan itself is these bytes."""
+    """Return an npz file with the arrays of a laser scan; the image array has these bytes."""
     return packed({"slo_fundus.npy": image, "disc_cup_mask.npy": npy((8, 8), "|i1", bytes(64))})
 
 
@@ -124,7 +124,7 @@ def workbook(rows: str, padded: int = 0) -> bytes:
 
 
 def texts(times: int) -> PngImagePlugin.PngInfo:
-    """Return texts of a PNG file that are unpacked to a megabyte each."""
+    """Return text chunks of a PNG file that decompress to a megabyte each."""
     made = PngImagePlugin.PngInfo()
     for number in range(times):
         made.add_text(f"t{number}", "x" * 10**6, zip=True)
@@ -222,7 +222,7 @@ HARMLESS = {
     "GIF, comment of 70,000",
     "JPEG of 30 scans",
 }
-"""Images in an unusual dress: curated where nothing else is wrong with them (a mask of another size)."""
+"""Kinds that are unusual but valid images; they are curated unless something else is wrong (a mask of another size)."""
 
 
 class Constructed:
@@ -247,7 +247,7 @@ def colours() -> bytes:
 
 
 def coordinates(number: str) -> bytes:
-    """Return an annotation that LabelMe, Supervisely or COCO could have written, with one odd number."""
+    """Return an annotation in the format of LabelMe, Supervisely and COCO with one invalid number."""
     points = [[1, 2], ["NUMBER", 4], [5, 6]]
     note = {
         "shapes": [{"label": "disc", "points": points, "shape_type": "polygon"}],

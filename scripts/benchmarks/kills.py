@@ -1,16 +1,16 @@
-"""End commands at random moments, or take their disk away, type them again, and compare with an undisturbed run.
+"""Kill commands at random moments or fill their disk, run them again, and compare with an undisturbed run.
 
-Nothing may be lost, nothing done twice, and the result must be the same: bytes of the curated folder, one reply a
-record, equal scores, equal trained tensors, equal merged weights. `fit` may go back by at most the steps between two
-checkpoints. Every folder of `--work` is tried; name two on different file systems, e.g. one below /dev/shm.
+Nothing may be lost or done twice, and the result must be the same: bytes of the curated folder, one reply per record,
+equal scores, trained tensors and merged weights. `fit` may lose at most the steps between two checkpoints. Every folder
+of `--work` is tested; name two on different file systems, e.g. one below /dev/shm.
 
     python scripts/benchmarks/kills.py --work build/kills /dev/shm/kills --n 48
 
-Kinds of ends: SIGKILL and SIGTERM to the command and all its children (`--signals`), and a full disk (`--full`, a small
-tmpfs, which takes root to mount).
+Commands end by SIGKILL or SIGTERM to the command and all its children (`--signals`), or by a full disk (`--full`, a
+small tmpfs, which needs root to mount).
 
-Commands are forked from this process, which has imported everything: so the moments fall into their work, not into the
-loading of torch. The run that ends each series is a process of its own, with another seed of its hashes.
+Commands are forked from this process, which has imported everything, so that kills hit their work and not the import of
+torch. The last run of each series is a new process with another hash seed.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ EVERY = 2
 
 
 class Steps(Callback):
-    """Writes down each step of a training, which tells how far back a run goes when it is continued."""
+    """Callback that writes each training step to a file, to count the steps that a resumed run repeats."""
 
     def on_train_batch_end(self, trainer: Any, *arguments: Any) -> None:
-        """Add a line: where this process begins, the steps before it, and each step."""
+        """Append the number of the step, preceded by a line with the steps before the start of this process."""
         with (Path(trainer.default_root_dir) / "steps.txt").open("a", encoding="utf-8") as file:
             file.write(f"{os.getpid()} {trainer.global_step}\n")
 
 
 @dataclass
 class Tally:
-    """What was done to a command, and what came of it."""
+    """Number of kills of a command, and their results."""
 
     kills: Counter[str] = field(default_factory=Counter)
     over: int = 0
@@ -76,23 +76,23 @@ def lmod(*arguments: str | Path | int) -> list[str]:
 
 
 def load() -> None:
-    """Import all that a command could, so that a forked one begins with its work."""
+    """Import everything that a command could import, so that a forked command starts immediately."""
     for module in pkgutil.walk_packages(lmod_train.__path__, "lmod_train."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
 
 
-def fork(command: Sequence[str], said: Path) -> int:
-    """Start a command in a group of processes of its own and return its id; what it says goes into a file."""
+def fork(command: Sequence[str], output: Path) -> int:
+    """Start a command in its own process group, with its output in a file, and return its id."""
     sys.stdout.flush()
     if (process := os.fork()) == 0:
-        os._exit(_become(command, said))
+        os._exit(_become(command, output))
     return process
 
 
-def _become(command: Sequence[str], said: Path) -> int:
+def _become(command: Sequence[str], output: Path) -> int:
     os.setsid()
-    words = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    words = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(words, 1)
     os.dup2(words, 2)
     sys.argv, status = ["lmod_train", *command], 0
@@ -110,7 +110,7 @@ def _become(command: Sequence[str], said: Path) -> int:
 
 
 def status_within(process: int, seconds: float) -> int | None:
-    """Return the status of a process, negative for a signal; None where it still runs after so many seconds."""
+    """Return the exit status of a process, negative for a signal; None if it still runs after so many seconds."""
     late = time.perf_counter() + seconds
     while time.perf_counter() < late:
         ended, status = os.waitpid(process, os.WNOHANG)
@@ -121,23 +121,23 @@ def status_within(process: int, seconds: float) -> int | None:
 
 
 def run(command: Sequence[str]) -> tuple[int, str]:
-    """Run a command to its end and return its status and what it said."""
-    with tempfile.NamedTemporaryFile() as said:
-        status = status_within(fork(command, Path(said.name)), 3600)
-        return -1 if status is None else status, Path(said.name).read_text(encoding="utf-8", errors="replace")
+    """Run a command to its end and return its status and output."""
+    with tempfile.NamedTemporaryFile() as output:
+        status = status_within(fork(command, Path(output.name)), 3600)
+        return -1 if status is None else status, Path(output.name).read_text(encoding="utf-8", errors="replace")
 
 
 def quiet(command: Sequence[str]) -> float:
     """Run a command to its end and return its seconds; its output is shown only when it fails."""
     began = time.perf_counter()
-    status, said = run(command)
+    status, output = run(command)
     if status:
-        sys.exit(f"{' '.join(command)} ended with {status}:\n{said[-3000:]}")
+        sys.exit(f"{' '.join(command)} ended with {status}:\n{output[-3000:]}")
     return time.perf_counter() - began
 
 
 def finish(command: Sequence[str]) -> None:
-    """Run a command to its end in a new process, as a user types it."""
+    """Run a command to its end in a new process."""
     found = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run(
         [sys.executable, "-m", "lmod_train", *command], capture_output=True, text=True, check=False, env=found
@@ -147,16 +147,16 @@ def finish(command: Sequence[str]) -> None:
 
 
 def end(command: Sequence[str], after: float, how: signal.Signals) -> int | None:
-    """Start a command and end it and all its children after some seconds.
+    """Start a command, and kill it and all its children after some seconds.
 
     Returns:
-        Its status; None where it was over before.
+        Exit status; None if the command had finished before.
     """
-    with tempfile.NamedTemporaryFile() as said:
-        process = fork(command, Path(said.name))
+    with tempfile.NamedTemporaryFile() as output:
+        process = fork(command, Path(output.name))
         if (status := status_within(process, after)) is not None:
             if status:
-                sys.exit(f"{' '.join(command)} ended with {status} by itself:\n{Path(said.name).read_text()[-3000:]}")
+                sys.exit(f"{' '.join(command)} ended with {status} by itself:\n{Path(output.name).read_text()[-3000:]}")
             return None
         os.killpg(process, how)
         if (status := status_within(process, 120)) is None:
@@ -166,11 +166,11 @@ def end(command: Sequence[str], after: float, how: signal.Signals) -> int | None
 
 
 def digest(folder: Path, *but: str) -> str:
-    """Return one hash over the names and bytes of all files, those of some names left out."""
-    whole = hashlib.sha256()
+    """Return one hash over names and bytes of all files but those with the names in `but`."""
+    total = hashlib.sha256()
     for file in sorted(p for p in folder.rglob("*") if p.is_file() and p.name not in but):
-        whole.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
-    return whole.hexdigest()
+        total.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
+    return total.hexdigest()
 
 
 def figures(run: Path) -> list[object]:
@@ -179,19 +179,19 @@ def figures(run: Path) -> list[object]:
 
 
 def lines(run: Path) -> list[dict[str, Any]]:
-    """Return every reply of a run as it was written."""
+    """Return every stored reply of a run."""
     texts = [line for f in (run / "replies").glob("*.jsonl") for line in f.read_text(encoding="utf-8").splitlines()]
     return [json.loads(text) for text in texts]
 
 
 def asked_twice(run: Path) -> int:
-    """Return how many replies were written for a record that had one already, of the same weights."""
+    """Return the number of replies for records that had a reply of the same weights already."""
     keys = Counter((row["id"], row["step"], row.get("asked", "")) for row in lines(run))
     return sum(keys.values()) - len(keys)
 
 
 def back(run: Path) -> list[int]:
-    """Return by how many steps each continued process of a `fit` went back."""
+    """Return the number of steps that each resumed process of a `fit` repeated."""
     steps = [line.split() for line in (run / "steps.txt").read_text(encoding="utf-8").splitlines()]
     return [int(before[1]) - (int(after[1]) - 1) for before, after in pairwise(steps) if before[0] != after[0]]
 
@@ -208,11 +208,11 @@ class Trial:
     """One folder in which every command is disturbed.
 
     Args:
-        work: Emptied first.
+        work: Folder to work in; emptied first.
         raw: Folder of phantoms.
-        random: Draws the moments.
-        kills: For each command.
-        signals: One of these for each kill, in turn.
+        random: Generator of the moments of kills.
+        kills: Number of kills per command.
+        signals: Signals to use, alternately.
     """
 
     def __init__(self, work: Path, raw: Path, random: random.Random, kills: int, signals: Sequence[str]) -> None:
@@ -222,15 +222,15 @@ class Trial:
         shutil.rmtree(work, ignore_errors=True)
 
     def survive(self, name: str, make: Callable[[Path], list[str]], same: Callable[[], None], product: str) -> None:
-        """Run a command undisturbed; end it at random moments within that time elsewhere, then let it finish.
+        """Run a command undisturbed, then elsewhere kill it at random moments within its time, and let it finish.
 
-        Where it was over before it could be ended, what it made is compared and removed, and it begins anew.
+        If it finished before it could be killed, its result is compared and removed, and it starts again.
         """
         tally = self.tallies[name] = Tally(seconds=quiet(make(self.quiet)))
         while tally.kills.total() < self._kills and tally.over < 2 * self._kills:
             how = signal.Signals[self._signals[tally.kills.total() % len(self._signals)]]
             status = end(make(self.spoiled), self._random.uniform(0.02, 0.95) * tally.seconds, how)
-            if not status:  # None, or 0 where it ended in the same instant
+            if not status:  # None, or 0 if it finished at the same moment
                 tally.over += 1
                 self._compare(tally, same)
                 shutil.rmtree(self.spoiled / product)
@@ -247,12 +247,12 @@ class Trial:
         same()
 
     def check(self, name: str, what: str, held: bool) -> None:
-        """Note what does not hold."""
+        """Store a check that failed."""
         if not held:
             self.tallies[name].wrong.append(what)
 
     def both(self, what: Callable[[Path], object], *parts: str) -> bool:
-        """Return whether something is the same of both folders."""
+        """Return whether a property of both folders is equal."""
         return what(self.quiet.joinpath(*parts)) == what(self.spoiled.joinpath(*parts))
 
     def curating(self) -> None:
@@ -260,7 +260,7 @@ class Trial:
         self.survive("curate", lambda at: curate(self.raw, at / "curated"), self._same_curated, "curated")
 
     def _same_curated(self) -> None:
-        but = ("manifest.json",)  # the command line, and so the folder's own name, stands in it
+        but = ("manifest.json",)  # contains the command line and so the folder's name
         self.check("curate", "every image, record and drop", self.both(lambda f: digest(f, *but), "curated"))
         manifests = [(f / "curated" / "manifest.json").read_text(encoding="utf-8") for f in (self.quiet, self.spoiled)]
         self.check("curate", "manifest", manifests[0] == manifests[1].replace(str(self.spoiled), str(self.quiet)))
@@ -288,10 +288,10 @@ class Trial:
         self.check("fit", "every score", self.both(figures, "fit"))
 
     def merging(self) -> None:
-        """Disturb `merge`, which leaves nothing half done and can be typed again as long as it has not ended."""
+        """Disturb `merge`, which writes its result atomically and can be run again until it has finished."""
 
         def make(at: Path) -> list[str]:
-            if at == self.spoiled and (at / "merged").exists():  # ended between its last act and its end
+            if at == self.spoiled and (at / "merged").exists():  # killed between its last write and its exit
                 same()
                 shutil.rmtree(at / "merged")
             return lmod("merge", "--ckpt", self.quiet / "fit" / "checkpoints" / "last.ckpt", "--out", at / "merged")
@@ -312,7 +312,7 @@ class Trial:
 
         def make(at: Path) -> list[str]:
             if not (at / "again").exists():
-                shutil.copytree(self.quiet / "untuned", at / "again")  # whose replies took the same seconds
+                shutil.copytree(self.quiet / "untuned", at / "again")  # with the same seconds per reply
             return lmod("rescore", at / "again")
 
         self.survive("rescore", make, same, "again")
@@ -329,18 +329,18 @@ class Trial:
         self.survive("report", lambda at: lmod("report", untuned, "--out", at / "report"), same, "report")
 
     def everything(self) -> bool:
-        """Disturb all commands; print what came of it, and return whether all held."""
+        """Disturb all commands, print the results, and return whether all checks passed."""
         for part in (
             self.curating, self.validating, self.rescoring, self.reporting, self.fitting, self.merging
         ):  # fmt: skip
             part()
             name, tally = list(self.tallies.items())[-1]
-            told = "nothing lost, nothing twice" if not tally.wrong else f"WRONG: {'; '.join(tally.wrong)}"
+            verdict = "nothing lost, nothing twice" if not tally.wrong else f"WRONG: {'; '.join(tally.wrong)}"
             ends = ", ".join(f"{how} {n}" for how, n in tally.kills.items())
             went = f", went back {tally.went} steps" if tally.went else ""
             print(
                 f"{self.work} {name}: {ends} ({tally.over} too late), {tally.compared} times compared{went}, "
-                f"{tally.seconds:.1f} s undisturbed: {told}",
+                f"{tally.seconds:.1f} s undisturbed: {verdict}",
                 flush=True,
             )
         return not any(tally.wrong for tally in self.tallies.values())
@@ -357,7 +357,7 @@ def curate(raw: Path, out: Path) -> list[str]:
 
 
 def validate(curated: Path, run: Path) -> list[str]:
-    """Return a command that asks an untuned model."""
+    """Return a command that evaluates an untuned model."""
     options = ("--data.curated", curated, "--data.eval_batch_size", 4, "--data.split", "all")
     return lmod("validate", "--config", CONFIGS / "zero_shot.yaml", *options, "--run", run)
 
@@ -371,7 +371,7 @@ def fit(curated: Path, run: Path) -> list[str]:
 
 
 def full(trial: Trial, mounted: Path, shares: Sequence[float]) -> bool:
-    """Fill the disk so that a command has a share of what it needs; then free it and type the command again."""
+    """Fill the disk so that a command has only a share of what it needs, then free it and run the command again."""
     mounted.mkdir(parents=True, exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512m", "none", str(mounted)], check=True)
     places: list[tuple[str, Callable[[Path], list[str]], Path, Callable[[Path, Path], bool]]] = [
@@ -407,16 +407,16 @@ def _on_a_full_disk(
     filler.unlink()
     second, then = run(make(at))
     held = first == 2 and second == 0 and same(model, at)
-    told = "the same in the end" if held else f"WRONG: then {second} {then[-300:]}"
+    verdict = "the same in the end" if held else f"WRONG: then {second} {then[-300:]}"
     print(
-        f"full disk, {share:.0%} of what {name} needs: status {first} {words.strip().splitlines()[-2:]}, {told}",
+        f"full disk, {share:.0%} of what {name} needs: status {first} {words.strip().splitlines()[-2:]}, {verdict}",
         flush=True,
     )
     return held
 
 
 def same_curated(first: Path, second: Path) -> bool:
-    """Return whether two curated folders are equal but for the command in the manifest."""
+    """Return whether two curated folders are equal, except for the command in the manifest."""
     return digest(first, "manifest.json") == digest(second, "manifest.json")
 
 
@@ -426,12 +426,12 @@ def same_scores(first: Path, second: Path) -> bool:
 
 
 def same_weights(first: Path, second: Path) -> bool:
-    """Return whether two runs have trained the same."""
+    """Return whether two runs have equal trained tensors."""
     return tensors(first) == tensors(second)
 
 
 def main() -> None:
-    """Disturb every command in every folder, and exit with 1 if anything was lost or differs."""
+    """Disturb every command in every folder; exit with 1 if anything was lost or differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, nargs="+", required=True, help="folders of their own; emptied first")
     parser.add_argument("--n", type=int, default=48, help="phantoms a source")

@@ -4,13 +4,13 @@
     pip install --no-deps --target EXTRA timm==0.3.2 pycm art
     python scripts/benchmarks/retfound_original.py --original ORIGINAL --extra EXTRA --data FOLDER
 
-FOLDER is its layout: ``train/<class>/<image>``. Its transforms, its data set, its parameter groups, its schedule, its
-loop and its scaler run unchanged; from outside come only a smaller transformer of its own class, and names that newer
-releases of torch, numpy and Pillow have dropped. One JSON object is printed, all times in seconds a step (one batch):
-``epoch`` from JPEG files (first step and the start of workers included), ``step`` the median from one update to the
-next, ``load`` reading and augmenting alone, ``compute`` the same loop on tensors in memory, ``epoch_processor`` what
-`epoch` costs this process in processor time, which a busy machine changes less (workers not included). Needs no part of
-this package, so that any Python will do that has torch, torchvision and scikit-learn.
+FOLDER has its layout, ``train/<class>/<image>``. Transforms, data set, parameter groups, schedule, loop and scaler of
+the original run unchanged; only a smaller transformer of its class is used, and names are restored that newer releases
+of torch, numpy and Pillow have dropped. One JSON object is printed, with times in seconds per step (one batch):
+``epoch`` from JPEG files (with the first step and the start of workers), ``step`` the median time between updates,
+``load`` reading and augmenting only, ``compute`` the same loop on tensors in memory, ``epoch_processor`` the processor
+time of `epoch` in this process, which depends less on the machine's load (without workers). This package is not
+imported: the script runs with any Python that has torch, torchvision and scikit-learn.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def measure(chosen: argparse.Namespace) -> dict[str, Any]:
-    """Return the seconds a step of the epoch, the median step, loading alone and computing alone."""
+    """Return the seconds per step of the epoch, the median step, loading only and computing only."""
     from util.datasets import build_dataset
 
     RECIPE.input_size, RECIPE.data_path = chosen.image_size, str(chosen.data)
@@ -130,7 +130,7 @@ def _training(chosen: argparse.Namespace, classes: int) -> Any:
 
 
 def _restore_dropped_names() -> None:
-    """Give back what torch 1.8, numpy 1.19 and Pillow 8 had, and make waiting for a GPU wait for nothing."""
+    """Restore names of torch 1.8, numpy 1.19 and Pillow 8, and make GPU synchronisation do nothing."""
     warnings.filterwarnings("ignore")
     six = types.ModuleType("torch._six")
     vars(six).update(inf=math.inf, string_classes=(str, bytes), int_classes=int)
@@ -144,7 +144,7 @@ def _restore_dropped_names() -> None:
 
 
 def _posterise(today: Any, picture: Image.Image, bits: int) -> Image.Image:
-    """Keep so many bits; none gives black, as in Pillow 8, where newer ones refuse (one picture in 670)."""
+    """Keep a number of bits; 0 gives black as in Pillow 8, while newer releases raise (one image in 670)."""
     return today(picture, bits) if bits else Image.new(picture.mode, picture.size)
 
 

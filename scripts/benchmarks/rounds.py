@@ -1,4 +1,4 @@
-"""Runs that take turns, and what they used: the statistic of every benchmark here. Needs the standard library alone."""
+"""Alternating runs and their time and memory, as used by all benchmarks here. Needs only the standard library."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from pathlib import Path
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 Round = Callable[[], float]
-"""Does its work once and returns its seconds."""
+"""Function that runs once and returns its seconds."""
 
 
 class Rounds:
-    """Runs that took turns.
+    """Results of runs that alternate.
 
     Args:
-        rounds: How often each ran.
-        warm: Whether a round that is not counted comes first; not for runs that warm up in a process of their own.
-        runs: By name.
+        rounds: Number of rounds.
+        warm: Whether an uncounted round comes first; not for runs that warm up in their own process.
+        runs: Functions to run, by name.
 
     Attributes:
-        seconds: Of every round of each.
-        others: Cores that other processes kept busy, on average; NaN where the system does not tell.
+        seconds: Seconds of every round, by name.
+        others: Mean number of cores kept busy by other processes; NaN if the system does not report it.
     """
 
     def __init__(self, rounds: int, warm: bool = True, /, **runs: Round) -> None:
@@ -42,7 +42,7 @@ class Rounds:
         self.others = (others_seconds() - busy) / (time.perf_counter() - began)
 
     def median(self, name: str) -> float:
-        """Return the median seconds of one."""
+        """Return the median seconds of a run."""
         return statistics.median(self.seconds[name])
 
     def spread(self, name: str, other: str) -> str:
@@ -50,8 +50,8 @@ class Rounds:
         ratios = [b / a for a, b in zip(self.seconds[name], self.seconds[other], strict=True)]
         return f"{min(ratios):.2f}-{max(ratios):.2f}"
 
-    def tell(self, what: str, name: str, other: str, wanted: str, limit: str) -> None:
-        """Print one row."""
+    def print_row(self, what: str, name: str, other: str, wanted: str, limit: str) -> None:
+        """Print one row of the table."""
         ours, theirs, spread = self.median(name), self.median(other), self.spread(name, other)
         print(
             f"| {what} | {ours:.3f} | {theirs:.3f} | {theirs / ours:.2f} | {spread} | {wanted} | {limit} "
@@ -71,9 +71,9 @@ def others_seconds() -> float:
 
 
 def peak_mebibytes() -> float:
-    """Return the most memory this process has held so far.
+    """Return the peak memory of this process in MiB.
 
-    A process that was started by a larger one begins with what that one held; the one that starts others stays small.
+    A child process starts with the peak of its parent, so a parent that starts others must stay small.
     """
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / 2**20 if sys.platform == "darwin" else most / 2**10

@@ -2,8 +2,8 @@
 
     python scripts/benchmarks/stages.py --work build/stages --n 600
 
-The share is what a faster program around the model could not save: for `validate` the seconds its replies took, for
-`fit` the seconds inside training batches, both of the same run. Peak memory is of the largest single process.
+The share is the time that a faster program around the model could not save: for `validate` the seconds of its replies,
+for `fit` the seconds inside training batches. Peak memory is that of the largest single process.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 @dataclass(frozen=True)
 class Stage:
-    """What one command took.
+    """Time and memory of one command.
 
     Attributes:
-        name: Of the stage.
-        seconds: By the wall clock, start-up included.
-        mebibytes: Resident at the most, of the largest single process.
-        model: Seconds inside the model; None where there is none.
+        name: Name of the stage.
+        seconds: Wall-clock time, with start-up.
+        mebibytes: Peak resident memory of the largest single process.
+        model: Seconds inside the model; None without a model.
     """
 
     name: str
@@ -60,7 +60,7 @@ def run(name: str, *arguments: str | Path) -> Stage:
 
 
 def asked(name: str, folder: Path, *arguments: str | Path) -> Stage:
-    """Run a `validate` and add the seconds its replies took."""
+    """Run a `validate` and add the seconds of its replies."""
     stage = run(name, "validate", *arguments, "--run", folder)
     seconds = sum(reply.seconds for reply in read_replies(folder / "replies").values())
     return Stage(stage.name, stage.seconds, stage.mebibytes, seconds)
@@ -81,7 +81,7 @@ def fitted(name: str, folder: Path, *arguments: str | Path) -> Stage:
 
 
 def main() -> None:
-    """Go through the quick start's stages and print one table."""
+    """Run the stages of the quick start and print one table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="a folder of its own; emptied first")
     parser.add_argument("--n", type=int, default=600, help="phantoms a source")

@@ -1,24 +1,24 @@
-"""Speed of the supervised baselines, as ratios within one run: rounds alternate, medians of medians are compared.
+"""Speed of the supervised baselines, as ratios within one run of alternating rounds; medians of medians are compared.
 
     python scripts/benchmarks/supervised.py --work build/supervised [--original PATH --original-python PYTHON]
 
 (a) an epoch of the CNN through our Trainer against a plain PyTorch loop that opens the JPEG file and cuts the crop for
-    every item of every epoch, as the papers' programs do, with the layers as LMOD figure 7 draws them. The limit is the
-    share of the plain loop that is not our network: no loader can be faster than a loader that takes no time.
+    every item of every epoch, as the papers' programs do, with the layers of LMOD figure 7. The limit is the ratio that
+    a loader without any cost would give.
 (b) the CNN and the small transformer through our Trainer against a bare loop on tensors already in memory: the same
     network, batch and optimiser. The limit is 1.
 (c) a step of the small transformer through our Trainer against the original RETFound program, in a process of its own.
-    The limit is the whole of the original's step over its computing: what a loader that takes no time gives. Listed
-    apart: ours in bf16-mixed, and ours in float32 with every picture held decoded in memory. The latter is the most
-    that a cache of decoded pictures could give with the same crops; the package has no such cache.
+    The limit is the ratio of the original's step to its computation, as a loader without any cost would give. Listed
+    separately: ours in bf16-mixed, and ours in float32 with decoded images in memory. The latter is the upper bound of
+    a cache of decoded images with the same crops; the package has no such cache.
 
-Every side runs the same in every round: a warm-up, and the median of EPOCHS epochs after it. `spread` is the lowest and
-the highest ratio of one round. `others` is how many cores other processes kept busy in the meantime: two threads that
-wait for each other lose far more to a neighbour than its share, so a figure counts where it is near 0 and the spread is
-narrow. A row past its limit was disturbed. On a busy machine use --clock processor --threads 1: the processor seconds
-of one thread, which are its seconds on an idle machine and change little with what runs beside it.
+In every round each side runs a warm-up epoch and EPOCHS epochs, whose median is used. `spread` is the lowest and the
+highest ratio of one round. `others` is the number of cores kept busy by other processes: results are only valid if it
+is near 0 and the spread is narrow, as two threads that wait for each other are slowed down disproportionately. A row
+beyond its limit was disturbed. On a busy machine use --clock processor --threads 1: the processor time of one thread
+depends little on other processes.
 
-Pictures are drawn noise of --picture pixels a side, so that decoding costs what photographs of that size cost.
+Images are noise of --picture pixels per side, so that decoding takes as long as for photographs of this size.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from lmod_train.vision.whole_image import WholeImages
 
 ANATOMY = Anatomy(options={"CFP": ["optic disc", "optic cup"]})
 EPOCHS = 2
-"""Measured in a round, on every side, after one that warms up; a round's seconds are their median."""
+"""Number of epochs measured per round and side, after a warm-up epoch; the median counts."""
 
 
 def record(i: int, task: Any, **fields: Any) -> Record:
@@ -77,7 +77,7 @@ def record(i: int, task: Any, **fields: Any) -> Record:
 
 
 def curated(folder: Path, count: int, side: int) -> tuple[list[Record], list[Record]]:
-    """Draw pictures, and return records about their regions and about the whole of them."""
+    """Draw images, and return records about their regions and about the complete images."""
     regions, wholes = [], []
     draw = np.random.default_rng(0)
     folder.mkdir(parents=True)
@@ -97,7 +97,7 @@ def curated(folder: Path, count: int, side: int) -> tuple[list[Record], list[Rec
 
 
 class CutEachTime(Dataset[tuple[Tensor, int]]):
-    """A crop an item, its file opened and decoded anew, as a plain PyTorch dataset does it."""
+    """Plain PyTorch dataset of crops that opens and decodes the file for every item."""
 
     def __init__(self, root: Path, records: Sequence[Record]) -> None:
         self._root = root
@@ -115,7 +115,7 @@ class CutEachTime(Dataset[tuple[Tensor, int]]):
 
 
 def figure() -> nn.Module:
-    """Return the layers as LMOD figure 7 draws them."""
+    """Return the network of LMOD figure 7."""
     pool, relu = nn.MaxPool2d(2), nn.ReLU()
     convolutions = (nn.Conv2d(3, 32, 3, padding=1), relu, pool, nn.Conv2d(32, 64, 3, padding=1), relu, pool)
     return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(64 * 32 * 32, 128), relu, nn.Linear(128, 2))
@@ -124,7 +124,7 @@ def figure() -> nn.Module:
 def loop(
     network: nn.Module, optimiser: torch.optim.Optimizer, batches: Callable[[], Any], clock: str, smoothing: float = 0.0
 ) -> Round:
-    """Return a bare training loop over `batches`, whose first epoch of a round warms up."""
+    """Return a bare training loop over `batches`, with a warm-up epoch per round."""
     now = CLOCKS[clock]
 
     def epoch() -> float:
@@ -139,7 +139,7 @@ def loop(
 
 
 class Ours:
-    """A module in our Trainer, fitted anew in every round so that rounds can alternate with others."""
+    """A module in our Trainer, fitted again in every round, so that rounds can alternate with others."""
 
     def __init__(
         self, module: LightningModule, data: LightningDataModule, work: Path, clock: str, precision: Any = "32-true"
@@ -148,7 +148,7 @@ class Ours:
         self._clock, self._precision = clock, precision
 
     def __call__(self) -> float:
-        """Fit, and return the median seconds of the epochs after the first, which warms up."""
+        """Fit, and return the median seconds of the epochs after the warm-up epoch."""
         clock = Clock(CLOCKS[self._clock])
         quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
         options: Any = {**quiet, "enable_checkpointing": False, "use_distributed_sampler": False, "callbacks": [clock]}
@@ -194,12 +194,12 @@ def cnn(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
         memory=loop(network, torch.optim.Adam(network.parameters(), lr=1e-3, fused=True), memory, a.clock),
     )
     limit = f"{took.median('plain') / took.median('memory'):.2f}"
-    took.tell("(a) CNN, plain loop from JPEG", "ours", "plain", "5", limit)
-    took.tell("(b) CNN, tensors in memory", "ours", "memory", "0.9", "1")
+    took.print_row("(a) CNN, plain loop from JPEG", "ours", "plain", "5", limit)
+    took.print_row("(b) CNN, tensors in memory", "ours", "memory", "0.9", "1")
 
 
 def transformer(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
-    """Measure (b) of the transformer: the same tensors through our Trainer and through a bare loop."""
+    """Measure (b) for the transformer: the same tensors through our Trainer and through a bare loop."""
     torch.manual_seed(0)
     module = FineTuning("random", Glaucoma.choices, size="small", drop_path=0.0)
     stored = module.dialect(records, work)
@@ -223,11 +223,11 @@ def transformer(work: Path, records: Sequence[Record], a: argparse.Namespace) ->
 
     bare = loop(network, torch.optim.AdamW(network.parameters(), lr=1e-4), memory, a.clock, smoothing=0.1)
     took = Rounds(a.rounds, ours=ours, memory=bare)
-    took.tell("(b) small transformer, tensors in memory", "ours", "memory", "0.9", "1")
+    took.print_row("(b) small transformer, tensors in memory", "ours", "memory", "0.9", "1")
 
 
 def original(work: Path, records: Sequence[Record], a: argparse.Namespace) -> None:
-    """Measure (c): seconds a step, the same JPEG files, ours and the original's in turn."""
+    """Measure (c): seconds per step on the same JPEG files, alternating ours and the original's."""
     if not (a.original and a.original_python):
         print(
             "(c) RETFound small against the original: not measured; name --original PATH and --original-python PYTHON."
@@ -243,19 +243,19 @@ def original(work: Path, records: Sequence[Record], a: argparse.Namespace) -> No
     took = Rounds(a.rounds, **sides)
     load, compute = shares(given[1:])
     what = "(c) RETFound small, s a step, original from JPEG"
-    took.tell(f"{what}; ours from JPEG", "ours", "original", "1.0", f"{1 / compute:.2f}")
-    took.tell(f"{what}; ours in bf16-mixed", "bf16", "original", "-", "-")
-    took.tell(f"{what}; ours decoded before", "decoded", "original", "-", f"{1 / compute:.2f}")
+    took.print_row(f"{what}; ours from JPEG", "ours", "original", "1.0", f"{1 / compute:.2f}")
+    took.print_row(f"{what}; ours in bf16-mixed", "bf16", "original", "-", "-")
+    took.print_row(f"{what}; ours decoded before", "decoded", "original", "-", f"{1 / compute:.2f}")
     print(f"(c) of the original's step, by the wall: load {load:.0%}, compute {compute:.0%}, each measured alone")
     print(f"(c) of our step: decoding {1 - took.median('decoded') / took.median('ours'):.0%}")
 
 
 def own_sides(work: Path, records: Sequence[Record], a: argparse.Namespace) -> dict[str, Round]:
-    """Return our three ways of (c), each of which gives seconds a step."""
+    """Return our three variants of (c), each a function that returns seconds per step."""
     held = {r.image_plain[0]: open_rgb(work / r.image_plain[0]) for r in records}
 
     class Decoded(WholeImages):
-        """Augments what has been decoded before: the same pixels, without opening a file."""
+        """Augments images that are decoded in memory."""
 
         def _pixels(self, record: Record, root: Path) -> Tensor:
             with seeded(*(self.epoch or ()), record.id):
@@ -276,7 +276,7 @@ def own_sides(work: Path, records: Sequence[Record], a: argparse.Namespace) -> d
 
 
 def theirs(folder: Path, a: argparse.Namespace, given: list[dict[str, float]]) -> float:
-    """Run the original's program, note all that it prints, and return its seconds a step."""
+    """Run the original program, add its output to `given`, and return its seconds per step."""
     script = Path(__file__).with_name("retfound_original.py")
     command = [a.original_python, script, "--original", a.original, "--data", folder, "--batch", a.vit_batch]
     command += ["--threads", a.threads, "--epochs", EPOCHS]
@@ -289,10 +289,10 @@ def theirs(folder: Path, a: argparse.Namespace, given: list[dict[str, float]]) -
 
 
 def shares(given: Sequence[Mapping[str, float]]) -> tuple[float, float]:
-    """Return which share of the original's step is loading and which computing: medians over the rounds.
+    """Return the shares of loading and of computing in the original's step, medians over the rounds.
 
     Args:
-        given: What its program prints in each round, the warm-up left out.
+        given: Output of the original program in each round, without the warm-up.
     """
     load, compute = (statistics.median(one[part] / one["epoch"] for one in given) for part in ("load", "compute"))
     return load, compute

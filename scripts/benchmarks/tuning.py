@@ -1,23 +1,22 @@
-"""Speed of instruction tuning, as ratios within one run: rounds alternate, every side in a process of its own.
+"""Speed of instruction tuning, as ratios within one run of alternating rounds, each side in its own process.
 
     python scripts/benchmarks/tuning.py --work build/tuning [--trl-python TRL/bin/python]
 
-(a) supervised answers a second against TRL's SFTTrainer (see tuning_trl.py for its environment), with 12 questions
-    about an image and with one: the same small LLaVA (25 M parameters, 576 image tokens, a vocabulary of 49 k, random
-    weights), images, questions, answers and order; float32, the tower frozen, all else learning, AdamW, no dropout,
-    gradients clipped at 1. Our levers are pulled one after another, see tuning_ours.py. The row before the last is what
-    `fit` does by default; the last reads the tower's features from disk, where an earlier epoch or run has left them.
-    TRL is listed as it is, and as it would be with a GPU kernel: on a CPU it computes the vocabulary at every token, on
-    a GPU only where one is learnt, so that this lever is worth less there than the first ratio tells.
+(a) supervised answers per second against TRL's SFTTrainer (see tuning_trl.py for its environment), with 12 questions
+    per image and with one: the same small LLaVA (25 M parameters, 576 image tokens, a vocabulary of 49 k, random
+    weights), images, questions, answers and order; float32, frozen tower, all else trained, AdamW, no dropout,
+    gradients clipped at 1. Our optimisations are switched on one after another, see tuning_ours.py. The row before the
+    last is the default of `fit`; the last reads the tower's features from disk, as after an earlier epoch or run. TRL
+    is listed unchanged, and as it would be with a GPU kernel: on a CPU it computes the logits at every token, on a GPU
+    only at supervised ones, so that this optimisation gives less there than the first ratio suggests.
 (b) our Trainer against a bare loop over tensors prepared and packed in memory: same sequences, network and optimiser.
-    Ours reads and prepares its pictures as ever. The limit is 1, wanted is 0.9.
-(c) what each lever gives at 7B, by arithmetic: tuning_arithmetic.py.
+    Ours also reads and prepares its images. The limit is 1, the target 0.9.
+(c) the computed effect of each optimisation at 7B: tuning_arithmetic.py.
 
-A side's figure is the median of its steps after the first, and the median of that over the rounds. `spread` is the
-lowest and the highest ratio of one round; `others` is how many cores other processes kept busy meanwhile: a figure
-counts where it is near 0. `peak` is the most memory the side's process ever held, libraries included. `losses` is the
-largest relative difference of any step's loss from the first side's. On a busy machine use --clock processor
---threads 1.
+The result of a side is the median of its steps after the first, and of this the median over the rounds. `spread` is the
+lowest and the highest ratio of one round; `others` is the number of cores kept busy by other processes: results are
+only valid if it is near 0. `peak` is the peak memory of the side's process, with libraries. `losses` is the largest
+relative difference of any step's loss from the first side's. On a busy machine use --clock processor --threads 1.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from rounds import CLOCKS, Round, Rounds
-from tuning_arithmetic import tell
+from tuning_arithmetic import print_table
 
 HERE = Path(__file__).parent
 OURS = (
@@ -45,53 +44,52 @@ OURS = (
     "+ tower from disk",
 )
 ALONE = (0, 3, 4)
-"""Levers that do something where every question has an image to itself."""
+"""Optimisations that have an effect with one question per image."""
 
 HEAD = "| questions an image | side | answers/s | s a step | {} | spread | losses | peak, MiB | others |"
 
 
 class Side:
-    """A program that trains in a process of its own and prints what it measured.
+    """A program that trains in its own process and prints its measurements.
 
     Attributes:
-        name: In the table.
-        told: What it printed in each round.
+        name: Name in the table.
+        printed: JSON object that it printed in each round.
     """
 
     def __init__(self, name: str, python: str | Path, script: str, *options: str) -> None:
         self.name = name
         self._command = [str(python), str(HERE / script), *options]
-        self.told: list[dict[str, Any]] = []
+        self.printed: list[dict[str, Any]] = []
 
     def __call__(self) -> float:
         """Run it once, and return the median seconds of a step."""
-        self.told.append(json.loads(ran(self._command).splitlines()[-1]))
-        return float(statistics.median(self.told[-1]["seconds"]))
+        self.printed.append(json.loads(ran(self._command).splitlines()[-1]))
+        return float(statistics.median(self.printed[-1]["seconds"]))
 
     @property
     def peak(self) -> float:
-        """MiB."""
-        return max(float(one["peak"]) for one in self.told)
+        """Peak memory in MiB."""
+        return max(float(one["peak"]) for one in self.printed)
 
     def apart(self, other: Side) -> float:
         """Return the largest relative difference of a step's loss, over all rounds.
 
-        A side that trains other parameters, or another number of steps, is refused.
+        Exits if the sides train different parameters or numbers of steps.
         """
         pairs = [
             (a, b)
-            for ours, theirs in zip(self.told, other.told, strict=True)
+            for ours, theirs in zip(self.printed, other.printed, strict=True)
             for a, b in zip(ours["losses"], theirs["losses"], strict=True)
         ]
-        if self.told[0]["trained"] != other.told[0]["trained"]:
-            sys.exit(
-                f"{self.name} trains {self.told[0]['trained']} parameters, {other.name} {other.told[0]['trained']}"
-            )
+        if self.printed[0]["trained"] != other.printed[0]["trained"]:
+            mine, theirs = (side.printed[0]["trained"] for side in (self, other))
+            sys.exit(f"{self.name} trains {mine} parameters, {other.name} {theirs}")
         return max(float(abs(a - b) / abs(b)) for a, b in pairs)
 
 
 def ran(command: Sequence[str]) -> str:
-    """Run a program and return what it printed; where it fails, end with its last words."""
+    """Run a program and return its output; if it fails, exit with the end of its output."""
     environment = os.environ | {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
@@ -100,7 +98,7 @@ def ran(command: Sequence[str]) -> str:
 
 
 def world(a: argparse.Namespace, folder: Path, batches: int, questions: Sequence[int]) -> None:
-    """Write checkpoint, pictures and records, in another process: this one must stay small, see `peak_mebibytes`."""
+    """Write checkpoint, images and records in another process, as this one must stay small (`peak_mebibytes`)."""
     given = {"--work": folder, "--batch": a.batch, "--batches": batches, "--picture": a.picture}
     given |= {"--side": a.side, "--patch": a.patch, "--tower-width": a.tower_width, "--tower-layers": a.tower_layers}
     given |= {"--width": a.width, "--layers": a.layers, "--vocabulary": a.vocabulary}
@@ -113,13 +111,13 @@ def world(a: argparse.Namespace, folder: Path, batches: int, questions: Sequence
 
 
 def options(a: argparse.Namespace, folder: Path, questions: int) -> list[str]:
-    """Return what every side is told."""
+    """Return the options that every side gets."""
     made = ["--work", str(folder / f"questions-{questions}"), "--checkpoint", str(folder / "checkpoint")]
     return [*made, "--batch", str(a.batch), "--threads", str(a.threads), "--clock", a.clock]
 
 
 def measured(a: argparse.Namespace, questions: int, sides: Sequence[Side], rounds: int) -> None:
-    """Let the sides take turns and print a row of each; ratios are to the first."""
+    """Run the sides alternately and print a row for each; ratios are to the first."""
     runs: dict[str, Round] = {f"side_{i}": side for i, side in enumerate(sides)}
     took = Rounds(rounds, False, **runs)
     for name, side in zip(runs, sides, strict=True):
@@ -142,13 +140,13 @@ def peer(a: argparse.Namespace) -> None:
     print("\n" + HEAD.format("times the first row" if a.trl_python is None else "times TRL"))
     print("|---" * 9 + "|", flush=True)
     for questions in a.questions:
-        told = options(a, folder, questions)
+        common = options(a, folder, questions)
         sides = []
         if a.trl_python is not None:
             named = {"TRL": [], "TRL, vocabulary where it is learnt, as on a GPU": ["--compact"]}
-            sides = [Side(name, a.trl_python, "tuning_trl.py", *told, *more) for name, more in named.items()]
+            sides = [Side(name, a.trl_python, "tuning_trl.py", *common, *more) for name, more in named.items()]
         for levers in ALONE if questions == 1 else range(len(OURS)):
-            sides.append(Side(OURS[levers], sys.executable, "tuning_ours.py", *told, "--levers", str(levers)))
+            sides.append(Side(OURS[levers], sys.executable, "tuning_ours.py", *common, "--levers", str(levers)))
         measured(a, questions, sides, a.rounds)
 
 
@@ -157,18 +155,18 @@ def bare(a: argparse.Namespace) -> None:
     folder, questions = a.work / "bare", max(a.questions)
     print("\n(b) against a bare loop; wanted: 0.9")
     world(a, folder, 1 + a.bare_steps, [questions])
-    told = options(a, folder, questions)
+    common = options(a, folder, questions)
     sides = [
-        Side("bare loop over prepared tensors", sys.executable, "tuning_ours.py", *told, "--bare"),
-        Side("ours, the default", sys.executable, "tuning_ours.py", *told, "--levers", "3"),
-        Side("ours, tower from disk", sys.executable, "tuning_ours.py", *told, "--levers", "4"),
+        Side("bare loop over prepared tensors", sys.executable, "tuning_ours.py", *common, "--bare"),
+        Side("ours, the default", sys.executable, "tuning_ours.py", *common, "--levers", "3"),
+        Side("ours, tower from disk", sys.executable, "tuning_ours.py", *common, "--levers", "4"),
     ]
     print("\n" + HEAD.format("times the bare loop") + "\n" + "|---" * 9 + "|", flush=True)
     measured(a, questions, sides, a.bare_rounds)
 
 
 def arguments() -> argparse.Namespace:
-    """Return what was asked for."""
+    """Return the parsed arguments."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="a folder of its own; emptied first")
     parser.add_argument("--trl-python", type=Path, help="a Python that has TRL 1.16")
@@ -204,7 +202,7 @@ def main() -> None:
     a = arguments()
     shutil.rmtree(a.work, ignore_errors=True)
     print(f"{a.batch} questions a step, {a.threads} threads, {a.rounds} rounds of {a.steps} steps, {a.clock} seconds")
-    parts: dict[str, Callable[[], None]] = {"peer": lambda: peer(a), "bare": lambda: bare(a), "arithmetic": tell}
+    parts: dict[str, Callable[[], None]] = {"peer": lambda: peer(a), "bare": lambda: bare(a), "arithmetic": print_table}
     for name, part in parts.items():
         if a.only in (None, name):
             part()

@@ -1,18 +1,18 @@
-"""What each lever of tuning gives at the size of real models, by arithmetic: tokens, FLOPs and logits of one step.
+"""Computed effect of each optimisation of tuning for large models: tokens, FLOPs and logits of one step.
 
     python scripts/benchmarks/tuning_arithmetic.py [--tuned lora]
 
-A step is 12 questions. A weight costs 2 FLOPs a token forward, 2 more where a gradient passes through its layer, and 2
-more where it learns itself: 6 in full tuning, 4 in a frozen language model below adapters (the adapters' own weights, a
-few hundredths of it, are left out), 2 in a frozen tower, through which nothing passes back. Attention costs 4 x width
-FLOPs for each pair of tokens and layer, and twice that backward. Pairs are counted as kernels compute them: separate
-sequences half their square (causal), a shared sequence its whole square with a dense mask, or only what a question sees
-with FlexAttention. Padding, norms, softmax, attention inside towers, the optimiser and recomputation are left out.
+A step has 12 questions. A weight needs 2 FLOPs per token in the forward pass, 2 more if a gradient passes through its
+layer, and 2 more if it is trained: 6 in full tuning, 4 in a frozen language model below adapters (without the adapters'
+own weights, a few per cent), 2 in a frozen tower without backward pass. Attention needs 4 x width FLOPs per pair of
+tokens and layer, and twice that in the backward pass. Pairs are counted as computed by the kernels: half of the square
+for separate sequences (causal), the full square for a shared sequence with a dense mask, or only visible pairs with
+FlexAttention. Padding, norms, softmax, attention inside towers, optimiser and recomputation are not counted.
 
-Small models flatter two levers. Their vocabulary is a large part of them, and at 7B it is not: what remains there is
-memory, which the last column gives (logits and their gradient in float32). And TRL 1.16 computes the vocabulary where
-it is learnt as soon as there is a GPU. What remains at 7B is the prefix. (SmolVLM is no family of ours and stands here
-for its size; features of Qwen's tower are not kept on disk, as its projector lies inside and learns.)
+Small models exaggerate two optimisations. Their vocabulary is a large part of the model, which it is not at 7B; there
+only the memory remains, given in the last column (logits and their gradient in float32). And TRL 1.16 computes logits
+only at supervised tokens if there is a GPU. At 7B the shared prefix remains. (SmolVLM is not a supported family and is
+listed for its size; features of Qwen's tower are not stored on disk, as its trained projector is inside the tower.)
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Shape:
     """A model by the sizes of its matrices.
 
     Attributes:
-        layers: Of the language model, as all that follow up to `vocabulary`.
-        width: Of its hidden state.
-        inner: Of its gated multilayer perceptron.
+        layers: Number of layers of the language model.
+        width: Width of its hidden state.
+        inner: Width of its gated multilayer perceptron.
         keys: Width of keys, and of values.
-        vocabulary: Entries.
-        image: Tokens of an image in the language model.
-        tower: Weights of the vision tower that a patch meets.
-        patches: That the tower computes for an image.
-        bridge: Weights of the projector that an image token meets.
-        kept: Whether features of the tower can be kept on disk.
+        vocabulary: Number of entries of its vocabulary.
+        image: Number of tokens of an image in the language model.
+        tower: Number of weights of the vision tower applied to a patch.
+        patches: Number of patches per image in the tower.
+        bridge: Number of weights of the projector applied to an image token.
+        kept: Whether features of the tower can be stored on disk.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Shape:
 
     @property
     def weights(self) -> float:
-        """Weights of the language model's layers that a token meets."""
+        """Number of weights of the language model's layers applied to a token."""
         attention = 2 * self.width**2 + 2 * self.width * self.keys
         return float(self.layers * (attention + 3 * self.width * self.inner))
 
@@ -70,13 +70,13 @@ SHAPES = (
 
 @dataclass(frozen=True)
 class Way:
-    """How a step is computed.
+    """Method of computing a step.
 
     Attributes:
-        tower: Images that go through the tower.
+        tower: Number of images that go through the tower.
         shared: Whether the questions about an image share a sequence.
-        blocks: Whether attention skips what its mask hides.
-        everywhere: Whether the vocabulary is computed at every token.
+        blocks: Whether attention skips masked blocks.
+        everywhere: Whether logits are computed at every token.
     """
 
     tower: int = QUESTIONS
@@ -86,7 +86,7 @@ class Way:
 
 
 def ways(about_one: int, kept: bool) -> Iterator[tuple[str, Way]]:
-    """Yield the levers one after another, `about_one` questions to an image; those that give nothing are left out."""
+    """Yield name and method with one more effective optimisation each, for `about_one` questions per image."""
     way = Way()
     yield "one question a sequence", way
     if about_one > 1:
@@ -118,7 +118,7 @@ def row(shape: Shape, way: Way, about_one: int, full: bool) -> dict[str, float]:
     each = 6 if full else 4
     count, pairs = tokens(shape, way, about_one)
     scored = count if way.everywhere else QUESTIONS * ANSWER
-    shown = way.tower or QUESTIONS // about_one  # the projector learns, and runs in any case
+    shown = way.tower or QUESTIONS // about_one  # the projector is trained and always computed
     parts = {
         "tower": 2 * shape.tower * way.tower * shape.patches + 6 * shape.bridge * shown * shape.image,
         "layers": each * shape.weights * count,
@@ -129,8 +129,8 @@ def row(shape: Shape, way: Way, about_one: int, full: bool) -> dict[str, float]:
     return {"tokens": count} | made | {"all": sum(made.values()), "logits": 2 * 4 * scored * shape.vocabulary / 1e9}
 
 
-def tell(full: bool = True) -> None:
-    """Print the table, of full tuning or of adapters."""
+def print_table(full: bool = True) -> None:
+    """Print the table for full tuning or for adapters."""
     print(
         f"\nBy arithmetic: a step of {QUESTIONS} questions of {QUESTION} tokens with answers of {ANSWER}, in TFLOP, ",
         end="",
@@ -155,4 +155,4 @@ def tell(full: bool = True) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tuned", choices=("full", "lora"), default="full")
-    tell(parser.parse_args().tuned == "full")
+    print_table(parser.parse_args().tuned == "full")

@@ -1,11 +1,11 @@
-"""Speed of our tuning on what `tuning.py` trains, its levers pulled one after another, in a process of its own.
+"""Speed of our tuning in the benchmark `tuning.py`, with a number of optimisations, in its own process.
 
     python scripts/benchmarks/tuning_ours.py --work build/tuning/questions-12 --checkpoint build/tuning/checkpoint
 
---levers N pulls the first N of `LEVERS`; 3 is what `fit` does by default, 4 with `tower_features` as well. Without a
-lever a step does what others do: one question a sequence, its picture through the tower for each of them, the
-vocabulary at every token. --bare trains the same without us: a loop over prepared tensors, see `bare`. One JSON object
-is printed, with the keys that `tuning_trl.py` prints.
+--levers N uses the first N optimisations of `LEVERS`; 3 is the default of `fit`, 4 adds `tower_features`. Without any,
+a step works as in other programs: one question per sequence, its image through the tower each time, logits at every
+token. --bare trains in a plain loop over prepared tensors, see `bare`. One JSON object is printed, with the keys of
+`tuning_trl.py`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LEVERS = ("tower once an image", "prefix once", "vocabulary where it is learnt",
 
 
 class Pulled(Conversation):
-    """Our module with some levers pulled, the first of `LEVERS` first."""
+    """Our module with the first `levers` optimisations of `LEVERS`."""
 
     def __init__(self, checkpoint: Path, levers: int, lr: float, kept: Path) -> None:
         super().__init__(
@@ -54,7 +54,7 @@ class Pulled(Conversation):
         self._levers = levers
 
     def loss(self, batch: ChatBatch) -> Tensor:
-        """Return the same loss, whichever way it is computed."""
+        """Return the loss, computed with the chosen optimisations."""
         if self._levers < 1:
             batch = shown_apart(batch)
         if self._levers > 2:
@@ -64,7 +64,7 @@ class Pulled(Conversation):
 
 
 def shown_apart(batch: ChatBatch) -> ChatBatch:
-    """Return a batch in which every question has a picture to itself."""
+    """Return a batch in which every question has its own copy of the image."""
     images, rows = batch.images, [row for (row,) in batch.images_of]
     apart = copy(batch)
     apart.images = Images([images.items[row] for row in rows], [(images.tokens or [])[row] for row in rows])
@@ -75,7 +75,7 @@ def shown_apart(batch: ChatBatch) -> ChatBatch:
 def everywhere(
     network: Any, sequences: Sequences, encoded: dict[str, Any] | None = None, grids: Tensor | None = None, *over: str
 ) -> Tensor:
-    """Return what `answer_loss` returns over answers, the vocabulary computed at every token."""
+    """Return the result of `answer_loss` over answers, with logits computed at every token."""
     logits = network(**network_inputs(network, sequences, grids), mm_encoder_outputs=encoded or {}).logits.float()
     targets, weights = sequences.labels.roll(-1, 1).flatten(), sequences.weights.roll(-1, 1).flatten()
     losses = functional.cross_entropy(logits.flatten(0, 1), targets, ignore_index=IGNORED, reduction="none")
@@ -84,7 +84,7 @@ def everywhere(
 
 
 class Stamps(Callback):
-    """When each step ended, its loss, and which records it asked."""
+    """End time, loss and records of each step."""
 
     def __init__(self, clock: str) -> None:
         self._now = CLOCKS[clock]
@@ -95,14 +95,14 @@ class Stamps(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Note them."""
+        """Append them."""
         self.losses.append(float(outputs["loss"]))
         self.asked += [r.id for r in batch.records]
         self.ended.append(self._now())
 
 
 def fitted(a: argparse.Namespace) -> Stamps:
-    """Train through our Trainer; what the tower makes is kept before, where it is read from disk."""
+    """Train through our Trainer; features that are read from disk are computed before."""
     module, stamps = Pulled(a.checkpoint, a.levers, a.lr, a.work / "tower"), Stamps(a.clock)
     data = datamodule(a.work, a.batch)
     if a.levers > 3:
@@ -127,7 +127,7 @@ def fitted(a: argparse.Namespace) -> Stamps:
 
 
 def prepared(module: Conversation, batch: ChatBatch) -> dict[str, Any]:
-    """Return what a step needs, packed as `fit` packs it, before the clock runs."""
+    """Return the tensors of a step, packed as in `fit`, outside the measured time."""
     prompts, answers, images = batch.prompt_ids, batch.answer_ids, batch.images_of
     rows = share(prompts, answers, images, family_of(module.network).image_token_id)
     sequences = pack(rows, prompts, answers, images, module.dialect.tokenizer.pad_token_id)
@@ -143,7 +143,7 @@ def prepared(module: Conversation, batch: ChatBatch) -> dict[str, Any]:
 
 
 def bare(a: argparse.Namespace) -> Stamps:
-    """Train in a bare loop on tensors in memory: the same sequences, network and optimiser, nothing of a Trainer."""
+    """Train in a plain loop on tensors in memory, with the same sequences, network and optimiser."""
     module, stamps = Pulled(a.checkpoint, 3, a.lr, a.work / "tower"), Stamps(a.clock)
     module.configure_model()
     network, now = module.network, CLOCKS[a.clock]
@@ -183,10 +183,10 @@ def main() -> None:
     stamps = bare(a) if a.bare else fitted(a)
     lines = (a.work / "order.jsonl").read_text(encoding="utf-8").splitlines()
     if stamps.asked != [json.loads(line)["id"] for line in lines]:
-        raise SystemExit("the records did not come in the order that the other side was given")
+        raise SystemExit("the records are in another order than on the other side")
     seconds = [end - start for start, end in pairwise(stamps.ended)]
-    told = {"seconds": seconds, "losses": stamps.losses, "peak": peak_mebibytes(), "trained": a.trained}
-    print(json.dumps(told))
+    measured = {"seconds": seconds, "losses": stamps.losses, "peak": peak_mebibytes(), "trained": a.trained}
+    print(json.dumps(measured))
 
 
 if __name__ == "__main__":

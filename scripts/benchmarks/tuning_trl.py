@@ -1,17 +1,17 @@
-"""Speed of TRL's SFTTrainer on what `tuning.py` trains, in float32 on a CPU, in an environment of its own.
+"""Speed of TRL's SFTTrainer in the benchmark `tuning.py`, in float32 on a CPU, in its own environment.
 
     python -m venv TRL && TRL/bin/pip install trl==1.16.0 torch torchvision transformers datasets pillow
     cd scripts/benchmarks
     TRL/bin/python tuning_trl.py --work WORK/questions-12 --checkpoint WORK/checkpoint
 
-Take the versions of torch and transformers that ours runs with, or two things are compared. Nothing of TRL is changed:
-prompt and completion in its conversational form, one question a sample, its own collator, its loss on the completion.
-What is set, is set in its favour: no gradient checkpointing (its default computes every layer twice), the samples in
-the order of our first epoch, and nothing saved. The schedule is ours (half a cosine, no warm-up).
+Use the same versions of torch and transformers as ours. TRL is unchanged: prompt and completion in its conversational
+format, one question per sample, its own collator, its loss on the completion. Settings are in its favour: no gradient
+checkpointing (by default every layer is computed twice), samples in the order of our first epoch, nothing saved. The
+schedule is ours (half a cosine, no warm-up).
 
-On a CPU, TRL 1.16 computes the vocabulary at every token; on a GPU only where one is learnt. --compact lets it do that
-here too, by telling its forward that there is a GPU kernel. It prints one JSON object: seconds of every step but the
-first, loss of every step, the most memory held.
+On a CPU, TRL 1.16 computes logits at every token; on a GPU only at supervised tokens. --compact makes it do so here
+too, by pretending that there is a GPU kernel. It prints one JSON object: seconds of every step but the first, loss of
+every step, peak memory.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from transformers import AutoModelForImageTextToText, AutoProcessor, TrainerCall
 
 
 class Stamps(TrainerCallback):
-    """When each step ended."""
+    """End time of each step."""
 
     def __init__(self, clock: str) -> None:
         self._now = CLOCKS[clock]
         self.ended: list[float] = []
 
     def on_step_end(self, *args: Any, **kwargs: Any) -> None:
-        """Note the time."""
+        """Append the time."""
         self.ended.append(self._now())
 
 
 def samples(folder: Path) -> Any:
-    """Return the records as TRL takes them."""
+    """Return the records as a dataset for TRL."""
     datasets = importlib.import_module("datasets")
     lines = [json.loads(line) for line in (folder / "order.jsonl").read_text(encoding="utf-8").splitlines()]
     made = {
@@ -57,13 +57,13 @@ def samples(folder: Path) -> Any:
 
 
 def compact() -> Any:
-    """Return a context in which TRL computes the vocabulary as on a GPU; it raises where TRL has no such switch."""
+    """Return a context in which TRL computes logits as on a GPU; raises if this release of TRL has no such switch."""
     return patch.object(importlib.import_module("trl.trainer.utils"), "_use_triton", lambda device: True)
 
 
 def trained(a: argparse.Namespace) -> dict[str, Any]:
-    """Train, and return what is printed."""
-    trl: Any = importlib.import_module("trl")  # only its own environment has it
+    """Train, and return the measurements."""
+    trl: Any = importlib.import_module("trl")  # only installed in its own environment
     network: Any = AutoModelForImageTextToText.from_pretrained(a.checkpoint, dtype=torch.float32)
     network.model.vision_tower.requires_grad_(False)
     data, stamps = samples(a.work), Stamps(a.clock)

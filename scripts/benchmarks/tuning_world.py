@@ -1,10 +1,10 @@
-"""What `tuning.py` trains: a small random LLaVA, pictures, records, and the order in which they come.
+"""Model and data of the benchmark `tuning.py`: a small random LLaVA, images, records and their order.
 
     python scripts/benchmarks/tuning_world.py --work build/tuning --questions 12 --batches 4
 
-The tokenizer knows single bytes, and names that no text contains fill its vocabulary. Every answer has as many tokens
-as any other, so that a mean over tokens (TRL) is the mean over records (ours). Questions are drawn letters:
-what several share is the image and the template, and of their own a letter at most.
+The tokenizer has single bytes; its vocabulary is filled up with entries that no text contains. All answers have the
+same number of tokens, so that a mean over tokens (TRL) equals a mean over records (ours). Questions are random letters,
+so that they share only the image, the template and at most one letter.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def write_checkpoint(folder: Path, a: argparse.Namespace) -> None:
     text = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=a.width,
-        intermediate_size=-(-8 * a.width // 192) * 64,  # 8/3 of the width, as Llama has it, in steps of 64
+        intermediate_size=-(-8 * a.width // 192) * 64,  # 8/3 of the width as in Llama, a multiple of 64
         num_hidden_layers=a.layers,
         num_attention_heads=max(1, a.width // 32),
         max_position_embeddings=2048,
@@ -117,12 +117,14 @@ def write_checkpoint(folder: Path, a: argparse.Namespace) -> None:
     network.save_pretrained(folder)
     processor.save_pretrained(folder)
     parts = {"in all": network, "tower": network.model.vision_tower, "embeddings": network.get_input_embeddings()}
-    told = ", ".join(f"{sum(p.numel() for p in part.parameters()) / 1e6:.1f} M {name}" for name, part in parts.items())
-    print(f"parameters: {told}; {network.config.image_seq_length} image tokens, vocabulary {len(tokenizer)}")
+    counts = ", ".join(
+        f"{sum(p.numel() for p in part.parameters()) / 1e6:.1f} M {name}" for name, part in parts.items()
+    )
+    print(f"parameters: {counts}; {network.config.image_seq_length} image tokens, vocabulary {len(tokenizer)}")
 
 
 def words(random: np.random.Generator, letters: int) -> str:
-    """Return made-up words of so many letters in all, blanks included."""
+    """Return random words with a total number of letters, including blanks."""
     drawn = LETTERS[random.integers(0, len(LETTERS), letters)]
     drawn[6:-2:7] = " "
     return "".join(drawn)
@@ -153,7 +155,7 @@ def record(number: int, questions: int, random: np.random.Generator) -> Record:
 
 
 def write_curated(folder: Path, questions: int, a: argparse.Namespace) -> None:
-    """Draw pictures, write their records, and in ``order.jsonl`` what the first epoch of our datamodule asks."""
+    """Draw images, write their records, and in ``order.jsonl`` the records in the order of our first epoch."""
     random = np.random.default_rng(0)
     records = [record(i, questions, random) for i in range(a.batch * a.batches)]
     write_json(folder / "manifest.json", {"schema_version": SCHEMA_VERSION})
