@@ -9,6 +9,7 @@ from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from lmod_train.artifacts.run import Run
+from lmod_train.callbacks.protocols import data_of
 from lmod_train.errors import BadArgument
 
 
@@ -38,7 +39,7 @@ class BestCheckpoint(ModelCheckpoint):
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Find out which figure it is, and refuse a run that can never give it."""
-        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        data = data_of(trainer)
         names = list(data.tasks)
         if len(names) != 1:
             raise BadArgument("data.tasks", names, "exactly one task to choose the best weights by", "name one")

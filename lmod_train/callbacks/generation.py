@@ -17,6 +17,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 from lmod_train.artifacts.records import read_run_column, write_run_records
 from lmod_train.artifacts.replies import ReplyFile, has_failed, read_replies
 from lmod_train.artifacts.run import Run
+from lmod_train.callbacks.protocols import Answering, answering, data_of
 from lmod_train.files import known_by
 from lmod_train.metrics.prediction import PredictionMetric
 from lmod_train.tasks.asked import asked
@@ -46,25 +47,25 @@ class GenerationEval(Callback):
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Prepare to find out what has been answered before, as soon as the weights are loaded."""
-        data = trainer.datamodule  # type: ignore[attr-defined]
+        data, module = data_of(trainer), answering(pl_module)
         self._records = {r.id: r for r in data.asked(stage)}
 
         def answered() -> list[str]:
             """Ids with a reply of the weights now loaded to what is asked now; a failed one is asked again."""
-            saved = self._begin(trainer, pl_module, stage)
-            now = [r for r in saved if r.step == pl_module.step and r.asked == self._asked.get(r.id)]
+            saved = self._begin(trainer, module, stage)
+            now = [r for r in saved if r.step == module.step and r.asked == self._asked.get(r.id)]
             self._replies = {r.id: r for r in now if not has_failed(r)}
             _tell_asked_again(current(self._asked, saved), len(now) - len(self._replies))
             return list(self._replies)
 
-        data.answered = frozenset if stage == "fit" else answered
+        data.leave_out(frozenset if stage == "fit" else answered)
         if stage == "fit":
-            self._begin(trainer, pl_module, stage)
+            self._begin(trainer, module, stage)
 
-    def _begin(self, trainer: Trainer, module: LightningModule, stage: str) -> list[Reply]:
+    def _begin(self, trainer: Trainer, module: Answering, stage: str) -> list[Reply]:
         """Write down what is asked of whom, open the reply file, and return the replies that were saved before."""
         run = Run(Path(trainer.default_root_dir))
-        who: Identity = module.identity()  # type: ignore[operator]
+        who = module.identity()
         weights = _weights(trainer, who, stage)
         self._asked = {r.id: asked(r, weights, who.template, who.settings) for r in self._records.values()}
         saved = list(read_replies(run.replies).values())
@@ -126,7 +127,7 @@ class GenerationEval(Callback):
     def _score(self, trainer: Trainer, pl_module: LightningModule, prefix: str) -> None:
         if trainer.sanity_checking:
             return
-        for task in trainer.datamodule.tasks.values():  # type: ignore[attr-defined]
+        for task in data_of(trainer).tasks.values():
             for score in self._scores(trainer, pl_module, task):
                 if score.value is not None and (self._log_subsets or score.subset == "all"):
                     subset = "" if score.subset == "all" else f"/{score.subset}"

@@ -15,6 +15,7 @@ from lmod_train.artifacts.predictions import answer_json
 from lmod_train.artifacts.records import read_run_column
 from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import Run
+from lmod_train.callbacks.protocols import data_of
 from lmod_train.pixels import open_rgb
 from lmod_train.tasks.current import current
 from lmod_train.tasks.reading import parse_replies
@@ -46,7 +47,7 @@ class PredictionTable(Callback):
 
     def _predictions(self, trainer: Trainer) -> dict[str, list[Prediction]]:
         """Return the first predictions of each task, in record order."""
-        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        data = data_of(trainer)
         run = Run(Path(trainer.default_root_dir))
         replies = current(read_run_column(run.records, "asked"), read_replies(run.replies).values()).replies
         records = data.asked(str(trainer.state.fn.value) if trainer.state.fn else "validate")
@@ -55,7 +56,7 @@ class PredictionTable(Callback):
     def _table(self, trainer: Trainer, predictions: list[Prediction]) -> list[list[Any]]:
         import wandb  # seconds to import, and only runs that log to it need it
 
-        root: Path = trainer.datamodule.curated  # type: ignore[attr-defined]
+        root = data_of(trainer).curated
         return [
             [
                 p.record.id,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from lmod_train.callbacks.protocols import Answering, data_of
 from lmod_train.errors import BadArgument
 from lmod_train.pixels import open_picture
 from lmod_train.types import Batch, Record, Reply
@@ -23,8 +24,8 @@ Floats = NDArray[np.float64]
 
 
 @runtime_checkable
-class TellsSaliency(Protocol):
-    """A module that can tell where in a picture its answer comes from."""
+class Explaining(Answering, Protocol):
+    """A module that returns a saliency map of each of its answers."""
 
     def saliency(self, batch: Batch) -> Tensor:
         """Return maps (maps, height, width) in [0, 1], 1 where most of the answer comes from.
@@ -34,6 +35,22 @@ class TellsSaliency(Protocol):
         are off, as they are in evaluation.
         """
         ...
+
+
+def explaining(module: LightningModule) -> Explaining:
+    """Return a module that has saliency maps.
+
+    Raises:
+        BadArgument: It has none.
+    """
+    if not isinstance(module, Explaining):
+        raise BadArgument(
+            "trainer.callbacks",
+            f"Saliency with {type(module).__name__}",
+            "a module with a method `saliency`, such as lmod_train.modules.classifier.Classifier",
+            "leave the callback out of trainer.callbacks",
+        )
+    return module
 
 
 class Saliency(Callback):
@@ -60,13 +77,7 @@ class Saliency(Callback):
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Refuse a module without maps before anything is computed."""
-        if not isinstance(pl_module, TellsSaliency):
-            raise BadArgument(
-                "trainer.callbacks",
-                f"Saliency with {type(pl_module).__name__}",
-                "a module with a method `saliency`, such as lmod_train.modules.classifier.Classifier",
-                "leave the callback out of trainer.callbacks",
-            )
+        explaining(pl_module)
 
     def on_validation_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Begin again with the first record."""
@@ -87,11 +98,11 @@ class Saliency(Callback):
         if trainer.sanity_checking or self._written >= self._first or not len(batch):
             return
         replies = {reply.id: reply for reply in outputs}
-        curated: Path = trainer.datamodule.curated  # type: ignore[attr-defined]
+        module, curated = explaining(pl_module), data_of(trainer).curated
         left = self._first - self._written
         if len(batch) > left:  # a map can cost hundreds of answers: none is made that is not drawn
-            batch = pl_module.collate(batch.records[:left], curated).to(pl_module.device)  # type: ignore[operator]
-        maps = _by_record(batch.records, pl_module.saliency(batch))  # type: ignore[operator]
+            batch = module.collate(batch.records[:left], curated).to(module.device)
+        maps = _by_record(batch.records, module.saliency(batch))
         out = Path(trainer.default_root_dir) / "saliency"
         out.mkdir(parents=True, exist_ok=True)
         for record, own in zip(batch.records, maps, strict=True):

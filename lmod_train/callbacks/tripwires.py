@@ -18,6 +18,7 @@ from lightning import Callback, LightningModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.artifacts.run import Run
+from lmod_train.callbacks.protocols import Answering, answering, data_of
 from lmod_train.errors import LmodError
 from lmod_train.scoring.collapse import Limits, Signs, histograms, signs_of, tripped
 from lmod_train.scoring.items import Item, items_of
@@ -70,8 +71,8 @@ class Tripwires(Callback):
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Choose the probe and ask it once, of the model as it is before it learns."""
-        data: Any = trainer.datamodule  # type: ignore[attr-defined]
-        writes = not getattr(pl_module, "choices", ()) and hasattr(pl_module, "respond")
+        data = data_of(trainer)
+        writes = not getattr(pl_module, "choices", ()) and isinstance(pl_module, Answering)
         if not (self._every and writes):
             return
         self._stride = int(min(self._every, max(AT_LEAST, trainer.estimated_stepping_batches / PROBES)))
@@ -102,7 +103,7 @@ class Tripwires(Callback):
             Collapsed: For the second time in a row a sign is past its limit, and the run is to stop.
         """
         step = self._asked_at = trainer.global_step
-        tasks: dict[str, Task] = trainer.datamodule.tasks  # type: ignore[attr-defined]
+        tasks = data_of(trainer).tasks
         asked = {r.id: r.task for r in self._probe}
         replies = self._replies(trainer, module, self._probe)
         items = items_read(tasks.values(), self._probe, replies)
@@ -125,13 +126,13 @@ class Tripwires(Callback):
 
     def _replies(self, trainer: Trainer, module: LightningModule, records: list[Record]) -> dict[str, Reply]:
         """Let the module answer in evaluation mode, and leave every part of it in the mode it was in."""
-        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        answers, curated = answering(module), data_of(trainer).curated
         modes = {part: part.training for part in module.modules()}
         module.eval()
         try:
             with torch.no_grad(), trainer.precision_plugin.forward_context():
-                batch = module.collate(records, data.curated).to(module.device)  # type: ignore[operator]
-                return {reply.id: reply for reply in module.respond(batch)}  # type: ignore[operator]
+                batch = answers.collate(records, curated).to(answers.device)
+                return {reply.id: reply for reply in answers.respond(batch)}
         finally:
             for part, training in modes.items():
                 part.training = training

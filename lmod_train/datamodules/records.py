@@ -85,8 +85,7 @@ class RecordsDataModule(LightningDataModule):
         self._records: list[Record] = []
         self._training: RecordLoader | None = None
         self._continued: dict[str, Any] = {}
-        self.answered: Callable[[], Iterable[str]] = frozenset
-        """Ids that need not be asked, told by the evaluation callback when a run is continued."""
+        self._answered: Callable[[], Iterable[str]] = frozenset
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -156,6 +155,14 @@ class RecordsDataModule(LightningDataModule):
         if not self._limit:
             return chosen
         return [r for name in self.tasks for r in [c for c in chosen if c.task == name][: self._limit]]
+
+    def leave_out(self, answered: Callable[[], Iterable[str]]) -> None:
+        """Leave records out of evaluation that have a reply.
+
+        Args:
+            answered: Returns their ids; called whenever an evaluation loader is made, after the weights are loaded.
+        """
+        self._answered = answered
 
     def train_dataloader(self) -> RecordLoader:
         """Return the training loader; its order is that of (seed, epoch).
@@ -253,7 +260,7 @@ class RecordsDataModule(LightningDataModule):
         return self._evaluation("predict")
 
     def _evaluation(self, stage: str) -> RecordLoader:
-        asked, done = self.asked(stage), set(self.answered())
+        asked, done = self.asked(stage), set(self._answered())
         if not asked and stage != "fit":
             splits = dict(Counter(r.split for r in self._records))
             raise BadArgument(

@@ -18,6 +18,7 @@ from torch.nn import functional
 from lmod_train.errors import BadArgument, LmodError
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.layer_decay import RETFOUND, LayerDecay, factor, layer_groups, scaled_lr
+from lmod_train.modules.training_data import training_data
 from lmod_train.pixels import picture_size
 from lmod_train.types import Batch, Identity, Record, Reply
 from lmod_train.vision.augmentation import FAITHFUL, Augmentation
@@ -163,7 +164,7 @@ class FineTuning(LmodModule):
         """Say where the weights come from, and look at the training split before the first step."""
         super().on_fit_start()
         self.print(f"weights: {self.loaded}")
-        data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+        data = training_data(self.trainer)
         counts = self._counts(data.records("train"))
         step = data.batch_size * self.trainer.world_size
         if sum(counts) < step:
@@ -258,7 +259,7 @@ class FineTuning(LmodModule):
         """Lay the map of what the network saw over the padded square."""
         if self.dialect.augmentation.square == "pad":
             return map
-        data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+        data = training_data(self.trainer)
         return on_square(map, picture_size(data.curated / record.image_plain[0]))
 
     def configure_optimizers(self) -> Any:
@@ -272,7 +273,7 @@ class FineTuning(LmodModule):
         steps = trainer.estimated_stepping_batches
         if math.isinf(steps):
             raise BadArgument("trainer.max_epochs", trainer.max_epochs, "a number", "set trainer.max_epochs: 50")
-        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        data = training_data(trainer)
         images = data.batch_size * trainer.accumulate_grad_batches * trainer.world_size
         warmup = round(
             settings.warmup_epochs * math.ceil(trainer.num_training_batches / trainer.accumulate_grad_batches)

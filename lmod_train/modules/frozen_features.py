@@ -20,6 +20,7 @@ from torch.nn import functional
 from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.classifier import worded
+from lmod_train.modules.training_data import training_data
 from lmod_train.types import Batch, Identity, Reply
 from lmod_train.vision.batch import FeatureBatch
 from lmod_train.vision.feature_table import Encoder, FeatureDialect, feature_table
@@ -61,7 +62,7 @@ class FrozenFeatures(LmodModule):
             BadArgument: The training records, which are looked at by every command, ask several questions about whole
                 pictures.
         """
-        data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+        data = training_data(self.trainer)
         refuse_several_questions(data.records("train"), self.choices)
         share = (self.trainer.global_rank, self.trainer.world_size)
         device = self.trainer.strategy.root_device
@@ -71,7 +72,7 @@ class FrozenFeatures(LmodModule):
 
     def training_features(self) -> tuple[Tensor, Tensor]:
         """Return features (crops, width) and classes (crops) of the training split; both may have no rows."""
-        data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+        data = training_data(self.trainer)
         batch = self.dialect(data.records("train"), data.curated)
         return batch.features, batch.targets
 

@@ -104,11 +104,8 @@ def test_replies_are_escaped_in_the_table_and_as_they_came_in_the_run(run: Path)
 
 
 def test_what_a_parser_quotes_is_escaped_too(folder: Path):
-    class Data:
-        curated = folder
-
     class Running:
-        datamodule = Data()
+        datamodule = RecordsDataModule(folder, [Glaucoma()])
 
     asked = records(1)[0]
     told = Prediction(asked, Reply(asked.id, "", error=LURE), Unparsed("failed", LURE))

@@ -14,7 +14,7 @@ from PIL import Image
 from sklearn.utils.class_weight import compute_class_weight
 from timm.loss import LabelSmoothingCrossEntropy
 
-from lmod_train.callbacks.saliency import Saliency, TellsSaliency, spread
+from lmod_train.callbacks.saliency import Explaining, Saliency, spread
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, LmodError, WeightsMismatch, WeightsNotFound
 from lmod_train.modules.classifier import Classifier
@@ -504,7 +504,7 @@ def shown(place, module, square, n=48):
     records = [record(str(i), image=[f"{i}.png"], answer=THREE[i % 3], choices=THREE) for i in kept]
     for own in records:
         Image.fromarray(pictures[int(own.id)]).save(place / own.image_plain[0])
-    module._trainer = SimpleNamespace(datamodule=SimpleNamespace(curated=place), state=SimpleNamespace(fn="test"))
+    module._trainer = SimpleNamespace(datamodule=data(place), state=SimpleNamespace(fn="test"))
     return module.collate(records, place), [places[i] for i in kept]
 
 
@@ -535,7 +535,7 @@ def test_a_map_s_peak_is_on_the_square_that_decides(taught, tmp_path, square, dt
     assert hits(batch, maps, places, square) >= 0.9
     seen = (maps.amax(dim=0) > 0).nonzero()
     side = 64 if square == "pad" else round(64 * 64 / 73 / 2)  # 64 of 73 px of the half that the shorter side is
-    assert (seen.amax(dim=0) - seen.amin(dim=0) + 1).max() <= side and isinstance(module, TellsSaliency)
+    assert (seen.amax(dim=0) - seen.amin(dim=0) + 1).max() <= side and isinstance(module, Explaining)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])

@@ -110,7 +110,7 @@ class FormulaData(LightningDataModule):
 
     def __init__(self, run: dict) -> None:
         super().__init__()
-        self.run, self.batch_size = run, run["batch"]
+        self.run, self.batch_size, self.curated = run, run["batch"], Path()
 
     def records(self, split: str) -> list[Record]:
         return [record(c, f"Stage: {c}") for c in range(4) for _ in range(self.batch_size)]

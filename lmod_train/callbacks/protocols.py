@@ -1,0 +1,99 @@
+"""What callbacks call of the datamodule and of the module, and nothing beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import torch
+from lightning import LightningModule, Trainer
+
+from lmod_train.errors import BadArgument
+from lmod_train.tasks.base import Task
+from lmod_train.types import Batch, Collate, Identity, Record, Reply
+
+
+@runtime_checkable
+class EvaluationData(Protocol):
+    """A datamodule whose records are evaluated, such as `RecordsDataModule`."""
+
+    @property
+    def curated(self) -> Path:
+        """The curated folder, to which image paths of the records are relative."""
+        ...
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """The tasks by name."""
+        ...
+
+    def records(self, split: str) -> Sequence[Record]:
+        """Return the records of a split (``all`` for every one)."""
+        ...
+
+    def asked(self, stage: str) -> Sequence[Record]:
+        """Return the records that a command evaluates: ``validate``, ``test``, ``predict``, or ``fit``."""
+        ...
+
+    def leave_out(self, answered: Callable[[], Iterable[str]]) -> None:
+        """Leave records out of evaluation that have a reply.
+
+        Args:
+            answered: Returns their ids; called whenever an evaluation loader is made, after the weights are loaded.
+        """
+        ...
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A module that answers batches of records, such as every `LmodModule`."""
+
+    @property
+    def collate(self) -> Collate:
+        """Makes the batches that it takes."""
+        ...
+
+    @property
+    def device(self) -> torch.device:
+        """Where its parameters are."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """Optimiser steps behind its weights."""
+        ...
+
+    def identity(self) -> Identity:
+        """Return what decides its replies, besides the checkpoint that is loaded."""
+        ...
+
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Return one reply per record, carrying its id."""
+        ...
+
+
+def data_of(trainer: Trainer) -> EvaluationData:
+    """Return the datamodule of a Trainer.
+
+    Raises:
+        BadArgument: There is none, or it is not one whose records are evaluated.
+    """
+    data = getattr(trainer, "datamodule", None)
+    if not isinstance(data, EvaluationData):
+        name = None if data is None else type(data).__name__
+        cure = "pass `datamodule=RecordsDataModule(...)` to the Trainer, or leave the callback out"
+        raise BadArgument("datamodule", name, "a RecordsDataModule, whose records the callbacks read", cure)
+    return data
+
+
+def answering(module: LightningModule) -> Answering:
+    """Return a module that answers records.
+
+    Raises:
+        BadArgument: It does not.
+    """
+    if not isinstance(module, Answering):
+        cure = "derive it from lmod_train.modules.base.LmodModule, or leave the callback out"
+        raise BadArgument("model", type(module).__name__, "a module with collate, identity, step and respond", cure)
+    return module
