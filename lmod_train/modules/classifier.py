@@ -18,7 +18,7 @@ from lmod_train.vision.batch import CropBatch
 from lmod_train.vision.cnn import FeasibilityCNN
 from lmod_train.vision.crop_variation import Variation, varied
 from lmod_train.vision.crops import Crops
-from lmod_train.vision.wording import refuse_several_questions, said, wordings
+from lmod_train.vision.wording import refuse_several_questions, reply_text, wordings
 
 
 class Classifier(LmodModule):
@@ -157,7 +157,7 @@ def worded(record: Record, choices: tuple[str, ...], scores: list[Tensor], **fie
     """
     known = _classes_of(record, choices)
     rows = [functional.log_softmax(score[known], dim=0) for score in scores]
-    text = said(wordings(record, choices), [known[int(row.argmax())] for row in rows], choices)
+    text = reply_text(wordings(record, choices), [known[int(row.argmax())] for row in rows], choices)
     alone = {} if record.regions else {choices[i]: round(v.item(), 6) for i, v in zip(known, rows[0], strict=True)}
     return Reply(record.id, text, likelihoods=alone, **fields)
 

@@ -28,7 +28,7 @@ from lmod_train.vision.occlusion import occlusion
 from lmod_train.vision.retfound import Family, Pooling, vision_transformer
 from lmod_train.vision.retfound_weights import LoadReport, TwiceLayerNorm, initialise, load_finetuned, norm_twice
 from lmod_train.vision.whole_image import WholeImages
-from lmod_train.vision.wording import refuse_several_questions, said, wordings
+from lmod_train.vision.wording import refuse_several_questions, reply_text, wordings
 
 
 class FineTuning(LmodModule):
@@ -233,7 +233,7 @@ class FineTuning(LmodModule):
     def _reply(self, record: Record, scores: Tensor) -> Reply:
         return Reply(
             record.id,
-            said(wordings(record, self.choices), [int(scores.argmax())], self.choices),
+            reply_text(wordings(record, self.choices), [int(scores.argmax())], self.choices),
             rendered=f"<{self.dialect.size} px picture>",
             step=self.step,
             model=self._name,

@@ -1,1 +1,1 @@
-"""Classifiers and what they see: networks, crops, feature tables, augmentation, weights and their cards."""
+"""Image classifiers: networks, crops, feature tables, augmentation, pre-trained weights and their model cards."""

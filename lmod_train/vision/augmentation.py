@@ -1,6 +1,6 @@
-"""What a picture goes through before a vision transformer sees it: RETFound's own way, and one that keeps the retina.
+"""Transforms of images for vision transformers: RETFound's, and options that never crop the retina.
 
-References: the fine-tuning program of Zhou et al., Nature 622 (2023), 156-163, which takes timm's ImageNet transforms;
+References: the fine-tuning program of Zhou et al., Nature 622 (2023), 156-163, which uses timm's ImageNet transforms;
 RandAugment: Cubuk et al. 2020; random erasing: Zhong et al. 2020.
 """
 
@@ -49,28 +49,28 @@ OPERATIONS = (
     "TranslateXRel",
     "TranslateYRel",
 )
-"""Among these RandAugment draws (timm's names, policy ``inc1``); 15."""
+"""Operations of RandAugment (timm's names, policy ``inc1``)."""
 
 LARGEST_CENTRE_CROP = 224
-"""Pixels; inputs up to here are cut from the centre of a picture 1 / 0.875 times as large, larger ones from all of
-it."""
+"""Largest input in pixels that is cut from the centre of an image 1 / 0.875 times as large; larger inputs are cut from
+an image of their own size."""
 
 
 @dataclass(frozen=True)
 class Augmentation:
-    """How pictures become pixels, in training and in evaluation; the defaults are RETFound's (preset ``faithful``).
+    """Settings of the transforms in training and evaluation; the defaults are RETFound's (preset ``faithful``).
 
     Attributes:
-        crop_area: Share of the picture that a random resized crop keeps, from and to, in (0, 1].
-        crop_ratio: Width to height of the crop before it is stretched to the square, from and to.
-        flip: Probability of a mirror image, left to right.
-        policy: Of RandAugment: two operations a picture, magnitude 9 +- 0.5 of 10. Empty for none.
-        without: Names of `OPERATIONS` never drawn.
+        crop_area: Range of the share of the image that a random resized crop keeps, in (0, 1].
+        crop_ratio: Range of width to height of the crop before it is stretched to the square.
+        flip: Probability of mirroring left and right.
+        policy: Policy of RandAugment: two operations per image, magnitude 9 +- 0.5 of 10. Empty for none.
+        without: Names of `OPERATIONS` that are not used.
         shift: Largest translation as a share of the side, in [0, 1].
-        fill: Grey or colour (0-255) that shifts and rotations uncover and that padding adds.
-        erasing: Probability that a random rectangle becomes noise.
-        square: How a picture that is not square becomes so: ``crop`` cuts the longer side (evaluation only; a random
-            crop is a crop already), ``pad`` adds margins first, in training too.
+        fill: Colour (0-255) of areas uncovered by shifts and rotations, and of padding.
+        erasing: Probability that a random rectangle is replaced by noise.
+        square: How an image is made square: ``crop`` cuts the longer side (in evaluation; training has random crops),
+            ``pad`` adds margins first, in training too.
 
     Raises:
         BadArgument: A value is out of its range.
@@ -91,30 +91,30 @@ class Augmentation:
             raise BadArgument(f"augmentation.{name}", getattr(self, name), expected, cure)
 
         if not 0 < self.crop_area[0] <= self.crop_area[1] <= 1:
-            refuse("crop_area", "two shares of the picture, the smaller first, in (0, 1]", "set [0.08, 1.0]")
+            refuse("crop_area", "two shares of the image, the smaller first, in (0, 1]", "set [0.08, 1.0]")
         if not 0 < self.crop_ratio[0] <= self.crop_ratio[1]:
             refuse("crop_ratio", "two positive numbers, the smaller first", "set [0.75, 1.3333]")
         for name in ("flip", "shift", "erasing"):
             if not 0 <= getattr(self, name) <= 1:
-                refuse(name, "a number in [0, 1]", "set 0 to do without it")
+                refuse(name, "a number in [0, 1]", "set it to 0 to switch it off")
         if unknown := set(self.without) - set(OPERATIONS):
-            refuse("without", f"names among {', '.join(OPERATIONS)}", f"take out {', '.join(sorted(unknown))}")
+            refuse("without", f"names among {', '.join(OPERATIONS)}", f"remove {', '.join(sorted(unknown))}")
         if self.policy and not set(OPERATIONS) - set(self.without):
-            refuse("without", "at least one operation left", "set policy to an empty string to do without RandAugment")
+            refuse("without", "at least one operation left", "set policy to an empty string to switch RandAugment off")
 
 
 FAITHFUL = Augmentation()
-"""RETFound's own way, as LMOD took it."""
+"""RETFound's transforms, as used by LMOD."""
 
 
 def train_transform(settings: Augmentation, size: int) -> Transform:
-    """Return the random way from an RGB picture to pixels (3, size, size), normalised by ImageNet's mean and std.
+    """Return the random transform from an RGB image to pixels (3, size, size), normalised by ImageNet's mean and std.
 
-    With the default settings it is, draw for draw, timm's `create_transform` as RETFound calls it. It draws from the
-    global generators of Python, NumPy and torch: see `seeded`.
+    With the default settings it makes the same random draws as timm's `create_transform` as called by RETFound. It uses
+    the global generators of Python, NumPy and torch, see `seeded`.
 
     Args:
-        settings: Which transforms.
+        settings: Settings of the transforms.
         size: Side of the output in pixels.
     """
     steps: list[Any] = [_Padding(settings.fill)] if settings.square == "pad" else []
@@ -134,13 +134,13 @@ def train_transform(settings: Augmentation, size: int) -> Transform:
 
 
 def eval_transform(settings: Augmentation, size: int) -> Transform:
-    """Return the fixed way from an RGB picture to pixels (3, size, size), normalised by ImageNet's mean and std.
+    """Return the fixed transform from an RGB image to pixels (3, size, size), normalised by ImageNet's mean and std.
 
     ``crop``: the shorter side is resized to ``size / 0.875`` (256 for 224; for inputs above 224, to ``size``) and the
-    centre is cut out. ``pad``: margins make the picture square, which is resized to ``size``.
+    centre is cut out. ``pad``: the image is padded to a square, which is resized to ``size``.
 
     Args:
-        settings: Its `square` and `fill` count.
+        settings: Settings, of which `square` and `fill` are used.
         size: Side of the output in pixels.
 
     Example:
@@ -154,7 +154,7 @@ def eval_transform(settings: Augmentation, size: int) -> Transform:
 
 
 def uncropped(size: int) -> int:
-    """Return the shorter side of the picture that a centre crop of this size is cut from, in pixels.
+    """Return the shorter side in pixels of the image from which a centre crop of this size is cut.
 
     Example:
         >>> uncropped(224), uncropped(384)
@@ -165,10 +165,10 @@ def uncropped(size: int) -> int:
 
 @contextmanager
 def seeded(*place: int | str) -> Iterator[None]:
-    """Draw what is drawn inside from `place` alone, and leave the global generators as they were.
+    """Seed the global generators by `place` inside the block, and restore their states afterwards.
 
-    The transforms draw from three global generators. Seeded by (seed, epoch, record id), a picture is augmented the
-    same by any worker, in any order, and after any resume.
+    The transforms use three global generators. With the seed (seed, epoch, record id), an image is augmented in the
+    same way by any worker, in any order, and after any resume.
 
     Example:
         >>> with seeded(0, 3, "glaucoma/refuge/1"):
@@ -181,7 +181,7 @@ def seeded(*place: int | str) -> Iterator[None]:
     kept = random.getstate(), np.random.get_state(), torch.get_rng_state()
     random.seed(digest[:8])
     np.random.seed(int.from_bytes(digest[8:12]))
-    torch.default_generator.manual_seed(int.from_bytes(digest[16:24]) >> 1)  # the CPU's alone: no other is drawn from
+    torch.default_generator.manual_seed(int.from_bytes(digest[16:24]) >> 1)  # only the CPU's generator is used
     try:
         yield
     finally:
@@ -192,7 +192,7 @@ def seeded(*place: int | str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Padding:
-    """`pad_square` as a step that can travel to a worker process."""
+    """`pad_square` as a picklable transform."""
 
     fill: tuple[int, int, int]
 
@@ -209,14 +209,14 @@ def _rand_augment(policy: str, means: dict[str, Any], names: list[str]) -> Any:
 
 
 def posterized(image: Image.Image, bits: int, **_: Any) -> Image.Image:
-    """Keep the highest bits of every colour; 0 leaves a black picture.
+    """Return the image with only the highest bits of every colour; black for 0 bits.
 
-    At magnitude 10, one draw in fifty, RandAugment asks for 0 bits. Pillow made the picture black when RETFound was
-    published; Pillow 13 raises.
+    At magnitude 10, one draw in fifty, RandAugment requests 0 bits. Pillow returned a black image when RETFound was
+    published; Pillow 13 raises an error.
 
     Args:
-        image: RGB.
-        bits: From 0; 8 and more change nothing.
+        image: RGB image.
+        bits: Number of bits, from 0; 8 and more change nothing.
     """
     if bits >= 8:
         return image
@@ -224,11 +224,11 @@ def posterized(image: Image.Image, bits: int, **_: Any) -> Image.Image:
 
 
 class _Normalised:
-    """An RGB picture as normalised pixels (3, height, width), looked up: a channel takes 256 values and no others.
+    """Transform of an RGB image to normalised pixels (3, height, width) by a lookup table of 256 values per channel.
 
-    The table is what torchvision's `ToTensor` and `Normalize` make of every value, so the pixels are theirs bit for
-    bit. Looking up runs in one thread: where another process holds a core, each of their three passes would wait for
-    it, which takes many times longer than the passes.
+    The table contains the results of torchvision's `ToTensor` and `Normalize`, so the pixels are identical. The lookup
+    runs in one thread; with several threads on a busy machine, each of torchvision's three passes would wait for the
+    slowest one.
     """
 
     def __init__(self) -> None:
@@ -240,7 +240,7 @@ class _Normalised:
         raw = np.asarray(image)
         pixels = np.empty((3, *raw.shape[:2]), np.float32)
         for channel, values in enumerate(self._values):
-            np.take(values, raw[:, :, channel], out=pixels[channel], mode="clip")  # "raise" would copy it once more
+            np.take(values, raw[:, :, channel], out=pixels[channel], mode="clip")  # "raise" would need another copy
         return torch.from_numpy(pixels)
 
 

@@ -1,4 +1,4 @@
-"""Records as classifiers take them: crops, whole pictures or features, and the class of each."""
+"""Batches of classifiers: crops, whole images or features, and the class of each."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lmod_train.types import Batch, Record
 
 
 class CropBatch(Batch):
-    """Crops of records, one for each region or one for the whole picture.
+    """Crops of records, one for each region or one for the whole image.
 
     Attributes:
         records: One per question.
         crops: (crops, 3, side, side), uint8, 0 to 255, channels last in memory.
         targets: Class of each crop (crops), an index into the choices.
-        owners: For each crop the place of its record in `records`.
+        owners: For each crop the index of its record in `records`.
     """
 
     def __init__(self, records: Sequence[Record], crops: Tensor, targets: Tensor, owners: Sequence[int]) -> None:
@@ -25,13 +25,13 @@ class CropBatch(Batch):
 
 
 class FeatureBatch(Batch):
-    """Features of the crops of records, as a frozen encoder computed them.
+    """Features of the crops of records, computed by a frozen encoder.
 
     Attributes:
         records: One per question.
         features: (crops, width), float32.
         targets: Class of each crop (crops), an index into the choices.
-        owners: For each crop the place of its record in `records`.
+        owners: For each crop the index of its record in `records`.
     """
 
     def __init__(self, records: Sequence[Record], features: Tensor, targets: Tensor, owners: Sequence[int]) -> None:
@@ -40,13 +40,13 @@ class FeatureBatch(Batch):
 
 
 class PictureBatch(Batch):
-    """Whole pictures, each once however many records ask about it in evaluation.
+    """Whole images; in evaluation each occurs once, however many records ask about it.
 
     Attributes:
         records: One per question.
-        images: (pictures, 3, size, size), normalised.
+        images: (images, 3, size, size), normalised.
         targets: Class of each record (records), an index into the choices.
-        image_of: For each record the row of `images` that it shows.
+        image_of: For each record the row of its image in `images`.
     """
 
     def __init__(self, records: Sequence[Record], images: Tensor, targets: Tensor, image_of: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Where a centre crop was in the picture it was cut from."""
+"""Position of a centre crop in the image it was cut from."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from lmod_train.vision.augmentation import uncropped
 
 
 def on_square(map: Tensor, picture: tuple[int, int]) -> Tensor:
-    """Lay a map of the centre crop over the picture padded to a square; 0 where the crop has not been.
+    """Return a map of the centre crop as a map of the image padded to a square, 0 outside the crop.
 
     Args:
-        map: (size, size), of the whole input.
-        picture: Width and height of the picture before anything was done to it.
+        map: Map of the network's input, shape (size, size).
+        picture: Width and height of the original image in pixels.
 
     Returns:
-        (size, size), of the padded square.
+        Map of the padded square, shape (size, size).
 
     Example:
         >>> import torch

@@ -1,4 +1,4 @@
-"""The feasibility CNN of LMOD figure 7: is the difference between the classes learnable from pixels at all?
+"""The feasibility CNN of LMOD figure 7, which tests whether the classes can be learnt from pixels.
 
 Reference: LMOD (NAACL Findings 2025), figure 7 and section 4.4: crops of 128 x 128 pixels, batch 512, learning rate
 0.001, 20 epochs, one classifier per modality.
@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 
 class FeasibilityCNN(nn.Module):
-    """Two convolutions with the same 2 x 2 max-pool after each, one hidden layer of 128 units.
+    """Two convolutions with a 2 x 2 max-pool after each, and one hidden layer of 128 units.
 
-    The figure has a ReLU before each pool. Here it stands behind: the largest of rectified values is the rectified
-    largest, so outputs and gradients are the same, and three quarters of the rectifying are saved. With the channels
-    last in memory, one step on a CPU takes less than half of the time.
+    The figure has a ReLU before each pool; here it is after it. The maximum of rectified values is the rectified
+    maximum, so outputs and gradients are the same, and the ReLU has a quarter of the cost. With channels last in
+    memory, a step on a CPU takes less than half of the time.
 
     Args:
         classes: Number of output classes, at least 2.
@@ -40,5 +40,5 @@ class FeasibilityCNN(nn.Module):
         self.to(memory_format=torch.channels_last)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Map images (B, 3, size, size), values in [-1, 1], to logits (B, classes)."""
+        """Return logits (B, classes) of images (B, 3, size, size) with values in [-1, 1]."""
         return cast(Tensor, self.head(self.features(images.contiguous(memory_format=torch.channels_last))))

@@ -1,7 +1,7 @@
-"""Crops of curated pictures: which there are, how one is cut, and a table of all of them that is cut only once.
+"""Crops of curated images, and a table of crops that are cut only once.
 
-A run of 20 epochs would decode every picture 20 times to look at its few boxes; a table holds the crops alone, 48 KiB
-each at 128 pixels, in files that are mapped into memory and shared by all processes of a machine.
+Without the table, a run of 20 epochs would decode every image 20 times for its few boxes. The table contains only the
+crops, 48 KiB each at 128 pixels, in memory-mapped files that all processes of a machine share.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from lmod_train.types import Record
 from lmod_train.vision.one_picture import one_picture
 
 VERSION = 2
-"""Of the way crops are cut; counted up, every table is cut anew."""
+"""Version of the cutting; tables of other versions are not used."""
 
-PIECE = 2**26  # bytes of a piece of the table: what a stopped run has to do again
+PIECE = 2**26  # bytes per file of the table, which an interrupted run has to repeat
 
 Resampling = Literal["bilinear", "bicubic"]
 Pixels = npt.NDArray[np.uint8]
 
 
 class Crop(NamedTuple):
-    """A box of a curated picture, or all of it.
+    """A box of a curated image, or the whole image.
 
     Attributes:
-        image: The plain picture, relative to the curated folder.
-        sha256: Of the raw image it was curated from.
-        box: (x0, y0, x1, y1) in pixels of the curated picture, x1 and y1 exclusive; empty for the whole picture.
+        image: Path of the plain image, relative to the curated folder.
+        sha256: SHA-256 of the raw image.
+        box: (x0, y0, x1, y1) in pixels of the curated image, x1 and y1 exclusive; empty for the whole image.
     """
 
     image: str
@@ -49,10 +49,10 @@ class Crop(NamedTuple):
 
 
 def crops_of(record: Record) -> list[Crop]:
-    """Return a crop for each region, in the record's order; the whole picture where it has none.
+    """Return a crop for each region, in the record's order; the whole image of a record without regions.
 
-    A box thinner than a curated pixel becomes one pixel wide. One that rounds to the far edge is moved back into the
-    picture by `cut`, which knows the picture's size.
+    A box thinner than a curated pixel becomes one pixel wide. A box that is rounded to the right or lower edge is moved
+    back into the image by `cut`, which knows the image's size.
 
     Raises:
         BadArgument: The record has no image, or several.
@@ -68,9 +68,9 @@ def crops_of(record: Record) -> list[Crop]:
 
 
 def cut(picture: Image.Image, box: Sequence[int], side: int, resampling: Resampling = "bilinear") -> Pixels:
-    """Return one crop (side, side, 3), 0 to 255: a box stretched to the square, or the picture padded to it in black.
+    """Return one crop (side, side, 3), 0 to 255: a box stretched to the square, or the image padded with black.
 
-    A box that begins on or past the far edge, as rounding may leave it, is the last row or column of pixels.
+    A box that begins at or beyond the right or lower edge, due to rounding, becomes the last column or row of pixels.
 
     Example:
         >>> cut(Image.new("RGB", (40, 20), "white"), (0, 0, 10, 5), 8).shape
@@ -88,17 +88,17 @@ def cut(picture: Image.Image, box: Sequence[int], side: int, resampling: Resampl
 def cut_all(
     crops: Sequence[Crop], root: Path, side: int, resampling: Resampling = "bilinear", threads: int | None = None
 ) -> Pixels:
-    """Return crops (crops, side, side, 3), each picture decoded once.
+    """Return crops (crops, side, side, 3), decoding each image once.
 
     Args:
-        crops: In any order; none gives no rows.
+        crops: Crops in any order; may be empty.
         root: The curated folder.
-        side: Of a crop in pixels.
-        resampling: How it is resized.
-        threads: That decode and resize, outside Python's lock; None for one a core, at most 8.
+        side: Side of a crop in pixels.
+        resampling: Interpolation of the resizing.
+        threads: Number of threads that decode and resize; None for one per core, at most 8.
 
     Raises:
-        ArtifactError: A curated picture is missing or damaged.
+        ArtifactError: A curated image is missing or damaged.
     """
     pixels = np.empty((len(crops), side, side, 3), np.uint8)
     rows: dict[str, list[int]] = defaultdict(list)
@@ -124,24 +124,24 @@ def crop_table(
     place: Literal["disk", "memory"] = "disk",
     share: tuple[int, int] = (0, 1),
 ) -> Table[Crop]:
-    """Return the table of these crops, rows of (side, side, 3), cut now or found below ``CURATED/cache``.
+    """Return the table of these crops, rows of (side, side, 3), from ``CURATED/cache`` or cut now.
 
-    On disk its folder is named by a hash of all that the pixels follow from: every crop's raw image, box, and curated
-    file with its size and time of change; side, resampling and `VERSION`. Whatever differs gives another folder.
-    ``rm -r CURATED/cache`` costs nothing but the time to cut again. How several processes cut it is said at
-    `lmod_train.cache.table`.
+    Its folder is named by a hash of everything that determines the pixels: raw image, box and curated file (with size
+    and modification time) of every crop, side, resampling and `VERSION`. Any change gives another folder.
+    ``rm -r CURATED/cache`` only costs the time to cut again. `lmod_train.cache.table` describes how several processes
+    share the work.
 
     Args:
-        crops: In any order; repeated ones are cut once. None gives an empty table, which is not written.
+        crops: Crops in any order; repeated ones are cut once. Without crops the table is empty and not written.
         root: The curated folder.
-        side: Of a crop in pixels.
-        resampling: How it is resized.
-        place: ``disk``, or ``memory`` for this process alone.
-        share: (this process, of how many) that cut it together.
+        side: Side of a crop in pixels.
+        resampling: Interpolation of the resizing.
+        place: ``disk``, or ``memory`` for this process only.
+        share: (index of this process, number of processes) that cut the table together.
 
     Raises:
-        ArtifactError: A curated picture is missing or damaged.
-        BadArgument: The table cannot be written, because the folder is read-only or the disk full.
+        ArtifactError: A curated image is missing or damaged.
+        BadArgument: The table cannot be written, as the folder is read-only or the disk full.
     """
     order = sorted(set(crops))
     folder = root / "cache" / f"crops-{table_key(order, root, side, resampling)}" if place == "disk" else None
@@ -151,10 +151,10 @@ def crop_table(
 
 
 def table_key(order: Sequence[Crop], root: Path, side: int, resampling: Resampling) -> str:
-    """Return a short hash of all that the pixels of these crops follow from.
+    """Return a short hash of everything that determines the pixels of these crops.
 
     Raises:
-        ArtifactError: A curated picture is missing.
+        ArtifactError: A curated image is missing.
     """
     digest = hashlib.sha256(json.dumps([VERSION, side, resampling]).encode())
     stats: dict[str, tuple[int, int]] = {}

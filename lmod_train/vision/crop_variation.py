@@ -1,4 +1,4 @@
-"""Crops varied in training such that their classes stay true."""
+"""Augmentation of crops in training that does not change their classes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lmod_train.errors import BadArgument
 
 @dataclass(frozen=True)
 class Variation:
-    """What is drawn for every crop anew; nothing of it is in the paper, which names no augmentation.
+    """Random augmentation of each crop; the LMOD paper names none.
 
     Attributes:
-        flip: Mirror left and right with probability 0.5, but never a crop whose class names a side.
-        shift: At most this share of the side, in both directions; what comes into view repeats the edge.
-        brightness: All pixels are multiplied by a factor in [1 - brightness, 1 + brightness] and clipped.
+        flip: Whether to mirror left and right with probability 0.5; never a crop whose class names a side.
+        shift: Largest shift as a share of the side, in both directions; uncovered pixels repeat the edge.
+        brightness: Range of the factor for all pixels, in [1 - brightness, 1 + brightness]; values are clipped.
 
     Raises:
         BadArgument: A share is outside [0, 1).
@@ -36,7 +36,7 @@ class Variation:
 
 
 def names_a_side(word: str) -> bool:
-    """Whether a mirrored picture of this class would be one of another class.
+    """Return whether a mirrored image of this class would belong to another class.
 
     Example:
         >>> names_a_side("right eye"), names_a_side("LEFT"), names_a_side("bright spot"), names_a_side("pupil")
@@ -46,16 +46,16 @@ def names_a_side(word: str) -> bool:
 
 
 def varied(crops: Tensor, targets: Tensor, choices: Sequence[str], variation: Variation) -> Tensor:
-    """Return crops varied at random, drawn from torch's global generator of the CPU.
+    """Return randomly augmented crops, drawn from torch's global CPU generator.
 
     Args:
         crops: (B, 3, side, side) in [0, 1].
         targets: (B), indices of `choices`.
         choices: Words of the classes.
-        variation: What is drawn.
+        variation: Range of the augmentation.
 
     Returns:
-        (B, 3, side, side) in [0, 1], with the channels last in memory; B may be 0.
+        (B, 3, side, side) in [0, 1], with channels last in memory; B may be 0.
     """
     count, side = crops.shape[0], crops.shape[-1]
     fixed = torch.tensor([names_a_side(word) for word in choices])

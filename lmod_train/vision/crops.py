@@ -1,4 +1,4 @@
-"""The dialect of classifiers that look at regions: crops, and the class of each."""
+"""Dialect (collate function) of classifiers of regions: crops, and the class of each."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from lmod_train.vision.wording import wordings
 
 @dataclass(frozen=True)
 class Crops:
-    """One square crop a region, or the whole padded picture where a record has no regions.
+    """Collates one square crop per region, or the padded image of a record without regions.
 
-    Crops are cut from the plain picture, without drawn frames, and stretched to the square; whole pictures are padded.
-    Classes are read from the reference reply, which is in the prompt's own words: what stands last in each line.
+    Crops are cut from the plain image, without drawn boxes, and stretched to the square; whole images are padded. The
+    class is the choice at the end of each line of the reference reply.
 
     Attributes:
         choices: Words a reply may use, in the order of the classes.
-        side: Of the square crop in pixels.
-        resampling: How crops are resized.
-        table: Crops that have been cut before; any other is cut when it is asked for.
+        side: Side of the square crop in pixels.
+        resampling: Interpolation of the resizing.
+        table: Crops that are cut already; others are cut when they are collated.
     """
 
     choices: tuple[str, ...]
@@ -40,10 +40,10 @@ class Crops:
     def prepared(
         self, records: Sequence[Record], root: Path, place: Literal["disk", "memory"], share: tuple[int, int] = (0, 1)
     ) -> Crops:
-        """Return this dialect with the crops of all these records cut, on disk or in memory, as `crop_table` does it.
+        """Return this dialect with a table of the crops of all these records, see `crop_table`.
 
         Raises:
-            ArtifactError: A curated picture is missing or damaged.
+            ArtifactError: A curated image is missing or damaged.
             BadArgument: A record has no image or several, or the curated folder cannot be written to.
         """
         crops = (crop for record in records for crop in crops_of(record))
@@ -53,32 +53,32 @@ class Crops:
         """Collate.
 
         Args:
-            records: Each with an image.
+            records: Records, each with one image.
             root: The curated folder.
 
         Returns:
-            The crops, the class and the record of each. No records: no crops.
+            The crops, with the class and the record of each; empty without records.
 
         Raises:
-            BadArgument: A record has not one image, or its reference reply does not name a choice for each region.
-            ArtifactError: A curated picture is missing or damaged.
+            BadArgument: A record has no image or several, or its reference reply does not name a choice per region.
+            ArtifactError: A curated image is missing or damaged.
         """
         crops, targets, owners = labelled(records, self.choices)
         stacked = torch.from_numpy(self.pixels(crops, root)).permute(0, 3, 1, 2)
         return CropBatch(records, stacked, targets, owners)
 
     def pixels(self, crops: Sequence[Crop], root: Path) -> Pixels:
-        """Return crops (crops, side, side, 3) out of the table where they all are in it, else out of the pictures."""
+        """Return crops (crops, side, side, 3), from the table if it contains all of them, else from the images."""
         if self.table is not None and all(crop in self.table for crop in crops):
             return self.table.take(crops)
         return cut_all(crops, root, self.side, self.resampling, threads=1)  # loaders have several processes
 
 
 def labelled(records: Sequence[Record], choices: Sequence[str]) -> tuple[list[Crop], Tensor, list[int]]:
-    """Return the crops of records, the class of each (crops), and for each the place of its record.
+    """Return the crops of records, the class of each (crops), and for each the index of its record.
 
     Raises:
-        BadArgument: A record has not one image, or its reference reply does not name a choice for each region.
+        BadArgument: A record has no image or several, or its reference reply does not name a choice per region.
     """
     crops: list[Crop] = []
     targets: list[int] = []
@@ -92,13 +92,13 @@ def labelled(records: Sequence[Record], choices: Sequence[str]) -> tuple[list[Cr
 
 
 def _targets(record: Record, choices: Sequence[str], wanted: int) -> list[int]:
-    """Return the classes of a record, one a line of its reference reply."""
+    """Return the classes of a record, one per line of its reference reply."""
     lines = wordings(record, choices)
     if len(lines) != wanted:
         raise BadArgument(
             "data.tasks",
             record.answer,
-            f"{wanted} line(s), each ending in one of the task's choices {list(choices)}",
+            f"{wanted} line(s), each ending with one of the task's choices {list(choices)}",
             f"curate again with the task's present options (record {record.id})",
         )
     return [line.target for line in lines]

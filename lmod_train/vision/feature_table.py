@@ -1,4 +1,4 @@
-"""Features of crops out of a frozen transformer: computed once, kept on disk, and collated instead of pixels."""
+"""Features of crops from a frozen transformer, computed once, stored on disk, and collated instead of pixels."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ from lmod_train.vision.retfound import (
 from lmod_train.vision.retfound_weights import initialise
 
 VERSION = 1
-"""Of the way pixels become features; counted up, all are computed anew."""
+"""Version of the computation; features of other versions are not used."""
 
-AT_ONCE = 32  # crops through the transformer; more is no faster on a CPU
-PIECE = 8 * AT_ONCE  # crops of a piece of the table: what a stopped run has to do again
+AT_ONCE = 32  # crops per forward pass; more is no faster on a CPU
+PIECE = 8 * AT_ONCE  # crops per file of the table, which an interrupted run has to repeat
 
 Features = npt.NDArray[np.float32]
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """A vision transformer without a head, never trained here.
+    """A frozen vision transformer without a head.
 
     Attributes:
-        weights: Pre-trained file, or ``random`` for none: drawn from seed 0, a floor to compare with.
-        size: ``large`` is RETFound; ``small`` and ``tiny`` are siblings for CPUs and tests.
+        weights: Pre-trained file, or ``random`` for random weights of seed 0, as a baseline.
+        size: ``large`` is RETFound; ``small`` and ``tiny`` are smaller networks for CPUs and tests.
         image_size: Side of the input in pixels.
-        family: Whose layout: ``mae`` or ``dinov2``.
-        pooling: ``mean`` or ``cls``; null for what the family was published with.
+        family: Architecture, ``mae`` or ``dinov2``.
+        pooling: ``mean`` or ``cls``; null for the family's published pooling.
     """
 
     weights: str
@@ -64,23 +64,23 @@ class Encoder:
 
     @property
     def width(self) -> int:
-        """Numbers a feature has."""
+        """Length of a feature vector."""
         return SIZES[self.size].width
 
     def key(self) -> str:
-        """Return a hash of the weights file's bytes and of the shape they are put into, read once for this object.
+        """Return a hash of the weights file and of the network's options; the file is read once for this object.
 
-        Without a file the versions of torch and timm count, which draw the weights. A `pooling` that says what null
-        means for the family has the key of null.
+        Without a file, the versions of torch and timm count, as they determine the random weights. A `pooling` equal to
+        the family's published one has the same key as null.
 
         Raises:
-            WeightsNotFound: There is no such file.
+            WeightsNotFound: The file does not exist.
         """
         return self._key
 
     @cached_property
     def _key(self) -> str:
-        """The key; a file may have gigabytes, and every checkpoint asks."""
+        """The key, cached, as the file may be large and every checkpoint needs it."""
         digest, drawn_by = self.weights, [torch.__version__, timm.__version__] if self.weights == "random" else []
         if digest != "random":
             if not Path(digest).is_file():
@@ -94,11 +94,11 @@ class Encoder:
         return hashlib.sha256(json.dumps(shape + drawn_by).encode()).hexdigest()[:20]
 
     def build(self) -> tuple[VisionTransformer, str]:
-        """Return the network, ready to encode, and what became of the weights file.
+        """Return the network in evaluation mode, and the report of loading its weights.
 
         Raises:
-            WeightsNotFound: There is no such file.
-            WeightsMismatch: It does not fit.
+            WeightsNotFound: The file does not exist.
+            WeightsMismatch: The file does not fit the network.
         """
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
@@ -115,26 +115,26 @@ def feature_table(
     encoder: Encoder,
     device: torch.device,
     place: str,
-    say: Say,
+    log: Log,
     share: tuple[int, int] = (0, 1),
 ) -> Table[Crop]:
-    """Return the features of all crops of these records, rows of (width), computed or found below ``CURATED/cache``.
+    """Return the features of all crops of these records, rows of (width), from ``CURATED/cache`` or computed now.
 
-    The folder is named by a hash of the weights, the preprocessing and everything that crops follow from. How several
-    processes compute the table, and one that was stopped goes on, is said at `lmod_train.cache.table`.
+    The folder is named by a hash of weights, preprocessing and everything that determines the crops.
+    `lmod_train.cache.table` describes how several processes share the work and how an interrupted one continues.
 
     Args:
-        records: Each with an image; their crops are stretched to the square as the CNN's, with bicubic resizing, and
-            whole pictures are padded: nothing of the retina is cut off.
+        records: Records, each with one image; their crops are stretched to the square as for the CNN, with bicubic
+            resizing, and whole images are padded, so that no part of the retina is cut off.
         root: The curated folder.
-        encoder: What computes; not built where nothing is missing.
-        device: Where it computes.
-        place: ``disk``, or ``memory`` for this process alone.
-        say: Told what is done, where it takes time.
-        share: (this process, of how many) that compute it together.
+        encoder: Encoder of the features; it is only built if features are missing.
+        device: Device of the computation.
+        place: ``disk``, or ``memory`` for this process only.
+        log: Called with a message when features are computed.
+        share: (index of this process, number of processes) that compute the table together.
 
     Raises:
-        ArtifactError: A curated picture is missing or damaged.
+        ArtifactError: A curated image is missing or damaged.
         BadArgument: A record has no image or several, or the table cannot be written.
         WeightsNotFound, WeightsMismatch: See `Encoder.build`.
     """
@@ -145,7 +145,7 @@ def feature_table(
     @cache
     def network() -> VisionTransformer:
         built, report = encoder.build()
-        say(f"weights: {report}; computing the features of {len(order)} crops, once")
+        log(f"weights: {report}; computing the features of {len(order)} crops, once")
         return built.to(device)
 
     def compute(crops: Sequence[Crop]) -> Features:
@@ -174,7 +174,7 @@ class FeatureDialect:
 
     Attributes:
         choices: Words a reply may use, in the order of the classes.
-        table: Features of all crops that may be asked about; None until `FrozenFeatures.setup` has computed them.
+        table: Features of all crops; None until `FrozenFeatures.setup` has computed them.
     """
 
     choices: tuple[str, ...]
@@ -185,7 +185,7 @@ class FeatureDialect:
 
         Raises:
             RuntimeError: No features have been computed.
-            BadArgument: A record has not one image, or its reference reply does not name a choice for each region.
+            BadArgument: A record has no image or several, or its reference reply does not name a choice per region.
         """
         if self.table is None:
             raise RuntimeError("features are computed by setup(); run the module through a Trainer with a datamodule")

@@ -1,9 +1,9 @@
-"""Which places of a picture a classifier's answer rests on: what covering each of them takes from it.
+"""Occlusion maps: the parts of an image on which a classifier's answer depends.
 
-Reference: Zeiler and Fergus, Visualizing and understanding convolutional networks, ECCV 2014, section 4.2. It asks
-nothing of the network but its logits, and no gradient. On transformers that had learned to tell a small square from
-noise, the other ways that were tried missed the square with at least one kind of pooling: attention rollout,
-gradient-weighted attention (Chefer et al., ICCV 2021), and Grad-CAM on the tokens before each block.
+Reference: Zeiler and Fergus, Visualizing and understanding convolutional networks, ECCV 2014, section 4.2. The method
+needs only logits, no gradients. On transformers trained to distinguish a small square from noise, the other methods
+that were tried missed the square with at least one kind of pooling: attention rollout, gradient-weighted attention
+(Chefer et al., ICCV 2021), and Grad-CAM on the tokens before each block.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from lmod_train.errors import BadArgument
 def occlusion(
     network: Callable[[Tensor], Tensor], images: Tensor, parts: Sequence[int] = (7, 4), together: int = 32
 ) -> Tensor:
-    """Return for each place of each picture how much the answer rests on it, (B, H, W) in [0, 1], float32.
+    """Return the relevance of each pixel of each image for the predicted class, (B, H, W) in [0, 1], float32.
 
-    A window slides over the picture in steps of half of it and shows the picture's mean colour. What that takes from
-    the log-odds of the class that was likeliest is the window's; they tell more than its probability, which stays 1 to
-    the last digit where the network is sure. A place has the mean over the windows that cover it, of each size the
-    same share. It is 0 where it is negative, and the largest of a picture is made 1; all 0 where no place speaks for
-    the class.
+    A window of the image's mean colour slides over the image in steps of half its size. The relevance of a window is
+    the decrease of the log-odds of the most likely class; probabilities would be 1 to the last digit for a confident
+    network. The relevance of a pixel is the mean over the windows that cover it, with equal weight for each window
+    size. Negative values are set to 0, and each map is scaled to a maximum of 1; a map without positive values is 0.
 
-    One size does not do: where half of a thing tells a network as much as all of it, a window that covers less than
-    all takes nothing, and one that covers more does not tell where.
+    Several window sizes are needed: if half of an object is enough for the network, a smaller window does not change
+    the logits, and a larger one is not precise.
 
-    It sees what one window can take. A class that shows in the absence of something has no place, nor has one that
-    shows in several places of which each is enough: what is drawn then is small change made large.
+    The method finds what a single window can remove. It gives no meaningful map for a class that is recognised by the
+    absence of something, or by several objects of which each one is enough: small changes are then scaled to 1.
 
     Args:
-        network: Images to logits (B, at least 2 classes), in evaluation.
+        network: Function from images to logits (B, at least 2 classes), in evaluation mode.
         images: (B, channels, H, W).
-        parts: For each size of window how many of them side by side cover a side, at least 1 each. A size costs
-            (2 parts - 1)^2 + 1 answers for each picture, of any size; that makes 220 by default.
-        together: Pictures to give to the network at a time, at least 1.
+        parts: For each window size the number of windows that cover a side without overlap, at least 1. A size needs
+            (2 parts - 1)^2 + 1 forward passes per image; the default needs 220.
+        together: Number of images per forward pass, at least 1.
 
     Raises:
-        BadArgument: There are no `parts`, one or `together` is below 1, or a side has fewer than ``2 * parts`` pixels.
+        BadArgument: `parts` is empty, one of them or `together` is below 1, or a side has fewer than ``2 * parts``
+            pixels.
 
     Example:
-        A network that looks at the lower right corner alone:
+        A network that uses only the lower right corner:
 
         >>> looks = lambda images: torch.stack([images[:, 0, 3, 3], 0 * images[:, 0, 3, 3]], dim=1)
         >>> image = torch.zeros(1, 1, 4, 4)
@@ -72,7 +72,7 @@ def _scaled(drops: Tensor | int) -> Tensor:
 
 
 def _drops(network: Callable[[Tensor], Tensor], image: Tensor, parts: int, together: int) -> Tensor:
-    """Return the mean drop over the windows of one size that cover each place, (H, W)."""
+    """Return for each pixel the mean decrease over the windows of one size that cover it, (H, W)."""
     logits = network(image[None]).float()
     likeliest = int(logits.argmax())
     colour = image.mean(dim=(1, 2), keepdim=True)
@@ -102,7 +102,7 @@ def _windows(height: int, width: int, parts: int) -> list[tuple[slice, slice]]:
 
 
 def _log_odds(logits: Tensor, one: int) -> Tensor:
-    """Return the logarithm of one class's probability over that of all others, (B,)."""
+    """Return the log-odds of one class, (B,)."""
     others = torch.cat([logits[:, :one], logits[:, one + 1 :]], dim=1)
     odds: Tensor = logits[:, one] - others.logsumexp(dim=1)
     return odds

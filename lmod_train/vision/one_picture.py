@@ -1,4 +1,4 @@
-"""The one picture of a record that a classifier looks at."""
+"""The image of a record for a classifier, which has one input."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from lmod_train.types import Record
 
 
 def one_picture(record: Record) -> str:
-    """Return the path of a record's plain picture, relative to the curated folder.
+    """Return the path of a record's plain image, relative to the curated folder.
 
     Raises:
-        BadArgument: The record shows no picture, or several: a classifier has one input.
+        BadArgument: The record has no image, or several.
     """
     if len(record.image_plain) != 1:
         raise BadArgument(
             "data.tasks",
             record.task,
-            f"one image a record ({record.id} has {len(record.image_plain) or 'none'})",
-            "leave the task out of data.tasks, or evaluate it with a vision-language model",
+            f"one image per record ({record.id} has {len(record.image_plain) or 'none'})",
+            "remove the task from data.tasks, or evaluate it with a vision-language model",
         )
     return record.image_plain[0]

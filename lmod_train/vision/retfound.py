@@ -1,8 +1,8 @@
-"""RETFound's vision transformer, small siblings of it, and the cards of the published weights.
+"""RETFound's vision transformer, smaller variants of it, and the model cards of the published weights.
 
 Reference: Zhou et al., A foundation model for generalizable disease detection from retinal images, Nature 622 (2023),
-156-163, and the fine-tuning program of its authors (June 2024, the one LMOD used). Weights never come with this
-package and are never downloaded by it: `lmod_train.vision.retfound_weights` reads a file, or refuses it.
+156-163, and the fine-tuning program of its authors (June 2024, the one LMOD used). This package neither contains nor
+downloads weights: `lmod_train.vision.retfound_weights` reads a file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 HEAD_STD = 2e-5
 PATCH: dict[Family, int] = {"mae": 16, "dinov2": 14}
-LAYER_SCALE = 1e-5  # of DINOv2's blocks at birth; MAE's blocks have none
+LAYER_SCALE = 1e-5  # initial value in DINOv2's blocks; MAE's blocks have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Size:
 
 
 SIZES: dict[str, Size] = {"large": Size(1024, 24, 16), "small": Size(192, 6, 3), "tiny": Size(64, 4, 4)}
-"""``large`` is the ViT-L of every RETFound; ``small`` trains on a CPU, ``tiny`` is for tests."""
+"""``large`` is the ViT-L of all RETFound releases; ``small`` can be trained on a CPU, ``tiny`` is for tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +44,20 @@ class Release:
     """The card of one published weights file.
 
     Attributes:
-        name: What the authors call it.
+        name: Name given by the authors.
         file: Name of the file.
-        origin: Where the authors give it out; the hub asks for an account and a form.
-        modality: CFP or OCT, whichever it was pre-trained on; ``CFP or OCT`` where its card does not tell us.
-        family: How it was pre-trained, which decides the layout.
-        pooling: What its authors fine-tune it with.
-        paper: Where it was published.
+        origin: Where the authors publish it; the hub requires an account and a form.
+        modality: Modality of the pre-training, CFP or OCT; ``CFP or OCT`` if its card does not state it.
+        family: Method of the pre-training, which determines the architecture.
+        pooling: Pooling in the authors' fine-tuning.
+        paper: Publication.
         image_size: Side of the input in pixels.
-        mean: Of the three channels, subtracted from values in [0, 1]; ImageNet's for every release.
-        std: Of the three channels, likewise.
-        licence: As its authors state it.
-        licence_source: Where they state it.
-        redistributed: Whether this project may pass the file on: never. The licence allows copies for non-commercial
-            use with credit, but the authors grant access person by person.
+        mean: Mean of the three channels, subtracted from values in [0, 1]; ImageNet's for every release.
+        std: Standard deviation of the three channels, likewise.
+        licence: Licence stated by the authors.
+        licence_source: Where the licence is stated.
+        redistributed: Whether this project redistributes the file: never. The licence allows copies for non-commercial
+            use with attribution, but the authors grant access individually.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Release:
 
     @property
     def fetch(self) -> str:
-        """What to type to get the file, once access is granted."""
+        """How to get the file, with the command to type once access is granted."""
         if "huggingface.co" not in self.origin:
             return f"download {self.file} from the links of {self.origin}"
         repository = self.origin.removeprefix("https://huggingface.co/")
@@ -104,11 +104,11 @@ RELEASES: tuple[Release, ...] = (
     _hub("RETFound_dinov2_meh", "CFP or OCT", "dinov2", "cls", _DATA),
     _hub("RETFound_dinov2_shanghai", "CFP or OCT", "dinov2", "cls", _DATA),
 )
-"""Every release known, the two of LMOD (glaucoma: CFP, macular-hole stage: OCT) in both of their packings first."""
+"""All known releases; first the two of LMOD (glaucoma: CFP, macular-hole stage: OCT), each under two file names."""
 
 
 def published_pooling(family: Family) -> Pooling:
-    """Return how a family's features were pooled where it was published.
+    """Return the pooling with which a family was published.
 
     Example:
         >>> published_pooling("mae"), published_pooling("dinov2")
@@ -126,22 +126,23 @@ def vision_transformer(
     pooling: Pooling | None = None,
     family: Family = "mae",
 ) -> VisionTransformer:
-    """Return a transformer with random weights and a head that says nothing yet.
+    """Return a vision transformer with random weights.
 
-    With mean pooling the patch tokens are averaged without the class token and normalised by a new ``fc_norm``, and
-    there is no ``norm``; with the class token it is normalised by ``norm``. All layer norms have eps 1e-6. The head's
-    weight is drawn from a truncated normal of std 2e-5 and its bias is 0, so that the first loss is ln(classes).
+    With mean pooling the patch tokens are averaged without the class token and normalised by ``fc_norm``, and there is
+    no ``norm``; with cls pooling the class token is normalised by ``norm``. All layer norms have eps 1e-6. The head's
+    weight is drawn from a truncated normal of std 2e-5 and its bias is 0, so that the initial loss is ln(classes).
 
     Args:
-        size: ``large`` is ViT-L (width 1024, 24 blocks, 16 heads); ``small`` and ``tiny`` are its siblings.
-        classes: Outputs, at least 2; or 0 for no head: the network then returns features (B, width).
-        image_size: Side of the square input in pixels, a multiple of the patch (``mae`` 16, ``dinov2`` 14).
-        drop_path: Share of images that skip the last block in training, in [0, 1); rises from 0 at the first.
-        pooling: ``mean`` or ``cls``; by default what the family was published with: ``mae`` mean, ``dinov2`` cls.
-        family: ``dinov2`` has patches of 14 and a layer scale in every block.
+        size: ``large`` is ViT-L (width 1024, 24 blocks, 16 heads); ``small`` and ``tiny`` are smaller variants.
+        classes: Number of outputs, at least 2; or 0 for no head: the network then returns features (B, width).
+        image_size: Side of the square input in pixels, a multiple of the patch size (``mae`` 16, ``dinov2`` 14).
+        drop_path: Share of images that skip the last block in training, in [0, 1); it rises linearly from 0.
+        pooling: ``mean`` or ``cls``; by default the family's published one: ``mae`` mean, ``dinov2`` cls.
+        family: ``mae``, or ``dinov2`` with patches of 14 and a layer scale in every block.
 
     Returns:
-        Images (B, 3, image_size, image_size), normalised by the release's mean and std, to logits (B, classes).
+        Network from images (B, 3, image_size, image_size), normalised by the release's mean and std, to logits
+        (B, classes).
 
     Raises:
         BadArgument: An argument is out of its range.
@@ -172,7 +173,7 @@ def vision_transformer(
 
 
 def initialise_head(model: VisionTransformer) -> None:
-    """Draw the head's weight anew (truncated normal, std 2e-5) and set its bias to 0; nothing without a head."""
+    """Initialise the head's weight (truncated normal, std 2e-5) and set its bias to 0; do nothing without a head."""
     if isinstance(model.head, nn.Linear):
         nn.init.trunc_normal_(model.head.weight, std=HEAD_STD)
         nn.init.zeros_(model.head.bias)
@@ -181,17 +182,17 @@ def initialise_head(model: VisionTransformer) -> None:
 def _checked(
     size: str, classes: int, image_size: int, drop_path: float, pooling: Pooling | None, family: Family
 ) -> int:
-    """Return the side of a patch, or refuse the arguments."""
+    """Return the patch size; raise BadArgument for invalid arguments."""
     if size not in SIZES:
         raise BadArgument("size", size, f"one of {', '.join(SIZES)}", "set size: large for the published weights")
     if family not in PATCH:
         raise BadArgument("family", family, f"one of {', '.join(PATCH)}", "set family: mae for the weights of 2023")
     if pooling not in ("mean", "cls", None):
-        raise BadArgument("pooling", pooling, "mean or cls", "leave it out for what the family was published with")
+        raise BadArgument("pooling", pooling, "mean or cls", "leave it out for the family's published pooling")
     if classes < 0 or classes == 1:
-        raise BadArgument("classes", classes, "at least 2, or 0 for features", "give as many as the task has choices")
+        raise BadArgument("classes", classes, "at least 2, or 0 for features", "set it to the task's number of choices")
     if not 0 <= drop_path < 1:
-        raise BadArgument("drop_path", drop_path, "a share in [0, 1)", "set drop_path: 0.2 as RETFound does")
+        raise BadArgument("drop_path", drop_path, "a share in [0, 1)", "set drop_path: 0.2 as in RETFound")
     patch = PATCH[family]
     if image_size < patch or image_size % patch:
         nearest = max(patch, round(image_size / patch) * patch)

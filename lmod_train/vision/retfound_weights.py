@@ -1,8 +1,8 @@
-"""Load RETFound's weights whole, with an account of every tensor, or refuse the file with the reason.
+"""Loading of RETFound's weights with a report of every tensor; files that do not fit completely are refused.
 
-The original program loads what matches and passes over the rest; a file with another prefix, or of another model,
-then leaves a random backbone that trains without an error (issues 34 and 46 of its repository). Here the names left
-over and the names not filled must be exactly those that a release explains.
+The original program loads matching tensors and ignores the rest; a file with another prefix, or of another model, then
+leaves a random backbone that trains without an error (issues 34 and 46 of its repository). Here unused and unfilled
+tensors must be exactly those expected for a release.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lmod_train.vision.retfound import RELEASES, initialise_head
 from lmod_train.vision.weights_file import AGAIN, WeightsFile, read_weights
 
 PREFIXES = ("module.", "backbone.", "model.")
-"""What wrappers put before every name: data-parallel training, DINOv2's training, and a LightningModule."""
+"""Prefixes of names added by wrappers: data-parallel training, DINOv2's training, and a LightningModule."""
 
 UNUSED = (
     "mask_token",
@@ -34,7 +34,7 @@ UNUSED = (
     "dino_head.",
     "ibot_head.",
 )
-"""Parts of pre-training that no classifier has, by the beginning of their names."""
+"""Prefixes of tensors that are only used in pre-training."""
 
 RENAMED = {"mlp.w12.": "mlp.fc1.", "mlp.w3.": "mlp.fc2."}
 HEAD = frozenset({"head.weight", "head.bias"})
@@ -44,18 +44,18 @@ NORM = frozenset({"norm.weight", "norm.bias"})
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """What became of every tensor of a file and of every tensor of the model.
+    """Report of loading a file, with every tensor of the file and of the model.
 
     `loaded` and `fresh` together are the model's names; `loaded` and `dropped` are the file's, without prefixes.
 
     Attributes:
         source: The file, or ``random``.
-        loaded: Names filled from the file.
-        resized: What had to be resized among them, in words.
-        dropped: Names of the file that the model has no use for.
-        fresh: Names that keep new values: the head, and the norm before it.
-        notes: What the user should know.
-        sha256: Of the file; empty without one.
+        loaded: Names loaded from the file.
+        resized: Descriptions of loaded tensors that were resized.
+        dropped: Names in the file that the model does not use.
+        fresh: Names with new values: the head, and the norm before it.
+        notes: Further remarks for the user.
+        sha256: SHA-256 of the file; empty without one.
     """
 
     source: str
@@ -73,10 +73,10 @@ class LoadReport:
 
 
 class TwiceLayerNorm(nn.LayerNorm):
-    """A layer norm applied twice in a row, as the original program has done before the head since February 2025.
+    """Layer norm that is applied twice, as in the original program before the head since February 2025.
 
-    Its model normalises the pooled features with ``fc_norm``, and timm 0.9 and later does it once more. Weights that
-    were fine-tuned so give other logits when the norm is applied once.
+    Its model normalises the pooled features with ``fc_norm``, and timm 0.9 and later does so again. Weights that were
+    fine-tuned in this way give other logits if the norm is applied once.
 
     Example:
         >>> norm = TwiceLayerNorm(2)
@@ -86,61 +86,63 @@ class TwiceLayerNorm(nn.LayerNorm):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """Normalise (..., width) over the width, and the outcome again."""
+        """Return (..., width) normalised over the width twice."""
         return super().forward(super().forward(input))
 
 
 def initialise(model: VisionTransformer, weights: str | Path) -> LoadReport:
-    """Fill the model from a pre-trained file, or leave it random because the word ``random`` says so.
+    """Load a pre-trained file into the model, or leave it random if `weights` is ``random``.
 
     Args:
-        model: From `lmod_train.vision.retfound.vision_transformer`.
-        weights: Path of a file, or ``random``. Nothing is ever downloaded.
+        model: Model returned by `lmod_train.vision.retfound.vision_transformer`.
+        weights: Path of a file, or ``random``. Nothing is downloaded.
 
     Raises:
-        WeightsNotFound: There is no such file, or it holds no weights; names where a release of that name is had.
-        WeightsMismatch: The file does not fit.
+        WeightsNotFound: The file does not exist or contains no weights; the message says where to get the release.
+        WeightsMismatch: The file does not fit the model.
     """
     if str(weights) == "random":
-        return LoadReport("random", fresh=tuple(model.state_dict()), notes=("no pre-training: asked for by name",))
+        return LoadReport(
+            "random", fresh=tuple(model.state_dict()), notes=("no pre-training, as requested by `random`",)
+        )
     path = Path(weights)
     if not path.exists():
         release = next((r for r in RELEASES if path.name in (r.name, r.file)), None)
         fetch = release.fetch if release else f"{RELEASES[2].fetch} (any of {', '.join(r.name for r in RELEASES)})"
-        cure = f"{fetch}, and give its path; or say `random` to train without pre-training"
-        raise WeightsNotFound("weights", str(weights), "no such file; weights are never downloaded silently", cure)
+        cure = f"{fetch}, and give its path; or set it to `random` to train without pre-training"
+        raise WeightsNotFound("weights", str(weights), "no such file; weights are not downloaded automatically", cure)
     return load_pretrained(model, path)
 
 
 def load_pretrained(model: VisionTransformer, path: str | Path) -> LoadReport:
-    """Fill the model's backbone from a pre-trained file; the head starts anew, and so does ``fc_norm``.
+    """Load a pre-trained file into the model's backbone; head and ``fc_norm`` are initialised.
 
-    Read are the layouts of RETFound's releases and of MAE and DINOv2 themselves: wrapped in ``model``, ``teacher`` or
-    ``state_dict`` or bare, with the pre-training's decoder or heads, which are dropped by name. A position table of
-    another grid is resized as the original does.
+    Supported are the layouts of RETFound's releases, MAE and DINOv2: under the key ``model``, ``teacher`` or
+    ``state_dict`` or without, with the decoder or heads of pre-training, which are dropped by name. Position embeddings
+    of another grid are resized as in the original.
 
     Raises:
         WeightsNotFound: See `lmod_train.vision.weights_file.read_weights`.
-        WeightsMismatch: The file is of another model, of another kind, or of a part of one. The model is untouched.
+        WeightsMismatch: The file is of another model or kind, or incomplete. The model is unchanged.
         BadArgument: The model is on the meta device.
     """
     file = read_weights(path)
     names = _without_prefix(file)
     if FC_NORM & names.keys() or (HEAD & names.keys() and "nb_classes" in file.arguments):
-        _refuse(file, (), HEAD & names.keys(), "it was fine-tuned, it has a head of its own", "use load_finetuned")
+        _refuse(file, (), HEAD & names.keys(), "it is fine-tuned and has its own head", "use load_finetuned")
     unused = {n for n in names if n.startswith(UNUSED) or n in HEAD}
     if isinstance(model.norm, nn.Identity):
         unused |= NORM & names.keys()
     kept = {name: tensor for name, tensor in names.items() if name not in unused}
     if not kept:
-        _refuse(file, model.state_dict(), unused, "it holds parts of pre-training only, no encoder", AGAIN)
+        _refuse(file, model.state_dict(), unused, "it contains only parts of pre-training, no encoder", AGAIN)
     kept, resized = _fitted(model, kept)
     fresh = (HEAD | FC_NORM) & model.state_dict().keys()
     _fill(model, file, kept, fresh)
     initialise_head(model)
     if isinstance(model.fc_norm, nn.LayerNorm):
         model.fc_norm.reset_parameters()
-    notes = ("its head was dropped: a new one is trained",) if HEAD & unused else ()
+    notes = ("its head was dropped, a new one is trained",) if HEAD & unused else ()
     return LoadReport(
         str(path), tuple(kept), resized, tuple(sorted(unused)), tuple(sorted(fresh)), notes, sha256=file.sha256
     )
@@ -149,20 +151,20 @@ def load_pretrained(model: VisionTransformer, path: str | Path) -> LoadReport:
 def load_finetuned(
     model: VisionTransformer, path: str | Path, double_norm: bool | None = None, order: Sequence[int] = ()
 ) -> LoadReport:
-    """Fill all of the model, head and all, from a fine-tuned file such as ``checkpoint-best.pth``.
+    """Load a fine-tuned file such as ``checkpoint-best.pth`` into the whole model, with its head.
 
     Args:
-        model: Of the file's own classes, image size and pooling.
+        model: Model with the file's classes, image size and pooling.
         path: The file.
-        order: For each class of the model the file's row of it, each row once; empty where they are in one order.
-        double_norm: Whether ``fc_norm`` is applied twice (see `TwiceLayerNorm`); by default as the arguments that the
-            original program keeps in the file tell: twice if they name the model ``RETFound_mae`` with mean pooling,
-            which only the program since February 2025 does, else once. The report's notes say which.
+        order: For each class of the model the row of the file's head, each row once; empty if the order is the same.
+        double_norm: Whether ``fc_norm`` is applied twice (see `TwiceLayerNorm`). By default this follows from the
+            arguments that the original program stores in the file: twice if they name the model ``RETFound_mae`` with
+            mean pooling, as only the program since February 2025 does, else once. The report's notes state it.
 
     Raises:
         WeightsNotFound: See `lmod_train.vision.weights_file.read_weights`.
-        WeightsMismatch: The file is only pre-trained, or its classes, image size, pooling or network are others. The
-            model is untouched.
+        WeightsMismatch: The file is only pre-trained, or has other classes, image size, pooling or network. The model
+            is unchanged.
         BadArgument: `double_norm` for a model without ``fc_norm``, or a model on the meta device.
     """
     if double_norm and isinstance(model.fc_norm, nn.Identity):
@@ -175,15 +177,15 @@ def load_finetuned(
     since_2025 = file.arguments.get("model") == "RETFound_mae" and bool(file.arguments.get("global_pool"))
     twice = (since_2025 if double_norm is None else double_norm) and not isinstance(model.fc_norm, nn.Identity)
     norm_twice(model, twice)
-    told = "its arguments tell of the program since February 2025, which applies fc_norm twice"
-    notes = ((told,) if since_2025 else ()) + ((f"fc_norm is applied {'twice' if twice else 'once'}",))
+    why = "its arguments are those of the program since February 2025, which applies fc_norm twice"
+    notes = ((why,) if since_2025 else ()) + ((f"fc_norm is applied {'twice' if twice else 'once'}",))
     return LoadReport(str(path), tuple(names), notes=notes, sha256=file.sha256)
 
 
 def norm_twice(model: VisionTransformer, twice: bool) -> None:
-    """Have ``fc_norm`` applied twice (see `TwiceLayerNorm`) or once, with the very parameters it has.
+    """Make ``fc_norm`` apply twice (see `TwiceLayerNorm`) or once, with the same parameter objects.
 
-    A model without ``fc_norm`` stays as it is.
+    A model without ``fc_norm`` is unchanged.
     """
     old = model.fc_norm
     if isinstance(old, nn.LayerNorm) and isinstance(old, TwiceLayerNorm) != twice:
@@ -193,17 +195,17 @@ def norm_twice(model: VisionTransformer, twice: bool) -> None:
 
 
 def resize_positions(table: Tensor, grid: tuple[int, int], prefix: int = 1) -> Tensor:
-    """Resize a position table as RETFound and MAE do: bicubic, corners not aligned, no antialiasing.
+    """Return position embeddings resized as in RETFound and MAE: bicubic, corners not aligned, no antialiasing.
 
-    timm's own resizing smooths first, which changes a pre-trained table by up to its own standard deviation.
+    timm's resizing uses antialiasing, which changes pre-trained embeddings by up to their standard deviation.
 
     Args:
-        table: (1, prefix + side * side, width).
-        grid: Rows and columns wanted.
-        prefix: Tokens before the patches, which are kept as they are.
+        table: Position embeddings, (1, prefix + side * side, width).
+        grid: Rows and columns of the result.
+        prefix: Number of tokens before the patches, which are unchanged.
 
     Returns:
-        (1, prefix + rows * columns, width); the table itself where the grid is the same.
+        (1, prefix + rows * columns, width); the table itself if the grid is the same.
 
     Raises:
         ValueError: The table is not of a square grid.
@@ -231,20 +233,20 @@ def _without_prefix(file: WeightsFile) -> dict[str, Tensor]:
         for old, new in RENAMED.items():
             name = name.replace(old, new)
         if name in named:
-            _refuse(file, (), [name], "it holds two tensors of one name behind different prefixes", AGAIN)
+            _refuse(file, (), [name], "it contains two tensors of one name with different prefixes", AGAIN)
         named[name] = tensor
     return named
 
 
 def _fitted(model: VisionTransformer, tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], tuple[str, ...]]:
-    """Return the tensors with the position table at the model's grid, and what was done in words."""
+    """Return the tensors with position embeddings of the model's grid, and a description of the resizing."""
     table = tensors.get("pos_embed")
     if table is None:
         return tensors, ()
     try:
         resized = resize_positions(table, model.patch_embed.grid_size, model.num_prefix_tokens)
     except ValueError:
-        return tensors, ()  # its shape is refused with all others
+        return tensors, ()  # `_fill` refuses the shape
     if resized.shape == table.shape:
         return tensors, ()
     rows, columns = model.patch_embed.grid_size
@@ -253,7 +255,7 @@ def _fitted(model: VisionTransformer, tensors: dict[str, Tensor]) -> tuple[dict[
 
 
 def _fill(model: VisionTransformer, file: WeightsFile, tensors: Mapping[str, Tensor], fresh: Set[str]) -> None:
-    """Load the tensors if, beside `fresh`, they are exactly the model's; refuse them otherwise."""
+    """Load the tensors if they are exactly the model's without `fresh`; raise WeightsMismatch otherwise."""
     wanted: dict[str, Tensor] = model.state_dict()
     if any(tensor.is_meta for tensor in wanted.values()):
         raise BadArgument("model", "on the meta device", "a model with memory", "build it on a device, e.g. the CPU")
@@ -270,36 +272,36 @@ def _fill(model: VisionTransformer, file: WeightsFile, tensors: Mapping[str, Ten
         _refuse(file, [*misshapen, *missing], unexpected, reason, cure)
     left = model.load_state_dict(dict(tensors), strict=False)
     if set(left.missing_keys) != set(fresh) or left.unexpected_keys:
-        raise AssertionError(f"the model took other tensors than it has: {left}")
+        raise AssertionError(f"missing or unexpected tensors after loading: {left}")
 
 
 def _explanation(there: Mapping[str, Tensor], here: Mapping[str, Tensor]) -> tuple[str, str]:
-    """Return why the file's tensors are not the model's, the widest difference first, and what to do."""
+    """Return why the file's tensors do not match the model's, by the most general difference, and what to do."""
     if not here.keys() & there.keys():
         first, known = next(iter(there)), ", ".join(PREFIXES)
-        return f"no name in it is known, the first is {first!r}", f"take off its prefix (known are {known}), or {AGAIN}"
+        return f"no name in it is known, the first is {first!r}", f"remove its prefix (known are {known}), or {AGAIN}"
     if here.keys() >= HEAD and not HEAD & there.keys():
         return "it is only pre-trained, it has no head", "use load_pretrained and fine-tune, or name a fine-tuned file"
     theirs, ours = _traits(there), _traits(here)
     for trait, cure in _CURES.items():
         if None not in (theirs[trait], ours[trait]) and theirs[trait] != ours[trait]:
             return f"its {trait} is {theirs[trait]}, the model's is {ours[trait]}", cure
-    return "names or shapes differ in a part of it", f"name a release of RETFound, or {AGAIN}"
+    return "some names or shapes differ", f"name a release of RETFound, or {AGAIN}"
 
 
 _CURES = {
     "family": "build the model with the file's family (mae or dinov2), or name a file of the model's",
     "width": "build the model in the file's size, or name a file of the model's (the releases are large)",
     "side of a patch": "name a file with the model's patches (family mae: 16, dinov2: 14)",
-    "depth": "name a whole file of the model's size (the releases are large: 24 blocks), or " + AGAIN,
+    "depth": "name a complete file of the model's size (the releases are large: 24 blocks), or " + AGAIN,
     "pooling": "build the model with the file's pooling",
     "number of classes": "build the model with as many classes, or name a file fine-tuned for this task",
-    "number of positions": "build the model with the image size of the file, which need be square",
+    "number of positions": "build the model with the image size of the file, which must be square",
 }
 
 
 def _traits(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Return what the names and shapes tell of a network; None where they tell nothing."""
+    """Return the properties of a network that follow from names and shapes; None if unknown."""
 
     def side(name: str, ndim: int, axis: int) -> int | None:
         found = tensors.get(name)

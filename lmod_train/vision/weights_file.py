@@ -1,4 +1,4 @@
-"""Read a file of weights without running anything in it, or say what the file is instead."""
+"""Reading of weights files without running code in them, with errors that state what a wrong file is."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from lmod_train.errors import WeightsNotFound
 from lmod_train.zipped import sha256_and_damage
 
 WRAPPERS = ("model", "teacher", "state_dict")
-"""Where training programs keep the weights in a file, the first present one counts; DINOv2's teacher is the one to
-use, its student is not."""
+"""Keys under which training programs store the weights; the first one present is used. Of DINOv2's teacher and student
+the teacher is the one to use."""
 
-AGAIN = "fetch the file again and compare its size and sha256 with where it comes from"
+AGAIN = "fetch the file again and compare its size and sha256 with those at its origin"
 
 
 @dataclass(frozen=True, slots=True)
 class WeightsFile:
-    """What a file holds.
+    """Content of a weights file.
 
     Attributes:
         path: The file.
-        tensors: Name -> tensor, as the file has them; never empty.
-        arguments: Command-line arguments of the program that wrote it; empty where it tells none.
-        sha256: Of the file.
+        tensors: Name -> tensor as in the file; never empty.
+        arguments: Command-line arguments of the program that wrote the file; empty if it has none.
+        sha256: SHA-256 of the file.
     """
 
     path: Path
@@ -42,15 +42,15 @@ class WeightsFile:
 
 
 def read_weights(path: str | Path) -> WeightsFile:
-    """Read ``.safetensors``, or a PyTorch file with the unpickler that builds tensors and plain values only.
+    """Return the content of a ``.safetensors`` or PyTorch file; of the latter only tensors and plain values are loaded.
 
-    The one class allowed beside is `argparse.Namespace`, a bag of values in which RETFound's program and the MAE
-    program keep their arguments.
+    The only other class allowed is `argparse.Namespace`, in which the programs of RETFound and MAE store their
+    arguments.
 
     Raises:
-        WeightsNotFound: There is no such file, or it is empty, text, cut off, damaged (its check sums differ), or asks
-            for any other class or function; or it holds no tensor by name, or one that is not floating-point or not
-            finite, or a matrix `weight` of zeros alone.
+        WeightsNotFound: The file does not exist, is empty, text, truncated or damaged (wrong check sums), or asks for
+            another class or function; or it has no named tensors, or one that is not floating-point or not finite, or a
+            `weight` matrix of zeros only.
     """
     path = Path(path)
     if not path.is_file():
@@ -77,20 +77,20 @@ def _refuse_text(path: Path) -> None:
     if not start:
         raise WeightsNotFound("weights", str(path), "the file is empty", AGAIN)
     if start.startswith(b"version https://git-lfs"):
-        cure = "run `git lfs pull` where it comes from, or fetch the file itself"
-        raise WeightsNotFound("weights", str(path), "a Git LFS pointer, a note that stands for the weights", cure)
+        cure = "run `git lfs pull` in the repository it comes from, or fetch the file itself"
+        raise WeightsNotFound("weights", str(path), "a Git LFS pointer, not the weights themselves", cure)
     if start.lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
-        cure = "log in, accept the conditions where it comes from, and fetch it again"
-        raise WeightsNotFound("weights", str(path), "a web page, as a refused download leaves one", cure)
+        cure = "log in at its origin, accept the conditions, and fetch it again"
+        raise WeightsNotFound("weights", str(path), "a web page, as after a refused download", cure)
     if all(byte in b"\t\n\r" or 32 <= byte < 127 for byte in start):
-        raise WeightsNotFound("weights", str(path), f"a text that begins {start[:40].decode()!r}", AGAIN)
+        raise WeightsNotFound("weights", str(path), f"a text file that begins with {start[:40].decode()!r}", AGAIN)
 
 
 def _safetensors(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
-    except Exception as error:  # whatever its bytes make the reader say, it is a file that cannot be read
-        raise WeightsNotFound("weights", str(path), f"not a whole safetensors file ({error})", AGAIN) from error
+    except Exception as error:  # damaged bytes can make the reader raise anything
+        raise WeightsNotFound("weights", str(path), f"not a complete safetensors file ({error})", AGAIN) from error
 
 
 def _pickled(path: Path) -> Any:
@@ -103,49 +103,49 @@ def _pickled(path: Path) -> Any:
     except Exception as error:  # a damaged pickle can make the unpickler raise anything
         found = re.search(r"GLOBAL (\S+)", str(error))
         if found:
-            what = f"a pickle that asks for {found[1].rstrip('.')}, which weights do not need; it was not run"
+            what = f"a pickle that asks for {found[1].rstrip('.')}, which weights do not need; it was not loaded"
             cure = "do not open it with other programs either; fetch weights from their authors, or as safetensors"
         elif not zipped and _start(path, 2) == b"PK":
-            what, cure = "cut off: its table of contents, at its end, is missing", AGAIN
+            what, cure = "truncated: the table of contents at its end is missing", AGAIN
         else:
-            what, cure = f"not a whole PyTorch file ({_shortened(error)})", AGAIN
+            what, cure = f"not a complete PyTorch file ({_shortened(error)})", AGAIN
         raise WeightsNotFound("weights", str(path), what, cure) from error
 
 
 def _shortened(error: Exception) -> str:
-    """Return what went wrong without PyTorch's advice to load unsafely."""
+    """Return the message of an error without PyTorch's advice to load unsafely."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if "weights_only" not in line and "https://" not in line]
-    return f"{type(error).__name__}: {(told or ['unreadable'])[0][:120]}"
+    kept = [line for line in lines if "weights_only" not in line and "https://" not in line]
+    return f"{type(error).__name__}: {(kept or ['unreadable'])[0][:120]}"
 
 
 def _unwrapped(path: Path, payload: Any) -> dict[str, Tensor]:
     place = next((w for w in WRAPPERS if isinstance(payload, Mapping) and isinstance(payload.get(w), Mapping)), "")
     inside = payload[place] if place else payload
     if not isinstance(inside, Mapping):
-        what = f"holds a {type(inside).__name__}, not tensors by name"
+        what = f"contains a {type(inside).__name__}, not named tensors"
         raise WeightsNotFound("weights", str(path), what, "save the model's state_dict()")
     where = f"its {place!r}" if place else "the file"
     if not inside:
-        raise WeightsNotFound("weights", str(path), f"{where} holds no tensors at all", AGAIN)
+        raise WeightsNotFound("weights", str(path), f"{where} contains no tensors", AGAIN)
     if wrong := [str(name) for name, value in inside.items() if not isinstance(value, Tensor)]:
         known = ", ".join(WRAPPERS)
-        what = f"{where} holds values that are not tensors: {', '.join(wrong[:4])} (weights are looked for in {known})"
+        what = f"{where} contains values that are not tensors: {', '.join(wrong[:4])} (keys of weights: {known})"
         raise WeightsNotFound("weights", str(path), what, "save the model's state_dict()")
     return {str(name): tensor for name, tensor in inside.items()}
 
 
 def _refuse_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    whole = [name for name, tensor in tensors.items() if not tensor.is_floating_point()]
-    if whole:
-        what = f"{whole[0]} is {tensors[whole[0]].dtype}, not floating-point"
+    integers = [name for name, tensor in tensors.items() if not tensor.is_floating_point()]
+    if integers:
+        what = f"{integers[0]} is {tensors[integers[0]].dtype}, not floating-point"
         raise WeightsNotFound("weights", str(path), what, "use weights that were not quantised")
     broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
     if broken:
-        what = f"{len(broken)} of {len(tensors)} tensors hold NaN or infinity, the first is {broken[0]}"
+        what = f"{len(broken)} of {len(tensors)} tensors contain NaN or infinity, the first is {broken[0]}"
         raise WeightsNotFound("weights", str(path), what, "use a checkpoint from before training diverged, or " + AGAIN)
-    # a hole in a file is read as zeros; safetensors have no check sums that would tell
+    # a hole in a sparse file is read as zeros; safetensors have no check sums to detect it
     empty = [name for name, t in tensors.items() if name.endswith(".weight") and t.ndim > 1 and not t.any()]
     if empty:
-        what = f"{len(empty)} of {len(tensors)} tensors are zeros alone, the first is {empty[0]}"
+        what = f"{len(empty)} of {len(tensors)} tensors contain only zeros, the first is {empty[0]}"
         raise WeightsNotFound("weights", str(path), what, AGAIN)

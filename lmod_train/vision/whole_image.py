@@ -1,4 +1,4 @@
-"""The dialect of classifiers that look at whole pictures: pixels, classes, and augmentation in training only."""
+"""Dialect (collate function) of classifiers of whole images: pixels, classes, and augmentation in training."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from lmod_train.vision.wording import wordings
 
 @dataclass(frozen=True)
 class WholeImages:
-    """Collates the plain pictures of records, without drawn frames.
+    """Collates the plain images of records, without drawn boxes.
 
-    Called as it is, it prepares pictures for evaluation, each once however many records ask about it. `training` gives
-    a dialect for one epoch, in which every record's picture is augmented from (seed, epoch, record id) alone.
+    The dialect itself prepares images for evaluation, each once however many records ask about it. `training` returns
+    the dialect of one epoch, in which the image of each record is augmented with the seed (seed, epoch, record id).
 
     Attributes:
         choices: Words a reply may use, in the order of the classes.
         size: Side of the input in pixels.
-        augmentation: How pictures become pixels.
+        augmentation: Settings of the transforms.
         epoch: (seed, epoch) of the training dialect; None in evaluation.
     """
 
@@ -45,15 +45,15 @@ class WholeImages:
         """Collate.
 
         Args:
-            records: Each with one line in its reference reply.
+            records: Records, each with one line in its reference reply.
             root: The curated folder.
 
         Returns:
-            The distinct pictures and the class of each record. No records: no pictures.
+            The distinct images and the class of each record; empty without records.
 
         Raises:
-            BadArgument: A record has no image or several, or its reference reply is no choice, or several.
-            ArtifactError: A picture is missing or damaged.
+            BadArgument: A record has no image or several, or its reference reply is not exactly one choice.
+            ArtifactError: An image is missing or damaged.
         """
         rows: dict[str, int] = {}
         images = []
@@ -69,20 +69,20 @@ class WholeImages:
         """Return the class of a record, read from its reference reply.
 
         Raises:
-            BadArgument: It is no choice, or it has several lines.
+            BadArgument: The reply is not one of the choices, or has several lines.
         """
         lines = wordings(record, self.choices)
         if len(lines) != 1:
             raise BadArgument(
                 "data.tasks",
                 record.task,
-                f"a task with one answer a picture ({record.id} has {len(lines)})",
-                "train the CNN on it (configs/model/cnn.yaml), which looks at regions",
+                f"a task with one answer per image ({record.id} has {len(lines)})",
+                "train the CNN on it (configs/model/cnn.yaml), which classifies regions",
             )
         return lines[0].target
 
     def _key(self, record: Record) -> str:
-        """Return what shares pixels: in evaluation the picture, in training the record."""
+        """Return the key of shared pixels: the image in evaluation, the record in training."""
         picture = one_picture(record)
         return picture if self.epoch is None else record.id
 

@@ -1,4 +1,4 @@
-"""How a classifier says a class in the words that a record asks for: the reference reply gives the form."""
+"""Text of a classifier's reply: its class in the format of the record's reference reply."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lmod_train.types import Record, own_part
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """One line of a reply: what stands before the class, and the class that the reference names.
+    """One line of a reference reply: the text before the class, and the class.
 
     Attributes:
-        form: Text before the choice, e.g. ``Stage: ``; often empty. The same whatever the truth is.
-        target: Index of the reference's choice.
+        form: Text before the choice, e.g. ``Stage: ``; often empty. It does not depend on the truth.
+        target: Index of the choice.
     """
 
     form: str
@@ -23,20 +23,20 @@ class Wording:
 
 
 def wordings(record: Record, choices: Sequence[str]) -> list[Wording]:
-    r"""Return the form and the class of every line of a record's reference reply.
+    r"""Return form and class of every line of a record's reference reply.
 
-    A line ends in one of the choices, which begins the line or follows a blank; of several that fit, the longest counts
-    (FEMALE ends in MALE).
+    A line ends with one of the choices, at the start of the line or after a blank; of several that match, the longest
+    is used (FEMALE ends with MALE).
 
     Args:
-        record: Its `answer` is in the requested format.
+        record: Record whose `answer` is in the requested format.
         choices: Words a reply may use, in the order of the classes.
 
     Returns:
-        One a line, at least one.
+        One wording per line, at least one.
 
     Raises:
-        BadArgument: A line ends in none of the choices.
+        BadArgument: A line does not end with one of the choices.
 
     Example:
         >>> record = Record(id="", task="", task_class="", task_version=1, source="", key="", modality="CFP", image=(),
@@ -55,7 +55,7 @@ def _line(record: Record, line: str, choices: Sequence[str]) -> Wording:
         raise BadArgument(
             "data.tasks",
             record.answer,
-            f"lines that each end in one of the task's choices {list(choices)}",
+            f"lines that each end with one of the task's choices {list(choices)}",
             f"curate again with the task's present options (record {record.id})",
         )
     word = max(fitting, key=len)
@@ -63,16 +63,16 @@ def _line(record: Record, line: str, choices: Sequence[str]) -> Wording:
 
 
 def refuse_several_questions(records: Iterable[Record], choices: Sequence[str]) -> None:
-    """Refuse records that ask several questions: a classifier sees no question, and learns contradicting answers.
+    """Raise an error if records ask different questions, as a classifier does not see the question.
 
-    Records with regions pass: each crop is asked about once, and its line's form only numbers it.
+    Records with regions are not checked: each crop has one question, and the form of its line is only its number.
 
     Args:
-        records: Of the training split; none pass.
+        records: Records of the training split; may be empty.
         choices: Words a reply may use, in the order of the classes.
 
     Raises:
-        BadArgument: The reference replies of pictures have several forms; or one ends in none of the choices.
+        BadArgument: The reference replies have several forms, or one does not end with one of the choices.
     """
     forms = {wordings(record, choices)[0].form for record in records if not record.regions}
     if len(forms) > 1:
@@ -84,11 +84,12 @@ def refuse_several_questions(records: Iterable[Record], choices: Sequence[str]) 
         )
 
 
-def said(wording: Sequence[Wording], classes: Sequence[int], choices: Sequence[str]) -> str:
-    r"""Return the reply that says these classes, one a line, in the record's own form.
+def reply_text(wording: Sequence[Wording], classes: Sequence[int], choices: Sequence[str]) -> str:
+    r"""Return the reply with these classes, one per line, in the record's format.
 
     Example:
-        >>> said([Wording("Region ID: 1; Type: ", 0), Wording("Region ID: 2; Type: ", 1)], [1, 1], ("disc", "cup"))
+        >>> lines = [Wording("Region ID: 1; Type: ", 0), Wording("Region ID: 2; Type: ", 1)]
+        >>> reply_text(lines, [1, 1], ("disc", "cup"))
         'Region ID: 1; Type: cup\nRegion ID: 2; Type: cup'
     """
     return "\n".join(w.form + choices[c] for w, c in zip(wording, classes, strict=True))

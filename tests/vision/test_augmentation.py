@@ -1,4 +1,4 @@
-"""RETFound's transforms against timm's own, and what the other preset must never do to a retina."""
+"""RETFound's transforms compared with timm's, and the retina under the other preset."""
 
 import pickle
 import random
@@ -149,7 +149,7 @@ def test_without_any_augmentation_training_is_a_resize(picture):
     assert difference.abs().max() < 1e-6
 
 
-def test_draws_depend_on_the_place_alone_and_leave_the_generators_as_they_were(picture):
+def test_draws_depend_only_on_the_seed_and_leave_the_generators_as_they_were(picture):
     transform = pickle.loads(pickle.dumps(train_transform(FAITHFUL, 32)))  # as a worker process gets it
 
     def drawn(*place):

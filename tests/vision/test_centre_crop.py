@@ -1,4 +1,4 @@
-"""Where a centre crop lies on the padded square, against the two transforms that make the crop and the square."""
+"""Position of a centre crop on the padded square, compared with the two transforms that make crop and square."""
 
 import numpy as np
 import pytest

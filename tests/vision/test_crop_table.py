@@ -1,4 +1,4 @@
-"""The table of crops: equal to cutting by hand, found again, cut again when anything differs, safe for two at once."""
+"""The table of crops: equal to direct cutting, found again, cut again after any change, safe for two processes."""
 
 import pickle
 import subprocess
@@ -95,7 +95,7 @@ def test_half_a_table_is_never_left_under_its_name(folder):
         crop_table([Crop("c.png", "")], folder, 8)
 
 
-def test_a_folder_that_cannot_be_written_to_is_told(folder):
+def test_a_folder_that_cannot_be_written_to_is_an_error(folder):
     (folder / "cache").write_text("a file where the folder should be")
     with pytest.raises(BadArgument, match=r"model\.init_args\.cache.*memory"):
         crop_table(CROPS, folder, 8)
@@ -119,8 +119,8 @@ def test_two_processes_that_start_at_once_both_get_it(folder):
         subprocess.Popen([sys.executable, "-c", program, str(folder)], stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    said = [process.communicate(timeout=60)[0] for process in started]
-    assert said[0] == said[1] and int(said[0]) > 0
+    printed = [process.communicate(timeout=60)[0] for process in started]
+    assert printed[0] == printed[1] and int(printed[0]) > 0
     assert [f.name for f in (folder / "cache").rglob("*") if f.is_file()] == ["000-of-001.npy"]
 
 

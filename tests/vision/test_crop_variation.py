@@ -1,4 +1,4 @@
-"""Varied crops keep their class, and are drawn from torch's generator alone."""
+"""Augmented crops keep their class, and are drawn only from torch's generator."""
 
 import pytest
 import torch
@@ -22,7 +22,7 @@ def draw(crops, seed=0, targets=None, **options):
     return varied(crops, targets, CHOICES, Variation(**NOTHING | options))
 
 
-def test_nothing_drawn_is_nothing_changed(crops):
+def test_without_augmentation_nothing_changes(crops):
     assert torch.equal(draw(crops), crops)
     assert draw(crops[:0], flip=True).shape == (0, 3, 20, 20)
 
@@ -44,7 +44,7 @@ def test_shifts_stay_within_their_share_and_repeat_the_edge(crops):
     assert all(len(p) == 1 for p in places) and len({p[0] for p in places}) > 15
 
 
-def test_brightness_is_one_factor_a_crop_and_clipped(crops):
+def test_brightness_is_one_factor_per_crop_and_clipped(crops):
     found, low = draw(crops, brightness=0.2), crops.clamp(0.1, 0.8)
     assert found.min() >= 0 and found.max() <= 1
     factors = (draw(low, brightness=0.2) / low).flatten(1)

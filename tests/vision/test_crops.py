@@ -1,4 +1,4 @@
-"""The CNN's dialect: what is cut, from where, and which class it is."""
+"""The CNN's dialect: which area is cut, from which image, and its class."""
 
 from pathlib import Path
 
@@ -86,7 +86,7 @@ def test_an_empty_batch_and_a_record_without_an_image(folder):
     assert not Path(folder, "cache").exists()
     for use in (crops, lambda records, root: crops.prepared(records, root, "memory")):
         for images, counted in ([], "none"), (["a.png", "b.png"], "2"):
-            with pytest.raises(BadArgument, match=rf"one image a record \(glaucoma/p/7 has {counted}\)"):
+            with pytest.raises(BadArgument, match=rf"one image per record \(glaucoma/p/7 has {counted}\)"):
                 use([record("glaucoma/p/7", image=images)], folder)
 
 

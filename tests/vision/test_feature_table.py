@@ -1,4 +1,4 @@
-"""Features of frozen transformers: equal to the network's own, found again, and keyed by all they follow from."""
+"""Features of frozen transformers: equal to the network's, found again, and keyed by all that determines them."""
 
 from dataclasses import replace
 
@@ -29,9 +29,9 @@ def folder(tmp_path):
     return write_curated(tmp_path, RECORDS)
 
 
-def table(folder, encoder=TINY, place="disk", said=None, records=RECORDS):
-    told = [] if said is None else said
-    return feature_table(records, folder, encoder, torch.device("cpu"), place, told.append)
+def table(folder, encoder=TINY, place="disk", logged=None, records=RECORDS):
+    messages = [] if logged is None else logged
+    return feature_table(records, folder, encoder, torch.device("cpu"), place, messages.append)
 
 
 def equal(one, other):
@@ -53,20 +53,20 @@ def test_features_are_those_of_the_network(folder):
         assert torch.allclose(torch.from_numpy(found.take([crop]))[0], by_hand(folder, box), atol=1e-5)
 
 
-def test_they_are_computed_once_and_again_where_anything_differs(folder, monkeypatch):
-    said = []
-    first = table(folder, said=said)
-    assert len(said) == 1 and "no pre-training: asked for by name" in said[0]
-    assert equal(table(folder, said=said), first) and len(said) == 1
-    table(folder, replace(TINY, image_size=48), said=said)
-    table(folder, replace(TINY, pooling="cls"), said=said)
-    table(folder, said=said, records=RECORDS[:1])
+def test_they_are_computed_once_and_again_after_any_change(folder, monkeypatch):
+    logged = []
+    first = table(folder, logged=logged)
+    assert len(logged) == 1 and "no pre-training, as requested" in logged[0]
+    assert equal(table(folder, logged=logged), first) and len(logged) == 1
+    table(folder, replace(TINY, image_size=48), logged=logged)
+    table(folder, replace(TINY, pooling="cls"), logged=logged)
+    table(folder, logged=logged, records=RECORDS[:1])
     Image.new("RGB", (16, 16), "white").save(folder / "a.png")
-    assert not equal(table(folder, said=said), first)
-    assert len(said) == 5 == len(list((folder / "cache").glob("features-*/000-of-001.npy")))
+    assert not equal(table(folder, logged=logged), first)
+    assert len(logged) == 5 == len(list((folder / "cache").glob("features-*/000-of-001.npy")))
     monkeypatch.setattr(module, "VERSION", 0)
-    table(folder, place="memory", said=said)
-    assert len(said) == 6 and len(list((folder / "cache").iterdir())) == 5
+    table(folder, place="memory", logged=logged)
+    assert len(logged) == 6 and len(list((folder / "cache").iterdir())) == 5
 
 
 @pytest.mark.parametrize("damage", [b"", b"no array"])
@@ -95,7 +95,7 @@ def test_a_random_encoder_is_the_same_every_time_and_leaves_the_generator_alone(
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_the_dialect_collates_a_row_a_crop(folder):
+def test_the_dialect_collates_one_row_per_crop(folder):
     computed = table(folder)
     batch = FeatureDialect(("disc", "cup"), computed)(RECORDS, folder)
     assert batch.features.shape == (4, 64)
@@ -119,7 +119,7 @@ def test_the_file_is_read_once_for_all_checkpoints(tmp_path, monkeypatch):
     assert encoder.key() == encoder.key() and len(read) == 1
 
 
-def test_a_pooling_that_says_what_null_means_has_the_key_of_null():
+def test_the_published_pooling_has_the_same_key_as_null():
     for family, same, other in (("mae", "mean", "cls"), ("dinov2", "cls", "mean")):
         null = replace(TINY, family=family)
         assert null.key() == replace(null, pooling=same).key() != replace(null, pooling=other).key()

@@ -1,4 +1,4 @@
-"""Occlusion against networks whose answers are known: by hand, window by window, and in what it must refuse."""
+"""Occlusion maps of networks with known answers: computed by hand, window by window, and invalid arguments."""
 
 import pytest
 import torch
@@ -50,7 +50,7 @@ def test_the_likeliest_of_several_classes_is_explained_against_all_others():
     assert maps[1, 8:12, 8:12].min() > 0.3 and maps.amax(dim=(1, 2)).tolist() == [1, 1]
 
 
-def test_a_network_that_is_sure_still_tells():
+def test_a_confident_network_has_a_map():
     image = torch.zeros(1, 1, 28, 28)
     image[0, 0, 8:16, 8:16] = 1
     network = weighing(torch.full((28, 28), 10.0))
@@ -96,6 +96,6 @@ def test_how_many_go_together_changes_nothing_and_is_kept():
     ("arguments", "side"),
     [({"parts": [7, 0]}, 28), ({"together": 0}, 28), ({"parts": [4, 7]}, 13), ({"parts": []}, 28)],
 )
-def test_windows_that_cannot_be_are_refused(arguments, side):
+def test_windows_of_invalid_size_are_refused(arguments, side):
     with pytest.raises(BadArgument, match=f"{next(iter(arguments))}=.*\nNext: "):
         occlusion(weighing(torch.ones(side, side)), torch.zeros(1, 3, side, side), **arguments)

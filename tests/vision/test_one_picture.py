@@ -16,5 +16,5 @@ def test_it_is_the_plain_picture():
 @pytest.mark.parametrize(("pictures", "counted"), [((), "none"), (("a.png", "b.png"), "2")])
 def test_none_or_several_are_refused_by_id(pictures, counted):
     wrong = replace(record("glaucoma/p/7"), image_plain=pictures)
-    with pytest.raises(BadArgument, match=rf"data\.tasks='glaucoma': .*\(glaucoma/p/7 has {counted}\)\.\nNext: leave"):
+    with pytest.raises(BadArgument, match=rf"data\.tasks='glaucoma': .*\(glaucoma/p/7 has {counted}\)\.\nNext: remove"):
         one_picture(wrong)

@@ -1,4 +1,4 @@
-"""The network is ViT-L/16 with RETFound's pooling, and its head says nothing at birth."""
+"""The network is ViT-L/16 with RETFound's pooling, and its initial head predicts all classes equally."""
 
 import math
 
@@ -72,7 +72,7 @@ def test_what_is_pooled_and_normalised(images, pooling):
 
 @pytest.mark.parametrize("classes", [2, 5, 13])
 @pytest.mark.parametrize("family", ["mae", "dinov2"])
-def test_the_first_loss_is_that_of_no_knowledge(classes, family):
+def test_the_initial_loss_is_that_of_equal_probabilities(classes, family):
     side = 64 if family == "mae" else 56
     model = vision_transformer("small", classes, image_size=side, family=family)
     logits = model(torch.randn(4, 3, side, side))
@@ -80,14 +80,14 @@ def test_the_first_loss_is_that_of_no_knowledge(classes, family):
     assert loss.item() == pytest.approx(math.log(classes), abs=0.01)
 
 
-def test_the_head_is_drawn_narrow_and_its_bias_is_nought():
+def test_the_head_is_drawn_narrow_and_its_bias_is_zero():
     model = vision_transformer("small", 1000, image_size=64)
     model.head.bias.data.fill_(3)
     initialise_head(model)
     assert model.head.weight.std().item() == pytest.approx(2e-5, rel=0.02) and not model.head.bias.any()
 
 
-def test_the_drop_path_rises_from_nought():
+def test_the_drop_path_rises_from_zero():
     model = vision_transformer("tiny", 2, image_size=64, drop_path=0.3)
     rates = [getattr(b.drop_path1, "drop_prob", 0.0) for b in model.blocks]
     assert rates == pytest.approx([0, 0.1, 0.2, 0.3])
@@ -107,7 +107,7 @@ def test_no_classes_give_features(images):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"size": "huge"}, r"size='huge'.*large, small, tiny"),
         ({"classes": 1}, "classes=1"),
@@ -120,8 +120,8 @@ def test_no_classes_give_features(images):
         ({"family": "dinov3"}, "family='dinov3'"),
     ],
 )
-def test_arguments_out_of_range_are_refused(change, told):
-    with pytest.raises(BadArgument, match=told):
+def test_arguments_out_of_range_are_refused(change, message):
+    with pytest.raises(BadArgument, match=message):
         vision_transformer(**{"size": "tiny", "classes": 2, "image_size": 64} | change)
 
 

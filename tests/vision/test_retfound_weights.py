@@ -1,4 +1,4 @@
-"""Every layout loads with an account of every tensor; whatever does not fit is refused and leaves the model alone."""
+"""Every supported layout loads with a report of every tensor; other files are refused and leave the model unchanged."""
 
 import os
 import pickle
@@ -156,7 +156,7 @@ def test_half_precision_becomes_the_model_s(saved):
     assert {p.dtype for p in model.parameters()} == {torch.float32}
 
 
-def test_the_head_and_its_norm_start_anew_in_a_used_network(saved):
+def test_the_head_and_its_norm_are_initialised_in_a_used_network(saved):
     model = network()
     model.load_state_dict(finetuned())
     load_pretrained(model, saved(backbone()))
@@ -199,7 +199,7 @@ def cubic(old, new, a=-0.75):
     return matrix
 
 
-def test_a_table_of_the_same_grid_is_left_alone_and_a_crooked_one_refused():
+def test_a_table_of_the_same_grid_is_left_alone_and_one_without_a_square_grid_is_refused():
     table = torch.randn(1, 50, 4)
     assert resize_positions(table, (7, 7)) is table
     for crooked in (torch.randn(1, 51, 4), torch.randn(50, 4), torch.randn(1, 1, 4)):
@@ -218,7 +218,7 @@ def test_a_file_of_another_image_size_is_resized_and_told(saved):
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_a_fine_tuned_file_loads_head_and_all(saved, pooling):
+def test_a_fine_tuned_file_loads_with_its_head(saved, pooling):
     truth, model = finetuned(pooling=pooling), network(pooling=pooling)
     report = load_finetuned(model, saved({"model": truth, "epoch": 49, "args": ARGS_2024}))
     assert set(report.loaded) == model.state_dict().keys() and report.fresh == report.dropped == ()
@@ -280,8 +280,8 @@ WITHOUT_ONE = {n: t for n, t in backbone().items() if n != "blocks.1.attn.qkv.bi
 MISFITS = {
     "wider": (wide, "width is 192, the model's is 64"),
     "half": (lambda: half(backbone()), "depth is 2 blocks, the model's is 4 blocks"),
-    "decoder only": (decoder, "parts of pre-training only"),
-    "heads only": (lambda: {"teacher": dino_heads()}, "parts of pre-training only"),
+    "decoder only": (decoder, "only parts of pre-training"),
+    "heads only": (lambda: {"teacher": dino_heads()}, "only parts of pre-training"),
     "fine-tuned": (lambda: {"model": finetuned()}, "fine-tuned.*load_finetuned"),
     "fine-tuned, class token": (lambda: {"model": finetuned(pooling="cls"), "args": ARGS_2024}, "load_finetuned"),
     "another patch": (lambda: other_patch(backbone()), "side of a patch is 32, the model's is 16"),
@@ -290,7 +290,7 @@ MISFITS = {
     "two prefixes": (lambda: prefixed("module.", backbone()) | backbone(), "two tensors of one name"),
     "one tensor short": (
         lambda: WITHOUT_ONE,
-        r"differ in a part.*missing: blocks\.1\.attn\.qkv\.bias; unexpected: none",
+        r"shapes differ.*missing: blocks\.1\.attn\.qkv\.bias; unexpected: none",
     ),
     "one tensor over": (lambda: backbone() | {"reg_token": torch.ones(1)}, "missing: none; unexpected: reg_token"),
     "one shape": (lambda: backbone() | {"cls_token": torch.ones(64)}, r"cls_token \(1, 1, 64\), which is \(64,\)"),
@@ -299,10 +299,10 @@ MISFITS = {
 }
 
 
-def untouched(model, load, file, error, told):
+def untouched(model, load, file, error, message):
     """Hold that loading fails with these words and a cure, and changes nothing."""
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    with pytest.raises(error, match=f"(?s){told}") as raised:
+    with pytest.raises(error, match=f"(?s){message}") as raised:
         load(model, file)
     assert "\nNext: " in str(raised.value) and str(file) in str(raised.value)
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
@@ -310,23 +310,23 @@ def untouched(model, load, file, error, told):
 
 @pytest.mark.parametrize("case", MISFITS)
 def test_a_file_that_does_not_fit_is_refused_with_the_reason(saved, case):
-    payload, told = MISFITS[case]
-    untouched(network(), load_pretrained, saved(payload()), WeightsMismatch, told)
+    payload, message = MISFITS[case]
+    untouched(network(), load_pretrained, saved(payload()), WeightsMismatch, message)
 
 
 @pytest.mark.parametrize(
-    ("model", "payload", "told"),
+    ("model", "payload", "message"),
     [
         ({"family": "dinov2"}, lambda: {"model": backbone() | decoder()}, "family is mae, the model's is dinov2"),
         ({"pooling": "cls"}, lambda: {n: t for n, t in backbone().items() if n not in NORM}, r"missing: norm\.weight"),
     ],
 )
-def test_a_model_of_another_kind_is_refused(saved, model, payload, told):
-    untouched(network(**model), load_pretrained, saved(payload()), WeightsMismatch, told)
+def test_a_model_of_another_kind_is_refused(saved, model, payload, message):
+    untouched(network(**model), load_pretrained, saved(payload()), WeightsMismatch, message)
 
 
 @pytest.mark.parametrize(
-    ("payload", "told"),
+    ("payload", "message"),
     [
         (lambda: {"model": backbone() | decoder()}, "only pre-trained, it has no head.*load_pretrained"),
         (lambda: finetuned(classes=5), "number of classes is 5, the model's is 3"),
@@ -336,8 +336,8 @@ def test_a_model_of_another_kind_is_refused(saved, model, payload, told):
         (lambda: finetuned(family="dinov2", pooling="mean"), "family is dinov2"),
     ],
 )
-def test_a_fine_tuned_file_of_another_kind_is_refused(saved, payload, told):
-    untouched(network(), load_finetuned, saved(payload()), WeightsMismatch, told)
+def test_a_fine_tuned_file_of_another_kind_is_refused(saved, payload, message):
+    untouched(network(), load_finetuned, saved(payload()), WeightsMismatch, message)
 
 
 # --------------------------------------------------------------------------------------- files that are no weights
@@ -367,38 +367,40 @@ NO_WEIGHTS = {
     "empty": (b"", "the file is empty"),
     "pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1213\n", "Git LFS pointer"),
     "page": (b"<!DOCTYPE html>\n<html><body>Log in \xe2\x80\xa6</body></html>", "a web page"),
-    "text": (b"Access to model RETFound_mae_natureCFP is restricted.", "a text that begins 'Access to model"),
-    "noise": (bytes(range(7, 250)) * 9, "not a whole PyTorch file"),
+    "text": (b"Access to model RETFound_mae_natureCFP is restricted.", "a text file that begins with 'Access to model"),
+    "noise": (bytes(range(7, 250)) * 9, "not a complete PyTorch file"),
 }
 
 
 @pytest.mark.parametrize("case", NO_WEIGHTS)
-def test_a_file_that_is_something_else_is_refused(tmp_path, case):
-    content, told = NO_WEIGHTS[case]
+def test_a_file_without_weights_is_refused(tmp_path, case):
+    content, message = NO_WEIGHTS[case]
     for name in ("weights.pth", "weights.safetensors"):
         (tmp_path / name).write_bytes(content)
-        expected = "not a whole safetensors file" if case == "noise" and name.endswith("safetensors") else told
+        expected = "not a complete safetensors file" if case == "noise" and name.endswith("safetensors") else message
         untouched(network(), load_pretrained, tmp_path / name, WeightsNotFound, expected)
 
 
-def test_a_file_cut_off_is_refused(saved, tmp_path):
+def test_a_truncated_file_is_refused(saved, tmp_path):
     whole = saved({"model": backbone()}, "whole.pth")
-    untouched(network(), load_pretrained, cut(tmp_path / "cut.pth", whole), WeightsNotFound, "cut off")
+    untouched(network(), load_pretrained, cut(tmp_path / "cut.pth", whole), WeightsNotFound, "truncated")
     old = saved({"model": backbone()}, "old.pth", _use_new_zipfile_serialization=False)
-    untouched(network(), load_pretrained, cut(tmp_path / "cut.pth", old, 0.9), WeightsNotFound, "not a whole PyTorch")
+    untouched(
+        network(), load_pretrained, cut(tmp_path / "cut.pth", old, 0.9), WeightsNotFound, "not a complete PyTorch"
+    )
     save_file(backbone(), tmp_path / "whole.safetensors")
     shorter = cut(tmp_path / "cut.safetensors", tmp_path / "whole.safetensors")
-    untouched(network(), load_pretrained, shorter, WeightsNotFound, "not a whole safetensors")
+    untouched(network(), load_pretrained, shorter, WeightsNotFound, "not a complete safetensors")
 
 
 @pytest.mark.parametrize("zipped", [True, False])
 def test_code_in_a_pickle_is_not_run(saved, tmp_path, zipped):
     trace = tmp_path / "trace"
     payload = {"model": backbone(), "args": Intruder(trace)}
-    file, told = saved(payload, _use_new_zipfile_serialization=zipped), r"asks for \w+\.mkdir.*not run"
-    untouched(network(), load_pretrained, file, WeightsNotFound, told)
+    file, message = saved(payload, _use_new_zipfile_serialization=zipped), r"asks for \w+\.mkdir.*not loaded"
+    untouched(network(), load_pretrained, file, WeightsNotFound, message)
     (tmp_path / "plain.pth").write_bytes(pickle.dumps(payload["args"], protocol=2))
-    untouched(network(), load_pretrained, tmp_path / "plain.pth", WeightsNotFound, told)
+    untouched(network(), load_pretrained, tmp_path / "plain.pth", WeightsNotFound, message)
     assert not trace.exists()
     pickle.loads((tmp_path / "plain.pth").read_bytes())
     assert trace.exists()  # the pickle does what it is refused for
@@ -410,23 +412,23 @@ def test_a_whole_network_in_a_pickle_is_refused(saved):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_values_that_are_not_finite_are_refused(saved, value):
-    told = r"1 of 54 tensors hold NaN or infinity, the first is blocks\.3\.mlp\.fc2\.weight"
-    untouched(network(), load_pretrained, saved(broken(backbone(), value)), WeightsNotFound, told)
+    message = r"1 of 54 tensors contain NaN or infinity, the first is blocks\.3\.mlp\.fc2\.weight"
+    untouched(network(), load_pretrained, saved(broken(backbone(), value)), WeightsNotFound, message)
 
 
 @pytest.mark.parametrize(
-    ("payload", "told"),
+    ("payload", "message"),
     [
-        ({}, "holds no tensors at all"),
-        ({"model": {}, "epoch": 3}, "its 'model' holds no tensors at all"),
-        (torch.ones(3), "holds a Tensor, not tensors by name"),
+        ({}, "contains no tensors"),
+        ({"model": {}, "epoch": 3}, "its 'model' contains no tensors"),
+        (torch.ones(3), "contains a Tensor, not named tensors"),
         ({"epoch": 3, "weights": {"a": torch.ones(1)}}, "not tensors: epoch, weights .*model, teacher, state_dict"),
-        ({"model": {"cls_token": [1.0]}}, "its 'model' holds values that are not tensors: cls_token"),
+        ({"model": {"cls_token": [1.0]}}, "its 'model' contains values that are not tensors: cls_token"),
         ({"cls_token": torch.ones(2, dtype=torch.int8)}, "cls_token is torch.int8"),
     ],
 )
-def test_a_file_without_weights_by_name_is_refused(saved, payload, told):
-    untouched(network(), load_pretrained, saved(payload), WeightsNotFound, told)
+def test_a_file_without_weights_by_name_is_refused(saved, payload, message):
+    untouched(network(), load_pretrained, saved(payload), WeightsNotFound, message)
 
 
 def test_no_file_and_a_folder_are_refused(tmp_path):
@@ -450,7 +452,7 @@ def test_a_model_without_memory_is_refused(saved):
 # -------------------------------------------------------------------------------------- a path, or the word random
 
 
-def test_random_has_to_be_said(saved):
+def test_random_has_to_be_requested(saved):
     model = network()
     report = initialise(model, "random")
     assert (
@@ -460,13 +462,13 @@ def test_random_has_to_be_said(saved):
 
 
 @pytest.mark.parametrize(
-    ("weights", "told"),
+    ("weights", "message"),
     [
         ("RETFound_mae_natureOCT", "YukunZhou/RETFound_mae_natureOCT RETFound_mae_natureOCT.pth --local-dir"),
         ("weights/RETFound_cfp_weights.pth", "download RETFound_cfp_weights.pth from the links of the README"),
-        ("mine.pth", "natureCFP.*any of RETFound_cfp, .*say `random`"),
-        ("", "never downloaded silently|is a folder"),
+        ("mine.pth", "natureCFP.*any of RETFound_cfp, .*set it to `random`"),
+        ("", "not downloaded automatically|is a folder"),
     ],
 )
-def test_a_missing_file_says_where_a_release_is_had(weights, told):
-    untouched(network(), initialise, weights, LmodError, told)
+def test_the_error_of_a_missing_file_names_the_release(weights, message):
+    untouched(network(), initialise, weights, LmodError, message)

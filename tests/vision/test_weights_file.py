@@ -20,11 +20,11 @@ def test_a_hole_of_zeros_in_a_pytorch_file_is_refused(tmp_path):
         read_weights(path)
 
 
-def test_a_matrix_of_zeros_alone_is_refused_where_there_are_no_check_sums(tmp_path):
+def test_a_matrix_of_only_zeros_is_refused_where_there_are_no_check_sums(tmp_path):
     path = tmp_path / "weights.safetensors"
     tensors = {"layer.weight": torch.rand(4, 4), "layer.bias": torch.zeros(4), "mask_token": torch.zeros(1, 4)}
     save_file(tensors, path)
     assert set(read_weights(path).tensors) == set(tensors), "biases and tokens may begin as zeros"
     save_file(tensors | {"layer.weight": torch.zeros(4, 4)}, path)
-    with pytest.raises(WeightsNotFound, match=r"1 of 3 tensors are zeros alone, the first is layer\.weight"):
+    with pytest.raises(WeightsNotFound, match=r"1 of 3 tensors contain only zeros, the first is layer\.weight"):
         read_weights(path)

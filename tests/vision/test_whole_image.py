@@ -70,11 +70,11 @@ def test_no_records_are_no_pictures(folder):
 
 def test_a_record_that_is_not_about_one_picture_with_one_answer_is_refused(folder):
     for images, counted in ([], "none"), (["a.png", "b.png"], "2"):
-        with pytest.raises(BadArgument, match=rf"one image a record \(glaucoma/p/7 has {counted}\)"):
+        with pytest.raises(BadArgument, match=rf"one image per record \(glaucoma/p/7 has {counted}\)"):
             DIALECT([record("glaucoma/p/7", image=images)], folder)
     with pytest.raises(BadArgument, match="curate again"):
         DIALECT([asked(0, "a", "MAYBE")], folder)
-    with pytest.raises(BadArgument, match="one answer a picture"):
+    with pytest.raises(BadArgument, match="one answer per image"):
         DIALECT([asked(0, "a", "GLAUCOMA\nGLAUCOMA")], folder)
 
 

@@ -1,4 +1,4 @@
-"""A class said in a record's own form is read back by the task's own parser, for every task and every class."""
+"""The task's own parser reads the reply text of a class, for every task and every class."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import Staging
 from lmod_train.types import Box, Patient, Region, Reply, Sample
-from lmod_train.vision.wording import Wording, said, wordings
+from lmod_train.vision.wording import Wording, reply_text, wordings
 from lmod_train.vocabulary.findings import FINDINGS
 from lmod_train.vocabulary.scales import SCALES
 from tests.tiny import record
@@ -29,7 +29,7 @@ TASKS = [
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda t: f"{t.name}-{getattr(t, 'wording', '')}")
-def test_every_class_is_said_so_that_the_task_s_parser_reads_it(task):
+def test_the_task_s_parser_reads_the_reply_of_every_class(task):
     sample = Sample(**SAMPLE, labels=LABELS | LEVELS, patient=Patient(age=17.0, sex="female"))
     questions = list(task.ask(sample))
     assert questions
@@ -37,12 +37,12 @@ def test_every_class_is_said_so_that_the_task_s_parser_reads_it(task):
         asked = record(task=task.name, choices=question.choices, answer=question.answer)
         form = wordings(asked, task.choices)
         for target, word in enumerate(task.choices):
-            reply = said(form, [target], task.choices)
+            reply = reply_text(form, [target], task.choices)
             assert task.parse(Reply("a", reply), asked) == word, reply
             assert wordings(record(answer=reply), task.choices) == [Wording(form[0].form, target)]
 
 
-def test_the_form_tells_nothing_about_the_truth():
+def test_the_form_does_not_depend_on_the_truth():
     forms = {
         wordings(record(answer=q.answer), Conditions.choices)[0].form
         for label in ("yes", "no")
@@ -51,15 +51,15 @@ def test_the_form_tells_nothing_about_the_truth():
     assert forms == {f"{asked_of(record(answer='DRUSEN TRUE')).short} "}
 
 
-def test_regions_are_said_line_by_line():
+def test_regions_have_one_line_each():
     task = Anatomy(options={"CFP": ["Optic Disc", "optic cup"]})
     regions = (Region("optic disc", Box(0, 0, 4, 4), 1), Region("optic cup", Box(1, 1, 3, 3), 2))
     answer = "Region ID: 1; Type: Optic Disc\nRegion ID: 2; Type: optic cup"
     asked = record(task="anatomy", choices=task.choices, regions=regions, answer=answer)
     form = wordings(asked, task.choices)
     assert [w.target for w in form] == [0, 1]
-    assert said(form, [0, 1], task.choices) == answer
-    swapped = task.parse(Reply("a", said(form, [1, 0], task.choices)), asked)
+    assert reply_text(form, [0, 1], task.choices) == answer
+    swapped = task.parse(Reply("a", reply_text(form, [1, 0], task.choices)), asked)
     assert {i: word.lower() for i, word in swapped.items()} == {1: "optic cup", 2: "optic disc"}
 
 
@@ -67,7 +67,7 @@ def test_the_longest_choice_counts_and_a_piece_of_a_word_does_not():
     both = ("retinopathy", "diabetic retinopathy")
     assert wordings(record(answer="DISEASE: diabetic retinopathy"), both) == [Wording("DISEASE: ", 1)]
     assert wordings(record(answer="Sex: FEMALE"), ("MALE", "FEMALE")) == [Wording("Sex: ", 1)]
-    with pytest.raises(BadArgument, match="end in one of"):
+    with pytest.raises(BadArgument, match="end with one of"):
         wordings(record(answer="NON-GLAUCOMA"), ("GLAUCOMA",))
 
 
