@@ -11,26 +11,32 @@ from lmod_train.backends.base import Backend
 from lmod_train.chat.base_files import identity_of
 from lmod_train.chat.checkpoint import find, load
 from lmod_train.chat.dialect import Dialect
+from lmod_train.chat.family.base import Family
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.types import Batch, Identity, Reply
 
 
 class HuggingFace(Backend):
-    """Greedy replies of a local checkpoint: LLaVA, LLaVA-NeXT, InternVL, Qwen2.5-VL, Qwen3-VL or Gemma 3.
+    """Greedy replies of a local checkpoint of any family in `lmod_train.chat.family`, or of one of your own.
 
     Args:
         checkpoint: Folder in transformers layout, or the name of a checkpoint that comes with the package.
         max_new_tokens: Longest reply in tokens (LMOD Table 6: 512).
         dtype: Of weights and pixels.
+        family: Class of the checkpoint's model family, where that is of a module outside this package.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
     """
 
     def __init__(
-        self, checkpoint: str, max_new_tokens: int = 512, dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+        self,
+        checkpoint: str,
+        max_new_tokens: int = 512,
+        dtype: Literal["float32", "bfloat16", "float16"] = "float32",
+        family: type[Family] | None = None,
     ) -> None:
-        self._folder = find(checkpoint)
+        self._folder = find(checkpoint, family)
         self._name, self._dtype = checkpoint, getattr(torch, dtype)
         self._decoding = Decoding(max_new_tokens)
         self._dialect = Dialect(self._folder)

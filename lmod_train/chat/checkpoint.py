@@ -13,7 +13,8 @@ import torch
 from transformers import AutoModelForImageTextToText, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
-from lmod_train.chat.family import MODEL_TYPES
+from lmod_train.chat.family import MODEL_TYPES, family_class
+from lmod_train.chat.family.base import Family
 from lmod_train.chat.layouts import layout_name
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
 
@@ -21,13 +22,17 @@ SHIPPED = Path(__file__).parent
 """Checkpoints that come with the package lie beside this file, one folder each."""
 
 
-def find(checkpoint: str) -> Path:
+def find(checkpoint: str, family: type[Family] | None = None) -> Path:
     """Return the folder of a checkpoint: a path, or the name of one that comes with the package.
+
+    Args:
+        checkpoint: The path or the name.
+        family: Class of its model family, where that is of a module outside this package.
 
     Raises:
         WeightsNotFound: There is no such folder, or it holds no weights, or not all that its index names.
         WeightsMismatch: Its `config.json` is of another layout than that of transformers.
-        BadArgument: It is of another family than those of `family.MODEL_TYPES`.
+        BadArgument: It is of no known family, or of another one than `family`.
 
     Example:
         >>> find("small_base").name
@@ -52,13 +57,11 @@ def find(checkpoint: str) -> Path:
             f"{folder} holds a configuration but no *.safetensors",
             "fetch the weights too; pickled *.bin files are not loaded (they can execute code)",
         )
-    if config.get("model_type") not in MODEL_TYPES:
-        raise BadArgument(
-            "checkpoint",
-            checkpoint,
-            f"one of {', '.join(MODEL_TYPES)}; its config.json says model_type {config.get('model_type')!r}",
-            "name a checkpoint of one of these families in transformers layout",
-        )
+    model_type = str(config.get("model_type"))
+    if family is not None and family.model_type != model_type:
+        expected = f"a class whose model_type is {model_type!r}, as {folder / 'config.json'} says"
+        raise BadArgument("family", f"{family.__module__}.{family.__name__}", expected, "set its model_type")
+    _check_known(checkpoint, model_type)
     index = folder / "model.safetensors.index.json"
     shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()) if index.exists() else set()
     if absent := sorted(s for s in shards if not (folder / s).is_file()):
@@ -79,6 +82,19 @@ def _refuse_layout(folder: Path, config: Mapping[str, Any]) -> None:
         f"all; convert it: `python -m lmod_train convert {shlex.quote(str(folder))} --out "
         f"{shlex.quote(f'{folder}-hf')}`, and name what that writes",
     )
+
+
+def _check_known(checkpoint: str, model_type: str) -> None:
+    try:
+        family_class(model_type)
+    except BadArgument as error:
+        raise BadArgument(
+            "checkpoint",
+            checkpoint,
+            f"one of {', '.join(MODEL_TYPES)}; its config.json says model_type {model_type!r}",
+            "name a checkpoint of one of these families in transformers layout, or the class of a family of your own, "
+            "e.g. `--model.init_args.family my_family.MyFamily` (of merge: `--family my_family.MyFamily`)",
+        ) from error
 
 
 def load(folder: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:

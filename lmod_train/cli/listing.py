@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,13 +45,28 @@ def configs_folder() -> Path:
 def classes_in(room: Path, package: str) -> Iterator[ClassText]:
     """Yield the classes at the top level of a room's files, in file and line order."""
     for file in sorted(room.glob("*.py")):
-        tree = ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef):
-                bases = tuple(ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases)
-                path = f"{package}.{file.stem}.{node.name}"
-                constants = {k: v for k, v in _constants(tree) if k.startswith("_")} | dict(_constants(node))
-                yield ClassText(path, bases, ast.get_docstring(node) or "", constants)
+        yield from _classes_of(file, f"{package}.{file.stem}")
+
+
+def _classes_of(file: Path, module: str) -> Iterator[ClassText]:
+    tree = ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            bases = tuple(ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases)
+            constants = {k: v for k, v in _constants(tree) if k.startswith("_")} | dict(_constants(node))
+            yield ClassText(f"{module}.{node.name}", bases, ast.get_docstring(node) or "", constants)
+
+
+def own_classes_in(folder: Path) -> Iterator[ClassText]:
+    """Yield the classes of a folder's modules, and of the modules of the packages in it, as `classes_in` does.
+
+    A file that is not Python, or in another encoding, is passed over: nothing of it could be imported either.
+    """
+    packages = [p.parent for p in sorted(folder.glob("*/__init__.py")) if p.parent.resolve() != PACKAGE]
+    for room, package in [(folder, ""), *((p, f"{p.name}.") for p in packages)]:
+        for file in sorted(room.glob("*.py")):
+            with suppress(OSError, SyntaxError, ValueError, RecursionError):
+                yield from _classes_of(file, package + file.stem)
 
 
 def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
@@ -62,8 +78,11 @@ def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
 
 
 def sources() -> str:
-    """Return one paragraph a source: name, modality, licence, class, where it is published, description, folders."""
-    found = descendants("Source", list(classes_in(PACKAGE / "sources", "lmod_train.sources")))
+    """Return one paragraph a source: name, modality, licence, class, where it is published, description, folders.
+
+    Sources of this package, then those of the working folder.
+    """
+    found = descendants("Source", [*classes_in(PACKAGE / "sources", "lmod_train.sources"), *own_classes_in(Path())])
     return "\n\n".join(
         f"{c.constants['name']}  ({c.constants.get('modality', '?')}; licence: {c.constants.get('licence', '?')})\n"
         f"  {c.path}\n  Published at: {c.constants.get('reference', '?')}\n"
@@ -73,8 +92,8 @@ def sources() -> str:
 
 
 def tasks() -> str:
-    """Return one paragraph a task: name, version, class, and what it asks."""
-    found = descendants("Task", list(classes_in(PACKAGE / "tasks", "lmod_train.tasks")))
+    """Return one paragraph a task: name, version, class, and what it asks; those of the working folder come last."""
+    found = descendants("Task", [*classes_in(PACKAGE / "tasks", "lmod_train.tasks"), *own_classes_in(Path())])
     return "\n\n".join(
         f"{c.constants['name']}  (version {c.constants.get('version', '?')})\n  {c.path}\n"
         + _indented(c.doc.partition("\n")[0])

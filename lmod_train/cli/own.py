@@ -18,12 +18,12 @@ BUILDS = ("curate", "fit", "validate", "test", "predict", "doctor")
 def own_classes(arguments: Sequence[str]) -> Iterator[None]:
     """Let modules of the working folder be imported in the block, after all that is installed.
 
-    Commands that only read what others may have written do not, but for what `--trust` names.
+    Commands that only read what others may have written do not, but for what `--trust` or `--family` names.
 
     Args:
         arguments: The command and its options.
     """
-    trusting = any(a == "--trust" or a.startswith("--trust=") for a in arguments)
+    trusting = any(a.partition("=")[0] in ("--trust", "--family") for a in arguments)
     here = str(Path.cwd())
     if here in sys.path or sys.flags.safe_path or not (trusting or (arguments[:1] and arguments[0] in BUILDS)):
         yield

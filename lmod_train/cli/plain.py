@@ -255,7 +255,8 @@ def _sources(
 def show(kind: Literal["sources", "tasks", "models", "configs", "options"], name: str = "") -> None:
     """List sources, tasks, models, configurations, or the options of one class, from source text and configs.
 
-    Nothing is imported, so that nothing waits for torch.
+    Nothing is imported, so that nothing waits for torch. Sources and tasks are those of this package and of the modules
+    and packages in the working folder.
 
     Args:
         kind: What to list.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
+
+from lmod_train.errors import BadArgument
 
 
 def apply_delta(*, delta: Path, base: Path, out: Path) -> None:
@@ -49,6 +52,7 @@ def merge(
     out: Path,
     base: str | None = None,
     names: Literal["transformers", "server"] = "transformers",
+    family: str | None = None,
     trust: list[str] | None = None,
 ) -> None:
     """Make one Hugging Face folder of a tuned checkpoint and its base, which plain transformers loads.
@@ -60,10 +64,32 @@ def merge(
             left out.
         names: What tensors are called: as transformers writes them, or as servers (vLLM) read them; transformers loads
             both.
+        family: Class of the base's model family where that is of a module outside this package, as the training named
+            it in model.init_args.family.
         trust: The checkpoint folder once more, where it is refused because its pickles ask for more than checkpoints
             hold: it may then run code, so only where you know who wrote it.
     """
     from lmod_train.modules import merging
 
+    if family:
+        _import_family(family)
     facts = merging.merge(ckpt, out, base, names, [Path(name) for name in trust or ()])
     print(f"wrote {out}: {facts['base']} with what {ckpt} has learned, {facts['dtype']}; README.md says the licence")
+
+
+def _import_family(path: str) -> None:
+    """Import the class of a model family, by which its checkpoints are known from then on.
+
+    Raises:
+        BadArgument: The path leads to no such class.
+    """
+    from lmod_train.chat.family.base import Family
+
+    module, _, name = path.rpartition(".")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        cure = "install the package that defines it, or type the command in the folder that holds the module's file"
+        raise BadArgument("--family", path, f"the path of a class ({error})", cure) from error
+    if not (isinstance(found, type) and issubclass(found, Family)):
+        raise BadArgument("--family", path, "a subclass of lmod_train.chat.family.base.Family", "name that class")

@@ -23,6 +23,7 @@ from lmod_train.chat.checkpoint import find, load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import Images
 from lmod_train.chat.family import family_of
+from lmod_train.chat.family.base import Family
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.chat.masks import unshareable
 from lmod_train.chat.tower_features import TowerFeatures, divided
@@ -60,9 +61,11 @@ class Conversation(LmodModule):
             long it is, or every ``token`` of every answer, as in LLaVA, LLaVA-Med, TRL and transformers, where a list
             of regions outweighs a diagnosis.
 
+        family: Class of the checkpoint's model family, where that is of a module outside this package.
+
     Raises:
         WeightsNotFound: There is no such checkpoint.
-        BadArgument: `max_tokens` is less than 2.
+        BadArgument: `max_tokens` is less than 2, or the checkpoint is of another family.
     """
 
     def __init__(
@@ -79,11 +82,12 @@ class Conversation(LmodModule):
         max_tokens: int = 2048,
         tower_features: Path | None = None,
         loss_over: Over = "answer",
+        family: type[Family] | None = None,
     ) -> None:
         super().__init__()
         if max_tokens < 2:
             raise BadArgument("max_tokens", max_tokens, "at least 2", "use 2048, as LLaVA does")
-        self._folder, self._name = find(checkpoint), checkpoint
+        self._folder, self._name = find(checkpoint, family), checkpoint
         self.lora, self.optimisation = lora, optimisation
         self._decoding = Decoding(max_new_tokens)
         self._weights_dtype: torch.dtype = getattr(torch, dtype)

@@ -30,6 +30,7 @@ class Family(ABC):
         config: The configuration of a network of this family.
 
     Attributes:
+        model_type: What config.json calls the family, of a class outside this package; inside, the file's name says it.
         tower: Path of the vision tower.
         projector: Paths of the modules between tower and language model; in the Qwen family they lie inside the tower.
         projector_parameters: Paths of parameters that belong to the projector and to no module of their own.
@@ -48,6 +49,7 @@ class Family(ABC):
             transformers writes the published names.
     """
 
+    model_type: ClassVar[str] = ""
     tower: ClassVar[str]
     projector: ClassVar[tuple[str, ...]]
     projector_parameters: ClassVar[tuple[str, ...]] = ()
