@@ -20,8 +20,9 @@ them import torch:
 - `write_report`: tables, figures and a page from one or more runs
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False
+"""Taken as true by a type checker. Nothing is imported for it: with ``-m`` a ``typing.py`` of the working folder, which
+`lmod_train.__main__` takes off the path, would come before Python's own."""
 
 if TYPE_CHECKING:
     from lmod_train.artifacts.predictions import read_predictions
@@ -74,6 +75,8 @@ else:  # a type checker reads the imports above; after a `__getattr__` it would 
     def __getattr__(name: str) -> object:
         if name not in _PATHS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
         module, _, attribute = _PATHS[name].rpartition(".")
         return getattr(import_module(module), attribute)
 

@@ -13,7 +13,7 @@ import docstring_parser
 import yaml
 
 from lmod_train.cli.defaults import DEFAULTS
-from lmod_train.cli.listing import PACKAGE, classes_in, configs_folder, descendants
+from lmod_train.cli.listing import configs_folder, known_classes
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.signatures import class_in, class_names, value_in
 from lmod_train.errors import BadArgument
@@ -92,9 +92,8 @@ def options_of(path: str) -> list[Option]:
 def _known() -> dict[str, str]:
     """Return name -> class path of the groups, sources, tasks and model configs."""
     found = dict(GROUPS)
-    for base, room in (("Source", "sources"), ("Task", "tasks")):
-        classes = list(classes_in(PACKAGE / room, f"lmod_train.{room}"))
-        found |= {str(c.constants["name"]): c.path for c in descendants(base, classes)}
+    for base in ("Task", "Source"):
+        found = {str(c.constants["name"]): c.path for c in reversed(known_classes(base))} | found
     for file in sorted((configs_folder() / "model").glob("*.yaml")):
         found.setdefault(file.stem, yaml.safe_load(file.read_text(encoding="utf-8"))["class_path"])
     return found

@@ -77,12 +77,18 @@ def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
     return [c for c in classes if c.name in family - {base} and "name" in c.constants]
 
 
+def known_classes(base: str) -> list[ClassText]:
+    """Return sources (`base` is ``Source``) or tasks (``Task``): of this package, then of the working folder."""
+    room = f"{base.lower()}s"
+    return descendants(base, [*classes_in(PACKAGE / room, f"lmod_train.{room}"), *own_classes_in(Path())])
+
+
 def sources() -> str:
     """Return one paragraph a source: name, modality, licence, class, where it is published, description, folders.
 
     Sources of this package, then those of the working folder.
     """
-    found = descendants("Source", [*classes_in(PACKAGE / "sources", "lmod_train.sources"), *own_classes_in(Path())])
+    found = known_classes("Source")
     return "\n\n".join(
         f"{c.constants['name']}  ({c.constants.get('modality', '?')}; licence: {c.constants.get('licence', '?')})\n"
         f"  {c.path}\n  Published at: {c.constants.get('reference', '?')}\n"
@@ -93,7 +99,7 @@ def sources() -> str:
 
 def tasks() -> str:
     """Return one paragraph a task: name, version, class, and what it asks; those of the working folder come last."""
-    found = descendants("Task", [*classes_in(PACKAGE / "tasks", "lmod_train.tasks"), *own_classes_in(Path())])
+    found = known_classes("Task")
     return "\n\n".join(
         f"{c.constants['name']}  (version {c.constants.get('version', '?')})\n  {c.path}\n"
         + _indented(c.doc.partition("\n")[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,13 +12,15 @@ from pathlib import Path
 def module_file(module: str) -> Path | None:
     """Return the file of a module by its dotted name, None where there is none; only finds, never imports.
 
+    The working folder is searched after everything that is installed.
+
     Example:
         >>> module_file("lmod_train.cli.signatures").name, module_file("lmod_train.nowhere")
         ('signatures.py', None)
     """
     top, *rest = module.split(".")
     try:
-        spec = find_spec(top)
+        spec = find_spec(top) or PathFinder.find_spec(top, [str(Path.cwd())])
     except (ImportError, ValueError):
         return None
     if spec is None or not rest:

@@ -19,6 +19,7 @@ import pytest
 from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.records import read_records
 from lmod_train.artifacts.scores import read_scores
+from lmod_train.cli.class_options import options_text
 from lmod_train.cli.listing import PACKAGE, configs_folder, tasks
 
 SCRIPT = "import sys\nfrom lmod_train.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
@@ -191,4 +192,6 @@ def test_own_tasks_are_listed_from_text_alone(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     added = tasks().removeprefix(before)
     assert [line.strip() for line in added.splitlines() if ".Mine" in line] == ["mine.Mine", "clinic_code.mine.Mine"]
+    for name in ("mine.Mine", "clinic_code.mine.Mine", "mine"):
+        assert "suffix" in options_text(name)
     assert "mine" not in sys.modules
