@@ -108,7 +108,7 @@ class Unbuildable(LmodError):
     def __init__(self, said: str) -> None:
         super().__init__(
             f"model, data and trainer cannot be built from these options: {said}\n"
-            "Next: change the option that this names; `python -m lmod_train fit --help` shows them all"
+            "Next: change the option that this names; `python -m lmod_train fit --help_all` shows every option"
         )
 
 

@@ -81,16 +81,27 @@ def _run(arguments: list[str]) -> int:
         with harmless():
             call(PLAIN[arguments[0]], arguments[0], arguments[1:])
     elif arguments[0] in (*LIGHTNING, *LATE):
-        from lmod_train.cli.names import check_names
-
-        check_names(arguments[0], arguments[1:])
-        return _late(arguments)
+        return _lightning(arguments)
     else:
         commands = [*PLAIN, *LIGHTNING, *LATE]
         near = get_close_matches(arguments[0], commands, n=1)
         cure = f"did you mean `python -m lmod_train {near[0]}`?" if near else "see `python -m lmod_train --help`"
         raise BadArgument("command", arguments[0], f"one of {', '.join(commands)}", cure)
     return 0
+
+
+def _lightning(arguments: list[str]) -> int:
+    """Print the short help of a command of Lightning's, or check its names and run it."""
+    from lmod_train.cli.names import check_names
+    from lmod_train.cli.short_help import WHOLE, short_help
+
+    if {"-h", "--help"} & set(arguments):
+        print(short_help(arguments[0], (LIGHTNING | LATE)[arguments[0]]))
+        return 0
+    if WHOLE in arguments:
+        return _late([arguments[0], "--help"])
+    check_names(arguments[0], arguments[1:])
+    return _late(arguments)
 
 
 def _late(arguments: list[str]) -> int:

@@ -29,6 +29,7 @@ from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.provenance import write_provenance, write_trained
 from lmod_train.cli.refusal import Refusing
+from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.terminal import lines
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.read_back import ReadBack
@@ -67,6 +68,8 @@ DEEPSPEED = "lmod_train.strategies.sharding_deepspeed.DeepSpeed"
 
 class Parser(Refusing, LightningArgumentParser):
     """Lightning's parser, which answers a mistake as every other command does."""
+
+    whole_help = WHOLE
 
 
 class Experiment(LightningCLI):

@@ -29,8 +29,8 @@ GROUPS = {
 }
 """Option group -> the class whose parameters are its options."""
 
-PLAIN = ("config", "c", "run", "trust", "seed_everything", "model", "doctor", "optimizer", "lr_scheduler", "help", "h",
-         "print_config", "provenance", "weights")  # fmt: skip
+PLAIN = ("config", "c", "run", "trust", "seed_everything", "model", "doctor", "optimizer", "lr_scheduler", "help_all",
+         "help", "h", "print_config", "provenance", "weights")  # fmt: skip
 """Options that are no group of `GROUPS` and no argument of the Trainer's method."""
 
 CHECKPOINTS = ("meta.pt", "latest")
@@ -67,8 +67,6 @@ def check_names(command: str, arguments: Sequence[str]) -> None:
     Raises:
         BadArgument: A name leads nowhere; the error gives the closest one.
     """
-    if {"-h", "--help"} & set(arguments):
-        return
     typed = list(_typed(arguments))
     _check_options(command, [name for name, _ in typed])
     given = [pair for pair in typed if pair[0] not in ("config", "c")]
@@ -102,14 +100,17 @@ def _check_options(command: str, names: Sequence[str], dashes: str = "--") -> No
         _check_one(dashes, head, heads, "", name)
         known = parameters_of(GROUPS[head]) if head in GROUPS and rest else None
         if known:
-            _check_one(dashes, rest.partition(".")[0], known, f"{head}.", name)
+            _check_one(dashes, rest.partition(".")[0], known, f"{head}.", name, f"list options {head}")
 
 
-def _check_one(dashes: str, name: str, known: Sequence[str], before: str, whole: str) -> None:
+def _check_one(
+    dashes: str, name: str, known: Sequence[str], before: str, whole: str, listed: str = "fit --help_all"
+) -> None:
     if name in known:
         return
     near = get_close_matches(name, known, n=1)
-    cure = f"did you mean `{dashes}{before}{near[0]}`?" if near else "`python -m lmod_train fit --help` shows them all"
+    every = f"`python -m lmod_train {listed}` shows every option"
+    cure = f"did you mean `{dashes}{before}{near[0]}`?" if near else every
     few = len(known) <= FEW
     kind = f"one of {', '.join(known)}" if few else f"an option of {before[:-1]}" if before else "an option"
     raise BadArgument("option" if dashes else "key", f"{dashes}{whole}", kind, cure)
@@ -192,7 +193,7 @@ def _check_model(models: Sequence[str], names: Sequence[str]) -> None:
     known = parameters_of(path)
     for name in names:
         if known and name.startswith("model.init_args."):
-            _check_one("--", name.split(".")[2], known, "model.init_args.", name)
+            _check_one("--", name.split(".")[2], known, "model.init_args.", name, f"list options {path}")
 
 
 def _check_places(given: Mapping[str, Any]) -> None:

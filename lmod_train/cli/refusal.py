@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from jsonargparse import ArgumentParser
 
@@ -28,6 +28,9 @@ LONGEST = 400
 class Refusing(ArgumentParser):
     """Says in two lines what is wrong, names the closest option, and never takes an abbreviation for an option."""
 
+    whole_help: ClassVar[str] = "--help"
+    """Option that shows every option of the command."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"formatter_class": Help, **kwargs, "allow_abbrev": False})
 
@@ -39,9 +42,10 @@ class Refusing(ArgumentParser):
         """Print what was wrong and what to type next, and exit with status 2."""
         known = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
         command = self.prog.replace(" [options]", "")
+        cure = f"`{command} {self.whole_help}` shows every option."
         if not command.startswith(PROGRAM):  # a parser that jsonargparse made for a part
-            command = PROGRAM
-        print(f"error: {in_short(message, known)}\nNext: `{command} --help` shows every option.", file=sys.stderr)
+            cure = f"`{PROGRAM} list options CLASS` shows every option of a class."
+        print(f"error: {in_short(message, known)}\nNext: {cure}", file=sys.stderr)
         raise SystemExit(2)
 
 
