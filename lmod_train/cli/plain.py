@@ -18,7 +18,14 @@ from lmod_train.types import Dropped
 _LIST = "`python -m lmod_train list sources` names them"
 
 
-def phantom(*, out: Path, n: PositiveInt = 64, seed: NonNegativeInt = 0, sources: str = "eye_diseases,refuge") -> None:
+def phantom(
+    *,
+    out: Path,
+    n: PositiveInt = 64,
+    seed: NonNegativeInt = 0,
+    sources: str = "eye_diseases,refuge",
+    sheet: Path | None = None,
+) -> None:
     """Draw phantom eyes from known truth, in the folder shapes of raw datasets.
 
     Args:
@@ -26,6 +33,7 @@ def phantom(*, out: Path, n: PositiveInt = 64, seed: NonNegativeInt = 0, sources
         n: Eyes a source, at least 1.
         seed: The same seed draws the same eyes; another seed, other eyes.
         sources: Which folder shapes, separated by commas; `all` for every source there is.
+        sheet: PNG file to write: three phantoms of each source, named, with the boxes of their known truth.
     """
     from importlib import import_module
 
@@ -38,6 +46,11 @@ def phantom(*, out: Path, n: PositiveInt = 64, seed: NonNegativeInt = 0, sources
     for name in chosen:
         import_module(f"lmod_train.phantom.folders.{name}").write(out, n, seed)
         print(f"{name}: {n} phantoms, seed {seed}, below {out}")
+    if sheet is not None:
+        from lmod_train.cli.phantoms import draw_sheet
+
+        shown = draw_sheet(out, chosen, n, seed, sheet)
+        print(f"wrote {sheet}: {shown} phantoms with the boxes of their known truth")
 
 
 def _drawable() -> list[str]:

@@ -107,7 +107,7 @@ def take(shots: Sequence[Shot], size: int, source: str, workers: int = 2) -> Non
 
 
 def draw_all(drawings: Sequence[Drawn], draw: Callable[[Drawn], None], source: str, workers: int = 2) -> None:
-    """Call `draw` for every drawing of which a file is missing, with a progress bar.
+    """Call `draw` for every drawing of which a file is missing, with a progress bar on a terminal.
 
     Args:
         drawings: What to draw; may be empty. Their folders are created.
@@ -118,9 +118,8 @@ def draw_all(drawings: Sequence[Drawn], draw: Callable[[Drawn], None], source: s
     left = [drawing for drawing in drawings if not all(p.exists() for p in drawing.files)]
     for folder in {p.parent for drawing in left for p in drawing.files}:
         folder.mkdir(parents=True, exist_ok=True)
-    bar = partial(
-        tqdm, total=len(drawings), initial=len(drawings) - len(left), desc=f"phantoms of {source}", unit="eye"
-    )
+    done, words = len(drawings) - len(left), {"desc": f"phantoms of {source}", "unit": "eye"}
+    bar = partial(tqdm, total=len(drawings), initial=done, disable=None, **words)  # None: only on a terminal
     if workers == 0 or not left:
         _drain(bar(map(draw, left)))
         return

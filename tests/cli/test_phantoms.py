@@ -1,0 +1,55 @@
+"""`phantom --sheet` shows phantoms of each source as their files hold them, with their known truth."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from lmod_train import cli
+from lmod_train.cli import phantoms
+from lmod_train.phantom.contact_sheet import Tile
+from lmod_train.sources.discovery import source_classes
+
+N, SEED = 8, 3
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    raw = tmp_path_factory.mktemp("raw")
+    for name in source_classes():
+        import_module(f"lmod_train.phantom.folders.{name}").write(raw, N, SEED, workers=0)
+    return raw
+
+
+def test_every_source_is_shown_with_its_name_and_the_boxes_of_its_truth(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tiles: list[Tile] = []
+    monkeypatch.setattr(phantoms, "contact_sheet", lambda shown, out, columns: tiles.extend(shown))
+    names = list(source_classes())
+    assert phantoms.draw_sheet(folder, names, N, SEED, tmp_path / "sheet.png") == len(tiles) == 3 * len(names)
+    assert [tile.title for tile in tiles[::3]] == [f"{n} · {source_classes()[n].modality}" for n in names]
+    for tile in tiles:
+        source = tile.title.partition(" ")[0]
+        truths = {t.key: t for t in import_module(f"lmod_train.phantom.folders.{source}").truths(N, SEED)}
+        truth = truths[tile.lines[0]]
+        assert tile.boxes == truth.boxes
+        assert tile.lines[1:] == tuple(filter(None, [phantoms.labels_of(truth)]))
+        assert all(0 <= b.x0 < b.x1 <= tile.image.width and b.y1 <= tile.image.height for _, b in tile.boxes)
+
+
+def test_different_labels_come_first(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    tiles: list[Tile] = []
+    monkeypatch.setattr(phantoms, "contact_sheet", lambda shown, out, columns: tiles.extend(shown))
+    phantoms.draw_sheet(folder, ["eye_diseases"], N, SEED, tmp_path / "sheet.png")
+    assert len({tile.lines[1] for tile in tiles}) == 3
+
+
+def test_the_command_writes_the_sheet(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    sheet = tmp_path / "sheet.png"
+    assert cli.main(["phantom", "--out", str(tmp_path / "RAW"), "--n", "4", "--sheet", str(sheet)]) == 0
+    assert f"wrote {sheet}: 6 phantoms with the boxes of their known truth" in capsys.readouterr().out
+    assert Image.open(sheet).width > 1500
