@@ -22,6 +22,7 @@ from lmod_train import cli
 from lmod_train.artifacts.records import read_records
 from lmod_train.cli.listing import PACKAGE, configs_folder
 from lmod_train.cli.parse import parser_of
+from lmod_train.cli.shipped import by_name
 from lmod_train.sources.discovery import source_classes
 from lmod_train.types import Box, Dropped, Sample
 from tests.docs.pages import DOCS, FILE, README, ROOT, blocks, code, commands, ours, pages, prose, read
@@ -159,6 +160,7 @@ def parse(arguments: list[str], lightning: Any) -> None:
         LmodError: An option is unknown, or a value is refused.
     """
     command, *rest = arguments
+    rest = by_name(command, rest)
     if command in cli.PLAIN:
         parser_of(cli.PLAIN[command], command).parse_args(rest)
     else:
