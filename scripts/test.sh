@@ -14,7 +14,7 @@ if [[ "${1:-}" == --slow ]]; then
     shift
 fi
 
-install_into_venv "[test,deepspeed]"
+install_into_venv "[test,deepspeed,serve]"
 
 export WANDB_MODE=offline HF_HUB_OFFLINE=1     # tests must not use the network
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" # two pytest workers on two cores: more threads would only compete

@@ -25,6 +25,10 @@ class Backend(ABC):
     def identity(self) -> Identity:
         """Return what decides its replies: weights, template and settings; of an endpoint its URL and model name."""
 
+    def summary(self) -> str:
+        """Return what a command has used, to be printed at its end; empty for nothing to state."""
+        return ""
+
     @abstractmethod
     def respond(self, batch: Batch) -> list[Reply]:
         """Return one reply per record, carrying its id; a failure is a reply with `error` set, not an exception."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
-from lightning_utilities.core.rank_zero import rank_zero_info
-
 from lmod_train.backends.base import Backend
 from lmod_train.backends.endpoint.address import check_encrypted, checked, is_own
 from lmod_train.backends.endpoint.asking import Asking
@@ -101,10 +99,21 @@ class OpenAI(Backend):
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Ask about the records of a batch, several at once."""
-        return [reply for replies in self._asked([batch]) for reply in replies]
+        return [reply for replies in self.stream([batch]) for reply in replies]
 
-    def _asked(self, batches: Iterable[Batch]) -> Iterator[list[Reply]]:
-        """Yield replies as they come; batches are taken while there are fewer questions than can be in flight twice."""
+    def summary(self) -> str:
+        """Return what the command has spent, and why it stopped asking if it did; empty where nothing was sent."""
+        if self._opened is None:
+            return ""
+        asking = self._opened.asking
+        stopped = f"\n{asking.not_asked} records were not asked: {asking.stopped}" if asking.not_asked else ""
+        return f"{self._urls[0]}: {self._opened.spending.summary()}{stopped}"
+
+    def stream(self, batches: Iterable[Batch]) -> Iterator[list[Reply]]:
+        """Yield replies as they come, in any order.
+
+        A batch is taken as soon as fewer questions wait than twice as many as may be in flight.
+        """
         source, most = iter(batches), 2 * self._pace.concurrency * len(self._urls)
         done: SimpleQueue[Future[Reply]] = SimpleQueue()
         waiting: set[Future[Reply]] = set()
@@ -141,6 +150,8 @@ class OpenAI(Backend):
         Raises:
             LmodError: There is no key, or the server does not answer.
         """
+        from lightning.pytorch.utilities.rank_zero import rank_zero_info  # it imports torch, and knows the rank
+
         if self._opened is None:
             for url in self._urls:
                 if not is_own(url):

@@ -34,6 +34,13 @@ class Frozen(LmodModule):
         super().on_predict_start()
         self.on_validation_start()
 
+    def on_validation_end(self) -> None:
+        """Print what the backend has used."""
+        if summary := self._backend.summary():
+            self.print(summary)
+
+    on_test_end = on_predict_end = on_validation_end
+
     def respond(self, batch: Batch) -> list[Reply]:
         """Ask the backend."""
         return self._backend.respond(batch)

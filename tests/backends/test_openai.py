@@ -2,9 +2,13 @@
 
 import json
 import pickle
+import socket
 import subprocess
 import sys
+import time
 from collections import Counter
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +16,7 @@ from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.replies import has_failed, read_replies
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.backends.openai import OpenAI
+from lmod_train.chat.checkpoint import find
 from lmod_train.cli import experiment
 from lmod_train.cli.listing import configs_folder
 from lmod_train.errors import BadArgument, LmodError, RunConflict
@@ -76,7 +81,7 @@ class World:
         return rows[0].value
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_account_equals_the_truth_after_runs_that_are_continued(world, seed):
     plan = world.plan(fates=FATES, fault=0.3, seed=seed)
     failing = {r.id for i, r in enumerate(world.records) if plan.fate(i) == "rejected"}
@@ -251,3 +256,75 @@ backend.respond(backend.collate([record(image=())], "."))
 """
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert "pip install 'lmod-train[openai]'" in done.stderr
+
+
+def test_what_was_spent_is_printed_at_the_end(world, capsys):
+    with serving(world.plan()) as server:
+        world.test(server.url, "--model.backend.budget.requests", "20")
+    printed = capsys.readouterr().out
+    assert f"{server.url}: 20 requests, 2,000 tokens of prompts, 200 of replies" in printed
+    assert "103 records were not asked: the budget of 20 requests is spent" in printed
+
+
+BENCHMARK = [sys.executable, str(CONFIGS.parent / "scripts/benchmarks/endpoint.py")]
+
+
+@pytest.mark.slow
+def test_ten_kills_lose_no_reply_and_repeat_only_what_was_in_flight():
+    done = subprocess.run([*BENCHMARK, "kills", "--n", "10"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.startswith("10 kills: 400 of 400 replies held")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", ["throughput", "replicas"])
+def test_the_benchmarks_run_small(measure):
+    small = ["--n", "48", "--delay", "0.02", "--concurrency", "4"]
+    done = subprocess.run([*BENCHMARK, measure, *small], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "requests/s" in done.stdout or "images on both: 0 of 4" in done.stdout
+
+
+@pytest.mark.slow
+def test_transformers_serve_gives_the_replies_of_the_same_checkpoint(curated, tmp_path, monkeypatch):
+    """A real server, the small base in it: the same words as by the backend huggingface."""
+    pytest.importorskip("uvicorn", reason="pip install -e .[serve]")
+    monkeypatch.chdir(tmp_path)
+    base = find("small_base")
+    with transformers_serving(base, tmp_path / "log.txt") as url:
+        tasks = ",".join(str(CONFIGS / f"task/{name}.yaml") for name in ("glaucoma", "four_way"))
+        common = ["--trainer", str(CONFIGS / "trainer/cpu.yaml"), "--data.curated", str(curated), "--data.tasks"]
+        common += [f"[{tasks}]", "--data.split", "all", "--data.limit", "9", "--trainer.logger", "false"]
+        endpoint = ["--model.backend.base_url", url, "--model.backend.model", str(base)]
+        length = ["--model.backend.max_new_tokens", "24"]
+        ours = ["--model", str(CONFIGS / "model/small_base.yaml"), *length]
+        experiment.run(["test", *ours, *common, "--run", "ours"])
+        served = ["--model", str(CONFIGS / "model/openai.yaml"), *length, *endpoint]
+        experiment.run(["test", *served, *common, "--run", "served"])
+    found = [{i: r for (i, _, _), r in read_replies(tmp_path / run / "replies").items()} for run in ("ours", "served")]
+    assert len(found[0]) == 18 and not [r.error for r in found[1].values() if r.error]
+    differing = {i for i in found[0] if found[0][i].reply.strip() != found[1][i].reply.strip()}
+    assert differing == set()
+
+
+@contextmanager
+def transformers_serving(folder, log):
+    """Start `transformers serve` on a free port and wait until it takes requests."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = Path(sys.executable).with_name("transformers")
+    options = ["--device", "cpu", "--dtype", "float32", "--host", "127.0.0.1", "--port", str(port)]
+    with (
+        log.open("w") as out,
+        subprocess.Popen([program, "serve", str(folder), *options], stdout=out, stderr=out) as up,
+    ):
+        try:
+            while up.poll() is None:
+                with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                    break
+                time.sleep(0.2)
+            assert up.poll() is None, log.read_text()[-2000:]
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            up.kill()

@@ -57,9 +57,9 @@ class Client:
         try:
             async with asyncio.timeout(self._timeout):
                 made = await self._client.chat.completions.with_raw_response.create(
-                    messages=body["messages"],
                     model=body["model"],
-                    extra_body={k: v for k, v in body.items() if k not in ("messages", "model")},
+                    messages=[],  # those of `extra_body` take their place, which the client does not walk through
+                    extra_body=dict(body),
                 )
             text = made.http_response.text
         except (TimeoutError, openai.APITimeoutError):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from lmod_train.errors import BadArgument
 
-START = 8
+START = 16
 """Requests in flight at first; doubled with every round of replies until the server asks for less."""
 
 

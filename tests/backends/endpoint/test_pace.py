@@ -67,9 +67,9 @@ def test_requests_that_were_in_flight_together_halve_it_once():
 
 def test_after_a_halving_it_grows_by_one_a_round():
     throttle = Throttle(64)
-    gathered(*[through(throttle, fine=False, slower=True) for _ in range(8)])
-    gathered(*[through(throttle, seconds=0.001) for _ in range(4)])
-    assert 4 < throttle.limit <= 5.01
+    gathered(*[through(throttle, fine=False, slower=True) for _ in range(START)])
+    gathered(*[through(throttle, seconds=0.001) for _ in range(START // 2)])
+    assert START // 2 < throttle.limit <= START // 2 + 1.01
 
 
 def test_it_does_not_grow_where_it_is_not_reached():

@@ -1,0 +1,240 @@
+"""Measure the endpoint client against a local server: throughput, replicas, and kills.
+
+    python scripts/benchmarks/endpoint.py throughput --n 1600     beside a bare asyncio loop at the same concurrency
+    python scripts/benchmarks/endpoint.py replicas --n 800        two servers beside one; images on both
+    python scripts/benchmarks/endpoint.py kills --n 30            SIGKILL at random moments, and what the server counted
+
+The server is that of the tests (tests/backends/endpoint/server.py), a process of its own with a fixed delay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from lmod_train.artifacts.manifest import write_json
+from lmod_train.artifacts.records import write_records
+from lmod_train.artifacts.replies import has_failed, read_replies
+from lmod_train.artifacts.schema import SCHEMA_VERSION
+from lmod_train.backends.endpoint.pace import Pace
+from lmod_train.backends.openai import OpenAI
+from lmod_train.types import Message, Part, Record
+
+ROOT = Path(__file__).resolve().parents[2]
+SERVER = ROOT / "tests" / "backends" / "endpoint" / "server.py"
+WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server: its base URL."""
+
+    url: str
+
+    def counts(self) -> dict[str, Counter[int]]:
+        """Return how often each question was asked (`asked`) and wholly replied to (`sent`); the probe is -1."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(self.url.replace("/v1", "/stats"), timeout=30) as reply:
+            stats = json.load(reply)
+        return {name: Counter({int(n): c for n, c in stats[name].items()}) for name in ("asked", "sent")}
+
+
+@contextmanager
+def serving(records: Sequence[Record], **plan: Any) -> Iterator[Served]:
+    """Run a server that knows the right answers."""
+    command = [sys.executable, str(SERVER), json.dumps({"answers": [r.answer for r in records], **plan}), "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield Served(f"http://127.0.0.1:{int(process.stdout.readline())}/v1")
+        finally:
+            process.kill()
+
+
+def curated(folder: Path, n: int, images: int, side: int = 256) -> list[Record]:
+    """Write a curated folder of `n` questions, `images` of them about one picture; return its records."""
+    records = [_record(i, f"{i // images}.jpg") for i in range(n)]
+    write_json(folder / "manifest.json", {"schema_version": SCHEMA_VERSION})
+    write_records(folder / "records" / "glaucoma.parquet", records)
+    noise = np.random.default_rng(0)
+    for name in sorted({r.image[0] for r in records}):
+        Image.fromarray(noise.integers(0, 255, (side, side, 3), dtype=np.uint8)).save(folder / name, quality=80)
+    return records
+
+
+def _record(i: int, image: str) -> Record:
+    words = f"Does this eye have glaucoma? #{i}"
+    return Record(
+        id=f"glaucoma/p/{i:05}",
+        task="glaucoma",
+        task_class="lmod_train.tasks.glaucoma.Glaucoma",
+        task_version=3,
+        source="phantom",
+        key=str(i),
+        modality="CFP",
+        image=(image,),
+        image_plain=(image,),
+        image_sha256=(image,),
+        split="test",
+        group=str(i),
+        language="en",
+        messages=(Message("user", (Part("image"), Part("text", words))),),
+        choices=WORDS,
+        answer=WORDS[i % 2],
+        phantom=True,
+    )
+
+
+async def bare(url: str, bodies: Sequence[bytes], concurrency: int) -> float:
+    """Return the seconds of a loop without any logic: a connection a worker, the next body at once."""
+    left = iter(bodies)
+    host, port = url.removeprefix("http://").removesuffix("/v1").split(":")
+
+    async def worker() -> None:
+        reader, writer = await asyncio.open_connection(host, int(port))
+        for body in left:
+            head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: {host}\r\ncontent-length: {len(body)}\r\n\r\n"
+            writer.write(head.encode() + body)
+            answer = (await reader.readuntil(b"\r\n\r\n")).lower()
+            length = int(answer.split(b"content-length:")[1].split(b"\r\n")[0])
+            json.loads(await reader.readexactly(length))
+        writer.close()
+
+    began = time.perf_counter()
+    await asyncio.gather(*[worker() for _ in range(concurrency)])
+    return time.perf_counter() - began
+
+
+def ours(
+    urls: Sequence[str], records: Sequence[Record], folder: Path, concurrency: int, batch: int, stream: bool = True
+) -> float:
+    """Return the seconds that the backend takes, images read and probe answered before.
+
+    Args:
+        urls: Of the servers.
+        records: What is asked.
+        folder: Where their images are.
+        concurrency: Requests in flight on each server.
+        batch: Records in a batch.
+        stream: Whether the next batch begins before the last has ended.
+    """
+    backend = OpenAI(urls[0], "m", replicas=list(urls[1:]), pace=Pace(concurrency=concurrency))
+    batches = [backend.collate(records[i : i + batch], folder) for i in range(0, len(records), batch)]
+    backend.respond(backend.collate([_record(10**6, records[0].image[0])], folder))
+    began = time.perf_counter()
+    answered = backend.stream(batches) if stream else map(backend.respond, batches)
+    replies = [reply for several in answered for reply in several]
+    seconds = time.perf_counter() - began
+    assert not any(reply.error for reply in replies), "the server of this measurement has no faults"
+    return seconds
+
+
+def throughput(n: int, work: Path, delay: float, concurrency: int) -> None:
+    """Print requests a second of the bare loop and of the backend, and their ratio."""
+    records = curated(work, n, images=4)
+    with serving(records, delay=delay) as server:
+        requests = OpenAI(server.url, "m").collate(records, work)
+        bodies = [json.dumps({"model": "m", "messages": m}).encode() for m in requests.messages]
+        slowest = asyncio.run(bare(server.url, bodies, concurrency))
+        streamed = ours([server.url], records, work, concurrency, batch=concurrency)
+        large = ours([server.url], records, work, concurrency, 16 * concurrency, stream=False)
+        small = ours([server.url], records, work, concurrency, 2 * concurrency, stream=False)
+    batched = ((f"batches of {16 * concurrency}", large), (f"batches of {2 * concurrency}", small))
+    for name, took in (("bare loop", slowest), ("stream", streamed), *batched):
+        print(f"{name}: {n / took:.1f} requests/s, {slowest / took:.3f} of the bare loop")
+
+
+def replicas(n: int, work: Path, delay: float, concurrency: int) -> None:
+    """Print how much faster two servers are than one, and how many images both have seen."""
+    records = curated(work, n, images=12)
+    with serving(records, delay=delay) as one:
+        alone = ours([one.url], records, work, concurrency, batch=concurrency)
+    with serving(records, delay=delay) as one, serving(records, delay=delay) as two:
+        together = ours([one.url, two.url], records, work, concurrency, batch=concurrency)
+        seen = [{i // 12 for i in server.counts()["asked"] if 0 <= i < n} for server in (one, two)]
+    print(f"two replicas: {alone / together:.2f} x one; images on both: {len(seen[0] & seen[1])} of {-(-n // 12)}")
+
+
+def kills(n: int, work: Path, delay: float, concurrency: int) -> None:
+    """Kill a command `n` times, let it finish, and compare what the server sent with what the run holds."""
+    records = curated(work / "curated", 40 * n, images=4, side=16)
+    run, draw = work / "run", random.Random(n)
+    with serving(records, delay=delay, fault=0.1) as server:
+        command = _command(server.url, work / "curated", run, concurrency)
+        lost = [_killed(command, run, server, draw, records) for _ in range(n)]
+        subprocess.run(command, check=True, capture_output=True)
+        sent = server.counts()["sent"]
+    held = _held(run)
+    twice = sum(c - 1 for i, c in sent.items() if i >= 0)
+    assert held == {r.id for r in records}, "a reply is missing"
+    assert twice <= sum(lost), f"{twice} were asked twice, and {sum(lost)} were in flight"
+    print(f"{n} kills: {len(held)} of {len(records)} replies held, {twice} asked twice, most at one kill {max(lost)}")
+
+
+def _command(url: str, folder: Path, run: Path, concurrency: int) -> list[str]:
+    parts = {"--model": "model/openai.yaml", "--trainer": "trainer/cpu.yaml"}
+    named = [word for option, file in parts.items() for word in (option, str(ROOT / "configs" / file))]
+    endpoint = {"base_url": url, "model": "m", "pace.concurrency": concurrency, "pace.timeout": 0.5}
+    options = [word for key, value in endpoint.items() for word in (f"--model.backend.{key}", str(value))]
+    data = ["--data.curated", str(folder), "--data.tasks", f"[{ROOT / 'configs/task/glaucoma.yaml'}]"]
+    quiet = ["--data.eval_batch_size", str(concurrency), "--trainer.logger", "false", "--run", str(run)]
+    return [sys.executable, "-m", "lmod_train", "test", *named, *options, *data, *quiet]
+
+
+def _killed(command: Sequence[str], run: Path, server: Served, draw: random.Random, records: Sequence[Record]) -> int:
+    """Kill a command while it asks; return how many of the replies sent to it the run does not hold.
+
+    Raises:
+        AssertionError: A record whose reply the run held before was asked again.
+    """
+    before, asked = _held(run), server.counts()["asked"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and sum(server.counts()["asked"].values()) < sum(asked.values()) + 4:
+        time.sleep(0.01)
+    time.sleep(draw.uniform(0, 0.8))
+    process.kill()
+    process.wait()
+    time.sleep(0.6)  # what the server is still sending is counted too
+    counts, held = server.counts(), _held(run)
+    again = {records[i].id for i in counts["asked"] if i >= 0 and counts["asked"][i] > asked[i]} & before
+    assert not again, f"asked although the run held a reply: {sorted(again)[:3]}"
+    return sum(1 for i in counts["sent"] if i >= 0 and records[i].id not in held)
+
+
+def _held(run: Path) -> set[str]:
+    """Return the ids whose reply is on the disk."""
+    return {id for (id, _, _), reply in read_replies(run / "replies").items() if not has_failed(reply)}
+
+
+def main() -> None:
+    """Read the command line and measure."""
+    measures = {"throughput": (throughput, 0.2, 32), "replicas": (replicas, 0.2, 8), "kills": (kills, 0.05, 8)}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("measure", choices=measures)
+    parser.add_argument("--n", type=int, default=200, help="Requests, or kills.")
+    parser.add_argument("--delay", type=float, default=None, help="Seconds that the server takes for a reply.")
+    parser.add_argument("--concurrency", type=int, default=None, help="Requests in flight on each server.")
+    given = parser.parse_args()
+    measure, delay, concurrency = measures[given.measure]
+    with tempfile.TemporaryDirectory() as work:
+        measure(given.n, Path(work), given.delay or delay, given.concurrency or concurrency)
+
+
+if __name__ == "__main__":
+    main()
