@@ -150,7 +150,7 @@ class OpenAI(Backend):
         Raises:
             LmodError: There is no key, or the server does not answer.
         """
-        from lightning.pytorch.utilities.rank_zero import rank_zero_info  # it imports torch, and knows the rank
+        from lightning_utilities.core.rank_zero import rank_zero_info  # it imports torch, and knows the rank
 
         if self._opened is None:
             for url in self._urls:

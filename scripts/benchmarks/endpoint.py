@@ -32,6 +32,7 @@ from lmod_train.artifacts.manifest import write_json
 from lmod_train.artifacts.records import write_records
 from lmod_train.artifacts.replies import has_failed, read_replies
 from lmod_train.artifacts.schema import SCHEMA_VERSION
+from lmod_train.backends.endpoint.batch import RequestBatch
 from lmod_train.backends.endpoint.pace import Pace
 from lmod_train.backends.openai import OpenAI
 from lmod_train.types import Message, Part, Record
@@ -150,6 +151,7 @@ def throughput(n: int, work: Path, delay: float, concurrency: int) -> None:
     records = curated(work, n, images=4)
     with serving(records, delay=delay) as server:
         requests = OpenAI(server.url, "m").collate(records, work)
+        assert isinstance(requests, RequestBatch)
         bodies = [json.dumps({"model": "m", "messages": m}).encode() for m in requests.messages]
         slowest = asyncio.run(bare(server.url, bodies, concurrency))
         streamed = ours([server.url], records, work, concurrency, batch=concurrency)
