@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 Answer = str | float | Mapping[int, str]
 """What a parser understood: a word, a number, or region id -> structure."""
@@ -515,6 +515,21 @@ class Responder(Protocol):
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return one reply per record, carrying its id, in any order."""
+        ...
+
+
+@runtime_checkable
+class StreamResponder(Protocol):
+    """A responder with several requests in flight, which reads ahead and answers as replies come."""
+
+    def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
+        """Yield one reply per record of all batches, carrying its id, as soon as it is there and in any order.
+
+        A failure is a reply with `error` set. Closing the iterator abandons what is in flight.
+
+        Args:
+            batches: None of them empty; read as far ahead as requests are sent, in the thread that takes the replies.
+        """
         ...
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
-from lmod_train.backends.base import Backend
+from lmod_train.backends.base import StreamBackend
 from lmod_train.backends.endpoint.address import check_encrypted, checked, is_own
 from lmod_train.backends.endpoint.asking import Asking
 from lmod_train.backends.endpoint.background import Background
@@ -33,7 +33,7 @@ class _Open:
     spending: Spending
 
 
-class OpenAI(Backend):
+class OpenAI(StreamBackend):
     """Replies of a server that takes chat-completions requests.
 
     Replies are identified by `base_url`, `model`, the images' size and format and the decoding; the key, the pace, the
@@ -97,10 +97,6 @@ class OpenAI(Backend):
     def _settings(self) -> Mapping[str, Any]:
         return {**self._decoding.settings(), "images": self._images.settings()}
 
-    def respond(self, batch: Batch) -> list[Reply]:
-        """Ask about the records of a batch, several at once."""
-        return [reply for replies in self.stream([batch]) for reply in replies]
-
     def summary(self) -> str:
         """Return what the command has spent, and why it stopped asking if it did; empty where nothing was sent."""
         if self._opened is None:
@@ -109,17 +105,14 @@ class OpenAI(Backend):
         stopped = f"\n{asking.not_asked} records were not asked: {asking.stopped}" if asking.not_asked else ""
         return f"{self._urls[0]}: {self._opened.spending.summary()}{stopped}"
 
-    def stream(self, batches: Iterable[Batch]) -> Iterator[list[Reply]]:
-        """Yield replies as they come, in any order.
-
-        A batch is taken as soon as fewer questions wait than twice as many as may be in flight.
-        """
-        source, most = iter(batches), 2 * self._pace.concurrency * len(self._urls)
+    def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
+        """Yield replies as they come; batches are read until twice as many questions wait as may be in flight."""
+        most = 2 * self._pace.concurrency * len(self._urls)
         done: SimpleQueue[Future[Reply]] = SimpleQueue()
         waiting: set[Future[Reply]] = set()
         try:
             while True:
-                while len(waiting) < most and (batch := next(source, None)) is not None:
+                while len(waiting) < most and (batch := next(batches, None)) is not None:
                     waiting |= self._begun(batch, done)
                 if not waiting:
                     return
@@ -127,7 +120,7 @@ class OpenAI(Backend):
                 while not done.empty():
                     ended.append(done.get())
                 waiting -= set(ended)
-                yield [future.result() for future in ended]
+                yield from (future.result() for future in ended)
         finally:
             for future in waiting:
                 future.cancel()

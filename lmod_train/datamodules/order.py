@@ -117,6 +117,11 @@ class ImageBatches(Sampler[list[int]]):
             self._sized = self.epoch, [len(batch) for batch in self._training()]
         return self._sized[1]
 
+    @property
+    def most_questions(self) -> int:
+        """Questions that evaluation asks on the rank that asks most."""
+        return max(sum(map(len, self._evaluation(rank))) for rank in range(self._ranks))
+
     def __len__(self) -> int:
         """Batches of a whole epoch, the same on every rank."""
         if not self.shuffle:

@@ -12,6 +12,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import read_records
+from lmod_train.datamodules.ahead import AnsweredLoader, ReadingAhead
 from lmod_train.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
 from lmod_train.datamodules.lengths import length_of
 from lmod_train.datamodules.loader import RecordLoader
@@ -246,20 +247,20 @@ class RecordsDataModule(LightningDataModule):
         else:
             self._continued = state_dict
 
-    def val_dataloader(self) -> RecordLoader:
+    def val_dataloader(self) -> RecordLoader | AnsweredLoader:
         """Return the loader of `validate`, and of validation inside `fit`."""
         fitting = self.trainer is not None and self.trainer.state.fn == "fit"
         return self._evaluation("fit" if fitting else "validate")
 
-    def test_dataloader(self) -> RecordLoader:
+    def test_dataloader(self) -> RecordLoader | AnsweredLoader:
         """Return the loader of `test`."""
         return self._evaluation("test")
 
-    def predict_dataloader(self) -> RecordLoader:
+    def predict_dataloader(self) -> RecordLoader | AnsweredLoader:
         """Return the loader of `predict`."""
         return self._evaluation("predict")
 
-    def _evaluation(self, stage: str) -> RecordLoader:
+    def _evaluation(self, stage: str) -> RecordLoader | AnsweredLoader:
         asked, done = self.asked(stage), set(self._answered())
         if not asked and stage != "fit":
             splits = dict(Counter(r.split for r in self._records))
@@ -272,7 +273,10 @@ class RecordsDataModule(LightningDataModule):
         left, trainer = [r for r in asked if r.id not in done], self._running()
         groups = by_image(left, min(self._max_questions, self._eval_batch_size))
         rank, ranks = trainer.global_rank, trainer.world_size
-        return self._loader(left, ImageBatches(groups, self._eval_batch_size, rank=rank, ranks=ranks))
+        batches = ImageBatches(groups, self._eval_batch_size, rank=rank, ranks=ranks)
+        loader, module = self._loader(left, batches), trainer.lightning_module
+        stream = module.stream if isinstance(module, ReadingAhead) else None
+        return AnsweredLoader(loader, stream, batches.most_questions) if stream else loader
 
     def _running(self) -> Trainer:
         if self.trainer is None:

@@ -1,17 +1,23 @@
-"""A backend through the Trainer: zero-shot models take the one evaluation path that tuned ones take."""
+"""A backend through the Trainer: zero-shot models are evaluated by the same loop, callback and files as tuned ones."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
 from lmod_train.backends.base import Backend
 from lmod_train.modules.base import LmodModule
-from lmod_train.types import Batch, Identity, Reply
+from lmod_train.types import Batch, Identity, Record, Reply, StreamResponder
 
 
 class Frozen(LmodModule):
     """Answers through a backend and learns nothing.
 
+    A backend that takes a stream of batches (`StreamResponder`) reads ahead: the datamodule calls `stream` on its
+    evaluation loader, and every item that Lightning then fetches is a record with its reply.
+
     Args:
-        backend: What answers.
+        backend: Generates the replies.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -24,13 +30,13 @@ class Frozen(LmodModule):
         return self._backend.identity()
 
     def on_validation_start(self) -> None:
-        """Let the backend load what it needs, once; only now is the device known."""
+        """Let the backend load its network, once; the device is not known before."""
         self._backend.prepare(self.device)
 
     on_test_start = on_validation_start
 
     def on_predict_start(self) -> None:
-        """The same, and keep no replies in memory."""
+        """Let the backend load its network, and keep no replies in memory."""
         super().on_predict_start()
         self.on_validation_start()
 
@@ -41,6 +47,55 @@ class Frozen(LmodModule):
 
     on_test_end = on_predict_end = on_validation_end
 
+    @property
+    def stream(self) -> Callable[[Iterable[Batch]], Iterator[Batch]] | None:
+        """Answers a stream of batches; None for a backend that takes one batch at a time."""
+        return partial(answered, self._backend) if isinstance(self._backend, StreamResponder) else None
+
     def respond(self, batch: Batch) -> list[Reply]:
-        """Ask the backend."""
-        return self._backend.respond(batch)
+        """Return the backend's replies, or those that a stream has brought already."""
+        if isinstance(batch, Answered):
+            return batch.replies
+        return self._backend.respond(batch) if len(batch) else []
+
+
+class Answered(Batch):
+    """A record whose reply is there already.
+
+    Attributes:
+        records: The one record.
+        replies: Its reply.
+    """
+
+    def __init__(self, record: Record, reply: Reply) -> None:
+        super().__init__([record])
+        self.replies = [reply]
+
+
+def answered(backend: StreamResponder, batches: Iterable[Batch]) -> Iterator[Answered]:
+    """Yield every record of a stream with its reply, in the order of the replies.
+
+    Args:
+        backend: Reads the batches as far ahead as it has requests in flight.
+        batches: To be answered; empty ones are passed over.
+
+    Raises:
+        RuntimeError: The backend replies to a record that it has not read or has replied to, or stops before it has
+            read and replied to all.
+    """
+    waiting: dict[str, Record] = {}
+
+    def read() -> Iterator[Batch]:
+        for batch in batches:
+            waiting.update((record.id, record) for record in batch.records)
+            if len(batch):
+                yield batch
+
+    left = read()
+    for reply in backend.respond_stream(left):
+        if reply.id not in waiting:
+            raise RuntimeError(f"{type(backend).__name__}: a reply to {reply.id}, which is not waiting for one")
+        yield Answered(waiting.pop(reply.id), reply)
+    if waiting or next(left, None) is not None:
+        first = next(iter(waiting))
+        raise RuntimeError(f"{type(backend).__name__}: the stream ended without a reply to {first}")

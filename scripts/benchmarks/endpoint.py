@@ -139,8 +139,8 @@ def ours(
     batches = [backend.collate(records[i : i + batch], folder) for i in range(0, len(records), batch)]
     backend.respond(backend.collate([_record(10**6, records[0].image[0])], folder))
     began = time.perf_counter()
-    answered = backend.stream(batches) if stream else map(backend.respond, batches)
-    replies = [reply for several in answered for reply in several]
+    streams = [iter(batches)] if stream else [iter([one]) for one in batches]
+    replies = [reply for several in streams for reply in backend.respond_stream(several)]
     seconds = time.perf_counter() - began
     assert not any(reply.error for reply in replies), "the server of this measurement has no faults"
     return seconds

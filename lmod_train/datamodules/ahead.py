@@ -1,0 +1,48 @@
+"""Evaluation batches for a module that reads ahead: it takes many batches, and answers as replies come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, runtime_checkable
+
+from lmod_train.datamodules.loader import RecordLoader
+from lmod_train.types import Batch
+
+Stream = Callable[[Iterable[Batch]], Iterator[Batch]]
+"""Batches to be answered in, batches of which each record is answered out, in the order of the replies."""
+
+
+@runtime_checkable
+class ReadingAhead(Protocol):
+    """A module that may take its evaluation batches before it has answered the earlier ones."""
+
+    @property
+    def stream(self) -> Stream | None:
+        """Answers a stream of batches; None where the module answers one batch at a time."""
+        ...
+
+
+class AnsweredLoader:
+    """Gives Lightning's loop one answered record after the other.
+
+    Lightning counts its items as batches: `len` is the number of questions, of the process that has most of them. A
+    process with fewer ends with empty batches, so that all processes take as many.
+
+    Args:
+        loader: Of the questions.
+        stream: Answers them.
+        questions: Number of questions of the process that has most of them.
+    """
+
+    def __init__(self, loader: RecordLoader, stream: Stream, questions: int) -> None:
+        self._loader, self._stream, self._questions = loader, stream, questions
+
+    def __len__(self) -> int:
+        return self._questions
+
+    def __iter__(self) -> Iterator[Batch]:
+        left = self._questions
+        for batch in self._stream(iter(self._loader)):
+            left -= len(batch)
+            yield batch
+        yield from (Batch([]) for _ in range(left))
