@@ -1,1 +1,1 @@
-"""Text in, an answer or the reason why not out."""
+"""Parsers from the text of a reply to an answer, or to an `Unparsed` with a reason."""

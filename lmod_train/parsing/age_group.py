@@ -1,23 +1,23 @@
-"""Read an age group: its number, its range, or an age that lies in it."""
+"""Parse an age group from its number, its range, or an age within it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from lmod_train.parsing.cues import settled, split_explanation
+from lmod_train.parsing.cues import final_statement, split_explanation
 from lmod_train.parsing.stance import clauses, stance, statements
 from lmod_train.types import Unparsed
-from lmod_train.vocabulary import numerals as said
+from lmod_train.vocabulary import numerals
 
 Span = tuple[float, float]
-"""Youngest age and the first age beyond."""
+"""Youngest age, and the upper end, exclusive."""
 
 OLDEST = 120
 _NONE: Span = (-1, -1)  # a group or an age that does not exist
 _EVERY = float("inf")
 
-_WORDS = "|".join(sorted((w for w in said.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
+_WORDS = "|".join(sorted((w for w in numerals.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
 _N = r"(?<![0-9A-Za-z.])(?P<n>[0-9]{1,3})(?![0-9]|[.][0-9])"
 _M = r"(?P<m>[0-9]{1,3})(?![0-9]|[.][0-9])"
 _TO = r"\s?(?:-|–|—|~|to|through|至|到)\s?"
@@ -75,7 +75,7 @@ _AGE = re.compile(
     rf"{_M}(?!{_TO}[0-9]|\s?\+)",
     re.IGNORECASE,
 )
-_BEARER = re.compile(
+_PERSON_OF = re.compile(
     r"(?<![a-z])(?:(?:adult|man|woman|male|female|person|patient|individual|subject|lady|gentleman)"
     r"\s(?:of|is|seems to be|appears to be)"
     r"|s?he\s(?:is|seems to be|appears to be)|(?:guess|estimate)\s(?:is|would be))\s"
@@ -100,7 +100,7 @@ _LISTED = re.compile(
     r"(?=\s{0,3}(?:[;；。,\n]|\.(?:\s|$)|$))){1,20}",
     re.IGNORECASE,
 )
-"""More groups behind a first one, each with its range, as the prompt lists them."""
+"""Further groups with their ranges behind a first one, as the prompt lists them."""
 _FIRST_NUMBER = re.compile(
     rf"\W{{0,9}}(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)"
 )
@@ -117,17 +117,18 @@ _OF_SEX = re.compile(r"^\W{0,9}(?:male|female|man|woman|m|f|男性?|女性?)\s?[
 
 
 def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str] | None = None) -> str | Unparsed:
-    """Return the age group that the text states, in the prompt's own spelling.
+    """Return the age group that the text states, in the prompt's spelling.
 
-    A group may be stated by number ("Group 3"), by range (30-39; 30-40 too, as LMOD v1 names it), by an age in it ("65
-    years old"), or in words where they fit one group only ("in their thirties"). What spans several is ambiguous: "over
-    60", "in his teens". A bare number up to 8 behind "Age Group:" is a group, one from 18 an age, one between neither.
+    A group may be stated by number ("Group 3"), by range (30-39; also 30-40, as in LMOD v1), by an age within it ("65
+    years old"), or in words that fit one group only ("in their thirties"). A statement that spans several groups is
+    ambiguous: "over 60", "in his teens". A bare number behind "Age Group:" is a group if it is at most the number of
+    groups, an age if it is at least the upper end of the first group, and otherwise neither.
 
     Args:
         text: A reply without thinking and markup (see `read`).
         choices: Labels in order, the first ``<n``, the last ``n+``, with ranges between; group 1 is the first.
-        broader: Choice -> broader group. Where it is given, what spans several choices of one broader group is that
-            group: "60+", "over 60", "40-60".
+        broader: Choice -> broader group. If given, a statement that spans several choices of one broader group is
+            that group: "60+", "over 60", "40-60".
 
     Returns:
         The choice, or the broader group; or `Unparsed` with ``empty``, ``no_match``, ``ambiguous`` or ``out_of_range``
@@ -135,7 +136,7 @@ def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str
 
     Example:
         >>> groups = ("<18", "18–29", "30–39", "40+")
-        >>> [parse_age_group(said, groups) for said in ("Age Group: 3", "a 25-year-old", "Group 3: 30-39")]
+        >>> [parse_age_group(text, groups) for text in ("Age Group: 3", "a 25-year-old", "Group 3: 30-39")]
         ['30–39', '18–29', '30–39']
         >>> parse_age_group("over 20", groups).reason
         'ambiguous'
@@ -145,8 +146,8 @@ def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str
     if not text.strip():
         return Unparsed("empty")
     spans = _spans_of(choices)
-    spoken = settled(text)
-    if spoken is not None and (found := list(_stated(clauses(spoken)[:1], spans, bare=True))):
+    final = final_statement(text)
+    if final is not None and (found := list(_stated(clauses(final)[:1], spans, bare=True))):
         return _decide(found, choices, spans, broader)
     head, explained = split_explanation(text)
     fields = [
@@ -162,7 +163,7 @@ def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str
 
 
 def _spans_of(choices: Sequence[str]) -> list[Span]:
-    """Return the ages of each label."""
+    """Return the age span of each label."""
     spans: list[Span] = []
     for choice in choices:
         numbers = [int(n) for n in re.findall("[0-9]+", choice)]
@@ -174,13 +175,13 @@ def _spans_of(choices: Sequence[str]) -> list[Span]:
 
 
 def _listed(text: str, at: int) -> str:
-    """Return the list of groups that goes on at a place, empty where none does: then no group was chosen."""
+    """Return the rest of a list of groups that continues at `at`; a whole list is no choice. Empty without a list."""
     more = _LISTED.match(text, at)
     return more[0] if more else ""
 
 
 def _in_field(label: str, value: str, spans: Sequence[Span]) -> Iterator[Span]:
-    """Yield what is said behind a label; a number that stands first is a group or an age."""
+    """Yield the ages in the value of a field; a leading number is a group or an age."""
     first = _FIRST_NUMBER.match(value) or _FIRST_WORD.match(value)
     if first and not ("<" in first[0] and _number(first["n"]) > len(spans)):
         yield _bare_number(_number(first["n"]), spans, of_group=label not in ("age", "年龄"))
@@ -195,7 +196,7 @@ def _bare_number(n: int, spans: Sequence[Span], of_group: bool = True) -> Span:
 
 
 def _stated(parts: Sequence[str], spans: Sequence[Span], bare: bool = False) -> Iterator[Span]:
-    """Yield the ages that clauses state and do not deny; with `bare`, a clause of one number is a statement."""
+    """Yield the ages that clauses assert; with `bare`, a clause of one number is an assertion."""
     for clause in parts:
         alone = _ALONE.fullmatch(clause)
         if bare and _TWO.match(clause):
@@ -210,12 +211,12 @@ def _stated(parts: Sequence[str], spans: Sequence[Span], bare: bool = False) -> 
 
 
 def _mentioned(clause: str, spans: Sequence[Span]) -> Iterator[tuple[re.Match[str], Span, bool]]:
-    """Yield what may be an age group, each stretch of text once, and whether it is said to be one.
+    """Yield matches that may be an age group without overlap, their ages, and whether they certainly are one.
 
-    What could measure anything is an age where the clause speaks of age (10-12, over 40) or the words do (20 years),
-    or where it is printed as a group is (30-39, 80+, under 18).
+    A number of any unit (10-12, over 40) is an age if the clause is about age, if the match has a unit of age (20
+    years), or if it has the printed form of a group (30-39, 80+, under 18).
     """
-    rest, speaks = clause, _OLD.search(clause) is not None
+    rest, about_age = clause, _OLD.search(clause) is not None
     for pattern, span_of in _READERS:
         for m in pattern.finditer(rest):
             span = span_of(m, spans)
@@ -223,8 +224,8 @@ def _mentioned(clause: str, spans: Sequence[Span]) -> Iterator[tuple[re.Match[st
                 continue
             marked = pattern is _RANGE or "+" in m[0] or "<" in m[0]
             printed = span in spans and (marked or _NOTHING_MEASURED.match(rest, m.end()) is not None)
-            said_so = _OLD.search(m[0]) is not None if pattern is _AGE else speaks
-            yield m, span, printed or said_so or pattern not in (_RANGE, _OVER, _UNDER, _AGE)
+            explicit = _OLD.search(m[0]) is not None if pattern is _AGE else about_age
+            yield m, span, printed or explicit or pattern not in (_RANGE, _OVER, _UNDER, _AGE)
         rest = pattern.sub(lambda m: "\x00" * len(m[0]), rest)
 
 
@@ -239,8 +240,8 @@ def _of_group(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
 
 
 def _number(word: str) -> int:
-    """Return what a numeral stands for, -1 for none."""
-    return int(word) if word.isascii() and word.isdigit() else said.NUMERALS.get(word.casefold(), -1)
+    """Return the value of a numeral, -1 for none."""
+    return int(word) if word.isascii() and word.isdigit() else numerals.NUMERALS.get(word.casefold(), -1)
 
 
 def _of_range(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
@@ -249,7 +250,7 @@ def _of_range(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
         return None
     if high <= len(spans):  # "5-7": ages or groups?
         return (0, _EVERY)
-    if {low, high} <= {first for first, _ in spans}:  # 30-40 where the group is 30-39: the ends are shared
+    if {low, high} <= {first for first, _ in spans}:  # 30-40 for the group 30-39
         return (low, high)
     return (low, high + 1)
 
@@ -262,7 +263,7 @@ def _of_over(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
 def _of_under(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
     n = int(m["n"] or m["m"])
     if m[0].startswith("<") and n <= len(spans):
-        return spans[n - 1] if n else None  # what is left of a placeholder's brackets: "<3>"
+        return spans[n - 1] if n else None  # rest of a placeholder in angle brackets: "<3>"
     return (0, n)
 
 
@@ -286,7 +287,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[Span]],
     (_OVER, _of_over),
     (_UNDER, _of_under),
     (_DECADE, _of_decade),
-    (_BEARER, lambda m, spans: _of_years(m["n"])),
+    (_PERSON_OF, lambda m, spans: _of_years(m["n"])),
     (_AGE, _of_age),
     (_TEENS, lambda m, spans: (13, 20)),
     (_CHILD, lambda m, spans: (0, 13)),
@@ -296,7 +297,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[Span]],
 def _decide(
     found: Sequence[Span], choices: Sequence[str], spans: Sequence[Span], broader: Mapping[str, str] | None
 ) -> str | Unparsed:
-    """Return the one group that holds all that was stated, or the one broader group."""
+    """Return the one group that contains all stated ages, or the one broader group."""
     if not found:
         return Unparsed("no_match")
     if all(span == _NONE for span in found):

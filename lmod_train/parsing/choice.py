@@ -1,9 +1,9 @@
-"""Read one word out of the prompt's choices.
+"""Parse one of the prompt's choices.
 
-A choice is a claim: of a concept, asserted or denied. GLAUCOMA and NON-GLAUCOMA are two claims of one concept, TRUE and
-FALSE two claims of whatever the prompt asked, cataract and normal claims of their own. A reply is read where it is most
-deliberate first: an explicit final answer or correction, the requested format, a conclusion, then free text. There the
-claims of every clause must agree.
+A choice is a claim about a concept, asserted or denied. GLAUCOMA and NON-GLAUCOMA are the two claims about one concept,
+TRUE and FALSE the two claims about the prompt's question, cataract and normal claims about separate concepts. The parts
+of a reply are read in this order, and the first that states a claim decides: an explicit final answer or correction,
+the requested format, a conclusion, free text. Within a part the claims of all clauses must agree.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from lmod_train.parsing.alone import (
+from lmod_train.parsing.bare_choice import (
     LABELLED,
     LONGEST_BARE,
-    announces,
-    concludes,
-    rests_on,
-    says_only,
-    stands_alone,
-    valued,
+    contains_only_choices,
+    is_choice_with_reason,
+    is_conclusion,
+    is_isolated,
+    is_option_with_reason,
+    value_follows,
 )
-from lmod_train.parsing.cues import CONCLUSION, VERDICT, after, last, settled, split_explanation
+from lmod_train.parsing.cues import CONCLUSION, VERDICT, after, final_statement, last, split_explanation
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.loss import without_losses
 from lmod_train.parsing.normalise import normalise
-from lmod_train.parsing.pronoun import resolved
+from lmod_train.parsing.pronoun import resolve_pronoun
 from lmod_train.parsing.refusal import is_refusal
-from lmod_train.parsing.respelling import respelled
-from lmod_train.parsing.slots import Part, Value, holds_number, slot_after, value_at
-from lmod_train.parsing.stance import LONGEST_CLAUSE, Stance, clause_spans, denies, hedges, of_the_whole, stance
+from lmod_train.parsing.respelling import correct_spelling
+from lmod_train.parsing.slots import Separator, Value, holds_number, slot_after, value_at
+from lmod_train.parsing.stance import LONGEST_CLAUSE, Stance, clause_spans, denies, describes_whole_eye, hedges, stance
 from lmod_train.types import Unparsed
-from lmod_train.vocabulary import answers as said
+from lmod_train.vocabulary import answers
 
 Claim = str | Unparsed
-"""A choice that is stated, or why the slot of one holds none."""
+"""A stated choice, or the reason why its slot holds no answer."""
 
 Claims = tuple[bool | Unparsed, ...]
-"""Of one name: asserted, denied, or why its slot holds no answer; more than one where it holds several."""
+"""The claims about one mention: asserted (True), denied (False), or the reason why its slot holds no answer."""
 _POLAR_LAST = re.compile(
-    rf"(?P<either>{pattern_of([*said.YES, *said.NO])}\s{{0,3}}(?:/|or(?![a-z])|或)\s{{0,3}})?"
-    rf"(?:(?P<yes>{pattern_of(said.YES)})|(?P<no>{pattern_of(said.NO)}))\W{{0,9}}$"
+    rf"(?P<either>{pattern_of([*answers.YES, *answers.NO])}\s{{0,3}}(?:/|or(?![a-z])|或)\s{{0,3}})?"
+    rf"(?:(?P<yes>{pattern_of(answers.YES)})|(?P<no>{pattern_of(answers.NO)}))\W{{0,9}}$"
 )
 _OPENERS = re.compile(r"[\s\"'(\[{:=<-]{0,9}")
-_ASKED = re.compile(r"\?[\s\"'*-]{0,6}$")  # an answer behind a question is that question's
+_ASKED = re.compile(r"\?[\s\"'*-]{0,6}$")  # an answer behind a question answers that question only
 _UNHEALTHY = re.compile(
     r"(?:^|(?<=[\n.;]))\s?(?:(?:it is |it's |this is )?(?:not|hardly|far from)\s(?:an?\s)?(?:normal|healthy)"
     r"(?:\s(?:eye|fundus|image|retina))?|不正常|不健康|(?:并非|不是)(?:正常|健康)(?:眼底?)?)\s?(?:[:,]|-\s)",
@@ -63,7 +63,7 @@ _AFFIRMING = re.compile(r"(?P<concept>.+?)[\s\-_]+(?:true|yes|present|positive)"
 
 @dataclass(frozen=True, slots=True)
 class _Concept:
-    """What choices make claims of; `asserted` and `denied` are the choices, None where there is no such choice."""
+    """A concept with the choices that assert and deny it; None where there is no such choice."""
 
     asserted: str | None
     denied: str | None
@@ -72,20 +72,20 @@ class _Concept:
     adjective: bool
 
     def is_kind(self, mention: re.Match[str]) -> bool:
-        """Return whether a mention names only one kind of it, so that denying it leaves room for the others."""
+        """Return whether a mention names a subtype only: denying it does not deny the concept."""
         return self.kind is not None and self.kind.fullmatch(mention[0]) is not None
 
 
 def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
-    """Return the one choice that the text states, in the prompt's own spelling.
+    """Return the one choice that the text states, in the prompt's spelling.
 
     Args:
         text: A reply without thinking and markup (see `read`).
-        choices: The prompt's own words. A pair such as GLAUCOMA / NON-GLAUCOMA or TRUE / FALSE is read as yes and no.
+        choices: The prompt's choices. A pair such as GLAUCOMA / NON-GLAUCOMA or TRUE / FALSE is read as yes and no.
 
     Returns:
         The choice; or `Unparsed` with ``empty``, ``no_match`` (nothing is stated, or something that is no choice), or
-        ``ambiguous`` (two different choices are stated, also when the prompt's options are merely repeated).
+        ``ambiguous`` (two different choices are stated, or the prompt's options are only repeated).
 
     Example:
         >>> parse_choice("No signs of glaucoma.", ("GLAUCOMA", "NON-GLAUCOMA"))
@@ -98,30 +98,30 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
     concepts = _concepts(tuple(choices))
     text = without_losses(_UNHEALTHY.sub("\n", _NON.sub("non-", text)))
     if len(concepts) == 1 and (mention := concepts[0].mention) is not None:
-        text = resolved(text, mention)
-    spoken = settled(text)
-    if spoken is not None:
-        final = _verdict(spoken, concepts, final=True)
-        if not (isinstance(final, Unparsed) and final.reason == "no_match"):
-            return final
-    whole = _verdict(text, concepts)
-    if isinstance(whole, Unparsed) and whole.reason == "no_match" and not is_refusal(text):
-        return _verdict(respelled(text, _spelled(tuple(choices))), concepts)
-    if spoken is None or isinstance(whole, str) or whole.reason != "ambiguous":
-        return whole
-    later = _verdict(spoken, concepts)  # a correction that says what was overlooked first
-    return later if isinstance(later, str) else whole
+        text = resolve_pronoun(text, mention)
+    final = final_statement(text)
+    if final is not None:
+        answer = _verdict(final, concepts, final=True)
+        if not (isinstance(answer, Unparsed) and answer.reason == "no_match"):
+            return answer
+    answer = _verdict(text, concepts)
+    if isinstance(answer, Unparsed) and answer.reason == "no_match" and not is_refusal(text):
+        return _verdict(correct_spelling(text, _spelled(tuple(choices))), concepts)
+    if final is None or isinstance(answer, str) or answer.reason != "ambiguous":
+        return answer
+    later = _verdict(final, concepts)  # a correction that gives its reason first
+    return later if isinstance(later, str) else answer
 
 
 @lru_cache(maxsize=256)
 def _spelled(choices: tuple[str, ...]) -> dict[str, str]:
-    """Return every lower-case spelling -> choice."""
+    """Return lower-case spelling -> choice."""
     return {plain(form): choice for choice in choices for form in forms_of(choice)}
 
 
 @lru_cache(maxsize=256)
 def _concepts(choices: tuple[str, ...]) -> tuple[_Concept, ...]:
-    """Return the concepts behind the choices; one without a mention is the prompt's own question (TRUE / FALSE)."""
+    """Return the concepts of the choices; that of TRUE / FALSE is the prompt's question and has no `mention`."""
     claims: dict[str | None, dict[bool, str]] = {}
     spelled: dict[str | None, str] = {}
     for choice in choices:
@@ -144,7 +144,7 @@ def _concept(name: str | None, by_stance: Mapping[bool, str]) -> _Concept:
 
 @dataclass(frozen=True, slots=True)
 class _Bare:
-    """Stands for the row of a word that the vocabulary does not have."""
+    """A substitute for `Term` for a word that is not in the vocabulary."""
 
     name: str
 
@@ -152,8 +152,8 @@ class _Bare:
 def _claim_of(choice: str) -> tuple[str | None, bool]:
     choice = normalise(choice)
     word = plain(choice)
-    if word in said.YES or word in said.NO:
-        return None, word in said.YES
+    if word in answers.YES or word in answers.NO:
+        return None, word in answers.YES
     if denying := _DENYING.fullmatch(choice.strip()):
         return denying["concept"] or denying["concept2"], False
     if affirming := _AFFIRMING.fullmatch(choice.strip()):
@@ -162,13 +162,16 @@ def _claim_of(choice: str) -> tuple[str | None, bool]:
 
 
 def _verdict(text: str, concepts: Sequence[_Concept], final: bool = False) -> str | Unparsed:
-    """Read the requested format, then a conclusion, then free text; `final` text states its first clause."""
+    """Return the choice stated in the requested format, else in a conclusion, else in free text.
+
+    With `final`, the first clause counts as the requested format.
+    """
     head, explained = split_explanation(text)
     found = [m for m in VERDICT.finditer(head) if re.search(r"\w|\?", m["value"])]
     fields = [m.span("value") for m in found]
     if fields:
         stated = [c for start, end in fields for c in _claims(_Scope(head, start, end, concepts, requested=True))]
-        stated = stated or [c for start, _ in fields for c in _silence(head, start)]
+        stated = stated or [c for start, _ in fields for c in _abstention(head, start)]
         if stated or all(m["sign"] not in "|-" and len(m["value"].split()) <= 6 for m in found):  # a table has a head
             return _decide(stated, concepts, "; ".join(head[start:end] for start, end in fields[:4]))
     parts = [_Scope(head, *span, concepts, requested=True) for span in clause_spans(head)]
@@ -184,14 +187,14 @@ def _verdict(text: str, concepts: Sequence[_Concept], final: bool = False) -> st
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """A clause in the text of a reply, and whether bare names in it can be statements."""
+    """A clause of a reply, and whether bare names in it are statements."""
 
     text: str
     start: int
     end: int
     concepts: Sequence[_Concept]
     requested: bool
-    """Whether the format asks for a choice here: then a name has to stand alone between commas only."""
+    """Whether the requested format has a choice here: then a name needs to be alone between commas only."""
 
     @property
     def mentions(self) -> list[re.Pattern[str] | None]:
@@ -199,7 +202,7 @@ class _Scope:
 
     @property
     def asks(self) -> bool:
-        """Whether the clause is a question, which says nothing of what it mentions."""
+        """Whether the clause is a question, which states nothing."""
         return self.text[self.end : self.end + 4].lstrip(" \"')").startswith("?")
 
     @property
@@ -207,22 +210,28 @@ class _Scope:
         return self.end - self.start <= LONGEST_BARE
 
     def is_choice(self) -> bool:
-        """Return whether the clause says choices and nothing else, or announces one with its reasons."""
+        """Return whether the clause contains choices and nothing else, or one choice with its reason."""
         options = (option for c in self.concepts for option in (c.asserted, c.denied) if option)
         clause = self.text[self.start : min(self.end, self.start + 2 * LONGEST_BARE)]
-        return self.says_only() or self.gives_reason() or any(announces(clause, option) for option in options)
+        return (
+            self.contains_only_choices()
+            or self.gives_reason()
+            or any(is_option_with_reason(clause, option) for option in options)
+        )
 
     def gives_reason(self) -> bool:
-        """Return whether the clause is a choice and what it rests on."""
-        return rests_on(self.text[self.start : min(self.end, self.start + 2 * LONGEST_BARE)], self.mentions)
+        """Return whether the clause is a choice with its reason."""
+        return is_choice_with_reason(
+            self.text[self.start : min(self.end, self.start + 2 * LONGEST_BARE)], self.mentions
+        )
 
-    def says_only(self) -> bool:
-        """Return whether the clause says choices and nothing else."""
-        return self.is_short and says_only(self.text[self.start : self.end], self.mentions)
+    def contains_only_choices(self) -> bool:
+        """Return whether the clause contains choices and nothing else."""
+        return self.is_short and contains_only_choices(self.text[self.start : self.end], self.mentions)
 
 
-def _silence(text: str, at: int) -> Iterator[Unparsed]:
-    """Yield an abstention that fills a field."""
+def _abstention(text: str, at: int) -> Iterator[Unparsed]:
+    """Yield the abstention that fills the field at `at`, if any."""
     opening = _OPENERS.match(text, at)
     value = value_at(text, opening.end() if opening else at)
     if value is not None and set(value[0]) <= {"refused", "open"}:
@@ -235,20 +244,20 @@ def _free_claims(text: str, concepts: Sequence[_Concept]) -> Iterator[Claim]:
 
 
 def _decide(stated: Sequence[Claim], concepts: Sequence[_Concept], where: str) -> str | Unparsed:
-    """Return the one choice; an abstention beside it leaves the question open where there is one concept only."""
+    """Return the one stated choice; with a single concept, an abstention beside it makes it ambiguous."""
     different = list(dict.fromkeys(c for c in stated if isinstance(c, str)))
-    silent = [c for c in stated if isinstance(c, Unparsed)]
-    if len(different) == 1 and not (silent and len(concepts) == 1):
+    abstentions = [c for c in stated if isinstance(c, Unparsed)]
+    if len(different) == 1 and not (abstentions and len(concepts) == 1):
         return different[0]
     if different:
         return Unparsed("ambiguous", "states " + " and ".join(different[:4]))
-    return silent[0] if silent else Unparsed("no_match", where.strip()[:80])
+    return abstentions[0] if abstentions else Unparsed("no_match", where.strip()[:80])
 
 
 def _claims(scope: _Scope) -> Iterator[Claim]:
-    """Yield the choices that a clause states, and an `Unparsed` for a slot that holds no answer."""
+    """Yield the choices that a clause states, and an `Unparsed` for each slot without an answer."""
     concepts = scope.concepts
-    can_be_bare = scope.requested or scope.says_only()
+    can_be_bare = scope.requested or scope.contains_only_choices()
     for mention, concept in _mentions(scope):
         for claim in _of_mention(scope, mention, concept, can_be_bare):
             choice = claim if isinstance(claim, Unparsed) else concept.asserted if claim else concept.denied
@@ -260,7 +269,7 @@ def _claims(scope: _Scope) -> Iterator[Claim]:
 
 
 def _mentions(scope: _Scope) -> Iterator[tuple[re.Match[str], _Concept]]:
-    """Yield every mention of a concept that is not part of a longer one: no "normal" in "normal tension glaucoma"."""
+    """Yield the mentions of concepts, the longest of overlapping ones: no "normal" in "normal tension glaucoma"."""
     span = scope.start, scope.end
     found = [(m, c) for c in scope.concepts if c.mention is not None for m in c.mention.finditer(scope.text, *span)]
     longest = scope.start
@@ -271,62 +280,62 @@ def _mentions(scope: _Scope) -> Iterator[tuple[re.Match[str], _Concept]]:
 
 
 def _of_mention(scope: _Scope, mention: re.Match[str], concept: _Concept, can_be_bare: bool) -> Claims:
-    """Return whether a mention is asserted (True) or denied (False); both for "yes / no", nothing for neither."""
+    """Return whether a mention is asserted (True) or denied (False); both for "yes / no", empty for neither."""
     first = max(scope.start, mention.start() - LONGEST_BARE)
     around = scope.text[first : min(scope.end, mention.end() + LONGEST_BARE)]
     at, beyond = mention.start() - first, mention.end() - first
-    if concept.adjective and not of_the_whole(around, at, beyond):
+    if concept.adjective and not describes_whole_eye(around, at, beyond):
         return ()
     slot = slot_after(scope.text, mention.end())
     claims = _of_slot(*slot, around[:at], bool(mention["non"])) if slot else None
     if len(scope.concepts) > 1 and _ABSTAINS.match(scope.text, mention.end()):
-        claims = None  # the reply abstains, of all names alike
+        claims = None  # the next line is an abstention about all names and no value of this one
     if slot is None and holds_number(scope.text, mention.end()):
         return ()
     if claims is None:
         sentence = scope.end - scope.start <= LONGEST_CLAUSE
         bare = can_be_bare and (
-            announces(around[at:], concept.asserted or "", scope.text[scope.end : scope.end + 9])
-            or stands_alone(around, at, beyond, scope.mentions)
+            is_option_with_reason(around[at:], concept.asserted or "", scope.text[scope.end : scope.end + 9])
+            or is_isolated(around, at, beyond, scope.mentions)
         )
         bare = (
             bare
-            or (bool(mention["non"]) and not valued(around[beyond:]))
-            or concludes(around, at, beyond, concept.adjective)
+            or (bool(mention["non"]) and not value_follows(around[beyond:]))
+            or is_conclusion(around, at, beyond, concept.adjective)
         )
-        said_of = stance(around, at, beyond, bare) if sentence and not scope.asks else None
-        claims = _of_words(said_of, bool(mention["non"]))
-    if concept.is_kind(mention):  # "no proliferative retinopathy" leaves room for another kind
+        found = stance(around, at, beyond, bare) if sentence and not scope.asks else None
+        claims = _of_stance(found, bool(mention["non"]))
+    if concept.is_kind(mention):  # "no proliferative retinopathy" does not deny other kinds
         return tuple(claim for claim in claims if claim is not False)
     return claims
 
 
-def _of_words(said_of: Stance | None, non: bool) -> Claims:
-    """Return what the words around a name say of it; where "non" is denied in turn, nothing."""
+def _of_stance(found: Stance | None, non: bool) -> Claims:
+    """Return the claim of a stance; none where a "non-" is itself denied."""
     if non:
-        return (False,) if said_of == "asserted" else ()
-    return () if said_of is None else (said_of == "asserted",)
+        return (False,) if found == "asserted" else ()
+    return () if found is None else (found == "asserted",)
 
 
-def _of_slot(part: Part, value: Value, before: str, non: bool) -> Claims | None:
-    """Return what a slot says of a name, turned round where the name is denied; None where the words around decide."""
+def _of_slot(separator: Separator, value: Value, before: str, non: bool) -> Claims | None:
+    """Return the claims of a slot, inverted for a denied name; None where the context has to decide."""
     kinds, _ = value
     denied = non or denies(before)
-    if part == "weak" and hedges(before):
+    if separator == "weak" and hedges(before):
         return None
     claims: list[bool | Unparsed] = []
     for kind in kinds:
         if kind in ("refused", "open"):
             claims.append(Unparsed("refused" if kind == "refused" else "no_match", kind))
-        elif not denied or part == "question":
+        elif not denied or separator == "question":
             claims.append((kind == "yes") != denied)
         elif kind == "yes":
-            claims.append(False)  # of "NON-GLAUCOMA: No" the doubled negation is not untangled
+            claims.append(False)  # the double negation of "NON-GLAUCOMA: No" is left unread
     return tuple(claims)
 
 
 def _of_polar(scope: _Scope, concept: _Concept) -> Claims:
-    """Return what a leading yes or no states; of a question without a concept also one that ends a short clause."""
+    """Return the claims of a leading yes or no; for TRUE / FALSE also of one that ends a short clause."""
     text, start, end = scope.text, scope.start, scope.end
     if scope.asks:
         return ()

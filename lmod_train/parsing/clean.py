@@ -1,4 +1,4 @@
-r"""Take off what dresses a reply: markup, special tokens, invisible characters."""
+r"""Clean the text of a reply: markup, special tokens, invisible characters."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import html
 import re
 import unicodedata
 
-from lmod_train.parsing.aside import without_asides
-from lmod_train.parsing.contrast import told_apart
-from lmod_train.parsing.coordination import spelled_out
+from lmod_train.parsing.contrast import split_contrasts
+from lmod_train.parsing.coordination import expand_coordination
 from lmod_train.parsing.normalise import normalise
-from lmod_train.parsing.table import untabled
-from lmod_train.parsing.withdrawn import without_withdrawn
+from lmod_train.parsing.parenthesis import without_parentheses
+from lmod_train.parsing.retraction import without_retractions
+from lmod_train.parsing.table import flatten_tables
 
 _HTML = re.compile(
     r"</?(?:b|i|u|em|strong|span|div|p|br|hr|pre|code|li|ul|ol|h[1-6]|sub|sup|small|table|tbody|thead|tr|td|th|font|a)"
@@ -24,14 +24,14 @@ _SPECIAL = re.compile(
 )
 _BOXED = re.compile(
     r"<answer>|<\|begin_of_box\|>|\\boxed\s?\{(?:\\text(?:bf|rm)?\{)?", re.IGNORECASE
-)  # GLM-4.5V, R1-style and LaTeX ways to say "this is my answer"
+)  # marks of the answer in GLM-4.5V, R1-style models and LaTeX
 _UNBOXED = re.compile(r"</answer>|<\|end_of_box\|>", re.IGNORECASE)
-_RUN = re.compile(r"([^\w\s])\1{3,}")  # three of a sign say as much as a thousand
-_LEFT_BLANK = re.compile(r"(?<![^\W_])_{3,40}(?![^\W_])")  # a form's place for an answer, not filled in
+_RUN = re.compile(r"([^\w\s])\1{3,}")  # a run of one sign is cut to three
+_LEFT_BLANK = re.compile(r"(?<![^\W_])_{3,40}(?![^\W_])")  # a blank of a form, not filled in
 _PLACE = re.compile(
     r"<(?:your )?answer>(?=\s{0,3}(?:[;,.|>\"'})\]]|explanation|\Z))", re.IGNORECASE
 )  # a prompt's placeholder, not filled in
-_STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,200}~~")  # Markdown: what was written and taken back
+_STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,200}~~")  # Markdown strikethrough
 _LATEX = re.compile(r"\\(?:text(?:bf|it|rm)?|mathbf|mathrm)\s?\{|\\[()\[\]]|\$")
 _HASH = re.compile(r"#(?![0-9])|(?<!\A)(?<![\n,;.])(?<![,;.]\s)(?<!and\s)#")  # "#1 iris, #2 lens" numbers boxes
 _THAT_IS = re.compile(r"(?<![a-z.])i\.\s?e(?:\.|(?![a-z])),?", re.IGNORECASE)
@@ -40,11 +40,11 @@ _INVISIBLE = {"Cc", "Cf", "Co", "Cs"}
 
 
 def clean(text: str) -> str:
-    r"""Return the words of a reply in plain form: one width of letters, no markup, no special tokens.
+    r"""Return a reply as plain text, normalised, without markup and special tokens.
 
-    Line breaks stay, for they part statements. Angle brackets become blanks, for models copy them from the prompt's
-    placeholders (``AMD <TRUE>``); before a digit they stay (``<18``). Names that share a word are written out, what is
-    said aside or taken back is left out. What a model boxed as its answer is led in by "final answer:".
+    Line breaks stay, as they separate statements. Angle brackets become blanks, as models copy them from the prompt's
+    placeholders (``AMD <TRUE>``); before a digit they stay (``<18``). Names that share a word are expanded, parentheses
+    and retracted statements removed. A boxed answer is preceded by "final answer:".
 
     Example:
         >>> clean("**DISEASE:** <diabetic_retinopathy>；</s>")
@@ -62,5 +62,7 @@ def clean(text: str) -> str:
     text = _LEFT_BLANK.sub(" ? ", _RUN.sub(r"\1\1\1", text))
     text = re.sub(r"<(?![0-9])|>(?![0-9])|[*`_]|\\", " ", _HASH.sub(" ", text))
     lines = (" ".join(line.split()) for line in text.split("\n"))
-    text = _FOR_EXAMPLE.sub("for example", _THAT_IS.sub("that is", untabled("\n".join(line for line in lines if line))))
-    return without_withdrawn(told_apart(without_asides(spelled_out(text))))
+    text = _FOR_EXAMPLE.sub(
+        "for example", _THAT_IS.sub("that is", flatten_tables("\n".join(line for line in lines if line)))
+    )
+    return without_retractions(split_contrasts(without_parentheses(expand_coordination(text))))

@@ -1,4 +1,4 @@
-"""Write "not X but Y" as two statements: "this is not cataract but glaucoma" says that it is glaucoma."""
+"""Rewrite "not X but Y" as two statements: "this is not cataract but glaucoma" asserts glaucoma."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ _NAME = pattern_of(form for term in (*CONDITIONS, *SEXES) for form in forms_of(t
 _NOT_BUT = re.compile(
     r"(?P<denied>(?:(?<![a-z])(?i:not)|n't)\s(?!(?i:only|just|merely|simply|sure|certain|clear|possible|know|to)(?![a-z]))"
     rf"[^.;:,\n?!]{{1,60}}?(?<!\sno)),?\s(?i:but)\s(?:(?i:rather|instead|of)\s){{0,2}}"
-    rf"(?P<said>(?:(?i:an?|the)\s)?(?:(?i:{any_of(MODIFIERS_EN)})\s){{0,2}}{_NAME}"
+    rf"(?P<asserted>(?:(?i:an?|the)\s)?(?:(?i:{any_of(MODIFIERS_EN)})\s){{0,2}}{_NAME}"
     r"(?:\s(?i:one|patient|eye|person|subject|fundus|retina|image))?)(?=[\"')\]]{0,3}\s{0,3}(?:[.;,\n]|$))"
 )
 
 _RATHER = re.compile(
-    rf"(?P<said>(?:^|(?<=[\n.;:]))\s?(?:(?i:an?|most|more|likely|probably)\s){{0,3}}{_NAME}),?\s"
+    rf"(?P<asserted>(?:^|(?<=[\n.;:]))\s?(?:(?i:an?|most|more|likely|probably)\s){{0,3}}{_NAME}),?\s"
     rf"(?i:rather than|instead of|as opposed to)\s(?:(?i:an?)\s)?(?P<denied>{_NAME})(?=\s?(?:[.;,\n]|$))"
 )  # "Male rather than female."
 _NOT_SO_MUCH = re.compile(r"与其说(?:这?是|为)?[^,。;\n]{1,30},?(?=不如说)")
 
 
-def told_apart(text: str) -> str:
-    """Return the text with what follows "not X but" as a statement of its own.
+def split_contrasts(text: str) -> str:
+    """Return the text with each contrast as two statements: "not X; it is Y".
 
     Example:
-        >>> told_apart("This is not a female patient but a male one.")
+        >>> split_contrasts("This is not a female patient but a male one.")
         'This is not a female patient; it is a male one.'
-        >>> told_apart("Male rather than female."), told_apart("与其说是男性,不如说是女性")
+        >>> split_contrasts("Male rather than female."), split_contrasts("与其说是男性,不如说是女性")
         ('Male; not female.', '不如说是女性')
-        >>> told_apart("not only drusen but a scar"), told_apart("It does not look like AMD but drusen may be there.")
-        ('not only drusen but a scar', 'It does not look like AMD but drusen may be there.')
+        >>> split_contrasts("not only drusen but a scar")
+        'not only drusen but a scar'
+        >>> split_contrasts("It does not look like AMD but drusen may be there.")
+        'It does not look like AMD but drusen may be there.'
     """
-    text = _NOT_SO_MUCH.sub("", _RATHER.sub(r"\g<said>; not \g<denied>", text))
-    return _NOT_BUT.sub(r"\g<denied>; it is \g<said>", text)
+    text = _NOT_SO_MUCH.sub("", _RATHER.sub(r"\g<asserted>; not \g<denied>", text))
+    return _NOT_BUT.sub(r"\g<denied>; it is \g<asserted>", text)

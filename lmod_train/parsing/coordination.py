@@ -1,4 +1,4 @@
-"""Write out names that share their last word: "diabetic or hypertensive retinopathy" names two diseases."""
+"""Expand names that share their last word: "diabetic or hypertensive retinopathy" names two diseases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _JOIN = (
 
 
 def _shared(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the last words that names of different diseases share, each with the words before it."""
+    """Return last word -> first words, for last words that the names of several diseases share."""
     words: dict[str, list[str]] = defaultdict(list)
     for attribute, last in (name.split() for name in names if len(name.split()) == 2 and name.isascii()):
         words[last].append(attribute)
@@ -40,15 +40,15 @@ _AFTERTHOUGHT = re.compile(
 _CHINESE = re.compile(f"{_HAN}(?=(?:、|或者?|和|及|与|以及|还是|而非|而不是){_HAN}视网膜病变)")
 
 
-def spelled_out(text: str) -> str:
-    """Return the text with each of several coordinated names in full, and an afterthought beside what it follows.
+def expand_coordination(text: str) -> str:
+    """Return the text with coordinated names in full, and an alternative in a follow-up question joined by "or".
 
     Example:
-        >>> spelled_out("hypertensive rather than diabetic retinopathy")
+        >>> expand_coordination("hypertensive rather than diabetic retinopathy")
         'hypertensive retinopathy rather than diabetic retinopathy'
-        >>> spelled_out("糖尿病或高血压性视网膜病变")
+        >>> expand_coordination("糖尿病或高血压性视网膜病变")
         '糖尿病视网膜病变或高血压性视网膜病变'
-        >>> spelled_out("Stage: 2. Hmm, or rather 3?")
+        >>> expand_coordination("Stage: 2. Hmm, or rather 3?")
         'Stage: 2 or 3.'
     """
     text = _AFTERTHOUGHT.sub(r" or \g<other>.", text)

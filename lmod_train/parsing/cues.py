@@ -1,4 +1,4 @@
-"""Signposts in a reply, shared by the parsers: a final answer, a correction, a conclusion, an explanation."""
+"""Cues of a final answer, a correction, a conclusion and an explanation, shared by the parsers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import deque
 from collections.abc import Iterable
 
-from lmod_train.vocabulary import phrases as said
+from lmod_train.vocabulary import discourse, labels
 
 _LEAD = r"(?:^|[\n.;。；,!?|]|\s-\s)\s{0,9}[-•*(\[{\"']{0,3}\s{0,9}"
 
@@ -23,7 +23,7 @@ def any_of(english: Iterable[str], chinese: Iterable[str] = ()) -> str:
 
 
 def last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """Return the last match in the text, None where there is none.
+    """Return the last match in the text, None without a match.
 
     Example:
         >>> last(re.compile("[0-9]"), "1 or 2")[0]
@@ -33,14 +33,14 @@ def last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return matches[0] if matches else None
 
 
-FINAL = re.compile(any_of(said.FINAL_EN, said.FINAL_ZH), re.IGNORECASE)
-CORRECTION = re.compile(f"{_LEAD}(?:{any_of(said.CORRECTIONS_EN, said.CORRECTIONS_ZH)})", re.IGNORECASE)
-CONCLUSION = re.compile(f"{_LEAD}(?:{any_of(said.CONCLUSIONS_EN, said.CONCLUSIONS_ZH)})", re.IGNORECASE)
-_LABEL = f"(?:{any_of(said.EXPLANATION_LABELS)})"
+FINAL = re.compile(any_of(discourse.FINAL_EN, discourse.FINAL_ZH), re.IGNORECASE)
+CORRECTION = re.compile(f"{_LEAD}(?:{any_of(discourse.CORRECTIONS_EN, discourse.CORRECTIONS_ZH)})", re.IGNORECASE)
+CONCLUSION = re.compile(f"{_LEAD}(?:{any_of(discourse.CONCLUSIONS_EN, discourse.CONCLUSIONS_ZH)})", re.IGNORECASE)
+_LABEL = f"(?:{any_of(labels.EXPLANATION_LABELS)})"
 EXPLANATION = re.compile(rf"{_LABEL}[\"']?\s{{0,3}}[:=]|(?<=\n){_LABEL}\s-\s", re.IGNORECASE)
 _AGAIN = re.compile(rf"\n(?P<head>[^\n]{{1,80}}?;\s{{0,3}}){_LABEL}\s{{0,3}}[:=]", re.IGNORECASE)
 VERDICT = re.compile(
-    rf"{_LEAD}(?:(?:the|my)\s)?(?:{any_of(said.VERDICT_LABELS)})[\"']?\s{{0,3}}(?P<sign>[:=|]|(?<=\s)-(?=\s))\s{{0,3}}"
+    rf"{_LEAD}(?:(?:the|my)\s)?(?:{any_of(labels.VERDICT_LABELS)})[\"']?\s{{0,3}}(?P<sign>[:=|]|(?<=\s)-(?=\s))\s{{0,3}}"
     r"(?:[\"'(\[]{0,2}[A-H][.)]\s{1,2})?(?P<value>[^\n;。]{0,400}?)(?=[\n;。]|\.(?:\s|$)|$)",
     re.IGNORECASE,
 )
@@ -52,11 +52,11 @@ _LINK = re.compile(
 )
 
 
-def settled(text: str) -> str | None:
-    """Return what follows the last "final answer" or correction, linking words taken off; None where neither is said.
+def final_statement(text: str) -> str | None:
+    """Return the text behind the last cue of a final answer or correction, without linking words; None without a cue.
 
     Example:
-        >>> settled("GLAUCOMA. Correction: it is NON-GLAUCOMA"), settled("GLAUCOMA")
+        >>> final_statement("GLAUCOMA. Correction: it is NON-GLAUCOMA"), final_statement("GLAUCOMA")
         ('NON-GLAUCOMA', None)
     """
     cues = [cue for cue in (last(FINAL, text), last(CORRECTION, text)) if cue is not None]
@@ -64,9 +64,9 @@ def settled(text: str) -> str | None:
 
 
 def split_explanation(text: str) -> tuple[str, bool]:
-    r"""Return what is said before the explanation, and whether there is one; a bullet that leads it in goes with it.
+    r"""Return the text before the explanation, without its bullet, and whether there is an explanation.
 
-    A later line with an explanation of its own is one more answer: two of them are two answers.
+    The head of each later line with an explanation is appended, as it is a further answer.
 
     Example:
         >>> split_explanation("GLAUCOMA\n- Explanation: no haemorrhage"), split_explanation("GLAUCOMA")
@@ -80,6 +80,6 @@ def split_explanation(text: str) -> tuple[str, bool]:
 
 
 def after(text: str, at: int) -> str:
-    """Return the text from `at` on, the words that link a cue to what it announces taken off."""
+    """Return the text from `at` on, without the words that link a cue to its statement."""
     link = _LINK.match(text, at)
     return text[link.end() if link else at :]

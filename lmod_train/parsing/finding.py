@@ -1,4 +1,4 @@
-"""Read whether a patient has one condition."""
+"""Parse whether a patient has one condition."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from lmod_train.parsing.choice import parse_choice
-from lmod_train.parsing.cues import settled, split_explanation
+from lmod_train.parsing.cues import final_statement, split_explanation
 from lmod_train.parsing.forms import forms_of, pattern_of
-from lmod_train.parsing.stance import WINDOW, clauses, denies_ahead, stance, statements
+from lmod_train.parsing.stance import WINDOW, clauses, contains_negation, stance, statements
 from lmod_train.parsing.structure import as_condition
 from lmod_train.types import Unparsed
-from lmod_train.vocabulary import answers as said
+from lmod_train.vocabulary import answers
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.findings import SIGNS, Finding
 
@@ -40,21 +40,21 @@ _HAS = (
     r"(?:(?:patient|subject|person|he|she|eye)\s(?:likely |probably |clearly |definitely |also )?"
     r"(?:has|have|suffers from|is diagnosed with|shows|presents with)\s(?:an?\s|signs of\s)?|患者(?:患)?有)"
 )
-"""The words of the question, "this patient has": the answer to it is of what they name."""
-_ANSWER = rf"\W{{0,4}}(?:is |are |was |were |: ?)?(?:{pattern_of([*said.YES[:4], *said.NO[:4]])})"
+"""The wording of the question, "this patient has"."""
+_ANSWER = rf"\W{{0,4}}(?:is |are |was |were |: ?)?(?:{pattern_of([*answers.YES[:4], *answers.NO[:4]])})"
 
 
 def parse_finding(text: str, choices: Sequence[str], finding: Finding) -> str | Unparsed:
-    """Return the choice for "has it" or "has it not", as the text states it of one condition.
+    """Return the choice, yes or no, that the text states about one condition.
 
-    The condition may be named by any synonym ("no signs of drusen", 未见出血), or the answer stand alone ("TRUE; ...",
-    "No, ..."). An answer behind the name of another condition is no answer ("GLAUCOMA TRUE" where AMD was asked). Where
-    what is said of the condition and a TRUE or FALSE beside it differ ("no drusen; TRUE"), neither is taken.
+    The condition may be named by any synonym ("no signs of drusen", 未见出血), or the answer be bare ("TRUE; ...", "No,
+    ..."). An answer behind the name of another condition is no answer ("GLAUCOMA TRUE" where AMD was asked). A
+    statement about the condition that contradicts a TRUE or FALSE beside it ("no drusen; TRUE") is ambiguous.
 
     Args:
         text: A reply without thinking and markup (see `read`).
         choices: The prompt's words for yes and no, e.g. ``("TRUE", "FALSE")``.
-        finding: What was asked.
+        finding: The condition asked about.
 
     Returns:
         The choice; or `Unparsed` with ``empty``, ``no_match`` or ``ambiguous``.
@@ -73,16 +73,18 @@ def parse_finding(text: str, choices: Sequence[str], finding: Finding) -> str | 
     claims = {f"{finding.condition} yes": yes, f"{finding.condition} no": no}
     named = _named(text, finding, claims)
     head, _ = split_explanation(text)
-    if isinstance(named, str) and (corrected := settled(text)) is not None and settled(head) is None:
-        head, _ = split_explanation(corrected)  # a correction behind the explanations counts, not what it corrects
+    if isinstance(named, str) and (corrected := final_statement(text)) is not None and final_statement(head) is None:
+        head, _ = split_explanation(corrected)  # a correction behind the explanation replaces the text before it
     own = _own(finding.condition).search(head)
     if isinstance(named, str):
         if claims[named] == yes and not own and _has_another(finding.condition).search(head):
             return Unparsed("no_match", head.strip()[:80])  # "The patient has AMD. TRUE" where drusen was asked
-        against = _bare(head, finding.condition, choices) - {claims[named]}
-        if not against and (behind := _behind(head, finding, claims)) is not None:
-            against = {behind} - {claims[named]}
-        return Unparsed("ambiguous", f"{claims[named]} and {against.pop()}") if against else claims[named]
+        contradicting = _bare(head, finding.condition, choices) - {claims[named]}
+        if not contradicting and (behind := _behind(head, finding, claims)) is not None:
+            contradicting = {behind} - {claims[named]}
+        if contradicting:
+            return Unparsed("ambiguous", f"{claims[named]} and {contradicting.pop()}")
+        return claims[named]
     if named.reason != "no_match":
         return Unparsed(named.reason, named.detail)
     hedged = own and not _LOGICAL.search(head)  # "AMD may be present"
@@ -92,19 +94,19 @@ def parse_finding(text: str, choices: Sequence[str], finding: Finding) -> str | 
 
 
 def _named(text: str, finding: Finding, claims: Mapping[str, str]) -> str | Unparsed:
-    """Return the claim that is made of the condition by its name or, where it has one, of its structure."""
+    """Return the claim about the condition, by its name or by its structure."""
     return parse_choice(as_condition(_alternatives_left_open(text, finding.condition), finding), tuple(claims))
 
 
 def _bare(head: str, condition: str, choices: Sequence[str]) -> set[str]:
-    """Return the choices that TRUE and FALSE before the explanations say; of a correction, what it says last."""
-    corrected = settled(head)
-    spoken = _other(condition).sub("", head if corrected is None else corrected)
+    """Return the choices stated by bare TRUE and FALSE in the head; in a corrected head, by the correction only."""
+    corrected = final_statement(head)
+    text = _other(condition).sub("", head if corrected is None else corrected)
     yes, no = choices
     return {
         yes if m[0].casefold() == "true" else no
-        for clause in statements(spoken)
-        for part in re.split("[,，]", clause)  # "no drusen, TRUE": the no does not reach it
+        for clause in statements(text)
+        for part in re.split("[,，]", clause)  # "no drusen, TRUE": "no" does not reach TRUE
         for m in _BARE.finditer(part)
         if not _OTHER_LABEL.search(_own(condition).sub(" ", part[: m.start()]))
         if stance(part, m.start(), m.end(), bare=True) == "asserted"
@@ -112,16 +114,16 @@ def _bare(head: str, condition: str, choices: Sequence[str]) -> set[str]:
 
 
 def _of_another(head: str, finding: Finding) -> bool:
-    """Return whether a line answers under a label of something else ("Exudates: TRUE")."""
+    """Return whether an answer has the label of something else ("Exudates: TRUE")."""
     structure = re.compile(finding.structure or "(?!)", re.IGNORECASE)
     own = (_own(finding.condition), structure, _GENERAL)
     return any(not any(named.search(m["label"]) for named in own) for m in _LABEL.finditer(head))
 
 
 def _behind(head: str, finding: Finding, claims: Mapping[str, str]) -> str | None:
-    """Return what is said of the condition behind a TRUE or FALSE that comes first; None where nothing is."""
+    """Return the choice stated about the condition behind a leading TRUE or FALSE, None without one."""
     first = _BARE_FIRST.match(head)
-    if first is None or settled(head) is not None:
+    if first is None or final_statement(head) is not None:
         return None
     named = _named(head[first.end() :], finding, claims)
     return claims[named] if isinstance(named, str) else None
@@ -134,19 +136,19 @@ def _own(condition: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _other(condition: str) -> re.Pattern[str]:
-    """Return a pattern of an answer that is given to any other condition."""
+    """Return a pattern of an answer about any other condition."""
     return re.compile(pattern_of(_others(condition)) + "(?i:" + _ANSWER + ")")
 
 
 def _others(condition: str) -> list[str]:
-    """Return all names of other conditions."""
+    """Return the names of all other conditions but "normal"."""
     own = set(forms_of(condition))
     return [form for term in CONDITIONS for form in forms_of(term.name) if form not in own and term.name != "normal"]
 
 
 @lru_cache(maxsize=64)
 def _has_another(condition: str) -> re.Pattern[str]:
-    """Return a pattern of "the patient has" another condition, of a disease not those that are signs."""
+    """Return a pattern of "the patient has" another condition; for a disease, other than a sign."""
     signs = {form for name in SIGNS - {condition} for form in forms_of(name)} if condition not in SIGNS else set()
     return re.compile(f"(?i:{_HAS})" + pattern_of(form for form in _others(condition) if form not in signs))
 
@@ -159,12 +161,12 @@ def _either(condition: str) -> re.Pattern[str]:
 
 
 def _alternatives_left_open(text: str, condition: str) -> str:
-    """Write "X or Y" as "possible X or Y", for it says neither; denied, it denies both and stays."""
+    """Return the text with "X or Y" as "possible X or Y", which asserts neither; a denied one denies both and stays."""
 
     def opened(m: re.Match[str]) -> str:
         ahead = clauses(text[max(0, m.start() - WINDOW) : m.start()] + "x")
         behind = clauses("x" + text[m.end() : m.end() + WINDOW])
-        denied = any(denies_ahead(part) for part in (*ahead[-1:], *behind[:1]))
+        denied = any(contains_negation(part) for part in (*ahead[-1:], *behind[:1]))
         return m[0] if denied else f"possible {m[0]}"
 
     return _either(condition).sub(opened, text)

@@ -1,4 +1,4 @@
-"""From a word of the prompt to every way of writing it."""
+"""Spellings of a vocabulary term, and patterns that match them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lmod_train.vocabulary.sexes import SEXES
 from lmod_train.vocabulary.structures import STRUCTURES
 from lmod_train.vocabulary.term import Term
 
-_LETTER = "A-Za-z0-9\u00c0-\u024f"  # what may not touch a Latin word; Chinese may, it has no blanks
+_LETTER = "A-Za-z0-9\u00c0-\u024f"  # characters that continue a Latin word; Chinese ones do not, it has no blanks
 
 
 def plain(word: str) -> str:
-    """Return a word in the form in which two spellings are compared.
+    """Return a word in the normal form for comparing spellings.
 
     Example:
         >>> plain(" Diabetic_Retinopathy "), plain("cup-to-disc")
@@ -26,13 +26,13 @@ def plain(word: str) -> str:
 
 
 def spellings(term: Term) -> tuple[str, ...]:
-    """Return every way of writing a row of the vocabulary, its name first, names of its kinds last."""
+    """Return every spelling of a term, its name first, names of its subtypes last."""
     return (term.name, *term.english, *term.chinese, *term.kinds)
 
 
 @lru_cache(maxsize=4096)
 def term_of(word: str) -> Term | None:
-    """Return the row of the vocabulary that spells `word`, None where no row does.
+    """Return the term with `word` among its spellings, None without one.
 
     Example:
         >>> term_of("MH").name, term_of("视杯").name, term_of("elbow")
@@ -46,7 +46,7 @@ def term_of(word: str) -> Term | None:
 
 
 def forms_of(word: str) -> tuple[str, ...]:
-    """Return `word` and every synonym of it, the word itself first; only itself where the vocabulary has no row.
+    """Return `word` followed by its synonyms; only `word` if it is not in the vocabulary.
 
     Example:
         >>> forms_of("Fovea")
@@ -57,9 +57,9 @@ def forms_of(word: str) -> tuple[str, ...]:
 
 
 def pattern_of(forms: Iterable[str]) -> str:
-    """Return a regular expression that finds any form as a word, the longest first.
+    """Return a regular expression that matches any form as a word, the longest first.
 
-    Blanks and hyphens are alike, a plural s is allowed, and an abbreviation is not read from a capitalised word.
+    Blanks and hyphens are equivalent, a plural s is allowed, and an abbreviation does not match a capitalised word.
 
     Example:
         >>> import re

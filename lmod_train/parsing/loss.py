@@ -1,4 +1,4 @@
-"""Take out the loss of something healthy, which is no denial of a disease: "GLAUCOMA - no rim left"."""
+"""Remove losses of healthy tissue, which do not deny a disease: "GLAUCOMA - no rim left"."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LOSS = re.compile(
 
 
 def without_losses(text: str) -> str:
-    """Return the text with what follows a name and says that something healthy is gone made a stop.
+    """Return the text with each loss of healthy tissue replaced by a stop.
 
     Example:
         >>> without_losses("GLAUCOMA - no rim left"), without_losses("GLAUCOMA - no cupping seen")

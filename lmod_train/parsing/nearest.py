@@ -1,4 +1,4 @@
-"""Tolerate a small spelling slip, where one word is clearly meant."""
+"""Match a misspelt word to the one choice that is clearly nearest."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections import Counter
 from collections.abc import Mapping
 
 _FAR = 3
-"""Slips from which on a spelling can neither be meant nor stand near one that is."""
+"""Edit distance above which a spelling is no candidate and no rival of one."""
 LONGEST = 40
-"""Characters beyond which text is a sentence and not a misspelt word."""
+"""Longest misspelt word, in characters; longer text is a sentence."""
 
 
-def slips(one: str, other: str) -> int:
-    """Return the fewest letters inserted, left out, changed or swapped with a neighbour that turn `one` into `other`.
+def edit_distance(one: str, other: str) -> int:
+    """Return the optimal string alignment distance of two words.
 
-    Optimal string alignment distance (Damerau 1964 without repeated edits of one place).
+    The number of insertions, deletions, substitutions and transpositions of neighbours (Damerau 1964, without repeated
+    edits of one place).
 
     Example:
-        >>> slips("optic dsic", "optic disc"), slips("fovae", "fovea"), slips("", "iris")
+        >>> edit_distance("optic dsic", "optic disc"), edit_distance("fovae", "fovea"), edit_distance("", "iris")
         (1, 1, 4)
     """
     before: list[int] = []
@@ -34,7 +35,7 @@ def slips(one: str, other: str) -> int:
 
 
 def _unlike(one: str, other: str) -> int:
-    """Return a lower bound of `slips`, soon counted: letters that one word has more of than the other."""
+    """Return a cheap lower bound of `edit_distance`, from letter counts."""
     letters = Counter(one)
     letters.subtract(other)
     more = sum(n for n in letters.values() if n > 0)
@@ -46,14 +47,14 @@ def _digits(word: str) -> str:
 
 
 def nearest(word: str, meant: Mapping[str, str]) -> str | None:
-    """Return the choice whose spelling `word` slips from, None where none is clearly nearest.
+    """Return the choice whose spelling is nearest to `word`, None where none is clearly nearest.
 
-    A slip is one letter in words of five to eleven letters, two in longer ones, and every other choice must be at
-    least two letters further away. A digit is never a slip: "corena" is no "cornea1".
+    One edit is tolerated in words of five to eleven letters, two in longer ones, and every other choice must be at
+    least two edits further away. Digits must be equal: "corena" is not "cornea1".
 
     Args:
         word: Lower-case text.
-        meant: Lower-case spelling -> the choice it stands for.
+        meant: Lower-case spelling -> choice.
 
     Example:
         >>> spelled = {"optic disc": "optic disc", "optic cup": "optic cup", "cornea": "Cornea", "cornea1": "cornea1"}
@@ -71,7 +72,7 @@ def nearest(word: str, meant: Mapping[str, str]) -> str | None:
             and abs(len(spelling) - len(word)) <= 4
             and _unlike(word, spelling) <= _FAR
         ):
-            distance = slips(word, spelling)
+            distance = edit_distance(word, spelling)
             best[choice] = min(distance, best.get(choice, distance))
     ranked = sorted(best.items(), key=lambda item: item[1])
     if not ranked or ranked[0][1] > (1 if len(word) < 12 else 2):

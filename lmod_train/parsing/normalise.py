@@ -1,4 +1,4 @@
-"""Make one character of the several that look or mean alike."""
+"""Normalise characters that look or mean alike."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _ARROW = re.compile(r"[-=]{1,2}>")
 def normalise(text: str) -> str:
     """Return the text with one kind of dash, quote, bracket, blank, arrow, width and Chinese character.
 
-    Compatibility forms are made plain (NFKC: full width, Roman numeral signs, ligatures), traditional characters of
-    the vocabulary simplified, arrows a colon. It is idempotent, and choices and replies both pass through it.
+    NFKC maps compatibility forms (full width, Roman numeral signs, ligatures); traditional characters of the vocabulary
+    become simplified, arrows a colon. Idempotent; applied to choices and replies alike.
 
     Example:
         >>> normalise("ＮＯＮ‑GLAUCOMA → “Ⅳ級”"), normalise("60–69")

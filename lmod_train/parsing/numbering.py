@@ -1,17 +1,19 @@
-"""Write the several ways of numbering a box in one way, before regions are read."""
+"""Normalise the numbering of boxes, before regions are parsed."""
 
 from __future__ import annotations
 
 import re
 
-from lmod_train.vocabulary import numerals as said
+from lmod_train.vocabulary import numerals
 from lmod_train.vocabulary.structures import COLOURS
 
 _BOX_ZH = "(?:边界框|边框|方框|矩形框|框选?区域?|区域|框)"
 _COLOUR = f"(?:(?:{'|'.join(COLOURS)})色?)"
-_HAN = "".join(word for word in said.NUMERALS if not word.isascii())
-_WORDS = {word: n for word, n in said.NUMERALS.items() if word.isascii() and len(word) > 2 and set(word) - set("ivx")}
-_ORDINALS = {word: n for n, word in enumerate(said.ORDINALS, 1)}
+_HAN = "".join(word for word in numerals.NUMERALS if not word.isascii())
+_WORDS = {
+    word: n for word, n in numerals.NUMERALS.items() if word.isascii() and len(word) > 2 and set(word) - set("ivx")
+}
+_ORDINALS = {word: n for n, word in enumerate(numerals.ORDINALS, 1)}
 _N = rf"[0-9]{{1,9}}|[{_HAN}](?![{_HAN}])"
 _CHINESE = re.compile(
     rf"第\s?(?P<nth>{_N})\s?(?:号|个)?\s?{_BOX_ZH}"
@@ -41,13 +43,15 @@ _ENGLISH = re.compile(
 )
 
 
-def numbered(text: str) -> str:
-    """Return the text with each box that is numbered otherwise written as a region and its number in digits.
+def normalise_numbering(text: str) -> str:
+    """Return the text with each numbered box written as "region" and its number in digits.
 
     Example:
-        >>> numbered("1号框为视杯，第二个框标注的是视盘"), numbered("The first box is the iris, box two the pupil.")
-        ('区域1为视杯，区域2为视盘', 'The region 1 is the iris, region 2 the pupil.')
-        >>> numbered("框1和框2分别为视盘和视杯"), numbered("Region 1 (red): iris")
+        >>> normalise_numbering("1号框为视杯，第二个框标注的是视盘")
+        '区域1为视杯，区域2为视盘'
+        >>> normalise_numbering("The first box is the iris, box two the pupil.")
+        'The region 1 is the iris, region 2 the pupil.'
+        >>> normalise_numbering("框1和框2分别为视盘和视杯"), normalise_numbering("Region 1 (red): iris")
         ('区域1和2为视盘和视杯', 'Region 1: iris')
     """
     text = _RATHER.sub(lambda m: "是" if m[0][0] in "不并" else "is ", text)
@@ -62,4 +66,4 @@ def _plain(found: re.Match[str]) -> str:
 
 def _plain_zh(found: re.Match[str]) -> str:
     number = found[found.lastgroup or 0]
-    return f"区域{number if number.isascii() else said.NUMERALS[number]}"
+    return f"区域{number if number.isascii() else numerals.NUMERALS[number]}"

@@ -1,4 +1,4 @@
-"""Read "no evidence of it" as said of what was named before: it can only deny."""
+"""Resolve the pronoun in "no evidence of it" to the name before it; the phrase can only deny."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _NONE = (
 _OF_IT = re.compile(rf"(?<![a-z])(?P<none>{_NONE}\sof\s)(?:it|that|this)(?=\s?(?:$|[.,:;!\n]))", re.IGNORECASE)
 
 
-def resolved(text: str, mention: re.Pattern[str]) -> str:
-    """Return the text with the name in the place of the pronoun, where the name was said before.
+def resolve_pronoun(text: str, mention: re.Pattern[str]) -> str:
+    """Return the text with the pronoun replaced by the name, if the name precedes it.
 
     Args:
         text: A reply without thinking and markup.
-        mention: What finds the name of the one disease that was asked about.
+        mention: Pattern of the one disease asked about.
 
     Example:
-        >>> resolved("AMD was suspected; there is no evidence of it.", re.compile("AMD"))
+        >>> resolve_pronoun("AMD was suspected; there is no evidence of it.", re.compile("AMD"))
         'AMD was suspected; there is no evidence of AMD.'
-        >>> resolved("There is no evidence of it.", re.compile("AMD"))
+        >>> resolve_pronoun("There is no evidence of it.", re.compile("AMD"))
         'There is no evidence of it.'
     """
     named = mention.search(text)

@@ -1,4 +1,4 @@
-"""Read a reply: what is common to every parser, in the order in which it must be done."""
+"""Read a reply: the steps around every parser, in order."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from lmod_train.types import Answer, Parser, Reply, Unparsed
 
 
 def read(reply: Reply, parser: Parser, choices: Sequence[str]) -> Answer | Unparsed:
-    """Return what a reply answers, or the reason why it answers nothing. Never raises, never guesses.
+    """Return the answer of a reply, or the reason why it has none. Never raises, never guesses.
 
-    Thinking and markup are taken off, and what precedes a loop is kept. A readable answer counts however the reply
-    ended and whatever else it says: "I cannot diagnose, but this is most likely glaucoma" is an answer, and so is one
-    that was cut off in its explanation. Without one, the first of these holds: ``failed`` (no reply at all),
-    ``truncated`` or ``empty`` (nothing was said), ``out_of_range``, ``repetition``, ``refused`` (an abstention, also
-    "consult an ophthalmologist", but not where two answers are given first and the doubt comes after: that is
-    ``ambiguous``), ``truncated`` (cut off, or a thought never closed), and the parser's own reason. What a service
-    withheld (``content_filter``) is ``refused`` unless a readable answer came before; what it declined (``refusal``) is
-    ``refused`` whatever its words.
+    Thinking, markup and everything from the first loop on are removed. A readable answer counts however the reply ended
+    and whatever surrounds it: "I cannot diagnose, but this is most likely glaucoma" is an answer, and so is a reply cut
+    off in its explanation. Without an answer, the first of these reasons holds: ``failed`` (no reply), ``truncated`` or
+    ``empty`` (no text), ``out_of_range``, ``repetition``, ``refused`` (an abstention, also "consult an
+    ophthalmologist"; two answers followed by an abstention are ``ambiguous``), ``truncated`` (cut off, or a thinking
+    block never closed), and the parser's own reason. Text that a service withheld (``content_filter``) is ``refused``
+    unless a readable answer precedes it; a reply that it declined (``refusal``) is always ``refused``.
 
     Args:
-        reply: The whole reply, its finish reason included.
-        parser: One of this room, for the kind of answer.
-        choices: The prompt's own words.
+        reply: The whole reply with its finish reason.
+        parser: The parser of the kind of answer.
+        choices: The prompt's choices.
 
     Example:
         >>> from lmod_train.parsing.choice import parse_choice
@@ -41,10 +40,10 @@ def read(reply: Reply, parser: Parser, choices: Sequence[str]) -> Answer | Unpar
         return Unparsed("failed", reply.error)
     if reply.finish_reason == "refusal":
         return Unparsed("refused", reply.reply[:80])
-    said, closed = strip_thinking(reply.reply)
+    visible, closed = strip_thinking(reply.reply)
     withheld = reply.finish_reason == "content_filter"
     cut = not closed or reply.finish_reason == "length"
-    text = clean(said)
+    text = clean(visible)
     if not any(c.isalnum() for c in text):
         return Unparsed("refused" if withheld else "truncated" if cut else "empty", text[:80])
     sound, looped = split_repetition(text)

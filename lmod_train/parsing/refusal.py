@@ -1,4 +1,4 @@
-"""Recognise an abstention."""
+"""Recognise refusals."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _REFUSAL = re.compile(any_of(REFUSALS_EN, REFUSALS_ZH), re.IGNORECASE)
 
 
 def is_refusal(text: str) -> bool:
-    """Return whether the text declines to answer, or sends the asker to someone else.
+    """Return whether the text declines to answer, or refers the patient to a doctor.
 
-    It does not ask whether the text also answers: who reads a reply looks for an answer first.
+    The text may contain an answer all the same; look for one first.
 
     Example:
         >>> is_refusal("I'm sorry, I can't provide a medical diagnosis."), is_refusal("建议咨询眼科医生")

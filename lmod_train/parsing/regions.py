@@ -1,4 +1,4 @@
-"""Read which structure each numbered box holds."""
+"""Parse the structure in each numbered box."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import lru_cache
 from lmod_train.parsing.cues import CORRECTION, FINAL, last
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.nearest import nearest
-from lmod_train.parsing.numbering import numbered
-from lmod_train.parsing.respelling import relabelled
+from lmod_train.parsing.numbering import normalise_numbering
+from lmod_train.parsing.respelling import correct_labels
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary.structures import TYPE_SLOT
 
@@ -40,11 +40,11 @@ _LOOSE = re.compile(
     r"(?=[^\W\d])",
     re.IGNORECASE,
 )
-"""A number and a choice, in running text: regions only where there are several."""
+"""A number and a choice in running text; a region only if there are several."""
 _BRACKETED = re.compile(rf"{_REGION}[\s_]?(?P<ids>[0-9]{{1,9}})\s?[(]\s?(?=[^\W\d])", re.IGNORECASE)
-"""A region and its type in brackets: only where the word is a choice."""
+"""A region with its type in brackets; only if the type is a choice."""
 _TIGHT = re.compile(r"(?:^|[\n\s,;.、{|])(?P<ids>[0-9]{1,9})(?:\s?[:.)、]|为|是)?\s?(?=[\u4e00-\u9fff])")
-"""A number in front of a Chinese word: a region only where the word is a choice."""
+"""A number in front of a Chinese word; a region only if the word is a choice."""
 _NUMBER_BEHIND = re.compile(
     rf"\s?\((?:{_REGION}\s?)?(?P<n>[0-9]{{1,9}})\)"
     rf"|\s?(?:is|are|=|:|是|为|在|对应)\s?(?:in\s|the\s)?{_REGION}\s?(?P<m>[0-9]{{1,9}})(?![0-9]|[.][0-9])",
@@ -76,20 +76,20 @@ _WORDS_OF_A_TYPE = 6
 
 
 def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparsed:
-    r"""Return region id -> structure as the text states it.
+    r"""Return region id -> structure as stated in the text.
 
-    Lines in the requested format ("Region ID: 1; Type: Choroid", also as JSON or in a table) beat looser ones ("1 -
-    choroid", "Region 1 is the choroid"). A structure is a choice, in the prompt's own spelling, where the words say
-    one; otherwise the words themselves: a predicted region with a wrong type. Ids that are not on the image are kept:
-    they are the hallucinations that HR counts.
+    Lines in the requested format ("Region ID: 1; Type: Choroid", also as JSON or in a table) take precedence over
+    looser ones ("1 - choroid", "Region 1 is the choroid"). A structure is a choice in the prompt's spelling, or else
+    the words of the reply: a predicted region with a wrong type. Ids that are not on the image are kept, as HR counts
+    them as hallucinations.
 
     Args:
         text: A reply without thinking and markup (see `read`).
         choices: The structures of the prompt.
 
     Returns:
-        The regions; or `Unparsed` with ``empty``, ``no_match`` (no numbered region, or every type is foreign) or
-        ``ambiguous`` (regions are given two types, and nothing else is readable).
+        The regions; or `Unparsed` with ``empty``, ``no_match`` (no numbered region, or no type among the choices) or
+        ``ambiguous`` (a region has two types, and no other is readable).
 
     Example:
         >>> parse_regions("Region ID: 1; Type: Optic disk\nRegion ID: 4; Type: nose", ("optic disc", "optic cup"))
@@ -99,26 +99,26 @@ def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparse
     """
     if not text.strip():
         return Unparsed("empty")
-    text, choices = numbered(text), tuple(choices)
+    text, choices = normalise_numbering(text), tuple(choices)
     final = last(FINAL, text)
     if final is not None:
-        settled = _settle(_stated(text[final.end() :], choices), choices)
-        if not isinstance(settled, Unparsed):
-            return settled
+        answer = _one_type_each(_stated(text[final.end() :], choices), choices)
+        if not isinstance(answer, Unparsed):
+            return answer
     corrected = last(CORRECTION, text)
     if corrected is not None:
-        later = _settle(_stated(text[corrected.end() :], choices), choices)
+        later = _one_type_each(_stated(text[corrected.end() :], choices), choices)
         if not isinstance(later, Unparsed):
-            earlier = _settle(_stated(text[: corrected.start()], choices), choices)
+            earlier = _one_type_each(_stated(text[: corrected.start()], choices), choices)
             return later if isinstance(earlier, Unparsed) else {**earlier, **later}
-    regions = _settle(_stated(text, choices), choices)
+    regions = _one_type_each(_stated(text, choices), choices)
     if isinstance(regions, Unparsed) and regions.reason == "no_match":
-        return _settle(_stated(relabelled(text), choices), choices)
+        return _one_type_each(_stated(correct_labels(text), choices), choices)
     return regions
 
 
-def _settle(stated: Sequence[tuple[int, str]], choices: Sequence[str]) -> dict[int, str] | Unparsed:
-    """Give each id one type; an id with two types keeps both words, which is no choice."""
+def _one_type_each(stated: Sequence[tuple[int, str]], choices: Sequence[str]) -> dict[int, str] | Unparsed:
+    """Return id -> type; an id with two types gets both, joined, which is no choice."""
     types: dict[int, dict[str, None]] = {}
     for number, structure in stated:
         types.setdefault(number, {})[structure] = None
@@ -133,7 +133,7 @@ def _settle(stated: Sequence[tuple[int, str]], choices: Sequence[str]) -> dict[i
 
 
 def _stated(text: str, choices: tuple[str, ...]) -> list[tuple[int, str]]:
-    """Return (id, structure) pairs of the strictest format that the text holds."""
+    """Return (id, structure) pairs in the strictest format found in the text."""
     first_id, first_type = _REQUESTED.search(text), _REVERSED.search(text)
     if first_type and (first_id is None or first_type.start() < first_id.start()):
         pairs = [(int(m["ids"]), _structure(m["type"], choices)) for m in _REVERSED.finditer(text)]
@@ -152,7 +152,7 @@ def _stated(text: str, choices: tuple[str, ...]) -> list[tuple[int, str]]:
 
 
 def _numbered_behind(text: str, choices: tuple[str, ...]) -> list[tuple[int, int, str]]:
-    """Return where a choice stands that has a number behind it, the number and the choice, in order."""
+    """Return (start, number, choice) of each choice with a number behind it, in order."""
     patterns, _ = _spellings(choices)
     named = sorted((m.start(), m.end(), choice) for pattern, choice in patterns for m in pattern.finditer(text))
     return [
@@ -166,8 +166,8 @@ def _pairs(pattern: re.Pattern[str], text: str, choices: tuple[str, ...]) -> Ite
         end = found[i + 1].start() if i + 1 < len(found) else len(text)
         words = text[m.end() : min(end, m.end() + 200)]
         numbers = [int(number) for number in re.findall("[0-9]{1,9}", m["ids"])]
-        for number, said_of in zip(numbers, _one_each(words, len(numbers)), strict=True):
-            structure = _structure(said_of, choices)
+        for number, type_ in zip(numbers, _one_each(words, len(numbers)), strict=True):
+            structure = _structure(type_, choices)
             longest = {_LISTED: _WORDS_OF_A_TYPE, _HASHED: _WORDS_OF_A_TYPE, _BRACKETED: 0, _TIGHT: 0, _LOOSE: 0}.get(
                 pattern, _LONGEST_TYPE
             )
@@ -176,21 +176,21 @@ def _pairs(pattern: re.Pattern[str], text: str, choices: tuple[str, ...]) -> Ite
 
 
 def _one_each(words: str, count: int) -> Sequence[str]:
-    """Return a type for each id: the words between commas where there are as many ("1, 2; Type: iris, pupil")."""
+    """Return a type for each id: the parts between commas if there are as many ("1, 2; Type: iris, pupil")."""
     line = _END.split(words.strip(), maxsplit=1)[0]
     parts = [part for part in _AND.split(line) if part.strip()]
     return parts if count > 1 and len(parts) == count else [words] * count
 
 
 def _forms_of_type(choice: str) -> tuple[str, ...]:
-    """Return the forms of a choice in a Type slot, where some abbreviations mean another thing than elsewhere."""
+    """Return the spellings of a choice in a Type field, with the abbreviations valid there only."""
     term = term_of(choice)
     return (*forms_of(choice), *TYPE_SLOT.get(term.name, ())) if term else forms_of(choice)
 
 
 @lru_cache(maxsize=64)
 def _spellings(choices: tuple[str, ...]) -> tuple[tuple[tuple[re.Pattern[str], str], ...], dict[str, str]]:
-    """Return a pattern per choice, and every lower-case spelling -> choice."""
+    """Return (pattern, choice) pairs, and lower-case spelling -> choice."""
     own = {plain(c) for c in choices}
     forms = {c: [f for f in _forms_of_type(c) if f == c or plain(f) not in own] for c in choices}
     patterns = tuple((re.compile(pattern_of(f)), c) for c, f in forms.items())
@@ -198,7 +198,7 @@ def _spellings(choices: tuple[str, ...]) -> tuple[tuple[tuple[re.Pattern[str], s
 
 
 def _structure(words: str, choices: tuple[str, ...]) -> str:
-    """Return the choice that the words begin with, else the words themselves; empty where there are none."""
+    """Return the choice at the start of the words, else the words themselves; empty without words."""
     opening = _OPENING.match(words)
     words = words[opening.end() if opening else 0 :]
     stop = _END.search(words)

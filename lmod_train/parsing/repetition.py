@@ -1,8 +1,8 @@
-"""Notice text that fell into a loop.
+"""Detect text that fell into a loop.
 
-The rule is measured: the collapses printed by the papers repeat a unit of one word 39, 946 (LMOD, figure 13) and more
-than 20 times (LMOD+, figure 7), while no labelled reply of the tests that is not a collapse repeats a unit of up to
-eight words more than three times back to back. Eight lies between.
+The threshold is measured: the collapses printed by the papers repeat a unit of one word 39, 946 (LMOD, figure 13) and
+more than 20 times (LMOD+, figure 7); no other labelled reply of the tests repeats a unit of up to eight words more than
+three times in a row.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _SPACELESS = re.compile(r"([^\W\d_]{1,12}?)\1{7,}")  # bounded unit and bounded 
 def split_repetition(text: str) -> tuple[str, bool]:
     """Return the text before the first loop, and whether there was one.
 
-    A loop is a unit of at most eight words, or twelve letters without a blank, said at least eight times back to back;
-    punctuation and case do not count.
+    A loop is a unit of at most eight words, or twelve letters without a blank, repeated at least eight times in a row;
+    punctuation and case are ignored.
 
     Example:
         >>> split_repetition("Optic " * 39 + "Opt " * 946)
@@ -32,16 +32,16 @@ def split_repetition(text: str) -> tuple[str, bool]:
     """
     start = _loop_of_letters(text)
     words = list(_WORD.finditer(text))
-    spoken = [w[0].casefold() for w in words]
+    folded = [w[0].casefold() for w in words]
     for unit in range(1, LONGEST_UNIT + 1):
-        first = _loop_of_words(spoken, unit)
+        first = _loop_of_words(folded, unit)
         if first is not None:
             start = min(words[first].start(), len(text) if start is None else start)
     return (text, False) if start is None else (text[:start], True)
 
 
 def _loop_of_words(words: list[str], unit: int) -> int | None:
-    """Return the first word of the first run of `unit` words said `REPEATS` times, None for none."""
+    """Return the index of the first word of the first loop of `unit` words, None without a loop."""
     run = 0
     for i in range(unit, len(words)):
         run = run + 1 if words[i] == words[i - unit] else 0
@@ -51,6 +51,6 @@ def _loop_of_words(words: list[str], unit: int) -> int | None:
 
 
 def _loop_of_letters(text: str) -> int | None:
-    """Return the first letter of the first loop inside one spaceless stretch, None for none."""
+    """Return the index of the first letter of the first loop without blanks, None without a loop."""
     found = _SPACELESS.search(text)
     return found.start() if found else None

@@ -1,4 +1,4 @@
-"""Set right a slip in the label or the word of the requested format: "DISAESE: Diabetic Retinopahty"."""
+"""Correct spelling in the label or the value of the requested format: "DISAESE: Diabetic Retinopahty"."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from lmod_train.parsing.forms import plain
-from lmod_train.parsing.nearest import nearest, slips
+from lmod_train.parsing.nearest import edit_distance, nearest
 
 _FIELD = re.compile(
     r"(?:^|(?<=\n))\W{0,4}(?:(?P<label>[a-z]{5,12})[\"']?\s?[:=]\s{0,3}[\"']?)?(?P<value>[a-z][a-z \-]{3,38}[a-z])"
@@ -18,23 +18,23 @@ _REGION = re.compile(r"(?<![a-z])(?P<word>[a-z]{5,8})(?=[\s_](?:ids?|no|number)?
 _TYPE = re.compile(r"(?<![a-z])(?P<word>[a-z]{3,5})(?=\s?[:=])", re.IGNORECASE)
 
 
-def respelled(text: str, meant: Mapping[str, str]) -> str:
-    """Return the text with a label and a value that slip from known ones written as "answer: value".
+def correct_spelling(text: str, meant: Mapping[str, str]) -> str:
+    """Return the text with misspelt labels and values written as "answer: choice".
 
     Args:
         text: A reply in which no answer was found.
-        meant: Lower-case spelling -> the choice it stands for.
+        meant: Lower-case spelling -> choice.
 
     Example:
-        >>> respelled("DISAESE: Catarct; Explanation: haze", {"cataract": "cataract", "glaucoma": "glaucoma"})
+        >>> correct_spelling("DISAESE: Catarct; Explanation: haze", {"cataract": "cataract", "glaucoma": "glaucoma"})
         'answer: cataract; Explanation: haze'
-        >>> respelled("Colour: red", {"cataract": "cataract"})
+        >>> correct_spelling("Colour: red", {"cataract": "cataract"})
         'Colour: red'
     """
-    return _FIELD.sub(lambda field: _right(field, meant), text)
+    return _FIELD.sub(lambda field: _corrected(field, meant), text)
 
 
-def _right(field: re.Match[str], meant: Mapping[str, str]) -> str:
+def _corrected(field: re.Match[str], meant: Mapping[str, str]) -> str:
     label, word = (field["label"] or "").casefold(), plain(field["value"])
     if label and not (label in _LABELS or nearest(label, _LABELS)):
         return field[0]
@@ -42,11 +42,11 @@ def _right(field: re.Match[str], meant: Mapping[str, str]) -> str:
     return f"answer: {choice}" if choice and (label or word not in meant) else field[0]
 
 
-def relabelled(text: str) -> str:
-    """Return the text with slips in the labels "Region ID" and "Type" set right.
+def correct_labels(text: str) -> str:
+    """Return the text with misspelt labels "Region ID" and "Type" corrected.
 
     Example:
-        >>> relabelled("Regoin ID: 1; Tpye: iris")
+        >>> correct_labels("Regoin ID: 1; Tpye: iris")
         'region ID: 1; type: iris'
     """
     text = _REGION.sub(lambda m: _of_slip(m[0], "region"), text)
@@ -54,4 +54,4 @@ def relabelled(text: str) -> str:
 
 
 def _of_slip(word: str, label: str) -> str:
-    return label if slips(word.casefold(), label) == 1 else word
+    return label if edit_distance(word.casefold(), label) == 1 else word

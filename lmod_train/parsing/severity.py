@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from lmod_train.parsing.cues import any_of, settled, split_explanation
+from lmod_train.parsing.cues import any_of, final_statement, split_explanation
 from lmod_train.parsing.refusal import is_refusal
 from lmod_train.parsing.stage import parse_stage
 from lmod_train.parsing.stance import stance, statements
@@ -20,46 +20,46 @@ _DEFINES = re.compile(
     r"|corresponds to|equals|=|表示|代表|指)\s?"
     r"(?:\w{1,12}\s){0,3}$",
     re.IGNORECASE,
-)  # the legend of a scale: "0 means no retinopathy"
+)  # a definition of a scale: "0 means no retinopathy"
 _SPAN = re.compile(r"[0-9]\s?[(（][^()（）]{1,60}[)）]\s?(?:to|through|up to|until|[-–—~至到])\s?[0-9]", re.IGNORECASE)
-"""The ends of a scale, named: "from 0 (no retinopathy) to 4 (proliferative)"."""
+"""A definition of the ends of a scale: "from 0 (no retinopathy) to 4 (proliferative)"."""
 _NEAR = 60
 Words = tuple[tuple[str, ...], ...]
-"""Of each level, the names of it as regular-expression fragments."""
+"""The names of each level, as regular-expression fragments."""
 
 
 def parse_level(text: str, choices: Sequence[str], words: Words) -> str | Unparsed:
-    """Return the level that the text states, as a number or, where no number is stated, by its name.
+    """Return the level that the text states, by its number or, without a number, by its name.
 
     Args:
         text: A reply without thinking and markup (see `read`).
         choices: As for `parse_stage`, in order.
-        words: Names of each choice, in the same order; of the first, the disease itself, for "no disease" is it.
+        words: Names of each choice, in the same order; for the first, the disease itself, whose denial is this level.
 
     Returns:
-        The choice; or `Unparsed` as of `parse_stage`, ``ambiguous`` also where two levels are named.
+        The choice; or `Unparsed` as in `parse_stage`, ``ambiguous`` also if two levels are named.
 
     Example:
         >>> words = (("DR",), ("mild NPDR",), ("moderate NPDR",))
-        >>> [parse_level(said, ("0", "1", "2"), words) for said in ("Stage: 2", "Mild NPDR.", "There is no DR.")]
+        >>> [parse_level(text, ("0", "1", "2"), words) for text in ("Stage: 2", "Mild NPDR.", "There is no DR.")]
         ['2', '1', '0']
         >>> parse_level("No mild NPDR.", ("0", "1", "2"), words).reason
         'no_match'
     """
-    numbered = parse_stage(text, choices)
-    if isinstance(numbered, str) or numbered.reason != "no_match" or not words:
-        return numbered
+    by_number = parse_stage(text, choices)
+    if isinstance(by_number, str) or by_number.reason != "no_match" or not words:
+        return by_number
     named = list(dict.fromkeys(_named(text, _pattern(words))))
     if len(named) > 1:
         return Unparsed("ambiguous", "names " + " and ".join(choices[level] for level in named[:4]))
-    return choices[named[0]] if named else numbered
+    return choices[named[0]] if named else by_number
 
 
 def _named(text: str, pattern: re.Pattern[str]) -> Iterator[int]:
-    """Yield the levels that are named: in the final answer, else before the explanation, else anywhere."""
-    spoken = settled(text)
+    """Yield the levels named in the final answer, else before the explanation, else anywhere."""
+    final = final_statement(text)
     head, explained = split_explanation(text)
-    for part in (statements(spoken)[:1] if spoken else [], statements(head), statements(text) if explained else []):
+    for part in (statements(final)[:1] if final else [], statements(head), statements(text) if explained else []):
         found = [level for i, clause in enumerate(part) for level in _of_clause(clause, pattern, bare=i == 0)]
         if found:
             yield from found
@@ -67,7 +67,7 @@ def _named(text: str, pattern: re.Pattern[str]) -> Iterator[int]:
 
 
 def _of_clause(clause: str, pattern: re.Pattern[str], bare: bool) -> Iterator[int]:
-    """Yield the levels that a clause asserts; of the disease itself, the lowest where it is denied."""
+    """Yield the levels that a clause asserts, and the lowest if it denies the disease."""
     if is_refusal(clause) or _SPAN.search(clause):  # "not able to grade diabetic retinopathy"
         return
     for mention in pattern.finditer(clause):
@@ -75,20 +75,20 @@ def _of_clause(clause: str, pattern: re.Pattern[str], bare: bool) -> Iterator[in
             continue
         level = int((mention.lastgroup or "l0")[1:])
         alone = bare or len(mention[0]) + 2 >= len(clause)
-        said_of = stance(clause, mention.start(), mention.end(), bare=alone and level > 0)
-        if said_of == ("asserted" if level else "denied"):
+        found = stance(clause, mention.start(), mention.end(), bare=alone and level > 0)
+        if found == ("asserted" if level else "denied"):
             yield level
 
 
 @lru_cache(maxsize=64)
 def _pattern(words: Words) -> re.Pattern[str]:
-    """Return a pattern of all names, the highest level first: "moderate NPDR" holds "NPDR"."""
+    """Return a pattern of all names, the highest level first, as "moderate NPDR" contains "NPDR"."""
     levels = range(len(words) - 1, -1, -1)
     return re.compile("|".join(f"(?P<l{level}>{_any(words[level])})" for level in levels), re.IGNORECASE)
 
 
 def _any(names: Sequence[str]) -> str:
-    """Return a regular expression for any of the names, Chinese ones known by having no Latin letter."""
+    """Return a regular expression for any of the names."""
     chinese = [name for name in names if re.search("[\u4e00-\u9fff]", name)]
     english = [name for name in names if name not in chinese]
     return any_of(english, chinese) if english else "|".join(chinese)

@@ -1,4 +1,4 @@
-"""Read the sex of a patient."""
+"""Parse the sex of a patient."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _OPEN = re.compile("男性?(?:还是|或者?)女性?|女性?(?:还是|或者?)�
 
 
 def parse_sex(text: str, choices: Sequence[str]) -> str | Unparsed:
-    """Return the sex that the text states, in the prompt's own spelling.
+    """Return the sex that the text states, in the prompt's spelling.
 
-    "Sex:", "Gender:", "Sex/Age group:" and 性别 announce it; there a letter is enough ("Sex: F"). Elsewhere a word must
-    be said of the patient: "male and female eyes look alike" states none.
+    Behind the labels "Sex:", "Gender:", "Sex/Age group:" and 性别 a letter is enough ("Sex: F"). Elsewhere a sentence
+    about the patient is needed: "male and female eyes look alike" states none.
 
     Args:
         text: A reply without thinking and markup (see `read`).
-        choices: The prompt's words for the two, e.g. ``("MALE", "FEMALE")``.
+        choices: The prompt's two choices, e.g. ``("MALE", "FEMALE")``.
 
     Returns:
         The choice; or `Unparsed` with ``empty``, ``no_match`` or ``ambiguous`` (both are stated).
@@ -45,18 +45,18 @@ def parse_sex(text: str, choices: Sequence[str]) -> str | Unparsed:
         >>> parse_sex("Sex: MALE/FEMALE", ("MALE", "FEMALE")).reason
         'ambiguous'
     """
-    announced = _FIELD.sub(_labelled, _OPEN.sub(" ", text))
-    return parse_choice(_LETTER.sub(_spelled, announced), choices)
+    labelled = _FIELD.sub(_labelled, _OPEN.sub(" ", text))
+    return parse_choice(_LETTER.sub(_spelled, labelled), choices)
 
 
 def _labelled(field: re.Match[str]) -> str:
-    """Return one label for all; a line break stays, for it parts two answers."""
+    """Return "answer: " for any label; a line break stays, as it separates two answers."""
     broken = "\n" in field[0] and "\n" not in field["lead"]
     return field["lead"] + "\n" * broken + "answer: "
 
 
 def _spelled(found: re.Match[str]) -> str:
-    """Write M and F out; both letters stay both."""
+    """Return M and F as words; two letters as two words."""
     words = "male" if found["male"] else "female"
     if found["other"]:
         words += " / male" if found["other_male"] else " / female"

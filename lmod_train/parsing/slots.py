@@ -1,8 +1,8 @@
-"""What stands in an answer's slot: yes, no, an abstention, or something that leaves the question open.
+"""Parse the value in an answer slot: yes, no, refused or open.
 
-A slot is the place behind a name, whatever parts the two: "X: No", {"X": "no"}, | X | No |, X → No, "X (absent)",
-"Is X present?" with the answer on the next line, X：否. One grammar reads all of them and all words alike, so that a
-layout in which "yes" is read is one in which "no" is read.
+A slot is the place behind a name, with any separator: "X: No", {"X": "no"}, | X | No |, X → No, "X (absent)", "Is X
+present?" with the answer on the next line, X：否. One grammar reads all layouts and values, so that "yes" and "no" are
+readable in the same layouts.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Iterable
 from typing import Literal
 
 from lmod_train.parsing.cues import any_of
-from lmod_train.vocabulary import answers as said
+from lmod_train.vocabulary import answers
 from lmod_train.vocabulary.characters import MARKS
 
 Kind = Literal["yes", "no", "refused", "open"]
-Part = Literal["strong", "question", "weak"]
-"""What parts a name and its value: a sign, a question mark, or a blank and nothing else."""
+Separator = Literal["strong", "question", "weak"]
+"""Between a name and its value: a sign, a question mark, or only a blank."""
 
 Value = tuple[tuple[Kind, ...], int]
-"""The kinds that a slot holds, two where it holds both, and where in the text it ends."""
+"""The kinds of value in a slot, usually one, and the end of the slot in the text."""
 
 _STOP = r"(?=\s{0,3}(?:$|[,:;/|()\[\]}\"'.。!?&\n<>-])|\s{1,3}(?:the|there|it|this|that|its|i|we|or|and|but"
 _STOP += r"|because|as|since|based|due|given|is|would|with|in|on|at|for|from|to)(?![a-z]))"  # not "No signs of ..."
@@ -41,10 +41,10 @@ def _han(words: Iterable[str]) -> list[str]:
 
 _NUMBER_STOP = r"(?=\s{0,3}(?:$|[,;)\]}|\"'\n。]|\.(?![0-9])))"
 _KINDS = (
-    rf"(?P<refused>{_words(said.SLOT_REFUSED_EN, said.SLOT_REFUSED_ZH)})"
-    rf"|(?P<open>{_words(said.SLOT_OPEN_EN, said.SLOT_OPEN_ZH)}|\?)"
-    rf"|(?P<no>{_words([*said.SLOT_NO_EN, *_ascii(said.NO)], [*said.SLOT_NO_ZH, *_han(said.NO)])})"
-    rf"|(?P<yes>{_words([*said.SLOT_YES_EN, *_ascii(said.YES)], [*said.SLOT_YES_ZH, *_han(said.YES)])})"
+    rf"(?P<refused>{_words(answers.SLOT_REFUSED_EN, answers.SLOT_REFUSED_ZH)})"
+    rf"|(?P<open>{_words(answers.SLOT_OPEN_EN, answers.SLOT_OPEN_ZH)}|\?)"
+    rf"|(?P<no>{_words([*answers.SLOT_NO_EN, *_ascii(answers.NO)], [*answers.SLOT_NO_ZH, *_han(answers.NO)])})"
+    rf"|(?P<yes>{_words([*answers.SLOT_YES_EN, *_ascii(answers.YES)], [*answers.SLOT_YES_ZH, *_han(answers.YES)])})"
 )
 _VALUE = re.compile(_KINDS, re.IGNORECASE)
 _BIT = rf"(?:(?P<yes>[1TY])|(?P<no>[0FN])){_NUMBER_STOP}"
@@ -69,16 +69,16 @@ _STRONG = re.compile(
     rf"|{_CLOSERS}{_BRACKET}{_COPULA}{_NOUN}\n{_OPENERS}|[\"']\s?,\s?(?=[\"']){_OPENERS}",
     re.IGNORECASE,
 )
-_SAID = r"(?:(?:my |the )?(?:answer|a|答)\s?(?::|is)|i(?:\s?would|'d)?\s(?:say|think|answer))[\s,:]{1,3}"
+_ANSWER = r"(?:(?:my |the )?(?:answer|a|答)\s?(?::|is)|i(?:\s?would|'d)?\s(?:say|think|answer))[\s,:]{1,3}"
 _QUESTION = re.compile(
-    rf"[^?\n;:|。]{{0,80}}\?[\s\"'*:|]{{0,6}}(?:{_HYPHEN}\s?)?(?:{_SAID})?{_OPENERS}",
+    rf"[^?\n;:|。]{{0,80}}\?[\s\"'*:|]{{0,6}}(?:{_HYPHEN}\s?)?(?:{_ANSWER})?{_OPENERS}",
     re.IGNORECASE,
 )
-_ASKED = re.compile(r"[\s\"')\]}>]{0,3}\?")  # "X TRUE?" asks and says nothing
+_ASKED = re.compile(r"[\s\"')\]}>]{0,3}\?")  # "X TRUE?" is a question and no answer
 _CALLED_WRONG = re.compile(r"\s(?:would be|is|was)\s(?:wrong|incorrect|mistaken|untrue)(?![a-z])", re.IGNORECASE)
 _WEAK = re.compile(rf"{_CLOSERS}{_BRACKET}[<\[]?", re.IGNORECASE)
 _WEAK_VALUE = re.compile(
-    rf"(?P<refused>{any_of(said.SLOT_REFUSED_EN)}{_STOP})"
+    rf"(?P<refused>{any_of(answers.SLOT_REFUSED_EN)}{_STOP})"
     rf"|(?P<open>(?:{any_of(['maybe', 'possible', 'perhaps'])}|\?){_STOP})"
     rf"|(?P<yes>{any_of(['true', 'yes', 'positive'])}{_STOP})|(?P<no>{any_of(['false', 'no', 'negative'])}{_STOP})",
     re.IGNORECASE,
@@ -86,11 +86,11 @@ _WEAK_VALUE = re.compile(
 _ALTERNATIVE = re.compile(r"[\s\"')\]]{0,3}(?:/|\||(?:or|and)(?![a-z])|[或和及])\s{0,3}[\"'(\[]?", re.IGNORECASE)
 
 
-def slot_after(text: str, end: int) -> tuple[Part, Value] | None:
-    r"""Return what parts a name that ends at `end` from its value, and the value; None where no value stands there.
+def slot_after(text: str, end: int) -> tuple[Separator, Value] | None:
+    r"""Return the separator behind a name that ends at `end`, and the value; None without a value.
 
     Args:
-        text: The whole reply: the answer to a question may stand on its next line.
+        text: The whole reply, as the answer to a question may be on the next line.
         end: One past the name's last character.
 
     Example:
@@ -104,30 +104,30 @@ def slot_after(text: str, end: int) -> tuple[Part, Value] | None:
         return None
     if slot is None or not _ASKED.match(text, slot[1][1]):
         return slot
-    if slot[1][0] != ("yes",):  # "X FALSE? No.": the doubled negation is not untangled
+    if slot[1][0] != ("yes",):  # the double negation of "X FALSE? No." is left unread
         return None
     lead = _QUESTION.match(text, slot[1][1])
     value = value_at(text, lead.end()) if lead else None
     return None if value is None else ("question", value)
 
 
-def _slot_after(text: str, end: int) -> tuple[Part, Value] | None:
-    """Return the part and value that follow a name, also where the value is asked for and not stated."""
+def _slot_after(text: str, end: int) -> tuple[Separator, Value] | None:
+    """Return the separator and value behind a name, also of a value that is itself in question."""
     if sign := _SIGN.match(text, end):
         return "strong", ((_kind(sign),), sign.end())
-    parts: tuple[tuple[Part, re.Pattern[str]], ...] = (("strong", _STRONG), ("question", _QUESTION))
-    for part, pattern in parts:
+    separators: tuple[tuple[Separator, re.Pattern[str]], ...] = (("strong", _STRONG), ("question", _QUESTION))
+    for separator, pattern in separators:
         lead = pattern.match(text, end)
         value = value_at(text, lead.end(), signed=_SIGNED.search(lead[0]) is not None) if lead else None
         if value is not None:
-            return part, value
+            return separator, value
     lead = _WEAK.match(text, end)
     weak = (_WEAK_VALUE.match(text, lead.end()) or _DIGIT.match(text, lead.end())) if lead else None
     return None if weak is None else ("weak", _with_alternative(text, weak))
 
 
 def holds_number(text: str, end: int) -> bool:
-    """Return whether behind a name that ends at `end` and a sign there is a number, which is no answer.
+    """Return whether the slot of a name that ends at `end` holds a number, which is no answer.
 
     Example:
         >>> holds_number("X: 0.3", 1), holds_number("X present: 7", 1), holds_number("X (95%)", 1)
@@ -138,12 +138,12 @@ def holds_number(text: str, end: int) -> bool:
 
 
 def value_at(text: str, at: int, signed: bool = False) -> Value | None:
-    """Return the value that begins at a place, None where none does.
+    """Return the value that begins at `at`, None without one.
 
     Args:
         text: A reply.
-        at: Where the value would begin.
-        signed: Whether a sign announces it, behind which 0, 1, T and F are values and a lone dash is none.
+        at: Start of the value.
+        signed: Whether a sign precedes it: then 0, 1, T and F are values too, and a lone dash is an open one.
 
     Example:
         >>> value_at("yes and no", 0)[0], value_at("N/A", 0)[0], value_at("now", 0)
@@ -157,7 +157,7 @@ def value_at(text: str, at: int, signed: bool = False) -> Value | None:
 
 
 def _with_alternative(text: str, found: re.Match[str]) -> Value:
-    """Return the value, and the other one where the slot offers two: "TRUE/FALSE", "yes and no"."""
+    """Return the value, with both kinds if the slot holds two: "TRUE/FALSE", "yes and no"."""
     joined = _ALTERNATIVE.match(text, found.end())
     other = _VALUE.match(text, joined.end()) if joined else None
     if other is None or _kind(other) == _kind(found):

@@ -1,20 +1,20 @@
-"""Read a stage or grade: a whole number out of a range."""
+"""Parse a stage or grade: a whole number from a range."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from lmod_train.parsing.cues import settled, split_explanation
+from lmod_train.parsing.cues import final_statement, split_explanation
 from lmod_train.parsing.slots import value_at
 from lmod_train.parsing.stance import clauses, stance, statements
 from lmod_train.types import Unparsed
-from lmod_train.vocabulary import numerals as said
+from lmod_train.vocabulary import numerals
 
-_WORDS = "|".join(sorted((re.escape(w) for w in said.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
-_HAN = "".join(w for w in said.NUMERALS if not w.isascii())
-_LATIN_LABEL = "|".join([*(w for w in said.STAGE_LABELS if w.isascii()), *said.SCALE_LABELS])
-_HAN_LABEL = "|".join(w for w in said.STAGE_LABELS if not w.isascii())
+_WORDS = "|".join(sorted((re.escape(w) for w in numerals.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
+_HAN = "".join(w for w in numerals.NUMERALS if not w.isascii())
+_LATIN_LABEL = "|".join([*(w for w in numerals.STAGE_LABELS if w.isascii()), *numerals.SCALE_LABELS])
+_HAN_LABEL = "|".join(w for w in numerals.STAGE_LABELS if not w.isascii())
 _NOT_ME = r"(?!i(?:'|\s(?:would|will|can|could|have|had|am|was|assign|see|think|believe|choose|pick|give|gave|estimate"
 _NOT_ME += r"|find|found|judge|select|say|read|infer|propose)(?![a-z])))"  # "the stage I would give" is no stage one
 _NUMERAL = rf"{_NOT_ME}(?:[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))"
@@ -26,7 +26,7 @@ _OTHER = (
     rf"{_JOIN}(?P<other>r?[0-9]{{1,3}}(?![0-9]|[.][0-9]){_STOP}|(?:{_WORDS})(?![a-z]){_STOP}|[{_HAN}](?=\s?[期级]))"
 )
 _TAIL = rf"(?P<letter>[abc](?![a-z]))?(?:\s{{0,3}}{_OTHER})?"
-_UNIT = rf"(?P<unit>\s{{0,3}}(?:{said.UNITS}))?"
+_UNIT = rf"(?P<unit>\s{{0,3}}(?:{numerals.UNITS}))?"
 _THIS = r"(?:\s(?:this|it|the hole|the eye|the image)\s(?:as|at|to be))?"  # "I would stage this as 3"
 _SEPARATOR = (
     _THIS
@@ -49,7 +49,7 @@ _CHOSEN = re.compile(
     re.IGNORECASE,
 )  # "I'd go with 2"
 _BETWEEN = re.compile(
-    rf"(?<![a-z])between\s(?:(?:{_LATIN_LABEL})s?\s){_NUMERAL}\sand\s(?:(?:{_LATIN_LABEL})\s)?{_NUMERAL}(?!\s?(?:{said.UNITS}))",
+    rf"(?<![a-z])between\s(?:(?:{_LATIN_LABEL})s?\s){_NUMERAL}\sand\s(?:(?:{_LATIN_LABEL})\s)?{_NUMERAL}(?!\s?(?:{numerals.UNITS}))",
     re.IGNORECASE,
 )
 _FIELD_BETWEEN = re.compile(rf"^\W{{0,4}}(?:somewhere\s)?between\s(?={_NUMERAL}\sand\s)", re.IGNORECASE)
@@ -69,29 +69,29 @@ _FIELD = re.compile(
 _DEFINED = re.compile(
     r"\s{0,2}(?:means|stands for|denotes|signifies|is defined as|refers to|describes|表示|代表|指)", re.IGNORECASE
 )
-_NOT_SAID = re.compile(r"\s{0,3}(?:\?|(?:only\s)?(?:if|unless|provided)(?![a-z]))", re.IGNORECASE)
+_NOT_STATED = re.compile(r"\s{0,3}(?:\?|(?:only\s)?(?:if|unless|provided)(?![a-z]))", re.IGNORECASE)
 _FIELD_END = re.compile(r"[\n;}|。]|[.](?=\s|$)|$")
 _FIRST = re.compile(rf"[\s\"'(\[{{<:]{{0,6}}{_NUMBER}{_TAIL}{_UNIT}", re.IGNORECASE)
 _LEADING = re.compile(rf"[\s\"'(\[{{<]{{0,4}}{_NUMBER}{_TAIL}(?=\s{{0,3}}(?:$|[(;\n]|-\s))", re.IGNORECASE)
 _ENUMERATOR = re.compile(r"(?:^|(?<=\n))\s{0,3}[0-9]{1,2}[.)]\s{1,3}(?=[^\W\d])")
-_LIST = re.compile(r"\s{0,3}1[.)]\s{1,3}[^\W\d]")  # "1. The hole ...": numbers of the lines, no stages
+_LIST = re.compile(r"\s{0,3}1[.)]\s{1,3}[^\W\d]")  # "1. The hole ...": line numbers, not stages
 _LONGEST_FIELD = 400
 _OPENING = re.compile(r"[\s\"'(\[{<:]{0,6}(?:is\s|at\s)?")
 
 
 def parse_stage(text: str, choices: Sequence[str]) -> str | Unparsed:
-    """Return the stage that the text states, in the prompt's own spelling.
+    """Return the stage that the text states, in the prompt's spelling.
 
-    Arabic and Roman numerals and words count, with a sub-stage letter left aside (1A is stage 1 in Gass's grading). A
-    measurement is no stage ("Stage: 200 um"), nor is a fraction.
+    Arabic and Roman numerals and words are read; a sub-stage letter is ignored (1A is stage 1 in Gass's grading).
+    Measurements ("Stage: 200 um") and fractions are no stages.
 
     Args:
         text: A reply without thinking and markup (see `read`).
-        choices: Whole numbers as text, e.g. ``("1", "2", "3", "4")``; they are the range.
+        choices: Whole numbers as text, e.g. ``("1", "2", "3", "4")``.
 
     Returns:
-        The choice; or `Unparsed` with ``empty``, ``no_match``, ``ambiguous`` (two stages, or a range of them) or
-        ``out_of_range`` (one stage that does not exist).
+        The choice; or `Unparsed` with ``empty``, ``no_match``, ``ambiguous`` (two stages, or a range) or
+        ``out_of_range`` (one stage that is no choice).
 
     Example:
         >>> parse_stage("stage two", ("1", "2", "3", "4")), parse_stage("Stage: IV; Justification: ...", ("1", "4"))
@@ -102,8 +102,8 @@ def parse_stage(text: str, choices: Sequence[str]) -> str | Unparsed:
     if not text.strip():
         return Unparsed("empty")
     lettered = "0" in choices
-    spoken = settled(text)
-    if spoken is not None and (found := _numbers(clauses(spoken)[:1], lettered)):
+    final = final_statement(text)
+    if final is not None and (found := _numbers(clauses(final)[:1], lettered)):
         return _decide(found, choices)
     if _LIST.match(text):
         text = _ENUMERATOR.sub("", text)
@@ -124,7 +124,7 @@ def _end_of_field(text: str, at: int) -> int:
 
 
 def _of_fields(text: str, fields: Sequence[tuple[int, int]], choices: Sequence[str], lettered: bool) -> str | Unparsed:
-    """Return the one stage that the fields in the requested format hold; an empty field holds none."""
+    """Return the one stage in the fields of the requested format."""
     values = [text[start:end] for start, end in fields]
     found = list(dict.fromkeys(n for value in values for n in _in_field(value, lettered)))
     if found:
@@ -140,10 +140,10 @@ def _opening(text: str, at: int) -> int:
 
 
 def _in_field(value: str, lettered: bool) -> list[int | None]:
-    """Return the stages that a field begins with, else those that its words state."""
+    """Return the stage at the start of a field's value, else those stated in its clauses."""
     first = _FIRST.match(value)
     if first and (lettered or not first["r"]) and (n := _value(first["number"])) is not None:
-        return [] if first["unit"] or _NOT_SAID.match(value, first.end()) else [None if first["other"] else n]
+        return [] if first["unit"] or _NOT_STATED.match(value, first.end()) else [None if first["other"] else n]
     return _numbers(clauses(_FIELD_BETWEEN.sub("between stage ", value)), lettered)
 
 
@@ -157,9 +157,9 @@ def _decide(found: Sequence[int | None], choices: Sequence[str]) -> str | Unpars
 
 
 def _numbers(parts: Sequence[str], lettered: bool) -> list[int | None]:
-    """Return the different stages that the clauses state and do not deny; None stands for a range.
+    """Return the distinct stages that the clauses assert, None for a range.
 
-    Where nothing is stated, two stages that are left open ("could be stage 2 or 3") are a range too.
+    Without an assertion, stages that are left open ("could be stage 2 or 3") are a range too.
     """
     found: dict[int | None, None] = {}
     left_open = any(_BETWEEN.search(clause) for clause in parts)
@@ -177,18 +177,18 @@ def _numbers(parts: Sequence[str], lettered: bool) -> list[int | None]:
                 or _DEFINED.match(clause, m.end())
             ):
                 continue
-            if _BOUND.search(clause, max(0, m.start() - 20), m.start()):  # every stage from there on
+            if _BOUND.search(clause, max(0, m.start() - 20), m.start()):  # "at least stage 2" is a range
                 left_open = True
                 continue
             key = None if groups.get("other") else number
-            said_of = "asserted" if alone else stance(clause, m.start(), m.end(), bare=True)
-            left_open = left_open or (key is None and said_of is None)
-            if said_of == "asserted":
+            status = "asserted" if alone else stance(clause, m.start(), m.end(), bare=True)
+            left_open = left_open or (key is None and status is None)
+            if status == "asserted":
                 found[key] = None
     return list(found) or [None] * left_open
 
 
 def _value(numeral: str) -> int | None:
-    """Return the number that a numeral stands for, None where it stands for none (VV)."""
+    """Return the value of a numeral, None for an invalid one (VV)."""
     word = numeral.casefold()
-    return said.NUMERALS.get(word, int(word) if word.isascii() and word.isdigit() else None)
+    return numerals.NUMERALS.get(word, int(word) if word.isascii() and word.isdigit() else None)

@@ -1,7 +1,7 @@
-"""Whether a sentence asserts, denies or only speaks of what it mentions.
+"""Decide whether a clause asserts or denies a mention, or does neither.
 
-After NegEx: cue words and how far they reach, within one clause. A mention that is neither asserted nor denied is not
-a statement: "glaucoma is a group of diseases", "to determine whether it is glaucoma".
+After NegEx (Chapman et al. 2001): cue words and their reach within one clause. A mention that is neither asserted nor
+denied is no statement: "glaucoma is a group of diseases", "to determine whether it is glaucoma".
 """
 
 from __future__ import annotations
@@ -10,40 +10,42 @@ import re
 from typing import Literal
 
 from lmod_train.parsing.cues import any_of, last
-from lmod_train.parsing.doubled import absence_denied
-from lmod_train.parsing.teaching import teaches
-from lmod_train.vocabulary import phrases as said
+from lmod_train.parsing.double_negation import start_of_denied_absence
+from lmod_train.parsing.generic import is_generic
+from lmod_train.vocabulary import assertion, discourse, eye_parts, generic, hedging, negation
 
 Stance = Literal["asserted", "denied"]
 
 LONGEST_CLAUSE = 2000
-"""Characters without a stop beyond which text is a loop or a list and no sentence: its words say nothing of a name."""
+"""Longest clause, in characters, with a stance; a longer one is a loop or a list and no sentence."""
 WINDOW = 160
-"""Characters looked at on each side of a mention; keeps the work linear in the reply's length."""
+"""Characters of context on each side of a mention; bounded, so that parsing is linear in the length of the reply."""
 
 
-_BREAK = re.compile(r"[!?;。！？；\n]|\.(?![0-9])|" + any_of(said.CONTRASTS_EN, said.CONTRASTS_ZH), re.IGNORECASE)
-_DENIAL = re.compile(any_of(said.DENIALS_EN, said.DENIALS_ZH), re.IGNORECASE)
-_DOUBLED = re.compile(any_of(said.DOUBLED_EN, said.DOUBLED_ZH), re.IGNORECASE)
+_BREAK = re.compile(
+    r"[!?;。！？；\n]|\.(?![0-9])|" + any_of(discourse.CONTRASTS_EN, discourse.CONTRASTS_ZH), re.IGNORECASE
+)
+_DENIAL = re.compile(any_of(negation.DENIALS_EN, negation.DENIALS_ZH), re.IGNORECASE)
+_DOUBLED = re.compile(any_of(negation.DOUBLE_NEGATIONS_EN, negation.DOUBLE_NEGATIONS_ZH), re.IGNORECASE)
 _THAT = re.compile(r"(?<![a-z])that(?![a-z])[^,]{0,80}$", re.IGNORECASE)
-_HEDGE = re.compile(any_of(said.HEDGES_EN, said.HEDGES_ZH), re.IGNORECASE)
-_CONDITIONAL = re.compile(any_of(said.CONDITIONALS_EN, said.CONDITIONALS_ZH), re.IGNORECASE)
-_ASSERTION = re.compile(any_of(said.ASSERTIONS_EN, said.ASSERTIONS_ZH), re.IGNORECASE)
+_HEDGE = re.compile(any_of(hedging.HEDGES_EN, hedging.HEDGES_ZH), re.IGNORECASE)
+_CONDITIONAL = re.compile(any_of(hedging.CONDITIONALS_EN, hedging.CONDITIONALS_ZH), re.IGNORECASE)
+_ASSERTION = re.compile(any_of(assertion.ASSERTIONS_EN, assertion.ASSERTIONS_ZH), re.IGNORECASE)
 _DENIED_SUSPICION = re.compile(
-    rf"(?:{any_of(said.DENIALS_EN, said.DENIALS_ZH)})\s{{0,3}}(?:\w{{1,20}}\s){{0,2}}"
-    rf"(?:{any_of(said.SUSPICIONS_EN, said.SUSPICIONS_ZH)})\s{{0,3}}(?:\w{{1,20}}\s){{0,3}}$",
+    rf"(?:{any_of(negation.DENIALS_EN, negation.DENIALS_ZH)})\s{{0,3}}(?:\w{{1,20}}\s){{0,2}}"
+    rf"(?:{any_of(hedging.SUSPICIONS_EN, hedging.SUSPICIONS_ZH)})\s{{0,3}}(?:\w{{1,20}}\s){{0,3}}$",
     re.IGNORECASE,
 )
 _HEADING = re.compile(
     rf"\W{{0,4}}(?:(?:an?|the|this)\s)?"
     r"(?:(?:fundus\s)?(?:image|photo(?:graph)?|picture|scan)\s(?:of|showing)\s(?:an?\s)?)?"
-    rf"(?:(?:right|left|human|adult)\s)?(?:{'|'.join(said.BEARERS_EN)})\swith\s"
+    rf"(?:(?:right|left|human|adult)\s)?(?:{'|'.join(generic.SUBJECTS_EN)})\swith\s"
     r"(?:(?:an?|early|advanced|mild|signs of)\s){0,2}",
     re.IGNORECASE,
 )  # "An eye with glaucoma."
 _FIELD = re.compile(r"[,:;|({\[]")
-_SCOPE_END = re.compile(any_of(said.SCOPE_ENDS_EN) + r"|(?<!following)(?<!\sof):", re.IGNORECASE)
-_LIST = re.compile(said.LIST_WORDS, re.IGNORECASE)
+_SCOPE_END = re.compile(any_of(negation.SCOPE_ENDS_EN) + r"|(?<!following)(?<!\sof):", re.IGNORECASE)
+_LIST = re.compile(negation.LIST_WORDS, re.IGNORECASE)
 _LINK = (
     r"(?:,[^,.:\n]{1,60},\s{1,3}(?=(?:is|are|was|were)\s)"  # "drusen, both hard and soft, are noted"
     r"|,\s{0,3}(?=(?:no|not|none|absent|negative|false|"
@@ -55,28 +57,35 @@ _LINK = (
     r"therefore|thus|hence|accordingly|definitely|safely|confidently|reasonably|would|considered|deemed|most|very|highly|quite|a|an)\s{1,3}){0,4}"
 )
 _HEDGED_AFTER = re.compile(
-    r"[\s\"'\]):]{0,6}(?:" + any_of(said.HEDGED_AFTER_EN, said.HEDGED_AFTER_ZH).replace(r" )(?![a-z])", r" )") + ")",
+    r"[\s\"'\]):]{0,6}(?:"
+    + any_of(hedging.HEDGED_AFTER_EN, hedging.HEDGED_AFTER_ZH).replace(r" )(?![a-z])", r" )")
+    + ")",
     re.IGNORECASE,
 )
-_DENIED_AFTER = re.compile(_LINK + "(?:" + any_of(said.DENIED_AFTER_EN, said.DENIED_AFTER_ZH) + ")", re.IGNORECASE)
-_ASSERTED_AFTER = re.compile(
-    _LINK + "(?:" + any_of(said.ASSERTED_AFTER_EN, said.ASSERTED_AFTER_ZH) + ")", re.IGNORECASE
+_DENIED_AFTER = re.compile(
+    _LINK + "(?:" + any_of(negation.DENIED_AFTER_EN, negation.DENIED_AFTER_ZH) + ")", re.IGNORECASE
 )
-_PART = re.compile(rf"(?<![a-z])(?:{said.PARTS})(?![a-z])", re.IGNORECASE)
+_ASSERTED_AFTER = re.compile(
+    _LINK + "(?:" + any_of(assertion.ASSERTED_AFTER_EN, assertion.ASSERTED_AFTER_ZH) + ")", re.IGNORECASE
+)
+_PART = re.compile(rf"(?<![a-z])(?:{eye_parts.EYE_PARTS})(?![a-z])", re.IGNORECASE)
 _CHOSEN = re.compile(
     r",\s?(?:(?:so|hence|thus|therefore|and)\s)?(?:[^,.]{0,40}\s)?I(?:\swould|'d)?"
     r"\s(?:pick|choose|select|answer|opt for|go with|vote for)\s"
     r"|,\s?(?:因此|所以|故)?(?:我)?(?:属于?|考虑为?|诊断为?|判断为|归为|选择)",
     re.IGNORECASE,
-)  # what follows is the answer and no longer about the parts before it
-_NOT_WHOLE = re.compile(rf"\s{{1,3}}(?!(?:{said.WHOLES})(?![a-z]))[a-z]|-[a-z]|范围|大小|形态|色泽|值", re.IGNORECASE)
+)  # the answer follows, and is not about the parts before it
+_NOT_WHOLE = re.compile(
+    rf"\s{{1,3}}(?!(?:{eye_parts.WHOLE_EYE_AFTER})(?![a-z]))[a-z]|-[a-z]|范围|大小|形态|色泽|值", re.IGNORECASE
+)
 _OF_PART = re.compile(
-    r"\s{1,3}(?:in|of|on|within|at|for)\s{1,3}(?:\w{1,30}\s{1,3}){0,4}?" + f"(?:{said.PARTS})(?![a-z])", re.IGNORECASE
+    r"\s{1,3}(?:in|of|on|within|at|for)\s{1,3}(?:\w{1,30}\s{1,3}){0,4}?" + f"(?:{eye_parts.EYE_PARTS})(?![a-z])",
+    re.IGNORECASE,
 )
 
 
 def clause_spans(text: str) -> list[tuple[int, int]]:
-    """Return the places of the `clauses` in the text.
+    """Return the (start, end) of each of the `clauses` in the text.
 
     Example:
         >>> clause_spans("No. But yes")
@@ -87,7 +96,7 @@ def clause_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the span without the blanks around it, None where no word is in it."""
+    """Return the span without surrounding blanks, None for a span without words."""
     part = text[start:end]
     if not any(c.isalnum() for c in part):
         return None
@@ -95,7 +104,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def clauses(text: str) -> list[str]:
-    """Return the stretches of text within which a negation can reach.
+    """Return the clauses of the text; a negation does not reach beyond its own.
 
     Example:
         >>> clauses("No cataract, ratio 0.7. But glaucoma; yes")
@@ -105,7 +114,7 @@ def clauses(text: str) -> list[str]:
 
 
 def statements(text: str) -> list[str]:
-    """Return the `clauses` that are no question.
+    """Return the `clauses` that are not questions.
 
     Example:
         >>> statements("Is it glaucoma? It is normal.")
@@ -116,14 +125,13 @@ def statements(text: str) -> list[str]:
 
 
 def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | None:
-    """Return what the clause says of ``clause[start:end]``: asserted, denied, or None for neither.
+    """Return whether the clause asserts or denies ``clause[start:end]``, None for neither.
 
     Args:
         clause: One of `clauses`.
         start: First character of the mention.
         end: One past its last character.
-        bare: Whether a plain mention, without a verb that asserts it, counts as asserted: true where the format asks
-            for a word and nothing else.
+        bare: Whether a mention without an asserting verb counts as asserted, as in a format that asks for one word.
 
     Example:
         >>> def of(clause, word="glaucoma"):
@@ -137,10 +145,10 @@ def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | No
     if len(clause) > LONGEST_CLAUSE:
         return None
     before, after = clause[max(0, start - WINDOW) : start], clause[end : end + WINDOW]
-    if _HEDGED_AFTER.match(after) or teaches(before, after):
+    if _HEDGED_AFTER.match(after) or is_generic(before, after):
         return None
-    if (at := absence_denied(before, after)) is not None:
-        return None if hedges(before[:at]) or denies_ahead(before[:at]) else "asserted"
+    if (at := start_of_denied_absence(before, after)) is not None:
+        return None if hedges(before[:at]) or contains_negation(before[:at]) else "asserted"
     if start <= WINDOW and not after.strip(" .\"')") and _HEADING.fullmatch(before):
         return "asserted"
     if hedges(before):
@@ -155,13 +163,13 @@ def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | No
     return None
 
 
-def of_the_whole(clause: str, start: int, end: int) -> bool:
-    """Return whether an adjective ("normal") is said of the eye or the image and not of one part of it.
+def describes_whole_eye(clause: str, start: int, end: int) -> bool:
+    """Return whether an adjective ("normal") describes the whole eye or image and not a part of it.
 
     Example:
-        >>> of_the_whole("a normal fundus", 2, 8), of_the_whole("a normal cup-to-disc ratio", 2, 8)
+        >>> describes_whole_eye("a normal fundus", 2, 8), describes_whole_eye("a normal cup-to-disc ratio", 2, 8)
         (True, False)
-        >>> of_the_whole("the optic disc appears normal", 23, 29)
+        >>> describes_whole_eye("the optic disc appears normal", 23, 29)
         False
     """
     before, after = clause[max(0, start - WINDOW) : start], clause[end : end + WINDOW]
@@ -171,7 +179,7 @@ def of_the_whole(clause: str, start: int, end: int) -> bool:
 
 
 def hedges(before: str) -> bool:
-    """Return whether what precedes only speaks of the mention; a hedge does not reach behind a later assertion.
+    """Return whether the text before a mention hedges it; the reach of a hedge ends at a later assertion.
 
     Example:
         >>> hedges("suspicious for "), hedges("to rule out cataract, it shows ")
@@ -185,7 +193,7 @@ def hedges(before: str) -> bool:
 
 
 def denies(before: str) -> bool:
-    """Return whether what precedes a name in its own field denies it.
+    """Return whether the text before a name, within its own field, denies it.
 
     Example:
         >>> denies("no signs of "), denies("no cataract, ")
@@ -195,16 +203,16 @@ def denies(before: str) -> bool:
     return _reach(own, "") == "reaches"
 
 
-def denies_ahead(text: str) -> bool:
-    """Return whether a negation stands anywhere in the text."""
+def contains_negation(text: str) -> bool:
+    """Return whether the text contains a negation."""
     return _DENIAL.search(text) is not None
 
 
 def _reach(before: str, after: str) -> Literal["reaches", "none", "unclear"]:
     """Return whether the last negation before a mention reaches it.
 
-    Over a comma it reaches only inside a list ("no cataract, glaucoma or edema"); before a comma that opens a new
-    statement ("no haze, which suggests") it ends. A comma that is neither leaves it unclear.
+    It reaches over the commas of a list ("no cataract, glaucoma or edema") and ends at a comma that opens a new
+    statement ("no haze, which suggests"). Over any other comma, and for a double negation, it is unclear.
     """
     denial = last(_DENIAL, before)
     if denial is None:

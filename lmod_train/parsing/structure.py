@@ -1,4 +1,4 @@
-"""Write what is said of a structure as said of the condition: "the macula is normal" as "no abnormal macula"."""
+"""Rewrite statements about a structure as statements about the condition ("the macula is normal")."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from lmod_train.parsing.cues import any_of
 from lmod_train.parsing.forms import forms_of, pattern_of
+from lmod_train.parsing.generic import is_generic_about_part
 from lmod_train.parsing.slots import slot_after
 from lmod_train.parsing.stance import WINDOW, clauses
-from lmod_train.parsing.teaching import teaches_of_part
-from lmod_train.vocabulary import phrases as said
+from lmod_train.vocabulary import discourse, negation
 from lmod_train.vocabulary.findings import NORMAL, Finding
 
 _BE = r"\s?(?:is|are|was|were|appears?|looks?|seems?|does|do|did)"
@@ -18,19 +18,19 @@ _TOGETHER = (
     r"\s(?:and|or)\s(?:the\s)?(?:\w{1,12}\s)?\w{1,12}(?=\s(?:are|were|look|appear)(?![a-z]))"  # "macula and disc are"
 )
 _HAVE = r"\s(?:has|have|had)(?: an?)?(?=\s\w{1,20}\s(?:appearance|look))"  # "has a normal appearance"
-_ASIDE = rf",\s(?:{'|'.join(said.ASIDES_EN)}),(?={_BE}(?![a-z]))"
-_NOT = rf"n't|\s?(?:{any_of(said.REVERSALS_EN, said.REVERSALS_ZH)})"
+_PARENTHESIS = rf",\s(?:{'|'.join(discourse.PARENTHESES_AFTER_SUBJECT_EN)}),(?={_BE}(?![a-z]))"
+_NOT = rf"n't|\s?(?:{any_of(negation.REVERSALS_EN, negation.REVERSALS_ZH)})"
 _OF_THIS = r"\s(?:of|in)\s(?:this|the)\s(?:(?:right|left)\s)?(?:fundus|eye|image|patient|retina|photograph)"
 _LINK = (
-    rf"(?:结构|形态|外观|走行|走形|走向|管径)?(?:{_TOGETHER}|{_ASIDE})?"
+    rf"(?:结构|形态|外观|走行|走形|走向|管径)?(?:{_TOGETHER}|{_PARENTHESIS})?"
     rf"(?:{_OF_THIS})?(?:{_BE}|{_HAVE}|\s?[:=]\s?|\?\s|\s-\s)?(?P<not>{_NOT})?(?: (?:be|look|appear|seem|considered))?"
     r"(?: (?:too|very|unusually|abnormally|definitely|somewhat|clearly|slightly"
     r"|markedly|moderately|entirely|completely|quite|really))?(?: to be| as)?\s?"
     r"(?:明显|可见|存在|出现|显著|轻度|稍|略|有)?"
 )
 _CALLED = re.compile(
-    rf"(?:(?:(?<![a-z])(?:not|never|hardly)|n't)\s(?:\w{{1,12}}\s)?|(?:{any_of(said.WRONGS_EN)})\s)"
-    rf"(?:{any_of(said.CALLS_EN)})\s(?:[\w']{{1,12}}\s){{0,3}}$",
+    rf"(?:(?:(?<![a-z])(?:not|never|hardly)|n't)\s(?:\w{{1,12}}\s)?|(?:{any_of(negation.CALLED_WRONG_EN)})\s)"
+    rf"(?:{any_of(negation.CALL_VERBS_EN)})\s(?:[\w']{{1,12}}\s){{0,3}}$",
     re.IGNORECASE,
 )  # "I would not call the", "it would be wrong to describe this"
 _NOT_A = re.compile(r"(?:(?<![a-z])(?:not|hardly|anything but|far from)|n't)\s(?:an?|the)\s$", re.IGNORECASE)
@@ -40,10 +40,10 @@ _NOT_THE = re.compile(r"(?:(?<![a-z])not|n't)\s$", re.IGNORECASE)
 
 
 def as_condition(text: str, finding: Finding) -> str:
-    """Return the text with what is said of the finding's structure said of the finding, as "no X" and "X is present".
+    """Return the text with statements about the finding's structure rewritten as "no X" and "X is present".
 
-    A negation turns it round: "the macula is not normal", "I would not call the macula abnormal". So does a contrast:
-    "it is not the macula that is abnormal but the vessels".
+    Negations invert a statement ("the macula is not normal", "I would not call the macula abnormal"), and so do
+    contrasts ("it is not the macula that is abnormal but the vessels").
 
     Example:
         >>> from lmod_train.vocabulary.findings import FINDINGS
@@ -59,17 +59,17 @@ def as_condition(text: str, finding: Finding) -> str:
 
     def predicate(m: re.Match[str]) -> str:
         if _own(finding.condition).fullmatch(m[0]) and slot_after(m.string, m.end()):
-            return m[0]  # a name with its answer behind it
+            return m[0]  # the name of the condition with its answer behind it
         before = _clause_before(m)
-        if teaches_of_part(before, "") or _OR_OTHER.match(m.string, m.end()):
+        if is_generic_about_part(before, "") or _OR_OTHER.match(m.string, m.end()):
             return m[0]
         apart = _odd(_CALLED.search(before), m["that"] and _NOT_THE.search(before))
         asserted = (m["adjective"] is not None) != _odd(m["not"], apart)
-        return "; " * apart + (present if asserted else absent)  # what turned it round must not deny it once more
+        return "; " * apart + (present if asserted else absent)  # "; ": the negation before must not apply twice
 
     def attribute(m: re.Match[str]) -> str:
         before = _clause_before(m)
-        if teaches_of_part(before, m.string[m.end() : m.end() + WINDOW]):
+        if is_generic_about_part(before, m.string[m.end() : m.end() + WINDOW]):
             return m[0]
         return f"; {present}" if _odd(_CALLED.search(before), _NOT_A.search(before)) else absent
 
@@ -86,13 +86,13 @@ def as_condition(text: str, finding: Finding) -> str:
 
 
 def _clause_before(m: re.Match[str]) -> str:
-    """Return what precedes a match in its own clause."""
+    """Return the text before a match within its clause."""
     return clauses(m.string[max(0, m.start() - WINDOW) : m.start()] + "x")[-1][:-1]
 
 
-def _odd(*turns: object) -> bool:
-    """Return whether what is said is turned round an odd number of times."""
-    return sum(map(bool, turns)) % 2 == 1
+def _odd(*negations: object) -> bool:
+    """Return whether an odd number of negations apply."""
+    return sum(map(bool, negations)) % 2 == 1
 
 
 @lru_cache(maxsize=64)
@@ -154,20 +154,20 @@ def _unlike_other(finding: Finding) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _increased(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "increased CDR", which is the condition under another name."""
+    """Return a pattern of "increased CDR", another name of the condition."""
     return re.compile(rf"(?<![a-z])(?:{_any(finding.adjective)})\s(?:{finding.structure})(?![a-z])", re.IGNORECASE)
 
 
 @lru_cache(maxsize=64)
 def _attribute(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "normal macula"; the other words for it follow their noun."""
+    """Return a pattern of "normal macula", for the adjectives that can precede their noun."""
     attribute = "|".join(NORMAL.split("|")[:4])
     return re.compile(rf"(?<![a-z])(?:{attribute})\s(?:{finding.structure})(?![a-z])", re.IGNORECASE)
 
 
 @lru_cache(maxsize=64)
 def _contrasts(finding: Finding) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a pattern of contrasts that name the structure as the one in question, and one of those that do not."""
+    """Return two patterns of contrasts: those that call the structure abnormal, and those that call another so."""
     structure, other = _structure(finding), r"[^,.;!?\n]{1,40}?"
     adjective = _any(finding.adjective)
     chinese = rf"(?:{adjective})的(?:部位|结构|区域|地方)?"

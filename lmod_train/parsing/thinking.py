@@ -1,4 +1,4 @@
-"""Tell what a model said from what it thought aloud first."""
+"""Remove the thinking blocks of a reply."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _TAG = re.compile(
 def strip_thinking(text: str) -> tuple[str, bool]:
     """Return the text without thinking blocks, and whether every block was closed.
 
-    A closing tag without an opening one means that the prompt's template opened it: all before it was thought. After
-    an opening tag that is never closed nothing is an answer, for the model was cut off while thinking.
+    A closing tag without an opening one means that the prompt's template opened the block: all text before it is
+    thinking. So is all text after an opening tag that is never closed: the model was cut off.
 
     Example:
         >>> strip_thinking("<think>glaucoma? no</think>NORMAL")
@@ -25,18 +25,18 @@ def strip_thinking(text: str) -> tuple[str, bool]:
         >>> strip_thinking("cup is large</think> GLAUCOMA"), strip_thinking("<think>the cup")
         ((' GLAUCOMA', True), ('', False))
     """
-    said: list[str] = []
+    visible: list[str] = []
     at, thinking = 0, False
     for tag in _TAG.finditer(text):
         if tag.lastgroup == "open":
             if not thinking:
-                said.append(text[at : tag.start()])
+                visible.append(text[at : tag.start()])
             thinking = True
         else:
             if not thinking:
-                said.clear()
+                visible.clear()
             thinking = False
         at = tag.end()
     if not thinking:
-        said.append(text[at:])
-    return "".join(said), not thinking
+        visible.append(text[at:])
+    return "".join(visible), not thinking

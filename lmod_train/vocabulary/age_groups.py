@@ -1,4 +1,4 @@
-"""The age groups that demographic tasks ask for, and the broader ones they may be scored as."""
+"""Age groups of the demographic tasks, and the broader groups of LMOD+'s scoring."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ class AgeGroup:
     """A range of ages in years.
 
     Attributes:
-        label: The prompt's own words, en dash and all.
+        label: Spelling in the prompt, with an en dash.
         low: Youngest age.
-        below: Every age of the group is below this one; None where there is no upper end.
-        merged: The broader group that LMOD+ scores it as.
+        below: Upper end, exclusive; None for an open end.
+        merged: Broader group in LMOD+'s scoring.
     """
 
     label: str
@@ -33,7 +33,7 @@ AGE_GROUPS: tuple[AgeGroup, ...] = (
     AgeGroup("80+", 80, None, "60+"),
 )
 """Groups 1 to 8 of LMOD+'s prompt, and its consolidation (after Ostchega et al. 2020) into 18-40, 40-60, 60+ and
-Invalid. The paper does not say where its Group 1 goes; under 18 fits none of the three, so it is `invalid` here."""
+Invalid. The paper does not assign its Group 1; under 18 fits none of the three, so it is `invalid` here."""
 
 MERGED = ("18–40", "40–60", "60+", "invalid")
 """The broader groups in the paper's order."""

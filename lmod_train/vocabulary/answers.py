@@ -1,6 +1,6 @@
-"""The words that answer a question of yes or no, and those that stand in the answer's place and are no answer.
+"""Answers to yes-or-no questions: yes, no, refused and open.
 
-Entries are written as in `lmod_train.vocabulary.phrases`.
+For the format of the phrases see `lmod_train.vocabulary`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ OPPOSITES = (
     ("存在", "不存在"),
     ("阳性", "阴性"),
 )
-"""Answer words, each with its opposite: whatever makes one readable makes the other readable."""
+"""Pairs of a positive and a negative answer; pairs, so that no layout is readable for one of them only."""
 YES = tuple(dict.fromkeys(yes for yes, _ in OPPOSITES))
 NO = tuple(dict.fromkeys(no for _, no in OPPOSITES))
 
-# What an answer's slot may hold besides, "Glaucoma: not detected"; each pair of lists is again one of opposites.
+# Further values of an answer slot ("Glaucoma: not detected").
 _FOUND = "(?:detected|seen|found|visible|observed|evident|identified|noted|apparent|confirmed|diagnosed)"
 SLOT_YES_EN = (
     f"(?:clearly |definitely )?{_FOUND}",

@@ -1,7 +1,7 @@
-"""One character for the several ways of writing it, before anything is read.
+"""Equivalent characters, for normalising text before it is parsed.
 
-NFKC (Unicode Standard Annex 15) already makes full-width letters, Roman numeral signs and ligatures plain; what stands
-here are the signs that it leaves apart, and the traditional forms of the Chinese characters that this vocabulary uses.
+NFKC (Unicode Standard Annex 15) already maps full-width letters, Roman numeral signs and ligatures; these tables add
+the signs that it keeps apart, and the traditional forms of the Chinese characters in this vocabulary.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ DASHES = (
     "\u058a\u05be\u1806\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2053"
     "\u207b\u208b\u2212\u2796\u2e3a\u2e3b\ufe58\ufe63\uff0d"
 )
-"""Hyphens, dashes and minus signs; each is read as "-"."""
+"""Hyphens, dashes and minus signs; normalised to "-"."""
 
 ARROWS = "→⇒⟶⟹➔➜➝➞➡⇨↦►▶"
-"""Arrows that point from a name to its value; each is read as ":"."""
+"""Arrows from a name to its value; normalised to ":"."""
 
 QUOTES = {
     '"': "“”„‟«»「」『』〝〞″❝❞＂",
     "'": "‘’‚‛‹›′`´❛❜＇",
 }
-"""Plain quote -> other quotes; a back quote marks code in Markdown, where it says as little."""
+"""Plain quote -> other quotes. A back quote is one of them: as a Markdown code mark it has no meaning here either."""
 
 BRACKETS = {"(": "（﹙⟨〔❨", ")": "）﹚⟩〕❩", "[": "［【〖〚", "]": "］】〗〛", "{": "｛", "}": "｝"}
 """Plain bracket -> other brackets."""
@@ -39,10 +39,10 @@ OTHERS = {
     ">": "＞〉",
     " ": "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
 }
-"""Plain sign -> others that look and mean alike."""
+"""Plain sign -> look-alikes with the same meaning."""
 
 MARKS = {"yes": "✓✔✅☑🗸", "no": "✗✘❌✕✖☒❎🗶"}
-"""Answer word -> the tick or cross that stands for it."""
+"""Answer -> ticks or crosses."""
 
 TRADITIONAL = (
     "专專 业業 两兩 为爲為 于於 仅僅 从從 体體 侧側 倾傾 儿兒 关關 内內 准準 几幾 凭憑 办辦 动動 区區 医醫 压壓 "
@@ -54,4 +54,4 @@ TRADITIONAL = (
     "坏壞 减減 损損 伤傷 选選 项項 题題 问問 这這 张張 双雙 观觀 众眾 伪偽 适適 别別 与與 会會 实實 际際 质質 "
     "灶竈 脱脫 增増"
 )
-"""Each Chinese character of the vocabulary that is also written otherwise, with those ways behind it."""
+"""Simplified Chinese characters of the vocabulary, each followed by its traditional or variant forms."""

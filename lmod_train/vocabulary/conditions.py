@@ -1,6 +1,6 @@
-"""Diagnoses and findings that labels and replies speak of. A new condition is a row.
+"""Diagnoses and findings of labels and replies; to add a condition, add a row.
 
-Codes are ICD-10. LMOD+ asks twelve of these of BRSET and four of the eye-diseases folders.
+Codes are ICD-10. LMOD+ asks about twelve of these on BRSET and four on the eye-diseases folders.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The twelve yes-or-no questions of LMOD+ (its figure 3, asked of BRSET), and how prompts name them.
+"""The twelve yes-or-no questions of LMOD+ (its figure 3, on BRSET) and their wording in prompts.
 
-The paper prints one prompt, that of AMD. The names of the other eleven are ours, in its manner: the full name, with the
-abbreviation where one is in common use, and a short word for the answer.
+The paper prints one prompt, for AMD. The wording of the other eleven is ours, in the same style: the full name, with
+the abbreviation where one is in common use, and a short form for the answer.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ class Finding:
 
     Attributes:
         condition: Name of its row in `CONDITIONS`; the key of a sample's label.
-        asked: What stands after "this patient has".
-        short: What stands before TRUE or FALSE.
-        adjective: Where the condition is a property of a structure, the words that assert it ("is increased") as a
-            regular expression without groups that capture; empty otherwise.
-        structure: The structure, in the same way.
+        asked: Wording after "this patient has".
+        short: Wording before TRUE or FALSE.
+        adjective: For a property of a structure, the adjectives that assert it ("increased"), as a regular expression
+            without capturing groups; otherwise empty.
+        structure: The structure, as a regular expression; otherwise empty.
     """
 
     condition: str
@@ -59,10 +59,10 @@ NORMAL = (
     "|not (?:increased|enlarged|elevated|abnormal)"
     "|正常|(?:在|处于)正常范围|(?:并?无|没有|未见)(?:明显|显著)?异常|(?:未见?|并?无|并?不|没有)(?:明显|显著)?(?:增大|扩大)"
 )
-"""What denies such a property when it is said of the structure."""
+"""Predicates of a structure that deny such a property, as a regular expression."""
 
 SIGNS = frozenset(
     ("drusen", "increased cup-to-disc ratio", "hemorrhage", "scar", "abnormal macula", "abnormal vessels",
      "abnormal optic disc", "macular edema")
 )  # fmt: skip
-"""Rows of `CONDITIONS` that are signs: a yes to a disease may rest on one ("TRUE, the patient has drusen")."""
+"""Rows of `CONDITIONS` that are signs and may be given as evidence of a disease ("TRUE, the patient has drusen")."""

@@ -1,6 +1,6 @@
-"""The words beside a name that leave what it says as it is.
+"""Words beside the name of a choice that do not change its meaning.
 
-Entries are written as in `lmod_train.vocabulary.phrases`.
+For the format of the phrases see `lmod_train.vocabulary`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FILLERS_ZH = (
     "眼底?", "的", "或", "和", "是", "为", "诊断", "答案", "结果", "该", "图像", "未见", "无", "非", "没有",
     "患者", "岁", "及", "以及", "与",
 )  # fmt: skip
-"""Words that say nothing of their own beside a choice."""
+"""Words without a meaning of their own beside a choice."""
 
 MODIFIERS_EN = (
     "early", "late", "mild", "moderate(?:ly)?", "severe(?:ly)?", "advanced", "primary", "secondary",
@@ -45,4 +45,4 @@ MODIFIERS_ZH = (
     "征象", "改变", "表现", "迹象", "老年性", "增殖期", "增殖性", "湿性", "干性", "视网膜", "片状", "点状",
     "火焰状", "存在", "有", "患有", "显示", "考虑", "提示",
 )  # fmt: skip
-"""Words that describe a condition and leave standing that it is there."""
+"""Attributes of a condition that keep its assertion."""

@@ -1,4 +1,4 @@
-"""Small whole numbers in words, what announces them as a stage, and what makes them a measurement."""
+"""Small whole numbers in words, labels of stages, and units of measurements."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ NUMERALS = {
     "third": 3,
     "fourth": 4,
 }
-"""Words for small whole numbers; Roman ones stand for a number only after a label such as "Stage"."""
+"""Word -> small whole number; Roman numerals are numbers only after a label such as "Stage"."""
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-"""From 1 on; what numbers a box."""
+"""Ordinals of boxes, from 1."""
 
 STAGE_LABELS = ("stage", "grade", "stadium", "level", "分期", "分级", "阶段", "期", "级")
 SCALE_LABELS = (
     "(?:icdr|sdrg|drs|gass)(?: (?:stage|grade|level|scale|score|class(?:ification)?))?",
     "(?:diabetic retinopathy |retinopathy )?(?:scale|grading|staging|severity)",
 )
-"""What announces a level besides: the names of scales (LMOD+ asks for ICDR and SDRG)."""
+"""Names of scales, which also label a level (LMOD+ asks for ICDR and SDRG)."""
 UNITS = (
     r"%|percent|(?:µ|μ|u|m|c|n)m\b|microns?|micromet(?:er|re)s?|millimet(?:er|re)s?|mmhg|degrees?|°|"
     r"years?|months?|weeks?|"

@@ -1,7 +1,7 @@
-"""What declines to answer, or sends the asker to someone else.
+"""Phrases that decline to answer or refer the patient to a doctor.
 
-Entries are written as in `lmod_train.vocabulary.phrases`, after the response examples of LMOD (appendix G, figure 8)
-and LMOD+ (Table 8, figure 7).
+After the response examples of LMOD (appendix G, figure 8) and LMOD+ (Table 8, figure 7), and the regression rows of
+MedEvalKit and VLMEvalKit that read "cannot" as an answer. For the format of the phrases see `lmod_train.vocabulary`.
 """
 
 from __future__ import annotations

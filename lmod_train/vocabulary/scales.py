@@ -1,4 +1,4 @@
-"""Ordered scales that staging tasks ask for. A new scale is a row."""
+"""Ordered scales of the staging tasks; to add a scale, add a row."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ class Scale:
 
     Attributes:
         name: The project's own spelling; the key of a sample's label and the name of the task.
-        disease: What a prompt asks the stage of.
+        disease: Disease whose stage a prompt asks for.
         levels: From the least to the most severe.
-        meanings: What each level means, in the order of `levels`.
-        reference: Where the scale is defined, and the dataset that brings it here.
-        words: What names each level in a reply, in the order of `levels`, as regular-expression fragments in lower
-            case (see `lmod_train.vocabulary.phrases`); of level 0 the disease, which it denies. Empty: numbers only.
+        meanings: Meaning of each level, in the order of `levels`.
+        reference: Definition of the scale, and the dataset with its labels.
+        words: Names of each level in a reply, in the order of `levels`, as phrases (see `lmod_train.vocabulary`); for
+            level 0 the disease itself, as its denial means level 0. Empty: numbers only.
     """
 
     name: str
@@ -36,7 +36,7 @@ _APART = r"(?<!mild\sto\s)(?<!moderate\sto\s)(?<!mild\sor\s)(?<!moderate\sor\s)"
 
 
 def _severity(english: str, chinese: str) -> tuple[str, ...]:
-    """Return how a degree of retinopathy without new vessels is named: "moderate NPDR", "NPDR, moderate", 中度NPDR."""
+    """Return phrases for a degree of retinopathy without new vessels: "moderate NPDR", "NPDR, moderate", 中度NPDR."""
     return (
         rf"{_APART}{english}[ -](?:{_KIND})",
         rf"(?:{_NON})(?: (?:{_RETINOPATHY}))?(?:, | \(|: | - ){english}",

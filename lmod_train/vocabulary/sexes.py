@@ -1,4 +1,4 @@
-"""The two words that demographic labels and prompts use for sex."""
+"""The two values of sex in demographic labels and prompts, with synonyms."""
 
 from __future__ import annotations
 

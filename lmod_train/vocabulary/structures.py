@@ -1,6 +1,6 @@
-"""What a numbered box can hold: anatomy, lesions and instruments. A new structure is a row.
+"""Structures of the numbered boxes: anatomy, lesions and instruments; to add a structure, add a row.
 
-Rows follow the masks and classes of the sources named in `reference`; the words in brackets there are the source's.
+Rows follow the masks and classes of the sources named in `reference`, with the source's own name in brackets.
 """
 
 from __future__ import annotations
@@ -81,6 +81,6 @@ COLOURS = (
     *("red", "green", "blue", "yellow", "orange", "purple", "cyan", "magenta", "pink", "white", "black", "brown"),
     *("红", "绿", "蓝", "黄", "橙", "紫", "青", "粉", "白", "黑", "棕"),
 )
-"""What a reply may say of a box besides its number."""
+"""Colours of boxes, by which a reply may name them besides their number."""
 TYPE_SLOT = {"optic disc": ("OD",), "optic cup": ("OC",)}
-"""Structure -> forms that name it only where a structure is asked for; elsewhere OD is the right eye."""
+"""Structure -> abbreviations that are valid in a Type field only; elsewhere OD is the right eye."""

@@ -1,4 +1,4 @@
-"""A row of a vocabulary table."""
+"""The row type of the vocabulary tables."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A clinical word and the other words people and models use for it.
+    """A clinical term with its synonyms.
 
     Attributes:
-        name: The project's own spelling; what labels and regions carry.
-        english: Other spellings. One in capitals is an abbreviation and never read from a capitalised word
+        name: The project's own spelling, as in labels and regions.
+        english: English synonyms. One in capitals is an abbreviation, which a capitalised word does not match
             (DR and dr, not "Dr. Smith").
-        chinese: Chinese words.
-        kinds: Names of one kind of it, in any language: to assert one asserts the concept, to deny one does not deny it
+        chinese: Chinese synonyms.
+        reference: Definition of the concept, and the dataset or paper with its labels.
+        kinds: Names of subtypes, in any language: asserting one asserts the concept, denying one does not deny it
             ("no proliferative retinopathy").
-        reference: Where the concept is defined, and the dataset or paper that brings it here.
     """
 
     name: str

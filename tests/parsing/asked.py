@@ -1,4 +1,4 @@
-"""Ask a task by a short name to read a reply, as an evaluation does."""
+"""Parse replies with the task of a short name, as an evaluation does."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ ASKS = (
     *(f"conditions {name}" for name in SHORT),
     *(f"anatomy {modality}" for modality in ("OCT", "CFP", "LP", "SS")),
 )
-"""Every question that the labelled replies are replies to."""
+"""Short names of all questions of the labelled replies."""
 
 
 def parse(ask: str, reply: str, finish: Literal["stop", "length"] = "stop") -> Answer | Unparsed:
-    """Return what the task reads; `ask` names it, with the condition or the modality behind it."""
+    """Return the answer of the task `ask`, a short name with the condition or the modality behind it."""
     kind, _, of = ask.partition(" ")
     if kind == "conditions":
         return Conditions().parse(Reply("a", reply, finish), _record(kind, Conditions.choices, f"{SHORT[of]} TRUE"))

@@ -1,4 +1,4 @@
-"""Layouts of an answer's slot and the words that can stand in it: every layout with every word, in both languages.
+"""Layouts and values of an answer slot in both languages, for tests of every combination.
 
 A layout is text with ``{x}`` for the name and ``{v}`` for the word. Each pair of words is one of opposites.
 """
@@ -92,12 +92,12 @@ REFUSED = (
     "cannot be determined", "unable to determine", "not applicable", "insufficient information",
 )  # fmt: skip
 JUNK = ("7", "12", "0.4", "1.5", "0/1", "T/F", "50%", "___", "TBD", "XXXX", "<answer>", "<ANSWER>", "-1", "00")
-"""What may be left in a slot and is neither an answer nor an abstention."""
+"""Values that are neither an answer nor an abstention."""
 OPEN = ("MAYBE", "POSSIBLE", "?", "-", "possibly", "perhaps", "suspected", "borderline")
 REFUSED_ZH = ("未知", "无法确定", "無法判斷", "不确定", "不詳")
 OPEN_ZH = ("可能", "疑似", "待排除", "？")
 REQUESTED = ("{x} {v};", "{x} {v}", "{x} {v}; Explanations: as seen", "{x} <{v}>; Explanations: <as seen>")
-"""As LMOD+ asks for it ("AMD <TRUE/FALSE>"): only the words that it asks for, or an abstention, stand there."""
+"""The format that LMOD+ requests ("AMD <TRUE/FALSE>"); its slot holds only the requested values or an abstention."""
 
 CORRECTIONS = (
     "Correction: {b}", "Correction: {b}.", "Wait, I misread the image. The corrected answer is {b}.", "I meant {b}.",
@@ -106,7 +106,7 @@ CORRECTIONS = (
     "I correct my answer to {b}.", "So I change my answer to {b}.",
     "更正：{b}", "更正一下，{b}", "不对，应该是{b}", "修正后的答案是{b}", "最终答案：{b}",
 )  # fmt: skip
-"""What announces that the answer behind it takes the place of the one before it."""
+"""Announcements of a corrected answer."""
 
 ZH_NAME = {term.name: term.chinese[0] for term in CONDITIONS}
 NAMES = [(f, name) for f in FINDINGS for name in dict.fromkeys((f.short, f.condition))]

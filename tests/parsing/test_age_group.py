@@ -143,7 +143,7 @@ def test_every_group_by_number_and_by_label(number: int, label: str) -> None:
 
 
 @pytest.mark.parametrize("age", range(18, 121))
-def test_every_grown_up_age(age: int) -> None:
+def test_every_adult_age(age: int) -> None:
     wanted = GROUPS[1] if age < 30 else GROUPS[min(7, age // 10 - 1)]
     assert parse_age_group(f"The patient is {age} years old.", GROUPS) == wanted
     assert parse_age_group(f"Age Group: {age}", GROUPS) == wanted
@@ -169,7 +169,7 @@ def test_long_replies_are_read_in_linear_time(piece: str) -> None:
 
 @pytest.mark.parametrize("unit", ["microns", "um", "µm", "mm", "%", "pixels", "mmHg", "degrees", "微米", "毫米"])
 @pytest.mark.parametrize("bound", ["under 18", "below 18", "less than 18", "over 80", "30-39", "<18"])
-def test_a_measurement_is_no_age(bound: str, unit: str) -> None:
+def test_measurements_are_no_ages(bound: str, unit: str) -> None:
     for text in (f"{bound} {unit}", f"The hole is {bound} {unit} wide."):
         assert isinstance(parse_age_group(text, GROUPS), Unparsed), text
 
@@ -179,5 +179,5 @@ def test_a_group_in_words(word: str, wanted: str) -> None:
     assert parse("age_group", f"Age Group: {word}") == wanted == parse("age_group", f"Age Group: {word}; Reason: x")
 
 
-def test_an_elderly_person_speaks_of_age() -> None:
+def test_elderly_marks_a_range_as_ages() -> None:
     assert parse("age_group", "An elderly person, over 80 in my view.") == "80+"

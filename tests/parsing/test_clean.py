@@ -1,4 +1,4 @@
-"""Markup goes, words stay."""
+"""Cleaning removes markup and keeps words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lmod_train.parsing.clean import clean
     ("text", "word"),
     [("**GLAUCOMA**", "GLAUCOMA"), ("`NORMAL`", "NORMAL"), ("# Stage: 4", "Stage: 4"), ("age <18", "<18")],
 )
-def test_words_survive_without_their_markup(text: str, word: str):
-    said = clean(text)
-    assert word in said
-    assert not set("*`#") & set(said)
+def test_markup_is_removed_and_words_stay(text: str, word: str):
+    cleaned = clean(text)
+    assert word in cleaned
+    assert not set("*`#") & set(cleaned)

@@ -1,10 +1,10 @@
-"""What "not X but Y" says: Y, of sex, of a disease and of a box."""
+""" "Not X but Y" asserts Y, for a sex, a disease and a box."""
 
 from __future__ import annotations
 
 import pytest
 
-from lmod_train.parsing.contrast import told_apart
+from lmod_train.parsing.contrast import split_contrasts
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
 
@@ -20,7 +20,7 @@ from tests.parsing.asked import parse
         ("anatomy CFP", "区域1不是视盘，而是视杯。", {1: "optic cup"}),
     ],
 )
-def test_the_second_name_is_said(ask: str, text: str, wanted: object) -> None:
+def test_the_second_name_is_asserted(ask: str, text: str, wanted: object) -> None:
     assert parse(ask, text) == wanted
 
 
@@ -33,18 +33,18 @@ def test_the_second_name_is_said(ask: str, text: str, wanted: object) -> None:
         "It does not look like much but no glaucoma.",
     ],
 )
-def test_what_is_left_open_or_denied_is_not_said(text: str) -> None:
-    assert told_apart(text) == text
+def test_hedged_and_denied_names_are_not_asserted(text: str) -> None:
+    assert split_contrasts(text) == text
     answer = parse("glaucoma", text)
     assert isinstance(answer, Unparsed) or answer == "NON-GLAUCOMA"
 
 
 @pytest.mark.parametrize("than", ["rather than", "instead of", "as opposed to"])
 @pytest.mark.parametrize(("one", "other"), [("male", "female"), ("female", "male"), ("Female", "male")])
-def test_a_name_rather_than_another(one: str, other: str, than: str) -> None:
+def test_the_name_before_rather_than_is_asserted(one: str, other: str, than: str) -> None:
     assert parse("sex", f"{one} {than} {other}") == one.upper() == parse("sex", f"{one} {than} {other}.")
 
 
 @pytest.mark.parametrize(("one", "other", "wanted"), [("男性", "女性", "FEMALE"), ("女性", "男性", "MALE")])
-def test_not_so_much_one_as_the_other_in_chinese(one: str, other: str, wanted: str) -> None:
+def test_chinese_contrast_asserts_the_second_name(one: str, other: str, wanted: str) -> None:
     assert parse("sex", f"与其说是{one}，不如说是{other}。") == wanted

@@ -1,10 +1,10 @@
-"""Names that share their last word, in every joining word and both orders."""
+"""Names that share their last word, with every conjunction and in both orders."""
 
 from __future__ import annotations
 
 import pytest
 
-from lmod_train.parsing.coordination import spelled_out
+from lmod_train.parsing.coordination import expand_coordination
 from tests.parsing.asked import parse
 
 TWO = ("diabetic", "hypertensive")
@@ -13,8 +13,8 @@ ASK = {name: f"conditions {name} retinopathy" for name in TWO}
 
 @pytest.mark.parametrize("join", [" or ", " and ", " nor ", "/", " and/or ", " rather than ", ", not ", " versus "])
 @pytest.mark.parametrize(("first", "second"), [TWO, TWO[::-1]])
-def test_both_names_are_written_out(first: str, second: str, join: str) -> None:
-    written = spelled_out(f"signs of {first}{join}{second} retinopathy.")
+def test_both_names_are_expanded(first: str, second: str, join: str) -> None:
+    written = expand_coordination(f"signs of {first}{join}{second} retinopathy.")
     assert written == f"signs of {first} retinopathy{join}{second} retinopathy."
 
 
@@ -22,8 +22,8 @@ def test_both_names_are_written_out(first: str, second: str, join: str) -> None:
     "text",
     ["diabetic retinopathy or hypertensive retinopathy", "a diabetic or hypertensive patient", "diabetic"],
 )
-def test_what_shares_no_last_word_stays(text: str) -> None:
-    assert spelled_out(text) == text
+def test_text_without_a_shared_last_word_is_unchanged(text: str) -> None:
+    assert expand_coordination(text) == text
 
 
 @pytest.mark.parametrize(("first", "second"), [TWO, TWO[::-1]])
@@ -36,7 +36,7 @@ def test_a_contrast_asserts_the_one_and_denies_the_other(layout: str, first: str
 
 @pytest.mark.parametrize(("first", "second"), [TWO, TWO[::-1]])
 @pytest.mark.parametrize("asked", TWO)
-def test_both_none_or_left_open(asked: str, first: str, second: str) -> None:
+def test_coordinated_names_are_asserted_denied_or_hedged_alike(asked: str, first: str, second: str) -> None:
     assert parse(ASK[asked], f"The image shows {first} and {second} retinopathy.") == "TRUE"
     assert parse(ASK[asked], f"There are no signs of {first} or {second} retinopathy.") == "FALSE"
     assert parse(ASK[asked], f"Neither {first} nor {second} retinopathy is seen.") == "FALSE"
@@ -44,11 +44,11 @@ def test_both_none_or_left_open(asked: str, first: str, second: str) -> None:
 
 
 @pytest.mark.parametrize("opening", [". Or rather ", ". Hmm, or rather ", ". Or maybe ", "; or perhaps "])
-def test_an_afterthought_stands_beside_what_it_follows(opening: str) -> None:
-    assert spelled_out(f"GLAUCOMA{opening}NON-GLAUCOMA?") == "GLAUCOMA or NON-GLAUCOMA."
-    assert spelled_out(f"GLAUCOMA{opening}NON-GLAUCOMA.") == f"GLAUCOMA{opening}NON-GLAUCOMA."
+def test_a_follow_up_question_adds_an_alternative(opening: str) -> None:
+    assert expand_coordination(f"GLAUCOMA{opening}NON-GLAUCOMA?") == "GLAUCOMA or NON-GLAUCOMA."
+    assert expand_coordination(f"GLAUCOMA{opening}NON-GLAUCOMA.") == f"GLAUCOMA{opening}NON-GLAUCOMA."
 
 
-def test_the_one_that_is_a_choice_is_chosen() -> None:
+def test_the_only_name_among_the_choices_is_the_answer() -> None:
     assert parse("four_way", "The image shows signs of hypertensive or diabetic retinopathy.") == "diabetic retinopathy"
-    assert spelled_out("糖尿病和高血压视网膜病变") == "糖尿病视网膜病变和高血压视网膜病变"
+    assert expand_coordination("糖尿病和高血压视网膜病变") == "糖尿病视网膜病变和高血压视网膜病变"

@@ -141,7 +141,7 @@ LABELLED = {
 )
 def test_replies(short: str, text: str, wanted: str) -> None:
     finding = BY_SHORT[short]
-    answer = read(Reply("id", text), lambda said, choices: parse_finding(said, choices, finding), ("TRUE", "FALSE"))
+    answer = read(Reply("id", text), lambda text, choices: parse_finding(text, choices, finding), ("TRUE", "FALSE"))
     assert isinstance(answer, str | Unparsed)
     assert (f"?{answer.reason}" if isinstance(answer, Unparsed) else answer) == wanted
 
@@ -155,7 +155,7 @@ DISEASES = [f for f in FINDINGS if f.condition not in SIGNS and "hyper" not in f
 
 @pytest.mark.parametrize("layout", ["The patient has {}. TRUE", "Yes, the patient has {}.", "TRUE. The eye has {}."])
 @pytest.mark.parametrize("asked", FINDINGS, ids=lambda f: f.condition)
-def test_a_yes_to_another_disease_is_no_yes(asked: Finding, layout: str) -> None:
+def test_a_yes_about_another_disease_is_no_answer(asked: Finding, layout: str) -> None:
     for other in DISEASES:
         read = parse_finding(layout.format(other.condition), ("TRUE", "FALSE"), asked)
         assert (read == "TRUE") == (other == asked), other.condition
@@ -176,13 +176,13 @@ def test_a_chinese_no_behind_a_comma_denies(asked: Finding, layout: str) -> None
 
 @pytest.mark.parametrize("asked", [f for f in FINDINGS if not f.structure], ids=lambda f: f.condition)
 def test_an_apposition_between_name_and_verb(asked: Finding) -> None:
-    for said, wanted in (("noted", "TRUE"), ("absent", "FALSE"), ("not seen", "FALSE")):
-        text = f"{asked.condition}, both old and new, is {said} here."
+    for predicate, wanted in (("noted", "TRUE"), ("absent", "FALSE"), ("not seen", "FALSE")):
+        text = f"{asked.condition}, both old and new, is {predicate} here."
         assert parse_finding(text, ("TRUE", "FALSE"), asked) == wanted
 
 
 @pytest.mark.parametrize("what", ["qualified", "trained", "licensed", "permitted", "competent", "equipped"])
 @pytest.mark.parametrize("verb", ["comment on", "diagnose", "judge", "say anything about"])
 @pytest.mark.parametrize("condition", ["drusen", "hypertensive retinopathy", "nevus"])
-def test_who_may_not_judge_denies_nothing(what: str, verb: str, condition: str) -> None:
+def test_a_writer_who_may_not_judge_denies_nothing(what: str, verb: str, condition: str) -> None:
     assert isinstance(parse(f"conditions {condition}", f"I'm not {what} to {verb} {condition}."), Unparsed)

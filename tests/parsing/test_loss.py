@@ -1,4 +1,4 @@
-"""The loss of a healthy part is a reason for a disease; that there is none of the disease is not."""
+"""The loss of healthy tissue does not deny a disease; the absence of signs does."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def test_a_loss_does_not_deny(lead: str, loss: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Drusen - no drusen left", "GLAUCOMA - no cupping seen", "Glaucoma: no sign remains"])
-def test_what_denies_stays(text: str) -> None:
+def test_denials_are_unchanged(text: str) -> None:
     assert without_losses(text) == text
 
 
-def test_nothing_is_invented_of_what_is_gone() -> None:
+def test_a_loss_alone_is_no_answer() -> None:
     assert parse("conditions drusen", "Drusen: no drusen left") == "FALSE"

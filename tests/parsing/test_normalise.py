@@ -1,4 +1,4 @@
-"""Signs that look or mean alike become one, and nothing else changes."""
+"""Equivalent characters become one, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def test_signs(written: str, plain: str) -> None:
 
 
 @given(st.text())
-def test_twice_is_once(text: str) -> None:
+def test_normalising_is_idempotent(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126)))
-def test_plain_text_without_arrows_stays(text: str) -> None:
+def test_ascii_text_without_arrows_is_unchanged(text: str) -> None:
     text = text.replace(">", "").replace("`", "")
     assert normalise(text) == text == unicodedata.normalize("NFKC", text)

@@ -1,10 +1,10 @@
-"""Every way of numbering a box, with every numeral and both orders of two structures."""
+"""Layouts of box numbers, with every numeral and both orders of two structures."""
 
 from __future__ import annotations
 
 import pytest
 
-from lmod_train.parsing.numbering import numbered
+from lmod_train.parsing.numbering import normalise_numbering
 from tests.parsing.asked import parse
 
 CUP, DISC = "optic cup", "optic disc"
@@ -51,8 +51,8 @@ def test_boxes_in_words(layout: str) -> None:
 @pytest.mark.parametrize(
     "text", ["图中共有2个框", "杯盘比为0.5，视盘边界清", "The cup is 2 mm wide.", "Box: optic disc", ""]
 )
-def test_what_numbers_no_box_stays(text: str) -> None:
-    assert numbered(text) == text
+def test_other_numbers_are_unchanged(text: str) -> None:
+    assert normalise_numbering(text) == text
 
 
 @pytest.mark.parametrize("bracket", ["", " (the cup inside the disc)", " (optic cup)", "（视杯）", ", small"])
@@ -73,7 +73,7 @@ LONG = ("Capsulorhexis Cystotome", "Capsulorhexis Forceps", "Incision Knife", "I
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_one_letter_off_is_still_the_option(name: str) -> None:
+def test_one_misspelt_letter_is_tolerated(name: str) -> None:
     for written in one_letter_off(name):
         assert parse("anatomy SS", f"Region ID: 1; Type: {written}") == {1: name}, written
 

@@ -1,4 +1,4 @@
-"""What is denied of "it" is denied of the disease that was named before."""
+"""A denial of "it" denies the disease named before."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ from tests.parsing.asked import parse
 @pytest.mark.parametrize(
     ("ask", "name", "wanted"), [("glaucoma", "glaucoma", "NON-GLAUCOMA"), ("conditions drusen", "drusen", "FALSE")]
 )
-def test_what_is_denied_of_it(ask: str, name: str, wanted: str, nothing: str) -> None:
+def test_a_denial_of_it_denies_the_named_disease(ask: str, name: str, wanted: str, nothing: str) -> None:
     assert parse(ask, f"The referrer suspected {name}. {nothing}.") == wanted
     assert isinstance(parse(ask, f"{nothing}."), Unparsed)

@@ -1,4 +1,4 @@
-"""What is common to all parsers: how a reply ended, thinking, markup, loops, and that nothing ever raises."""
+"""Steps common to all parsers: finish reasons, thinking, markup and loops; no parser raises."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ TWO_ANSWERS = {
 
 @pytest.mark.parametrize("ask", TWO_ANSWERS)
 @pytest.mark.parametrize("cue", grids.CORRECTIONS)
-def test_an_announced_correction_counts(cue: str, ask: str) -> None:
+def test_an_announced_correction_replaces_the_answer(cue: str, ask: str) -> None:
     for (first, _), (second, wanted) in (TWO_ANSWERS[ask], TWO_ANSWERS[ask][::-1]):
         for between in (". ", "\n\n", "; Explanations: as seen. ", "; Explanations: as seen.\n\n"):
             text = first + between + cue.format(b=second)
@@ -113,7 +113,7 @@ def test_an_announced_correction_counts(cue: str, ask: str) -> None:
 @pytest.mark.parametrize("ask", [ask for ask in TWO_ANSWERS if "anatomy" not in ask])
 @pytest.mark.parametrize("doubt", ["", " I cannot decide.", " I can't make up my mind.", " 我无法判断。"])
 @pytest.mark.parametrize("join", ["; {b}.", " or {b}.", ". Or rather {b}?", "\n{b}\n"])
-def test_two_answers_without_a_correction_are_none(join: str, doubt: str, ask: str) -> None:
+def test_two_answers_without_a_correction_are_unparsed(join: str, doubt: str, ask: str) -> None:
     for (first, _), (second, _) in (TWO_ANSWERS[ask], TWO_ANSWERS[ask][::-1]):
         read_as = parse(ask, first + join.format(b=second) + doubt)
         assert isinstance(read_as, Unparsed), first + join.format(b=second)
@@ -121,7 +121,7 @@ def test_two_answers_without_a_correction_are_none(join: str, doubt: str, ask: s
 
 
 @pytest.mark.parametrize("ask", [ask for ask in TWO_ANSWERS if "anatomy" not in ask])
-def test_two_answers_each_with_its_explanation_are_none(ask: str) -> None:
+def test_two_explained_answers_are_unparsed(ask: str) -> None:
     (first, _), (second, _) = TWO_ANSWERS[ask]
     for label in ("Explanation", "Explanations", "Reason"):
         text = f"{first}; {label}: as seen.\n{second}; {label}: as seen."
@@ -324,7 +324,7 @@ def growth_of(ask: str, unit: str, size: int, times: int) -> float:
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_hostile_text_is_read_in_linear_time(unit: str) -> None:
+def test_adversarial_text_is_read_in_linear_time(unit: str) -> None:
     for ask in READ_BY:
         assert growth_of(ask, unit, SIZE // 8, 8) < 2.5, ask
 
@@ -337,7 +337,7 @@ def test_a_model_that_loops_is_read_in_linear_time(unit: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
-def test_long_hostile_text_is_read_in_linear_time(unit: str) -> None:
+def test_long_adversarial_text_is_read_in_linear_time(unit: str) -> None:
     for ask in READ_BY:
         assert growth_of(ask, unit, SIZE, 10) < 2.5, ask
 

@@ -1,4 +1,4 @@
-"""A refusal is recognised by what it says, in English and Chinese, and an answer is none."""
+"""Refusals in English and Chinese, and answers that are none."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MISSING = (
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_what_declines_or_misses_the_image_is_refused_by_every_task(ask: str) -> None:
+def test_every_task_reads_a_refusal_as_refused(ask: str) -> None:
     texts = [*(f"{cannot} {do}." for cannot in CANNOT for do in DO), *MISSING]
     read = {text: parse(ask, text) for text in texts}
     assert {text: answer for text, answer in read.items() if getattr(answer, "reason", "") != "refused"} == {}

@@ -163,7 +163,7 @@ def test_a_type_in_brackets() -> None:
 
 
 @pytest.mark.parametrize("rest", [": a bright disc", " rather than optic cup", ", not optic cup"])
-def test_what_follows_a_type_leaves_it(rest: str) -> None:
+def test_text_behind_a_type_does_not_change_it(rest: str) -> None:
     assert parse("anatomy CFP", f"Region 1 is the optic disc{rest}") == {1: "optic disc"}
 
 

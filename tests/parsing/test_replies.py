@@ -1,4 +1,4 @@
-"""Labelled replies to every task, written by hand in the manner of many models, and the accuracy over them.
+"""Accuracy over labelled replies to every task, handwritten in the style of many models.
 
 `replies.jsonl` holds one reply a line: what was asked, the reply, and the answer that it gives or the outcome it has:
 a reason, or ``unparsed`` where it does not matter which.
@@ -38,7 +38,7 @@ def is_right(row: dict[str, Any]) -> bool:
     return answer == wanted and reason == row.get("outcome", "")
 
 
-def test_there_are_enough_in_both_languages_for_every_task() -> None:
+def test_every_task_has_enough_replies_in_both_languages() -> None:
     chinese = [row for row in REPLIES if any("\u4e00" <= c <= "\u9fff" for c in row["reply"])]
     kinds = Counter(row["ask"].split()[0] for row in REPLIES)
     assert len(REPLIES) >= 1000
@@ -46,12 +46,12 @@ def test_there_are_enough_in_both_languages_for_every_task() -> None:
     assert min(kinds.values()) >= 15, kinds
 
 
-def test_at_least_98_of_100_are_read_right() -> None:
+def test_accuracy_is_at_least_98_percent() -> None:
     wrong = [(row["ask"], row["reply"], *outcome(row)) for row in REPLIES if not is_right(row)]
     assert len(wrong) <= 0.02 * len(REPLIES), wrong
 
 
-def test_no_disease_is_invented() -> None:
+def test_no_reply_without_a_disease_is_read_as_one() -> None:
     silent = [row for row in REPLIES if "outcome" in row or str(row["answer"]) in DENYING]
     invented = [row for row in silent if outcome(row)[0] not in (None, row.get("answer"))]
     assert len(silent) >= 250
@@ -59,7 +59,7 @@ def test_no_disease_is_invented() -> None:
 
 
 @pytest.mark.parametrize("dash", [*map(chr, range(0x2010, 0x2016)), "\u2212", "\uff0d", "\ufe63", "\u2043"])
-def test_every_dash_is_one(dash: str) -> None:
+def test_every_dash_is_read_alike(dash: str) -> None:
     asked = [row for row in REPLIES if "-" in row["reply"] and "(-)" not in row["reply"]]
     assert len(asked) > 60
     for row in asked:
@@ -69,7 +69,7 @@ def test_every_dash_is_one(dash: str) -> None:
 WIDE = {ord(c): chr(ord(c) + 0xFEE0) for c in map(chr, range(0x21, 0x7F)) if c not in "<>\\$`~#*_|{}&;/"}
 
 
-def test_full_width_letters_are_letters() -> None:
+def test_full_width_letters_are_read() -> None:
     plain = [row for row in REPLIES if not set(row["reply"]) & set("<>\\$`~#*_|{}&")]
     assert len(plain) > 400
     for row in plain:

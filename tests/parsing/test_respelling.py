@@ -1,10 +1,10 @@
-"""Slips in a label or in the word of the requested format; a word far from every choice is left alone."""
+"""Misspelt labels and values of the requested format; a word far from every choice is not corrected."""
 
 from __future__ import annotations
 
 import pytest
 
-from lmod_train.parsing.respelling import relabelled, respelled
+from lmod_train.parsing.respelling import correct_labels, correct_spelling
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
 
@@ -20,19 +20,19 @@ from tests.parsing.asked import parse
         ("anatomy CFP", "Regoin ID: 1; Tpye: optic dics", {1: "optic disc"}),
     ],
 )
-def test_a_slip_is_set_right(ask: str, text: str, wanted: object) -> None:
+def test_misspelt_answers_are_corrected(ask: str, text: str, wanted: object) -> None:
     assert parse(ask, text) == wanted
 
 
 @pytest.mark.parametrize("text", ["Colour: red", "Comment: glaucmoa", "the cup: large", "GLAUCOMA?", "No glacuoma?"])
-def test_what_is_no_slip_of_an_answer_says_nothing(text: str) -> None:
+def test_other_words_are_no_answer(text: str) -> None:
     assert isinstance(parse("glaucoma", text), Unparsed)
 
 
-def test_other_words_stay() -> None:
-    assert respelled("Lens: hazy", {"cataract": "cataract"}) == "Lens: hazy"
-    assert relabelled("Religion ID: 1; Tape: iris") == "Religion ID: 1; type: iris"
+def test_other_text_is_unchanged() -> None:
+    assert correct_spelling("Lens: hazy", {"cataract": "cataract"}) == "Lens: hazy"
+    assert correct_labels("Religion ID: 1; Tape: iris") == "Religion ID: 1; type: iris"
 
 
-def test_a_slip_in_the_plural_of_a_label() -> None:
+def test_a_misspelt_plural_label_is_corrected() -> None:
     assert parse("four_way", "Dieases: Glaucma; Explanatons: a big cup.") == "glaucoma"

@@ -1,4 +1,4 @@
-"""Levels of the ICDR scale that are said in words only: every degree with every name, asserted, denied, left open."""
+"""Levels of the ICDR scale in words: every degree with every name, asserted, denied, hedged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_chinese_degree_is_a_level(_: str, degree: str, level: str, name: str,
 
 
 @pytest.mark.parametrize("name", HIGHEST)
-def test_new_vessels_are_the_highest(name: str) -> None:
+def test_proliferative_names_are_the_highest_level(name: str) -> None:
     assert parse("icdr", f"{name}.") == "4"
     assert parse("icdr", f"Stage: {name}") == "4"
     assert reason(f"no {name}" if name.isascii() else f"未见{name}") == "no_match"
@@ -54,7 +54,7 @@ def test_the_disease_denied_is_level_0(layout: str, name: str) -> None:
 
 @pytest.mark.parametrize("layout", OPEN)
 @pytest.mark.parametrize("name", ["mild NPDR", "severe NPDR", "PDR"])
-def test_what_is_left_open_is_no_level(layout: str, name: str) -> None:
+def test_hedged_names_are_no_level(layout: str, name: str) -> None:
     assert reason(layout.format(name)) in ("no_match", "refused")
 
 
@@ -65,11 +65,11 @@ def test_what_is_left_open_is_no_level(layout: str, name: str) -> None:
         "I'm not able to grade diabetic retinopathy.", "There is no moderate NPDR.", "Stage: 2.5",
     ],
 )  # fmt: skip
-def test_nothing_is_guessed(text: str) -> None:
+def test_other_text_is_no_level(text: str) -> None:
     assert not isinstance(parse("icdr", text), str)
 
 
-def test_numbers_come_first_and_two_names_are_ambiguous() -> None:
+def test_numbers_take_precedence_and_two_names_are_ambiguous() -> None:
     assert parse("icdr", "Stage: 3; Explanation: more than moderate NPDR") == "3"
     assert parse("icdr", "This is not severe NPDR but moderate NPDR.") == "2"
     assert reason("It shows mild NPDR. It shows PDR.") == "ambiguous"
@@ -91,13 +91,13 @@ def test_a_scale_without_words_reads_numbers_alone() -> None:
 
 @pytest.mark.parametrize("number", ["0", "Zero", "zero"])
 @pytest.mark.parametrize("means", ["means", "stands for", "denotes", "corresponds to"])
-def test_a_legend_is_no_grade(number: str, means: str) -> None:
+def test_a_definition_of_a_level_is_no_answer(number: str, means: str) -> None:
     assert isinstance(parse("icdr", f"{number} {means} no retinopathy, look closely."), Unparsed)
 
 
 @pytest.mark.parametrize("join", ["to", "up to", "through", "–"])
 @pytest.mark.parametrize("lead", ["The ICDR scale runs from ", "Grades range from ", "It goes from "])
-def test_the_ends_of_a_scale_are_no_level(lead: str, join: str) -> None:
+def test_the_ends_of_a_scale_are_no_answer(lead: str, join: str) -> None:
     legend = f"{lead}0 (no apparent retinopathy) {join} 4 (proliferative retinopathy)."
     assert reason(legend) == "no_match"
     assert parse("icdr", f"{legend} This eye has moderate NPDR.") == "2"

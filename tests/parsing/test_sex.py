@@ -85,12 +85,12 @@ def test_the_answer_is_in_the_prompts_spelling() -> None:
 
 @pytest.mark.parametrize("join", [", ", " & ", " and ", " or ", "/", ","])
 @pytest.mark.parametrize(("one", "other"), [("M", "F"), ("F", "M")])
-def test_both_letters_are_none(one: str, other: str, join: str) -> None:
+def test_both_letters_are_unparsed(one: str, other: str, join: str) -> None:
     assert isinstance(parse("sex", f"Sex: {one}{join}{other}; Explanations: as seen"), Unparsed)
 
 
 @pytest.mark.parametrize("who", ["patients", "people", "individuals", "subjects"])
-def test_what_is_said_of_many_is_said_of_none(who: str) -> None:
+def test_statements_about_groups_are_no_answer(who: str) -> None:
     for one, other in (("Male", "female"), ("Female", "male")):
         text = f"{one} {who} tend to have larger discs, {other} {who} a thicker choroid."
         assert isinstance(parse("sex", text), Unparsed), text

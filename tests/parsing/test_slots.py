@@ -1,4 +1,4 @@
-"""Polarity is symmetric: in every layout every answer word is read, and its opposite as the opposite."""
+"""Polarity is symmetric: every layout reads every answer and its opposite."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def outcome(finding: Finding | None, text: str) -> str:
     if finding is None:
         answer = read(Reply("a", text), parse_choice, ("GLAUCOMA", "NON-GLAUCOMA"))
     else:
-        answer = read(Reply("a", text), lambda said, choices: parse_finding(said, choices, finding), ("TRUE", "FALSE"))
+        answer = read(Reply("a", text), lambda text, choices: parse_finding(text, choices, finding), ("TRUE", "FALSE"))
     if isinstance(answer, Unparsed):
         return answer.reason
     return "yes" if answer in ("GLAUCOMA", "TRUE") else "no"
@@ -44,21 +44,21 @@ def wrong(
 def test_answer_words_and_their_opposites(layout: str) -> None:
     pairs = (*grids.PAIRS, *(grids.NUMBERS if layout in grids.SIGNED else ()))
     words = [
-        (grids.cases(w)[i % len(grids.cases(w))], said)
+        (grids.cases(w)[i % len(grids.cases(w))], wanted)
         for i, p in enumerate(pairs)
-        for w, said in zip(p, ("yes", "no"), strict=True)
+        for w, wanted in zip(p, ("yes", "no"), strict=True)
     ]
     assert list(wrong(NAMES, layout, words)) == []
 
 
 @pytest.mark.parametrize("layout", (*grids.REQUESTED, "{x} ({v})", "{x} ({v}); Explanations: as seen", "{x} {v}."))
-def test_numbers_and_letters_stand_for_true_and_false(layout: str) -> None:
-    words = [(word, said) for pair in grids.NUMBERS for word, said in zip(pair, ("yes", "no"), strict=True)]
+def test_numbers_and_letters_are_read_as_true_and_false(layout: str) -> None:
+    words = [(word, wanted) for pair in grids.NUMBERS for word, wanted in zip(pair, ("yes", "no"), strict=True)]
     assert list(wrong([*NAMES, *NAMES_ZH], layout, words)) == []
 
 
 @pytest.mark.parametrize("layout", (*grids.REQUESTED, *grids.SIGNED))
-def test_what_is_left_in_a_slot_is_no_answer(layout: str) -> None:
+def test_leftovers_in_a_slot_are_no_answer(layout: str) -> None:
     for finding, name in NAMES:
         for junk in grids.JUNK:
             text = layout.format(x=name, v=junk)
@@ -67,12 +67,12 @@ def test_what_is_left_in_a_slot_is_no_answer(layout: str) -> None:
 
 @pytest.mark.parametrize("layout", grids.CHINESE)
 def test_chinese_answer_words_and_their_opposites(layout: str) -> None:
-    words = [(w, said) for pair in grids.PAIRS_ZH for w, said in zip(pair, ("yes", "no"), strict=True)]
+    words = [(w, wanted) for pair in grids.PAIRS_ZH for w, wanted in zip(pair, ("yes", "no"), strict=True)]
     assert list(wrong(NAMES_ZH, layout, words)) == []
 
 
 @pytest.mark.parametrize("layout", (*LAYOUTS, *grids.REQUESTED))
-def test_what_is_no_answer_is_none(layout: str) -> None:
+def test_values_that_are_no_answer_are_unparsed(layout: str) -> None:
     left_open = [w for w in grids.OPEN if (layout, w) != ("{x} ({v})", "-")]  # "(-)" is clinical notation for absent
     left_open = left_open[:4] if layout in grids.REQUESTED else left_open
     words = [*((w, "refused") for w in grids.REFUSED), *((w, "no_match") for w in left_open)]
@@ -80,7 +80,7 @@ def test_what_is_no_answer_is_none(layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", grids.CHINESE)
-def test_what_is_no_answer_in_chinese_is_none(layout: str) -> None:
+def test_chinese_values_that_are_no_answer_are_unparsed(layout: str) -> None:
     words = [*((w, "refused") for w in grids.REFUSED_ZH), *((w, "no_match") for w in grids.OPEN_ZH)]
     assert list(wrong(NAMES_ZH, layout, words)) == []
 
@@ -194,7 +194,7 @@ def test_assertions_in_free_text(before: str, after: str) -> None:
         ("不能说有", ""),
     ],
 )
-def test_what_is_denied_twice_is_neither(before: str, after: str) -> None:
+def test_unresolved_double_negations_are_no_statement(before: str, after: str) -> None:
     for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
         assert outcome(finding, f"{before}{name}{after}.") not in ("yes", "no"), name
 
@@ -217,7 +217,7 @@ def test_what_is_denied_twice_is_neither(before: str, after: str) -> None:
         ("并非没有", ""),
     ],
 )
-def test_a_denied_absence_is_a_presence(before: str, after: str) -> None:
+def test_a_denied_absence_is_an_assertion(before: str, after: str) -> None:
     for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
         assert outcome(finding, f"{before}{name}{after}.") == "yes", name
 
@@ -261,19 +261,19 @@ def test_a_denied_absence_is_a_presence(before: str, after: str) -> None:
         ("不敢说是", ""),
     ],
 )
-def test_what_is_left_open_stays_open(before: str, after: str) -> None:
+def test_hedges_in_free_text(before: str, after: str) -> None:
     for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
         assert outcome(finding, f"{before}{name}{after}.") not in ("yes", "no"), name
 
 
-def test_to_deny_one_kind_is_not_to_deny_the_disease() -> None:
+def test_denying_a_subtype_does_not_deny_the_disease() -> None:
     (retinopathy,) = {f for f, name in grids.NAMES if name == "DR"}
     assert outcome(retinopathy, "NPDR. No PDR.") == "yes"
     assert outcome(retinopathy, "There is no proliferative diabetic retinopathy.") == "no_match"
     assert outcome(retinopathy, "非增殖期糖尿病视网膜病变") == "yes"
 
 
-def test_values_end_where_they_end() -> None:
+def test_ends_of_values() -> None:
     assert value_at("no signs of bleeding", 0) is None
     assert value_at("now", 0) is None
     assert slot_after("X: 0.3", 1) is None

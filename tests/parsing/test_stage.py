@@ -138,7 +138,7 @@ def test_stage_replies(text: str, wanted: str) -> None:
     assert outcome(text) == wanted
 
 
-def test_zero_is_a_grade_where_the_scale_has_it() -> None:
+def test_zero_is_a_grade_on_scales_with_it() -> None:
     assert parse_stage("Grade: 0", ("0", "1", "2", "3", "4")) == "0"
 
 

@@ -1,4 +1,4 @@
-"""What is said of a structure: every way of saying it, of every structure, with each word and its opposite."""
+"""Statements about a structure: every layout and structure, with each adjective and its opposite."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TWICE = ("I would not call the {x} not {v}.", "It would be wrong to say the {x} 
 
 @pytest.mark.parametrize("asked", WORDS)
 @pytest.mark.parametrize("layout", (*SAYS, *DENIES))
-def test_a_negation_turns_every_word_round(layout: str, asked: str) -> None:
+def test_a_negation_inverts_every_adjective(layout: str, asked: str) -> None:
     name, _, pair = WORDS[asked]
     be = "are" if name == "vessels" else "is"
     for word, asserted in zip(pair, (True, False), strict=True):
@@ -41,7 +41,7 @@ def test_a_negation_turns_every_word_round(layout: str, asked: str) -> None:
 
 @pytest.mark.parametrize("asked", WORDS)
 @pytest.mark.parametrize("layout", TWICE)
-def test_what_is_denied_twice_is_never_turned_to_its_opposite(layout: str, asked: str) -> None:
+def test_double_negations_are_never_inverted(layout: str, asked: str) -> None:
     name, _, pair = WORDS[asked]
     for word, wrong in zip(pair, ("FALSE", "TRUE"), strict=True):
         assert parse("conditions " + asked, layout.format(x=name, be="is", v=word)) != wrong
@@ -93,7 +93,7 @@ def test_a_structure_as_a_label(asked: str, layout: str) -> None:
 
 
 @pytest.mark.parametrize("asked", ["abnormal macula", "abnormal vessels"])
-def test_what_a_structure_shows_and_what_another_does_not(asked: str) -> None:
+def test_nouns_and_contrasts_with_other_structures(asked: str) -> None:
     name = WORDS[asked][0]
     be = "are" if name == "vessels" else "is"
     texts = {
@@ -111,7 +111,7 @@ def test_another_name_of_an_increased_ratio() -> None:
 
 @pytest.mark.parametrize("ask", ["conditions abnormal macula", "conditions abnormal vessels"])
 @pytest.mark.parametrize(
-    ("said", "wanted"),
+    ("text", "wanted"),
     [
         ("Nothing abnormal about the {s}.", "FALSE"),
         ("I can't see anything abnormal in the {s}.", "FALSE"),
@@ -123,5 +123,5 @@ def test_another_name_of_an_increased_ratio() -> None:
         ("The {s}? Normal.", "FALSE"),
     ],
 )
-def test_what_is_about_a_structure(said: str, wanted: str, ask: str) -> None:
-    assert parse(ask, said.format(s=ask.split()[-1])) == wanted
+def test_statements_with_something_about_a_structure(text: str, wanted: str, ask: str) -> None:
+    assert parse(ask, text.format(s=ask.split()[-1])) == wanted

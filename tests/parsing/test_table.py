@@ -1,10 +1,10 @@
-"""What heads a column of a table is a label; the cells below it are what is said."""
+"""Heads of table columns are labels; the cells below are the answers."""
 
 from __future__ import annotations
 
 import pytest
 
-from lmod_train.parsing.table import untabled
+from lmod_train.parsing.table import flatten_tables
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
 
@@ -13,7 +13,7 @@ RULE = "|---|---|"
 
 @pytest.mark.parametrize("head", ["| Condition | Present |", "| Finding | Detected |", "| 疾病 | 存在 |"])
 @pytest.mark.parametrize(("cell", "wanted"), [("Yes", "TRUE"), ("No", "FALSE"), ("TRUE", "TRUE"), ("absent", "FALSE")])
-def test_a_head_answers_nothing(cell: str, wanted: str, head: str) -> None:
+def test_a_column_head_is_no_answer(cell: str, wanted: str, head: str) -> None:
     assert parse("conditions drusen", f"{head}\n{RULE}\n| Drusen | {cell} |") == wanted
 
 
@@ -34,10 +34,10 @@ def test_one_column_beside_explanations_is_read(ask: str, label: str, cell: str,
     assert isinstance(parse(ask, f"| {label} | {beside} |\n{RULE}"), Unparsed)
 
 
-def test_two_rows_of_different_answers_are_none() -> None:
+def test_two_rows_with_different_answers_are_unparsed() -> None:
     assert isinstance(parse("icdr", f"| Stage | Eye |\n{RULE}\n| 2 | right |\n| 3 | left |"), Unparsed)
 
 
 @pytest.mark.parametrize("text", [f"| Region ID | Type |\n{RULE}\n| 1 | iris |", "| a | b |\n| c | d |"])
-def test_other_tables_stay(text: str) -> None:
-    assert untabled(text) == text
+def test_other_tables_are_unchanged(text: str) -> None:
+    assert flatten_tables(text) == text

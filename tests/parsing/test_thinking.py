@@ -1,4 +1,4 @@
-"""Thinking is taken out before an answer is looked for, and a thought without an end is told apart."""
+"""Thinking blocks are removed, and unclosed ones reported."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ from lmod_train.parsing.thinking import strip_thinking
         ("<think>a</think><think>b</think>NORMAL", "NORMAL", True),
     ],
 )
-def test_only_what_is_said_aloud_is_left(text: str, left: str, closed: bool):
-    said, ended = strip_thinking(text)
-    assert (said.strip(), ended) == (left, closed)
+def test_thinking_is_removed(text: str, left: str, closed: bool):
+    visible, ended = strip_thinking(text)
+    assert (visible.strip(), ended) == (left, closed)

@@ -1,4 +1,4 @@
-"""Drawings are known by a file in their raw folder, and are called phantoms from there to the record."""
+"""A raw folder with a note file is a phantom source, and its records are marked as phantoms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lmod_train.sources.discovery import discover
 from lmod_train.vocabulary.phantoms import LICENCE, NOTE
 
 
-def test_every_source_that_can_be_drawn_is_known_to_be_drawn(tmp_path: Path):
+def test_every_drawn_source_is_marked_as_a_phantom(tmp_path: Path):
     assert main(["phantom", "--out", str(tmp_path), "--n", "4", "--sources", "all"]) == 0
     found = discover(tmp_path).sources
     assert len(found) > 5 and [s.name for s in found if not s.is_phantom] == []
@@ -23,7 +23,7 @@ def test_every_source_that_can_be_drawn_is_known_to_be_drawn(tmp_path: Path):
     assert [s.name for s in discover(tmp_path).sources if s.is_phantom] == []
 
 
-def test_a_drawn_source_has_the_licence_of_drawings_and_one_that_is_not_its_own(tmp_path: Path):
+def test_phantoms_have_the_phantom_licence_and_other_sources_their_own(tmp_path: Path):
     assert main(["phantom", "--out", str(tmp_path / "raw"), "--n", "12", "--sources", "eye_diseases,refuge"]) == 0
     (note_of,) = (tmp_path / "raw").glob(f"eye*/{NOTE}")
     note_of.unlink()
@@ -34,7 +34,7 @@ def test_a_drawn_source_has_the_licence_of_drawings_and_one_that_is_not_its_own(
     assert {r.licence == LICENCE for r in records if not r.phantom} == {False}
 
 
-def test_phantoms_are_not_drawn_among_files_that_are_none(tmp_path: Path):
+def test_phantoms_are_not_drawn_into_a_folder_with_other_files(tmp_path: Path):
     (tmp_path / "photograph.jpg").write_bytes(b"an eye")
     with pytest.raises(BadArgument, match="new, empty or of phantoms"):
         note(tmp_path, {"n": 3})

@@ -1,4 +1,4 @@
-"""The tables: every row is complete, no spelling means two things, every phrase is a sound pattern."""
+"""Vocabulary tables: complete rows, unambiguous spellings, valid patterns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from collections import defaultdict
 import pytest
 
 from lmod_train.parsing.normalise import normalise
-from lmod_train.vocabulary import answers, characters, modifiers, numerals, phrases, refusals
+from lmod_train.vocabulary import (
+    answers,
+    assertion,
+    characters,
+    discourse,
+    generic,
+    hedging,
+    labels,
+    modifiers,
+    negation,
+    numerals,
+    refusals,
+)
 from lmod_train.vocabulary.age_groups import AGE_GROUPS, MERGED
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.findings import FINDINGS
@@ -17,7 +29,7 @@ from lmod_train.vocabulary.sexes import SEXES
 from lmod_train.vocabulary.structures import STRUCTURES
 from lmod_train.vocabulary.term import Term
 
-# What LMOD and LMOD+ ask for: the twelve BRSET conditions, the four diagnoses, the structures of the five modalities.
+# Terms of LMOD and LMOD+: the twelve BRSET conditions, the four diagnoses, the structures of the five modalities.
 ASKED = {
     *("diabetic retinopathy", "age-related macular degeneration", "drusen", "increased cup-to-disc ratio"),
     *("vascular occlusion", "myopic fundus", "hypertensive retinopathy", "hemorrhage", "scar", "abnormal macula"),
@@ -29,12 +41,12 @@ ASKED = {
 }
 
 
-def test_the_benchmarks_words_are_there() -> None:
+def test_all_terms_of_the_benchmarks_are_present() -> None:
     assert ASKED - {term.name for term in (*STRUCTURES, *CONDITIONS)} == set()
 
 
 @pytest.mark.parametrize("table", [STRUCTURES, CONDITIONS, SEXES], ids=["structures", "conditions", "sexes"])
-def test_no_spelling_means_two_things(table: tuple[Term, ...]) -> None:
+def test_every_spelling_belongs_to_one_term(table: tuple[Term, ...]) -> None:
     owners = defaultdict(set)
     for term in table:
         for form in (term.name, *term.english, *term.chinese):
@@ -52,14 +64,17 @@ def test_rows_are_complete(term: Term) -> None:
 
 PHRASES = {
     f"{table.__name__.rpartition('.')[2]}.{name}": value
-    for table in (answers, modifiers, numerals, phrases, refusals)
+    for table in (
+        *(answers, assertion, discourse, generic, hedging, labels),
+        *(modifiers, negation, numerals, refusals),
+    )
     for name, value in vars(table).items()
     if name.isupper() and isinstance(value, tuple) and name != "OPPOSITES"
 }
 
 
 @pytest.mark.parametrize("name", PHRASES)
-def test_phrases_are_sound_patterns_that_match_something_and_not_nothing(name: str) -> None:
+def test_phrases_have_no_groups_and_do_not_match_the_empty_text(name: str) -> None:
     for phrase in PHRASES[name]:
         assert re.compile(phrase).groups == 0, phrase
         assert re.compile(phrase).fullmatch("") is None, phrase
@@ -69,7 +84,7 @@ def test_numerals() -> None:
     assert [numerals.NUMERALS[w] for w in ("zero", "iv", "four", "四", "十")] == [0, 4, 4, 4, 10]
 
 
-def test_scales_are_named_once_and_every_level_has_its_meaning() -> None:
+def test_scale_names_are_unique_and_every_level_has_a_meaning() -> None:
     assert len({scale.name for scale in SCALES}) == len(SCALES)
     for scale in SCALES:
         assert scale.name.isidentifier() and scale.disease and scale.reference
@@ -77,7 +92,7 @@ def test_scales_are_named_once_and_every_level_has_its_meaning() -> None:
         assert len(scale.levels) == len(set(scale.levels)) == len(scale.meanings) > 1
 
 
-def test_findings_are_the_twelve_of_the_heat_map_and_each_has_its_names() -> None:
+def test_findings_are_the_twelve_of_figure_3_and_each_short_name_is_a_synonym() -> None:
     assert [finding.condition for finding in FINDINGS] == [
         *("diabetic retinopathy", "age-related macular degeneration", "drusen", "increased cup-to-disc ratio"),
         *("vascular occlusion", "myopic fundus", "hypertensive retinopathy", "hemorrhage", "scar"),
@@ -91,20 +106,20 @@ def test_findings_are_the_twelve_of_the_heat_map_and_each_has_its_names() -> Non
         assert finding.short.isupper()
 
 
-def test_age_groups_leave_no_age_out_and_none_twice() -> None:
+def test_age_groups_cover_every_age_once() -> None:
     assert [group.low for group in AGE_GROUPS] == [0, *(group.below for group in AGE_GROUPS[:-1])]
     assert AGE_GROUPS[-1].below is None
     assert list(dict.fromkeys(group.merged for group in AGE_GROUPS[1:])) == list(MERGED[:3])
     assert AGE_GROUPS[0].merged == MERGED[3]
 
 
-def test_every_answer_word_has_an_opposite_that_is_none_of_its_kind() -> None:
+def test_no_answer_is_both_yes_and_no() -> None:
     assert len(answers.YES) >= 4 and len(answers.NO) >= 4
     assert not set(answers.YES) & set(answers.NO)
     assert {word for pair in answers.OPPOSITES for word in pair} == {*answers.YES, *answers.NO}
 
 
-def test_no_character_is_both_plain_and_another_form_of_one() -> None:
+def test_plain_and_variant_characters_are_disjoint() -> None:
     signs = [
         *characters.QUOTES.items(),
         *characters.BRACKETS.items(),
@@ -145,11 +160,11 @@ TRADITIONAL = (
 
 
 @pytest.mark.parametrize(("traditional", "simplified"), TRADITIONAL)
-def test_traditional_characters_of_the_vocabulary_are_read(traditional: str, simplified: str) -> None:
+def test_traditional_characters_are_normalised(traditional: str, simplified: str) -> None:
     assert normalise(traditional) == simplified
 
 
-def test_the_vocabulary_itself_is_written_plainly() -> None:
+def test_chinese_words_of_the_vocabulary_are_in_normal_form() -> None:
     words = [form for term in (*STRUCTURES, *CONDITIONS, *SEXES) for form in (*term.chinese, *term.kinds)]
     words += [phrase for name, phrases_ in PHRASES.items() if name.endswith("_ZH") for phrase in phrases_]
     assert [word for word in words if normalise(word) != word] == []

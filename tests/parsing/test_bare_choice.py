@@ -1,4 +1,4 @@
-"""A bare name says something only where its field holds nothing that could say something else."""
+"""Bare names are statements only if nothing else in their field has a meaning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lmod_train.parsing.alone import announces, says_only, stands_alone
+from lmod_train.parsing.bare_choice import contains_only_choices, is_isolated, is_option_with_reason
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
 
@@ -15,7 +15,7 @@ NAME = re.compile("glaucoma|cataract", re.IGNORECASE)
 
 def alone(clause: str) -> bool:
     at = clause.lower().index("glaucoma")
-    return stands_alone(clause, at, at + len("glaucoma"), [NAME])
+    return is_isolated(clause, at, at + len("glaucoma"), [NAME])
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def alone(clause: str) -> bool:
         "早期 glaucoma 改变",
     ],
 )
-def test_names_that_stand_alone(clause: str) -> None:
+def test_isolated_names(clause: str) -> None:
     assert alone(clause)
 
 
@@ -57,16 +57,16 @@ def test_names_that_stand_alone(clause: str) -> None:
         "tests for ocular glaucoma",
     ],
 )
-def test_names_that_do_not(clause: str) -> None:
+def test_names_that_are_not_isolated(clause: str) -> None:
     assert not alone(clause)
 
 
-def test_a_clause_says_only_choices() -> None:
-    assert says_only("It is glaucoma", [NAME])
-    assert says_only("glaucoma, with a large cup", [NAME])
-    assert not says_only("glaucoma is a group of diseases", [NAME])
-    assert says_only("AMD: FALSE", [None])
-    assert not says_only("glaucoma " * 50, [NAME])
+def test_clauses_that_contain_only_choices() -> None:
+    assert contains_only_choices("It is glaucoma", [NAME])
+    assert contains_only_choices("glaucoma, with a large cup", [NAME])
+    assert not contains_only_choices("glaucoma is a group of diseases", [NAME])
+    assert contains_only_choices("AMD: FALSE", [None])
+    assert not contains_only_choices("glaucoma " * 50, [NAME])
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_a_clause_says_only_choices() -> None:
         ("Glaucoma: The cup is large and pale", False),
     ],
 )
-def test_an_option_in_capitals_announces_its_reasons(clause: str, wanted: bool) -> None:
-    assert announces(clause, "GLAUCOMA") is wanted
+def test_an_option_in_capitals_with_its_reason(clause: str, wanted: bool) -> None:
+    assert is_option_with_reason(clause, "GLAUCOMA") is wanted
 
 
 @pytest.mark.parametrize("name", ["cataract", "diabetic retinopathy", "glaucoma", "normal"])
@@ -106,7 +106,7 @@ def test_a_disease_behind_a_colon_may_be_the_question(lead: str) -> None:
 @pytest.mark.parametrize("mark", [" ", " - ", ", ", ": "])
 @pytest.mark.parametrize("reason", ["because the rim is lost", "due to the look of the disc", "because of its rim"])
 @pytest.mark.parametrize("name", ["glaucoma", "cataract", "diabetic retinopathy"])
-def test_a_name_and_its_reason_is_an_answer(name: str, reason: str, mark: str) -> None:
+def test_a_name_with_its_reason_is_an_answer(name: str, reason: str, mark: str) -> None:
     assert parse("four_way", f"{name.capitalize()}{mark}{reason}.") == name
 
 
@@ -118,9 +118,9 @@ def test_a_name_and_its_reason_is_an_answer(name: str, reason: str, mark: str) -
         "Glaucoma with low probability.",
     ],
 )
-def test_a_name_in_a_sentence_is_none(text: str) -> None:
+def test_a_name_in_a_sentence_is_no_answer(text: str) -> None:
     assert isinstance(parse("four_way", text), Unparsed)
 
 
-def test_no_doubt_leaves_a_name_alone() -> None:
+def test_no_doubt_is_a_modifier() -> None:
     assert parse("four_way", "Diabetic retinopathy, no doubt.") == "diabetic retinopathy"

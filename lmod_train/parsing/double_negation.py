@@ -1,16 +1,16 @@
-"""Untangle the denial of an absence, which asserts: "not free of glaucoma", "wrong to say there is no glaucoma"."""
+"""Find denied absences, which assert: "not free of glaucoma", "wrong to say there is no glaucoma"."""
 
 from __future__ import annotations
 
 import re
 
 from lmod_train.parsing.cues import any_of, last
-from lmod_train.vocabulary import phrases as said
+from lmod_train.vocabulary import generic, negation
 
 _WITHOUT = r"(?:without|free\s(?:of|from)|devoid\sof|lacking(?:\sin)?|negative\sfor|spared\s(?:by|from))"
 _NOT = r"(?:(?<![a-z])(?:not|never|hardly|by no means|far from|anything but)|n't)"
 _BE = r"(?:be|been|quite|entirely|wholly|completely|altogether|totally|fully|truly|really|exactly)"
-_ONE = rf"an?\s(?:{'|'.join(said.BEARERS_EN)})"
+_ONE = rf"an?\s(?:{'|'.join(generic.SUBJECTS_EN)})"
 _CALLED = (
     r"(?:said|called|considered|described|regarded|deemed|judged|declared|termed|labell?ed)(?:\s(?:to be|as))?"
     r"(?:\s(?:entirely|completely|truly|fully))?"
@@ -18,8 +18,8 @@ _CALLED = (
 _THERE_IS = r"(?:that\s)?(?:there\s(?:is|are|was|were)|(?:the|this|it)(?:\s\w{1,12}){0,2}\s(?:has|shows|contains))"
 _ABSENT = re.compile(
     rf"(?:{_NOT}\s(?:{_BE}\s){{0,2}}(?:{_ONE}\s)?|(?<![a-z])(?:cannot|can\snot|can't|could\snot)\sbe\s{_CALLED}\s){_WITHOUT}"
-    rf"|(?:{any_of(said.WRONGS_EN)})\s(?:say|claim|conclude|state|think|assume|suggest)\s{_THERE_IS}\sno(?![a-z])"
-    rf"|(?:{any_of(said.WRONGS_EN)})\s(?:{any_of(said.CALLS_EN)})\s(?:it|(?:this|the)(?:\s\w{{1,12}}){{1,2}})\s{_WITHOUT}"
+    rf"|(?:{any_of(negation.CALLED_WRONG_EN)})\s(?:say|claim|conclude|state|think|assume|suggest)\s{_THERE_IS}\sno(?![a-z])"
+    rf"|(?:{any_of(negation.CALLED_WRONG_EN)})\s(?:{any_of(negation.CALL_VERBS_EN)})\s(?:it|(?:this|the)(?:\s\w{{1,12}}){{1,2}})\s{_WITHOUT}"
     rf"|{_NOT}\s(?:true|correct|the\scase|right)\s(?:that\s)?{_THERE_IS}\sno(?![a-z])"
     r"|(?<![a-z])no\s(?:(?:absence|lack|shortage|dearth)\sof"
     r"|(?:reason|cause|grounds)\s(?:to|for)\sdoubt(?:ing)?(?:\s(?:that\s)?(?:this|it|there)\sis)?)"
@@ -36,13 +36,13 @@ _AFTER = re.compile(
 )
 
 
-def absence_denied(before: str, after: str) -> int | None:
-    """Return where a denied absence of what stands between two stretches of a clause begins, None where none is.
+def start_of_denied_absence(before: str, after: str) -> int | None:
+    """Return the start of a denied absence of the name between `before` and `after`, None without one.
 
     Example:
-        >>> absence_denied("The eye is not free of ", ""), absence_denied("", " is not absent")
+        >>> start_of_denied_absence("The eye is not free of ", ""), start_of_denied_absence("", " is not absent")
         (11, 0)
-        >>> absence_denied("The eye is free of ", ""), absence_denied("does not rule out ", "")
+        >>> start_of_denied_absence("The eye is free of ", ""), start_of_denied_absence("does not rule out ", "")
         (None, None)
     """
     if _AFTER.match(after):

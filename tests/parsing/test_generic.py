@@ -1,10 +1,10 @@
-"""Sentences of disease in general are no answer; the same words said of this eye are."""
+"""Generic statements about a disease are no answer; the same words about this eye are."""
 
 from __future__ import annotations
 
 import pytest
 
-from lmod_train.parsing.teaching import teaches
+from lmod_train.parsing.generic import is_generic
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.findings import FINDINGS, SIGNS
@@ -25,7 +25,7 @@ NAMES = [f.condition for f in FINDINGS if f.condition not in SIGNS]
 
 
 @pytest.mark.parametrize("layout", GENERAL)
-def test_a_disease_in_general_is_no_answer(layout: str) -> None:
+def test_generic_statements_are_no_answer(layout: str) -> None:
     for name in NAMES:
         text = layout.format(x=name, X=name.capitalize())
         assert isinstance(parse("conditions " + name, text), Unparsed), text
@@ -33,7 +33,7 @@ def test_a_disease_in_general_is_no_answer(layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", GENERAL_ZH)
-def test_a_disease_in_general_is_no_answer_in_chinese(layout: str) -> None:
+def test_chinese_generic_statements_are_no_answer(layout: str) -> None:
     for term in CONDITIONS:
         if term.name in NAMES:
             assert isinstance(parse("conditions " + term.name, layout.format(x=term.chinese[0])), Unparsed), term.name
@@ -42,7 +42,7 @@ def test_a_disease_in_general_is_no_answer_in_chinese(layout: str) -> None:
 
 @pytest.mark.parametrize("bearer", ["eye", "disc", "patient"])
 @pytest.mark.parametrize("name", ["glaucomatous", "non-glaucomatous", "glaucoma", "non-glaucoma"])
-def test_those_who_have_it_in_general(name: str, bearer: str) -> None:
+def test_generic_statements_about_patients_are_no_answer(name: str, bearer: str) -> None:
     for layout in (
         "In {0} {1}s the rim is of a certain kind.",
         "{2} {1}s show a certain rim.",
@@ -53,25 +53,25 @@ def test_those_who_have_it_in_general(name: str, bearer: str) -> None:
 
 
 @pytest.mark.parametrize("layout", OF_THIS)
-def test_the_same_said_of_this_eye_is_an_answer(layout: str) -> None:
+def test_the_same_statement_about_this_eye_is_an_answer(layout: str) -> None:
     for name in NAMES:
         assert parse("conditions " + name, layout.format(x=name)) == "TRUE"
     assert parse("glaucoma", layout.format(x="glaucoma")) == "GLAUCOMA"
 
 
 @pytest.mark.parametrize(
-    "lesson", ["In glaucoma, the cup enlarges. ", "A glaucomatous disc shows a thin rim. ", "在青光眼中，视杯扩大。"]
+    "statement", ["In glaucoma, the cup enlarges. ", "A glaucomatous disc shows a thin rim. ", "在青光眼中，视杯扩大。"]
 )
 @pytest.mark.parametrize("answer", ["GLAUCOMA", "NON-GLAUCOMA"])
-def test_an_answer_behind_a_lesson_is_read(lesson: str, answer: str) -> None:
-    assert parse("glaucoma", f"{lesson}Final answer: {answer}") == answer
-    assert parse("glaucoma", f"{lesson}{answer}.") == answer
+def test_an_answer_behind_a_generic_statement_is_read(statement: str, answer: str) -> None:
+    assert parse("glaucoma", f"{statement}Final answer: {answer}") == answer
+    assert parse("glaucoma", f"{statement}{answer}.") == answer
 
 
-def test_where_a_name_stands_decides() -> None:
-    assert teaches("in ", " the cup enlarges")
-    assert not teaches("The patient's age is 在", "80")
-    assert not teaches("the image shows ", " eyes")
+def test_the_position_of_the_name_decides() -> None:
+    assert is_generic("in ", " the cup enlarges")
+    assert not is_generic("The patient's age is 在", "80")
+    assert not is_generic("the image shows ", " eyes")
 
 
 @pytest.mark.parametrize("asked", ["abnormal macula", "abnormal vessels", "increased cup-to-disc ratio"])
@@ -80,7 +80,7 @@ def test_where_a_name_stands_decides() -> None:
     ["A normal {x} has a certain look.", "The normal {x} is of a certain kind.", "In glaucoma the {x} is normal.",
      "In AMD, the {x} is normal.", "I can neither call the {x} normal nor abnormal.", "Is the {x} normal or abnormal?"],
 )  # fmt: skip
-def test_a_structure_in_general(asked: str, layout: str) -> None:
+def test_generic_statements_about_a_structure_are_no_answer(asked: str, layout: str) -> None:
     name = {"abnormal macula": "macula", "abnormal vessels": "vasculature"}.get(asked, "cup-to-disc ratio")
     assert isinstance(parse("conditions " + asked, layout.format(x=name)), Unparsed)
 

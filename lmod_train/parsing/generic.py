@@ -1,4 +1,4 @@
-"""Notice a sentence that speaks of a disease in general: "in glaucoma the cup enlarges" says nothing of this eye."""
+"""Detect generic statements about a disease: "in glaucoma the cup enlarges" is no statement about this eye."""
 
 from __future__ import annotations
 
@@ -6,62 +6,62 @@ import re
 
 from lmod_train.parsing.cues import any_of
 from lmod_train.parsing.forms import forms_of, pattern_of
-from lmod_train.vocabulary import phrases as said
+from lmod_train.vocabulary import generic
 from lmod_train.vocabulary.conditions import CONDITIONS
 
 _NAME = pattern_of(form for term in CONDITIONS if term.name != "normal" for form in forms_of(term.name))
 _OPENS = r"(?:^\W{0,4}|[,:(]\s{0,2})(?:(?:and|while|whereas|but|that|because)\s)?"
-_KIND = rf"(?:(?:{any_of(said.QUANTIFIERS_EN)})\s){{0,3}}"
-_BEARER = rf"(?:{'|'.join(said.BEARERS_EN)})"
-_HAS = rf"{_BEARER}s?\swith(?:out)?\s"
+_KIND = rf"(?:(?:{any_of(generic.QUANTIFIERS_EN)})\s){{0,3}}"
+_SUBJECT_NOUN = rf"(?:{'|'.join(generic.SUBJECTS_EN)})"
+_HAS = rf"{_SUBJECT_NOUN}s?\swith(?:out)?\s"
 _IN = re.compile(
     rf"(?:{_OPENS}in|(?<![a-z])(?:than|as|unlike) in)\s{_KIND}(?:{_HAS})?{_KIND}$", re.IGNORECASE
 )  # "in glaucoma", "whereas in eyes without advanced glaucoma"
 _IN_NAMED = re.compile(
-    rf"^\W{{0,4}}(?i:in|unlike)\s(?i:{_KIND})(?i:{_HAS})?{_NAME}(?:\s{_BEARER}s?)?(?![-\w])"
+    rf"^\W{{0,4}}(?i:in|unlike)\s(?i:{_KIND})(?i:{_HAS})?{_NAME}(?:\s{_SUBJECT_NOUN}s?)?(?![-\w])"
     rf"|^\W{{0,4}}在{_NAME}(?:患者)?(?:中|里|时)"
 )  # "In AMD, drusen are seen"
 _WOULD = re.compile(
     r"^\W{0,4}(?:the\s)?(?:signs?|features?|findings?|changes|things|what)\s(?:(?:that|which)\s)?would\s", re.IGNORECASE
 )
 _ARTICLE = re.compile(r"^\W{0,4}(?:an?|the|any|every)\s$", re.IGNORECASE)
-_SUBJECT = re.compile(rf"{_OPENS}{_KIND}$", re.IGNORECASE)
+_AT_START = re.compile(rf"{_OPENS}{_KIND}$", re.IGNORECASE)
 _INDEFINITE = re.compile(rf"{_OPENS}(?:an?|any|every|each)\s{_KIND}(?P<has>{_HAS})?{_KIND}$", re.IGNORECASE)
 _AMONG = re.compile(rf"(?<![a-z])(?:in|among|than|between)\s{_KIND}$", re.IGNORECASE)
 _SEEN = r"(?!(?:is|are|was|were|can be|has been)\s(?:\w{1,12}ly\s|not\s)?"
 _SEEN += r"(?:seen|present|visible|shown|noted|evident|observed|found|here|depicted))"
-_VERB = rf"\s{_SEEN}(?:{any_of(said.GENERAL_VERBS_EN)})(?![a-z])"
+_VERB = rf"\s{_SEEN}(?:{any_of(generic.GENERIC_VERBS_EN)})(?![a-z])"
 _DOES_SO = re.compile(_VERB, re.IGNORECASE)
-_BEARER_DOES = re.compile(rf"\s{_BEARER}{_VERB}", re.IGNORECASE)
-_BEARERS = re.compile(rf"\s{_BEARER}s(?![a-z])", re.IGNORECASE)
-_BEARERS_DO = re.compile(rf"\s{_BEARER}s\s{_SEEN}[a-z]{{2}}", re.IGNORECASE)
+_SUBJECT_DOES = re.compile(rf"\s{_SUBJECT_NOUN}{_VERB}", re.IGNORECASE)
+_SUBJECTS = re.compile(rf"\s{_SUBJECT_NOUN}s(?![a-z])", re.IGNORECASE)
+_SUBJECTS_DO = re.compile(rf"\s{_SUBJECT_NOUN}s\s{_SEEN}[a-z]{{2}}", re.IGNORECASE)
 _SEVERAL = re.compile(r"\s(?:patients|people|persons|individuals|subjects)(?=\s[a-z])", re.IGNORECASE)
 _DOES = re.compile(r"\s(?:shows?|makes?|presents?\swith|features)(?![a-z])", re.IGNORECASE)
-_HABIT = re.compile(rf"\s{{1,3}}(?:{any_of(said.HABITS_EN)})", re.IGNORECASE)
+_HABIT = re.compile(rf"\s{{1,3}}(?:{any_of(generic.HABITUALS_EN)})", re.IGNORECASE)
 _ZH_IN = re.compile(r"(?<![存现龄])在(?:正常|健康|典型|早期|晚期)?$")
 _ZH_AMONG = re.compile(r"(?:患者|病人|者|眼)?(?:中|里|时|的情况)")
-_ZH_AFTER = re.compile("|".join(said.GENERAL_AFTER_ZH))
+_ZH_AFTER = re.compile("|".join(generic.GENERIC_AFTER_ZH))
 _ZH_THIS = re.compile(r"(?:是|为|属于|来自|系|显示|符合)(?:一?[名位例张幅个])?(?:患有?|没?有|无)?$")
 
 
-def teaches(before: str, after: str) -> bool:
-    """Return whether a name between two stretches of its clause is spoken of in general.
+def is_generic(before: str, after: str) -> bool:
+    """Return whether the clause makes a generic statement about the name between `before` and `after`.
 
     Example:
-        >>> teaches("In ", ", the cup enlarges"), teaches("In this eye, ", " is seen")
+        >>> is_generic("In ", ", the cup enlarges"), is_generic("In this eye, ", " is seen")
         (True, False)
-        >>> teaches("A ", " disc shows a thin rim"), teaches("A ", " disc is seen here")
+        >>> is_generic("A ", " disc shows a thin rim"), is_generic("A ", " disc is seen here")
         (True, False)
     """
     if _IN.search(before) or _WOULD.search(before) or _IN_NAMED.search(before) or _HABIT.match(after):
         return True
-    if _SUBJECT.search(before) and (_DOES.match(after) or _BEARERS_DO.match(after)):
+    if _AT_START.search(before) and (_DOES.match(after) or _SUBJECTS_DO.match(after)):
         return True
-    if _SUBJECT.search(before) and _SEVERAL.match(after):
+    if _AT_START.search(before) and _SEVERAL.match(after):
         return True
     one = _INDEFINITE.search(before)
-    if (one and (_DOES_SO if one["has"] else _BEARER_DOES).match(after)) or (
-        _AMONG.search(before) and _BEARERS.match(after)
+    if (one and (_DOES_SO if one["has"] else _SUBJECT_DOES).match(after)) or (
+        _AMONG.search(before) and _SUBJECTS.match(after)
     ):
         return True
     if _ZH_IN.search(before) and _ZH_AMONG.match(after):
@@ -69,11 +69,11 @@ def teaches(before: str, after: str) -> bool:
     return _ZH_AFTER.match(after) is not None and _ZH_THIS.search(before) is None
 
 
-def teaches_of_part(before: str, after: str) -> bool:
-    """Return whether a clause speaks in general of a structure and an adjective between two stretches of it.
+def is_generic_about_part(before: str, after: str) -> bool:
+    """Return whether the clause makes a generic statement about the part of the eye between `before` and `after`.
 
     Example:
-        >>> teaches_of_part("A ", " is darker than the retina"), teaches_of_part("A ", " is seen")
+        >>> is_generic_about_part("A ", " is darker than the retina"), is_generic_about_part("A ", " is seen")
         (True, False)
     """
     if _IN_NAMED.search(before):

@@ -1,4 +1,4 @@
-"""A first thought that the reply takes back is no answer, and does not stand against the one that follows."""
+"""A retracted first thought is no answer and does not contradict a later one."""
 
 from __future__ import annotations
 

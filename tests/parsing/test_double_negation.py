@@ -1,10 +1,10 @@
-"""A denied absence is a presence; what is neither said nor denied is not (grids in test_slots.py)."""
+"""A denied absence is an assertion; a hedged one is not (more in test_slots.py)."""
 
 from __future__ import annotations
 
 import pytest
 
-from lmod_train.parsing.doubled import absence_denied
+from lmod_train.parsing.double_negation import start_of_denied_absence
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
 
@@ -14,18 +14,18 @@ from tests.parsing.asked import parse
     ["not free of ", "cannot be said to be free of ", "n't without signs of ", "There is no absence of ", "并非没有"],
 )
 def test_a_denied_absence_is_found(before: str) -> None:
-    assert absence_denied(before, "") == (9 if before.startswith("There") else 0)
+    assert start_of_denied_absence(before, "") == (9 if before.startswith("There") else 0)
 
 
 @pytest.mark.parametrize(
     "before", ["free of ", "does not rule out ", "not free of haze, with no ", "not without doubt, "]
 )
-def test_nothing_else_is(before: str) -> None:
-    assert absence_denied(before, "") is None
+def test_other_negations_are_not_found(before: str) -> None:
+    assert start_of_denied_absence(before, "") is None
 
 
 @pytest.mark.parametrize(
     "text", ["If this eye is not free of glaucoma, treat it.", "I doubt that this eye is not free of glaucoma."]
 )
-def test_a_supposed_one_is_none(text: str) -> None:
+def test_a_hypothetical_denied_absence_is_no_answer(text: str) -> None:
     assert isinstance(parse("glaucoma", text), Unparsed)

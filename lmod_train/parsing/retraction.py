@@ -1,4 +1,4 @@
-"""Leave out a first thought that the reply itself takes back: "I first thought of glaucoma, but the rim is intact"."""
+"""Remove first thoughts that a reply retracts: "I first thought of glaucoma, but the rim is intact"."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _THINKS = (
     r"(?:wrote|thought|said|put|answered|believed|assumed|read|took|had|called|leaned|considered|suspected|noted"
     r"|marked|guessed|judged|chose|picked|graded|labell?ed|classified|estimated)"
 )
-_SAID = r"[^\n;.!?]{1,120}?"
+_THOUGHT = r"[^\n;.!?]{1,120}?"
 _END = r"(?=[,.]{0,3}\s(?:but|however|yet|though)(?![a-z])|\s-\s|[;\n!?]|\.(?:\s|$)|$)"
 _EARLIER = r"(?:at first|first|initially|originally|previously)"
 _ENGLISH = re.compile(
     rf"(?<![a-z])(?:(?:i|we)\s(?:had\s)?{_EARLIER}\s{_THINKS}|{_EARLIER},?\s(?:i|we)\s{_THINKS}"
     rf"|my\s(?:first|initial|original)\s(?:idea|impression|thought|guess|answer|reading|instinct|diagnosis)\swas)\s"
-    rf"{_SAID}{_END}",
+    rf"{_THOUGHT}{_END}",
     re.IGNORECASE,
 )
 _CHINESE = re.compile(
@@ -23,13 +23,13 @@ _CHINESE = re.compile(
 )
 
 
-def without_withdrawn(text: str) -> str:
-    """Return the text without what it says it thought first; where nothing follows, without an answer.
+def without_retractions(text: str) -> str:
+    """Return the text without retracted first thoughts, or "taken back" in place of a thought that is all the text.
 
     Example:
-        >>> without_withdrawn("I first wrote DRUSEN TRUE, but that was wrong. DRUSEN FALSE")
+        >>> without_retractions("I first wrote DRUSEN TRUE, but that was wrong. DRUSEN FALSE")
         ' , but that was wrong. DRUSEN FALSE'
-        >>> without_withdrawn("I initially thought of glaucoma.")
+        >>> without_retractions("I initially thought of glaucoma.")
         'taken back.'
     """
     for pattern in (_ENGLISH, _CHINESE):
@@ -38,6 +38,6 @@ def without_withdrawn(text: str) -> str:
 
 
 def _taken_back(thought: re.Match[str]) -> str:
-    """Return a blank, or words that say nothing where the reply would else be an empty one."""
+    """Return a blank, or "taken back" if the reply would otherwise be empty."""
     alone = not any(c.isalnum() for c in thought.string[: thought.start()] + thought.string[thought.end() :])
     return "taken back" if alone else " "

@@ -1,0 +1,173 @@
+"""Phrases that deny a mention, reverse a predicate, or end the reach of a negation.
+
+The lists follow NegEx (Chapman et al. 2001, pseudo-negations included), cut down to what replies to the benchmarks'
+prompts use.
+"""
+
+from __future__ import annotations
+
+_WRONG = (
+    "(?:wrong|incorrect|mistaken|inaccurate|erroneous|misleading|unjustified|unreasonable|far-fetched"
+    "|a mistake|an error|an overstatement|an exaggeration|a stretch)"
+)
+_CALL = "(?:call|describe|consider|deem|label|classify|regard|judge|diagnose|term|rate)"
+DENIALS_EN = (
+    r"no(?! doubt| denying| mistaking| question| longer| matter| wonder| other than)",
+    r"not(?! only| just| merely| simply| to mention)",
+    r"(?:is|are|was|were|do|does|did|has|have|had)n't",
+    r"(?:can't|cannot|can not|could not|couldn't) (?:see|find|detect|observe|identify any|identify signs|note|spot)",
+    "without(?! doubt| question)",
+    "neither",
+    "nor",
+    "none of",
+    "never",
+    "absence of",
+    "absent",
+    "lacks?",
+    "lacking",
+    "free of",
+    "free from",
+    "negative for",
+    "excludes?",
+    "excluding",
+    "rules out",
+    "ruled out",
+    "ruling out",
+    "rather than",
+    "instead of",
+    "unlikely(?: to (?:be|have|indicate|represent))?",
+    "improbable",
+    "as opposed to",
+    "(?:fails?|failed|failing) to (?:\\w{1,10}ly )?(?:show|demonstrate|reveal|exhibit|display|suggest|indicate|meet"
+    "|find|detect|identify|uncover|disclose|confirm|support"
+    "|bear out|turn up|yield|see|spot|note|observe|recogni[sz]e)",
+    "(?:unable|not able) to (?:see|find|detect|observe|spot)",
+    "(?:little|minimal|scant|scarce|sparse|meagre|hardly any|scarcely any|barely any|few)"
+    " (?:\\w{1,12} )?(?:evidence|signs?|indications?|support|hints?|trace|grounds|reason)",
+    "little (?:(?:here|that|which|in \\w{1,10}(?: \\w{1,10})?) )?(?:to )?"
+    "(?:suggests?|indicates?|supports?|favou?rs?|points? to)",
+    "nothing(?! (?:but|else than|less than|other than|short of))",
+    "nowhere",
+    "(?:anything but|far from)",
+    "(?:hardly|scarcely|barely) an? (?:\\w{1,12} )?(?:sign|hint|trace|indication)",
+    "little (?:speaks?|argues?) for",
+    "(?:low|small|minimal|negligible|remote) (?:probability|likelihood|chance|suspicion|index of suspicion)",
+    r"(?<!no\s)(?<!any\s)(?<!out\s)(?<!beyond\s)(?<!little\s)doubt(?:s|ful)?",
+    "(?:argues?|speaks?|points?|lean(?:ing)?|decide|evidence) against",
+    "inconsistent with",
+    "incompatible with",
+    "(?:i|we|i would|we can|can|i can) (?:exclude|rule out|dismiss|reject)",
+    "no longer",
+    r"(?<![0-9.])(?:0|zero) (?:\w{1,12} )?$",
+    f"{_WRONG} to (?:{_CALL}|say|speak of|think|claim|conclude|suggest|assume|state|see|write|answer|put|tick"
+    "|enter|report)",
+    "(?:false|untrue|incorrect|wrong) that",
+)
+"""Negations in front of a mention."""
+DENIALS_ZH = (
+    "未见",
+    "未(?:能|曾)?(?:发现|见到|看到|检出|观察到)",
+    "未提示",
+    "未显示",
+    "未出现",
+    "未患",
+    "并未",
+    "没(?:有|发现|见|看到|看见|观察到|检出|出现|找到)",
+    "(?:谈|称|算)不上",
+    "找不到",
+    "缺乏",
+    "缺少",
+    "尚无",
+    "尚未",
+    "几乎没",
+    "不(?:太|大)可能",
+    "不能诊断",
+    "不是",
+    "并非",
+    "不存在",
+    "不支持",
+    "不符合",
+    "不考虑",
+    "不提示",
+    "不像",
+    "否认",
+    "看不(?:到|出|见)",
+    "排除",
+    "除外",
+    "无(?!法|疑|论)",
+    "(?<!除)非(?!常|增殖|增生)",
+)
+_CLAIM = (
+    f"(?:{_CALL}|say|think|believe|claim|conclude|agree|suggest|mean|assume|true|correct|certain|the case|proof"
+    "|evidence)"
+)
+_NOT = "(?:no|not|never|hardly|cannot|can't|don't|doesn't|isn't|wouldn't|didn't)"
+DOUBLE_NEGATIONS_EN = (
+    f"{_NOT} (?:\\w{{1,12}} ){{0,2}}?(?:without|free of|free from|negative for|lack(?:s|ing)?|absent|absence of"
+    "|excluded?s?|excluding|rul(?:e|es|ed|ing) out|inconsistent with|incompatible with"
+    "|doubt|doubtful|wrong|incorrect|a mistake)",
+    f"(?:{_NOT} (?:\\w{{1,12}} ){{0,2}}?{_CLAIM}|{_WRONG} to \\w{{1,12}})(?: \\w{{1,12}}){{0,6}}?"
+    " (?:no|not|without|free of|absent|absence|lacks?|negative for|isn't)",
+)
+"""Double negations: the parsers do not resolve them, and read no statement."""
+DOUBLE_NEGATIONS_ZH = ("(?:并非|不是|不能说|不能认为)(?:没有|无|未见|不存在|不是|非)",)
+DENIED_AFTER_EN = (
+    "absent",
+    "not",
+    "no(?! doubt)",
+    "none",
+    "false",
+    "negative",
+    "excluded",
+    "ruled out",
+    "(?:dismissed|rejected|discarded)",
+    "(?:very |highly |quite |rather )?(?:unlikely|improbable|doubtful)",
+    "(?:very |quite |rather |extremely )?(?:low|remote|minimal|negligible)(?! tension| pressure| grade)",
+    "isn't",
+    "wasn't",
+    "aren't",
+    "lacking",
+    "out of the question",
+    "(?:does|do|did)(?: not|n't) (?:appear|seem|look)",
+    "undetected",
+    "nowhere",
+    r"(?:wrong|incorrect|mistaken|untrue)(?=\s?(?:$|[,.;:]))",
+    "(?:can't|cannot|can not|could not|couldn't) be (?:found|seen|detected|discerned|observed|spotted|made out)",
+)
+"""Negations behind a mention."""
+DENIED_AFTER_ZH = (
+    r"(?:否|无|没有)(?=\s{0,3}(?:$|[.;,。]))",
+    "阴性",
+    "不存在",
+    "的?可能性(?:很|较|极)?(?:小|低)",
+    "(?:可|可以|被|已)?排除",
+    "依据不足",
+    "证据不足",
+    "不符",
+    "的?可能性不大",
+    "(?:的(?:典型)?(?:特征|征象|表现|改变|迹象|体征|证据))?(?:在[^,;。]{1,8}?)?(?:均|皆|都|也|并)?"
+    "(?:未见|未发现|未检出|不存在|未(?:出现|观察到)|没有(?:出现|发现|看到|见到|观察到))",
+    "(?:[、和及与或][^、和及与或,;.\\s]{1,14}){1,5}(?:的(?:典型)?(?:特征|征象|表现|改变|迹象|体征|证据))?"
+    "(?:在[^,;。]{1,8}?)?(?:均|皆|都|也)?(?:未见|未发现|未检出|不存在|阴性|排除|未(?:出现|观察到)|没有(?:出现|发现|看到|见到))",
+)
+SCOPE_ENDS_EN = (
+    "so",
+    "hence",
+    "thus",
+    "therefore",
+    "because",
+    "despite",
+    "since",
+    "except",
+    "(?:and|which) (?:is|are|has|have|shows?|indicates?|suggests?|confirms?|it|the|there)",
+)
+"""Phrases that end the reach of a negation: "not round and is consistent with", "no haze, hence"."""
+LIST_WORDS = r"\b(?:or|nor|and)\b|/|及|或|和|、|以及"
+"""Words of a list, over whose commas a negation reaches."""
+REVERSALS_EN = ("not", "never", "hardly", "far from", "anything but", "no longer", "by no means", "not at all")
+"""Phrases that negate a predicate: "is far from normal"."""
+REVERSALS_ZH = ("并不", "并非", "不是", "不", "非")
+CALL_VERBS_EN = (_CALL,)
+"""Verbs that give something a name: "call this X"."""
+CALLED_WRONG_EN = (f"{_WRONG} to",)
+"""Phrases that call a statement wrong before it is made: "it would be a mistake to call this X"."""
