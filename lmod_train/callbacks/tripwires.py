@@ -113,12 +113,12 @@ class Tripwires(Callback):
         found = tripped(signs, self._limits, late=2 * step >= int(trainer.estimated_stepping_batches)) if step else []
         if trainer.training and step:
             module.log_dict(
-                {f"probe/{k}": v for k, v in signs.figures().items()}, batch_size=signs.n, rank_zero_only=True
+                {f"probe/{k}": v for k, v in signs.shares().items()}, batch_size=signs.n, rank_zero_only=True
             )
         file = Run(Path(trainer.default_root_dir)).tripwires
         if trainer.is_global_zero:
             _write(file, step, signs, found, histograms(items, asked), self._probe, replies)
-        rank_zero_info(f"probe at step {step}: " + ", ".join(f"{k} {v:.2f}" for k, v in signs.figures().items()))
+        rank_zero_info(f"probe at step {step}: " + ", ".join(f"{k} {v:.2f}" for k, v in signs.shares().items()))
         bad = trainer.strategy.reduce_boolean_decision(bool(found), all=False)  # or one rank stops and others wait
         again, self._before = bad and self._before, bad
         if again and self._stop:
@@ -202,7 +202,7 @@ def _write(
     replies: Mapping[str, Reply],
 ) -> None:
     quoted = [{"id": r.id, "asked_for": r.answer, "reply": replies[r.id].reply[:400]} for r in probe[:SHOWN]]
-    line = {"step": step, "n": signs.n, **signs.figures(), "tripped": list(found)}
+    line = {"step": step, "n": signs.n, **signs.shares(), "tripped": list(found)}
     line |= {"answers": counted, "e.g.": quoted}
     with file.open("a", encoding="utf-8") as lines:
         lines.write(json.dumps(line, ensure_ascii=False) + "\n")

@@ -1,1 +1,1 @@
-"""torchmetrics classes that gather outcomes over batches and ranks and call scoring."""
+"""Metrics for torchmetrics, which gather predictions over batches and ranks and call `lmod_train.scoring`."""

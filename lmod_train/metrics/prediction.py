@@ -1,4 +1,4 @@
-"""The metric that everything else is a view of: gather predictions, keep one per id, call the ruler."""
+"""The base metric: gathers predictions, keeps one per record id, and scores them."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from torchmetrics.utilities.distributed import gather_all_tensors
 from lmod_train.artifacts.predictions import prediction_line, prediction_of_line
 from lmod_train.types import Prediction, Score
 
-Ruler = Callable[[Sequence[Prediction]], list[Score]]
-"""From predictions to figures; usually ``task.score``. Picklable where the metric is to be."""
+ScoreFunction = Callable[[Sequence[Prediction]], list[Score]]
+"""Function from predictions to scores, usually ``task.score``; picklable if the metric has to be."""
 
 
 class Scores:
-    """Scores that travel through torchmetrics, which walks into lists and stumbles over frozen dataclasses."""
+    """A sequence of scores that torchmetrics passes on as is; it walks into lists and fails on frozen dataclasses."""
 
     def __init__(self, scores: Sequence[Score]) -> None:
         self._scores = tuple(scores)
 
     def __iter__(self) -> Iterator[Score]:
-        """Scores in the ruler's order."""
+        """Iterate over the scores in their order."""
         return iter(self._scores)
 
     def __len__(self) -> int:
-        """Number of scores."""
+        """Return the number of scores."""
         return len(self._scores)
 
 
 class PredictionMetric(Metric):
-    """Predictions gathered over batches and ranks, scored by one function at the end.
+    """Scores of predictions gathered over batches and ranks.
 
-    Ranks may hold different numbers of predictions, also none. Each id is scored once, the last update wins: the
-    duplicates by which a distributed sampler pads drop out. By default `compute` gathers over all ranks first; inside a
-    loop where only some ranks log, pass ``sync_on_compute=False`` and call `sync` on every rank.
+    Ranks may hold different numbers of predictions, also none. Each id is scored once, with its last update: padding
+    duplicates of a distributed sampler drop out. By default `compute` gathers over all ranks first; where only some
+    ranks log, pass ``sync_on_compute=False`` and call `sync` on every rank.
 
     Args:
-        score: The ruler.
-        **options: Of `torchmetrics.Metric`, such as ``sync_on_compute``.
+        score: Function from predictions to scores.
+        **options: Options of `torchmetrics.Metric`, such as ``sync_on_compute``.
 
     Example:
         >>> metric = PredictionMetric(lambda predictions: [Score("demo", "all", "n", len(predictions), None)])
@@ -55,7 +55,7 @@ class PredictionMetric(Metric):
     full_state_update = False
     outcomes: list[Tensor] | Tensor
 
-    def __init__(self, score: Ruler, **options: Any) -> None:
+    def __init__(self, score: ScoreFunction, **options: Any) -> None:
         super().__init__(**{"dist_sync_fn": _gather_bytes} | options)
         self.score = score
         self.add_state("outcomes", default=[], dist_reduce_fx="cat")
@@ -68,18 +68,18 @@ class PredictionMetric(Metric):
             self.outcomes.append(torch.frombuffer(bytearray(text), dtype=torch.uint8).to(self.device))
 
     def predictions(self) -> list[Prediction]:
-        """Return the predictions held here, one per id, in id order (of all ranks after `sync`)."""
+        """Return the predictions of this rank, or of all ranks after `sync`, one per id, in id order."""
         parts = self.outcomes if isinstance(self.outcomes, list) else [self.outcomes]
         lines = b"".join(part.cpu().numpy().tobytes() for part in parts).splitlines()
         last = {p.record.id: p for p in map(prediction_of_line, lines)}
         return [last[key] for key in sorted(last)]
 
     def compute(self) -> Any:
-        """Return the `Scores` of everything gathered; whatever the ruler says of nothing where nothing was."""
+        """Return the `Scores` of all gathered predictions; without any, those of an empty list."""
         return Scores(self.score(self.predictions()))
 
 
 def _gather_bytes(state: Tensor, group: Any = None) -> list[Tensor]:
-    """Gather over ranks; the placeholder of a rank without predictions is of another dtype until here."""
+    """Gather bytes over ranks; the placeholder state of a rank without predictions has another dtype before."""
     gathered: list[Tensor] = gather_all_tensors(state.to(torch.uint8), group)
     return gathered

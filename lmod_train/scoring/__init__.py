@@ -1,1 +1,1 @@
-"""From answers to numbers, intervals and tests: the definitions, once."""
+"""Definitions of all metrics, confidence intervals and statistical tests."""

@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say: Brier score, calibration error and the reliability curve."""
+"""Calibration of probabilities: Brier score, expected calibration error and the reliability curve."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, ratio
+from lmod_train.scoring.intervals import Columns, Floats, Measure, items_in, ratio
 
 BINS = 10
-"""Equally wide bins of the largest probability, each with its upper end: (0, 0.1], (0.1, 0.2] ... (0.9, 1]."""
+"""Equally wide bins of the largest probability, upper ends included: (0, 0.1], (0.1, 0.2] ... (0.9, 1]."""
 
 
 def calibration_columns(truths: NDArray[np.intp], probabilities: Floats) -> dict[str, Floats]:
-    """Return the columns of both figures: ``items`` and ``brier`` (n), and three of the shape (n, bins).
+    """Return the columns of both measures: ``items`` and ``brier`` of shape (n), and three of shape (n, bins).
 
-    ``bin_items``, ``bin_right`` and ``bin_confidence`` hold one, whether the likeliest class is the true one (the first
-    of equals), and its probability, at the bin of that probability; 0 elsewhere.
+    In the bin of the largest probability, ``bin_items`` is 1, ``bin_right`` whether the likeliest class is the true one
+    (the first of equals), and ``bin_confidence`` that probability; all are 0 in the other bins.
 
     Args:
         truths: Index of the true class, (n).
@@ -42,20 +42,19 @@ def _calibration_error(sums: Columns) -> Floats:
     return ratio(gap, sums["items"])
 
 
-def calibration_figures(classes: int) -> tuple[Figure, ...]:
-    """Return both figures of a question with so many classes.
+def calibration_measures(classes: int) -> tuple[Measure, ...]:
+    """Return Brier score and expected calibration error for a task with `classes` classes.
 
-    ``brier`` is the mean squared error of the probabilities: of the positive class alone in a question with two classes
-    ([0, 1]), summed over the classes where there are more ([0, 2]; Brier 1950, and scikit-learn's default). ``ece`` is
-    the expected calibration error of the likeliest class over `BINS` bins (Naeini et al. 2015, Guo et al. 2017), in
-    [0, 1]. With few items it lies above 0 even for perfect probabilities, as the gap of a bin has no sign (Roelofs et
-    al. 2022, Mitigating bias in calibration error estimation); an interval around it misses the true error nearly
-    always, so it has none.
+    ``brier`` is the mean squared error of the probabilities: of one class for two classes ([0, 1]), summed over the
+    classes for more ([0, 2]; Brier 1950, and scikit-learn's default). ``ece`` is the expected calibration error of the
+    likeliest class over `BINS` bins (Naeini et al. 2015, Guo et al. 2017), in [0, 1]. With few items it is biased
+    upwards even for perfect probabilities (Roelofs et al. 2022, Mitigating bias in calibration error estimation), so
+    that an interval around it nearly always misses the true error; it has none.
     """
     worst = 1.0 if classes == 2 else 2.0
     return (
-        Figure("brier", lambda s: ratio(s["brier"], s["items"]), items_in, bounds=lambda _: (0.0, worst)),
-        Figure("ece", _calibration_error, items_in, interval=False),
+        Measure("brier", lambda s: ratio(s["brier"], s["items"]), items_in, bounds=lambda _: (0.0, worst)),
+        Measure("ece", _calibration_error, items_in, interval=False),
     )
 
 
@@ -64,9 +63,9 @@ class Reliability:
     """The reliability curve over `BINS` bins of the largest probability.
 
     Attributes:
-        items: Items in each bin.
-        confidence: Their mean probability of the likeliest class, NaN in an empty bin.
-        right: Share of them whose likeliest class is the true one, NaN in an empty bin.
+        items: Number of items in each bin.
+        confidence: Mean probability of the likeliest class, NaN in an empty bin.
+        right: Share of items whose likeliest class is the true one, NaN in an empty bin.
     """
 
     items: Floats
@@ -75,7 +74,7 @@ class Reliability:
 
 
 def reliability(truths: NDArray[np.intp], probabilities: Floats) -> Reliability:
-    """Return the curve of which ``ece`` is the mean distance to the diagonal; all bins empty without items.
+    """Return the reliability curve, whose mean distance to the diagonal is ``ece``; without items, all bins are empty.
 
     Example:
         >>> curve = reliability(np.array([0, 1]), np.array([[0.85, 0.15], [0.9, 0.1]]))

@@ -1,4 +1,4 @@
-"""Scores of questions with one right choice."""
+"""Metrics of single-choice tasks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from lmod_train.errors import BadArgument
-from lmod_train.scoring.account import ACCOUNT, CHANCE, account_columns
-from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, mean_figure, measure, ratio
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import probability_scores
 from lmod_train.scoring.retfound import healthy_class, retfound_scores
+from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.subsets import Keys, subsets_of
 from lmod_train.types import Answer, Score, Unparsed
 
@@ -24,33 +24,31 @@ def classification_scores(
     own: Keys | None = None,
     healthy: str | None = None,
 ) -> list[Score]:
-    """Return every figure of a single-choice task, over all items and each subset.
+    """Return all metrics of a single-choice task, over all items and each subset.
 
-    ``accuracy_strict`` counts whatever is not an answer as wrong. ``accuracy_answered`` leaves it out (the protocol of
-    LMOD v1: 66 of 122 answered in 336 items is 54.09 %). ``accuracy_chance_filled`` puts the chance of a right guess in
-    its place. ``balanced_accuracy`` is the mean recall over the classes that occur; ``macro_f1`` the mean F1 over the
-    classes that occur as truth or as answer; in both, as in ``sensitivity`` and ``specificity``, no answer is a wrong
-    one. ``kappa`` is the agreement beyond chance (Cohen 1960), no answer being an answer of its own. ``chance`` is the
-    mean of 1 / number of choices, ``majority`` the share of the most frequent class among these very items (so the best
-    that one fixed answer can do). The account follows as ``share_<status>``, and where replies carry likelihoods
-    `probability_scores` follow it. Where those of all items do and a class is known to be the healthy one, the subset
-    ``all`` ends with `retfound_scores`, to be read beside that program's figures only.
+    ``accuracy_strict`` counts items without an answer as wrong, ``accuracy_answered`` excludes them (the protocol of
+    LMOD v1: 66 right of 122 answered in 336 items is 54.09 %), and ``accuracy_chance_filled`` counts them as
+    1 / number of choices. ``balanced_accuracy`` is the mean recall over the classes that occur; ``macro_f1`` the mean
+    F1 over the classes that occur as truth or answer; in both, as in ``sensitivity`` and ``specificity``, a missing
+    answer is wrong. ``kappa`` is Cohen's (1960), with missing answers as an extra class. ``chance`` is the mean of 1 /
+    number of choices, ``majority`` the share of the most frequent class among these items (the best score of a constant
+    answer). ``share_<status>`` are the shares of the reply statuses. If replies have likelihoods, `probability_scores`
+    follow; if all have and the healthy class is known, `retfound_scores` follow for the subset ``all``.
 
     Args:
         task: Name of the task.
-        items: One per record id; none give no scores.
-        choices: The classes; numbers are written as Python's ``g`` format does (``2`` for 2.0).
-        positive: The class whose detection is sensitivity; None leaves sensitivity and specificity out. The area under
-            the precision-recall curve is its own too.
-        own: Keys of the task's own to score apart (see `subsets_of`).
-        healthy: The class that the RETFound figures leave out; None for what `healthy_class` finds.
+        items: One per record id; an empty sequence gives no scores.
+        choices: The classes; numbers in Python's ``g`` format (``2`` for 2.0).
+        positive: The class of sensitivity, specificity and the curves; None leaves sensitivity and specificity out.
+        own: Additional subset keys of the task (see `subsets_of`).
+        healthy: The class that the RETFound measures leave out; None for that of `healthy_class`.
 
     Raises:
         BadArgument: `positive`, `healthy`, a truth or an answer is not among `choices`.
 
     Example:
-        >>> said = [("a", "yes", "yes"), ("b", "no", "yes"), ("c", "no", "no"), ("d", "no", "no")]
-        >>> items = [Item(i, "answered", answer, truth, ("yes", "no"), group=i) for i, answer, truth in said]
+        >>> rows = [("a", "yes", "yes"), ("b", "no", "yes"), ("c", "no", "no"), ("d", "no", "no")]
+        >>> items = [Item(i, "answered", answer, truth, ("yes", "no"), group=i) for i, answer, truth in rows]
         >>> scores = {s.metric: s.value for s in classification_scores("demo", items, ("yes", "no"), positive="yes")}
         >>> scores["accuracy_strict"], scores["sensitivity"], scores["specificity"], scores["majority"]
         (0.75, 0.5, 1.0, 0.5)
@@ -60,11 +58,11 @@ def classification_scores(
     if healthy is not None and healthy not in choices:
         raise BadArgument("healthy", healthy, f"one of {tuple(choices)}", "name a choice of the task")
     healthy = healthy_class(choices, positive) if healthy is None else healthy
-    figures = FIGURES if positive is None else (*FIGURES, *_detection(list(choices).index(positive)))
+    measures = MEASURES if positive is None else (*MEASURES, *_detection(list(choices).index(positive)))
     scores = []
     for subset, members in subsets_of(items, own).items():
         columns = classification_columns(members, choices)
-        scores += measure(task, subset, columns, [item.group for item in members], (*figures, *ACCOUNT))
+        scores += compute_scores(task, subset, columns, [item.group for item in members], (*measures, *STATUS_SHARES))
         truths = columns["truths"].argmax(axis=1)
         scores += probability_scores(task, subset, members, truths, choices, positive)
         if subset == "all":
@@ -73,7 +71,7 @@ def classification_scores(
 
 
 def label_of(answer: Answer) -> str:
-    """Return the class an answer names.
+    """Return the class of an answer, numbers in ``g`` format.
 
     Example:
         >>> label_of("GLAUCOMA"), label_of(2.0)
@@ -85,9 +83,9 @@ def label_of(answer: Answer) -> str:
 
 
 def classification_columns(items: Sequence[Item], choices: Sequence[str]) -> dict[str, Floats]:
-    """Return the account's columns, ``truths`` (n, classes) and ``confusion`` (n, classes, classes + 1).
+    """Return the status columns, ``truths`` (n, classes) and ``confusion`` (n, classes, classes + 1).
 
-    Rows of the confusion are the truth, columns the answer; the last column holds what was not answered.
+    Rows of the confusion matrix are truths, columns answers; the last column holds items without an answer.
 
     Raises:
         BadArgument: A truth or an answer is not among `choices`.
@@ -100,7 +98,7 @@ def classification_columns(items: Sequence[Item], choices: Sequence[str]) -> dic
     one = np.arange(len(items))
     confusion = np.zeros((len(items), len(index), len(index) + 1))
     confusion[one, truths, answers] = 1
-    return account_columns(items) | {"confusion": confusion, "truths": confusion.sum(axis=2)}
+    return status_columns(items) | {"confusion": confusion, "truths": confusion.sum(axis=2)}
 
 
 def _index(item: Item, answer: Answer, index: Mapping[str, int]) -> int:
@@ -127,8 +125,8 @@ def _recalls(sums: Columns) -> Floats:
 
 def _f1s(sums: Columns) -> Floats:
     confusion = sums["confusion"]
-    true, said = confusion.sum(axis=-1), confusion[..., :-1].sum(axis=-2)
-    return ratio(2 * _right(sums), true + said)
+    true, answered = confusion.sum(axis=-1), confusion[..., :-1].sum(axis=-2)
+    return ratio(2 * _right(sums), true + answered)
 
 
 def _kappa(sums: Columns) -> Floats:
@@ -138,14 +136,14 @@ def _kappa(sums: Columns) -> Floats:
 
 
 def _differing_by_chance(sums: Columns) -> Floats:
-    """Return how often answer and truth would differ if they had nothing to do with each other."""
+    """Return the share of disagreement expected of independent answers and truths."""
     confusion = sums["confusion"]
     same = (confusion.sum(axis=-1) * confusion[..., :-1].sum(axis=-2)).sum(axis=-1)
     differing: Floats = 1 - ratio(same, sums["items"] ** 2)
     return differing
 
 
-def _detection(positive: int) -> tuple[Figure, ...]:
+def _detection(positive: int) -> tuple[Measure, ...]:
     def sensitivity(sums: Columns) -> Floats:
         return _recalls(sums)[..., positive]
 
@@ -154,18 +152,18 @@ def _detection(positive: int) -> tuple[Figure, ...]:
         return ratio(np.delete(confusion[..., :-1], positive, axis=-1).sum(axis=(-2, -1)), confusion.sum(axis=(-2, -1)))
 
     return (
-        Figure("sensitivity", sensitivity, lambda c: c["truths"][..., positive]),
-        Figure("specificity", specificity, lambda c: np.delete(c["truths"], positive, axis=-1).sum(axis=-1)),
+        Measure("sensitivity", sensitivity, lambda c: c["truths"][..., positive]),
+        Measure("specificity", specificity, lambda c: np.delete(c["truths"], positive, axis=-1).sum(axis=-1)),
     )
 
 
-FIGURES = (
-    Figure("accuracy_strict", lambda s: ratio(_correct(s), s["items"]), items_in),
-    Figure("accuracy_answered", lambda s: ratio(_correct(s), s["answered"]), lambda c: c["answered"]),
-    Figure("accuracy_chance_filled", lambda s: ratio(_correct(s) + s["chance_filled"], s["items"]), items_in),
-    mean_figure("balanced_accuracy", _recalls, lambda c: c["truths"]),
-    mean_figure("macro_f1", _f1s, lambda c: c["truths"]),
-    Figure("kappa", _kappa, items_in, bounds=lambda sums: (1 - 1 / float(_differing_by_chance(sums)), 1.0)),
+MEASURES = (
+    Measure("accuracy_strict", lambda s: ratio(_correct(s), s["items"]), items_in),
+    Measure("accuracy_answered", lambda s: ratio(_correct(s), s["answered"]), lambda c: c["answered"]),
+    Measure("accuracy_chance_filled", lambda s: ratio(_correct(s) + s["chance_filled"], s["items"]), items_in),
+    mean_measure("balanced_accuracy", _recalls, lambda c: c["truths"]),
+    mean_measure("macro_f1", _f1s, lambda c: c["truths"]),
+    Measure("kappa", _kappa, items_in, bounds=lambda sums: (1 - 1 / float(_differing_by_chance(sums)), 1.0)),
     CHANCE,
-    Figure("majority", lambda s: ratio(s["truths"].max(axis=-1), s["items"]), items_in, interval=False),
+    Measure("majority", lambda s: ratio(s["truths"].max(axis=-1), s["items"]), items_in, interval=False),
 )

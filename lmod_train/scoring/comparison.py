@@ -1,4 +1,4 @@
-"""Do two models, or more, differ on the same items, and how sure is that over a whole grid of comparisons?"""
+"""Statistical tests of models on the same items, and corrections for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest, chi2, false_discovery_control
 
 from lmod_train.errors import BadArgument
-from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, measure, ratio
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.types import Score
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A test on paired outcomes.
+    """The result of a test on paired outcomes.
 
     Attributes:
-        n: Items compared.
-        only_first: Items that only the first model has right.
-        only_second: Items that only the second model has right.
-        p: Two-sided p value; 1 where they never differ, None where there is no item.
+        n: Number of items.
+        only_first: Items right for the first model only.
+        only_second: Items right for the second model only.
+        p: Two-sided p value; 1 if the models never differ, None without items.
     """
 
     n: int
@@ -34,7 +34,7 @@ class Paired:
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> Paired:
     """Return the exact McNemar test (McNemar 1947, binomial on the discordant items).
 
-    It takes items as independent; where patients gave several images, read `paired_difference` beside it.
+    It treats items as independent; with several images per patient, see also `paired_difference`.
 
     Args:
         first: Whether the first model has each item right.
@@ -55,14 +55,14 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> Paired:
 
 
 def cochran_q(right: ArrayLike) -> tuple[float, float | None]:
-    """Return Cochran's Q and its p value (Cochran 1950): do several models differ at all?
+    """Return Cochran's Q and its p value (Cochran 1950), a test of equal accuracy of several models.
 
     Args:
-        right: Of shape (items, models), at least two models; 1 where the model has the item right.
+        right: Shape (items, models), at least two models; 1 where the model is right.
 
     Returns:
-        Q and p from the chi-square distribution with models - 1 degrees of freedom; 0 and 1 where no item tells the
-        models apart; 0 and None without items.
+        Q and p from the chi-square distribution with models - 1 degrees of freedom; 0 and 1 if no item separates the
+        models; 0 and None without items.
 
     Raises:
         BadArgument: Fewer than two models.
@@ -72,23 +72,23 @@ def cochran_q(right: ArrayLike) -> tuple[float, float | None]:
         >>> round(q, 3), round(p, 4)
         (4.667, 0.097)
     """
-    table = np.asarray(right, dtype=np.float64)
-    if table.ndim != 2 or table.shape[1] < 2:
-        cure = "give one column a model; compare two or more runs"
-        raise BadArgument("right", f"array of shape {table.shape}", "an array (items, models >= 2)", cure)
-    models, rows, columns = table.shape[1], table.sum(axis=1), table.sum(axis=0)
+    outcomes = np.asarray(right, dtype=np.float64)
+    if outcomes.ndim != 2 or outcomes.shape[1] < 2:
+        cure = "give one column per model; compare two or more runs"
+        raise BadArgument("right", f"array of shape {outcomes.shape}", "an array (items, models >= 2)", cure)
+    models, rows, columns = outcomes.shape[1], outcomes.sum(axis=1), outcomes.sum(axis=0)
     spread = float(np.sum(rows * (models - rows)))
     if spread == 0:
-        return 0.0, 1.0 if len(table) else None
+        return 0.0, 1.0 if len(outcomes) else None
     q = float((models - 1) * models * np.sum((columns - columns.mean()) ** 2) / spread)
     return q, float(chi2.sf(q, models - 1))
 
 
 def paired_difference(task: str, first: Sequence[float], second: Sequence[float], groups: Sequence[str]) -> Score:
-    """Return the mean of first - second with its 95 % interval between patients.
+    """Return the mean of first - second with its 95 % interval, clustered by patient.
 
-    It is what the first model gains minus what it loses, two shares with intervals of their own; so models that never
-    differ have an interval too, which tells how large a difference the items could have missed.
+    It is the mean gain minus the mean loss of the first model, two shares with an interval each; so models that never
+    differ have an interval too.
 
     Args:
         task: Name of the task.
@@ -97,7 +97,7 @@ def paired_difference(task: str, first: Sequence[float], second: Sequence[float]
         groups: Patient of each item.
 
     Returns:
-        Metric ``difference``; no value for no items, no interval with fewer than three patients.
+        Metric ``difference``; without items no value, with fewer than three patients no interval.
 
     Raises:
         BadArgument: The lengths differ.
@@ -112,14 +112,14 @@ def paired_difference(task: str, first: Sequence[float], second: Sequence[float]
         return Score(task, "all", "difference", 0, None)
     lead = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     columns = {"items": np.ones(len(lead)), "sides": np.stack([lead.clip(0), (-lead).clip(0)], axis=1)}
-    return measure(task, "all", columns, groups, [_DIFFERENCE])[0]
+    return compute_scores(task, "all", columns, groups, [_DIFFERENCE])[0]
 
 
 def _sides(sums: Columns) -> Floats:
     return ratio(sums["sides"], sums["items"][..., None])
 
 
-_DIFFERENCE = Figure(
+_DIFFERENCE = Measure(
     "difference", lambda s: _sides(s) @ np.array([1.0, -1.0]), items_in, parts=_sides, signs=(1.0, -1.0)
 )
 

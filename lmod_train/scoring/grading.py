@@ -1,4 +1,4 @@
-"""Scores of grades on an ordered scale, beside those of any single choice."""
+"""Metrics of staging tasks, whose choices are an ordered scale."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections.abc import Sequence
 import numpy as np
 
 from lmod_train.scoring.classification import classification_columns, classification_scores
-from lmod_train.scoring.intervals import Columns, Figure, Floats, mean_figure, measure, ratio
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, mean_measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 
 
 def grading_scores(task: str, items: Sequence[Item], levels: Sequence[str]) -> list[Score]:
-    """Return the figures of a staging task: those of `classification_scores`, and what the order of the levels adds.
+    """Return all metrics of a staging task: those of `classification_scores`, and those of an ordered scale.
 
-    Over all items: ``kappa_quadratic`` (Cohen 1968, weights (i - j) squared) and ``mean_absolute_error`` in levels,
-    both over the answered items, as no answer has no place on a scale; ``macro_precision``, the mean over the levels
-    that were answered (the mean recall is ``balanced_accuracy``). For each level as ``stage=<level>``: ``precision``,
-    ``recall`` and ``f1`` of this level against the others, with what they are shares of as n. No answer is a miss.
-    The RETFound figures take the first level for the healthy one, as its program takes the first folder.
+    For the subset ``all``: ``kappa_quadratic`` (Cohen 1968, weights (i - j) squared) and ``mean_absolute_error`` in
+    levels, both over the answered items; ``macro_precision``, the mean over the levels that occur as an answer (the
+    mean recall is ``balanced_accuracy``). For each level as ``stage=<level>``: ``precision``, ``recall`` and ``f1`` of
+    this level against the others, with their denominators as n; a missing answer is a miss. The RETFound measures take
+    the first level as the healthy class, as its program takes the first folder.
 
     Args:
         task: Name of the task.
-        items: One per record id; none give no scores.
-        levels: The scale in order, as the choices spell it.
+        items: One per record id; an empty sequence gives no scores.
+        levels: The scale in order, in the spelling of the choices.
 
     Raises:
         BadArgument: A truth or an answer is no level.
 
     Example:
-        >>> said = [("a", "1", "1"), ("b", "3", "2"), ("c", "3", "3"), ("d", "2", "2")]
-        >>> items = [Item(i, "answered", answer, truth, ("1", "2", "3"), group=i) for i, answer, truth in said]
+        >>> rows = [("a", "1", "1"), ("b", "3", "2"), ("c", "3", "3"), ("d", "2", "2")]
+        >>> items = [Item(i, "answered", answer, truth, ("1", "2", "3"), group=i) for i, answer, truth in rows]
         >>> scores = {(s.subset, s.metric): s.value for s in grading_scores("demo", items, ("1", "2", "3"))}
         >>> scores["all", "kappa_quadratic"], scores["all", "mean_absolute_error"], scores["stage=2", "recall"]
         (0.8, 0.25, 0.5)
@@ -42,14 +42,14 @@ def grading_scores(task: str, items: Sequence[Item], levels: Sequence[str]) -> l
     columns = classification_columns(items, levels)
     groups = [item.group for item in items]
     at = next(i for i, s in enumerate(scores) if s.metric == "chance")
-    scores[at:at] = measure(task, "all", columns, groups, ordered(len(levels)))
+    scores[at:at] = compute_scores(task, "all", columns, groups, ordered(len(levels)))
     for level, name in enumerate(levels):
-        scores += measure(task, f"stage={name}", columns, groups, _one_against_rest(level))
+        scores += compute_scores(task, f"stage={name}", columns, groups, _one_against_rest(level))
     return scores
 
 
 def _answered(sums: Columns) -> Floats:
-    """Truths by answers, without what was not answered: (..., levels, levels)."""
+    """Return the confusion matrix of the answered items, (..., levels, levels)."""
     answered: Floats = sums["confusion"][..., :-1]
     return answered
 
@@ -66,7 +66,7 @@ def _kappa(sums: Columns) -> Floats:
 
 
 def _by_chance(sums: Columns) -> Floats:
-    """Return the mean squared disagreement if answers had nothing to do with truths."""
+    """Return the mean squared disagreement expected of independent answers and truths."""
     seen = _answered(sums)
     by_truth, by_answer = seen.sum(axis=-1), seen.sum(axis=-2)
     total = by_truth.sum(axis=-1)
@@ -101,19 +101,19 @@ def _f1s(sums: Columns) -> Floats:
     return ratio(2 * right, sums["confusion"].sum(axis=-1) + seen.sum(axis=-2))
 
 
-def _one_against_rest(level: int) -> tuple[Figure, ...]:
+def _one_against_rest(level: int) -> tuple[Measure, ...]:
     return (
-        Figure("precision", lambda s: _precisions(s)[..., level], lambda c: _answered(c)[..., level].sum(axis=-1)),
-        Figure("recall", lambda s: _recalls(s)[..., level], lambda c: c["truths"][..., level]),
-        Figure("f1", lambda s: _f1s(s)[..., level], lambda c: c["truths"][..., level]),
+        Measure("precision", lambda s: _precisions(s)[..., level], lambda c: _answered(c)[..., level].sum(axis=-1)),
+        Measure("recall", lambda s: _recalls(s)[..., level], lambda c: c["truths"][..., level]),
+        Measure("f1", lambda s: _f1s(s)[..., level], lambda c: c["truths"][..., level]),
     )
 
 
-def ordered(levels: int) -> tuple[Figure, ...]:
-    """Return the figures that need the order of the levels, for a scale of so many."""
+def ordered(levels: int) -> tuple[Measure, ...]:
+    """Return the measures that use the order of a scale with `levels` levels."""
     farthest = max(1.0, levels - 1)
     return (
-        Figure("kappa_quadratic", _kappa, _given, bounds=lambda s: (1 - farthest**2 / float(_by_chance(s)), 1.0)),
-        Figure("mean_absolute_error", _absolute_error, _given, bounds=lambda _: (0.0, farthest)),
-        mean_figure("macro_precision", _precisions, lambda c: _answered(c).sum(axis=-2)),
+        Measure("kappa_quadratic", _kappa, _given, bounds=lambda s: (1 - farthest**2 / float(_by_chance(s)), 1.0)),
+        Measure("mean_absolute_error", _absolute_error, _given, bounds=lambda _: (0.0, farthest)),
+        mean_measure("macro_precision", _precisions, lambda c: _answered(c).sum(axis=-2)),
     )

@@ -1,9 +1,9 @@
-"""Figures as functions of sums over items, and their 95 % intervals between whole patients.
+"""Measures as functions of sums over items, and their 95 % intervals, clustered by patient.
 
-Several questions about one eye, and two eyes of one patient, are not independent; an interval that takes them as such
-is too narrow. So the variance of a figure is that of leaving out one patient after the other (jackknife; Shao & Tu
-1995, section 2.2), and the interval that of `lmod_train.scoring.shares` on the effective sample size.
-`scripts/benchmarks/coverage.py` counts how often the intervals hold the truth.
+Several questions about one eye, and two eyes of one patient, are not independent; an interval that treats them as
+independent is too narrow. The variance of a measure is therefore the delete-one-patient jackknife (Shao & Tu 1995,
+section 2.2), and its interval that of `lmod_train.scoring.shares` on the effective sample size.
+`scripts/benchmarks/coverage.py` measures the coverage of the intervals.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from lmod_train.scoring.shares import (
     Evidence,
     Interval,
     combined_interval,
+    df_factor,
     evidence_of,
     part_interval,
     share_interval,
-    trust_in,
 )
 from lmod_train.types import Score
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Floats]
-"""Name -> array of shape (items, ...): one row an item; its sums over items have the shape (...)."""
+"""Name -> array of shape (items, ...), one row per item; its sum over items has the shape (...)."""
 
-_CELLS = 4_000_000  # sums without one patient held at once: 32 MB
+_CELLS = 4_000_000  # leave-one-out sums in memory at once: 32 MB
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure that depends on the items only through sums of their columns.
+class Measure:
+    """The definition of a metric that depends on the items only through sums of their columns.
 
     Attributes:
-        name: Metric name in ``scores.csv``.
-        value: Sums of the columns, each with leading axes (rows), to figures (rows); NaN where undefined.
-        support: The column (or a cell of it) whose grand total is the figure's n. Where it has several cells, each is a
-            denominator of its own (one a class, say).
-        interval: Whether the figure is an estimate with an interval at all; a baseline that follows from the prompt is
-            none, and what is biased has none that would hold.
-        bounds: Sums to the least and the largest possible value.
-        bounded: Whether the figure is a mean of quantities within the bounds, so that an extreme value has an interval.
-        parts: Sums to shares (rows, parts) whose mean the figure is; NaN where undefined. Each share has an interval
-            of its own, from which the figure's is combined. Their denominators are the cells of `support`.
-        signs: Of the parts, where the figure is their sum with these signs instead of their mean.
+        name: Name of the metric in ``scores.csv``.
+        value: Maps sums of the columns, each with leading axes (rows), to values (rows); NaN where undefined.
+        support: Maps the columns to the one (or a cell of it) whose total is n. Several cells are several denominators,
+            for example one per class.
+        interval: Whether the metric has an interval; False for baselines, which follow from the prompt, and for biased
+            estimates.
+        bounds: Maps sums to the least and the largest possible value.
+        bounded: Whether the metric is a mean of quantities within the bounds, so that an extreme value has an interval.
+        parts: Maps sums to the shares (rows, parts) whose mean the metric is; NaN where undefined. The interval is
+            combined from the intervals of the shares, whose denominators are the cells of `support`.
+        signs: Signs of the parts, if the metric is their signed sum instead of their mean.
     """
 
     name: str
@@ -61,110 +61,113 @@ class Figure:
     signs: tuple[float, ...] | None = None
 
 
-def mean_figure(name: str, parts: Callable[[Columns], Floats], support: Callable[[Columns], Floats]) -> Figure:
-    """Return the figure that is the mean of those of its parts that are defined."""
-    return Figure(name, lambda sums: mean_of_defined(parts(sums)), support, parts=parts)
+def mean_measure(name: str, parts: Callable[[Columns], Floats], support: Callable[[Columns], Floats]) -> Measure:
+    """Return a measure that is the mean of its defined parts."""
+    return Measure(name, lambda sums: mean_of_defined(parts(sums)), support, parts=parts)
 
 
 def items_in(columns: Columns) -> Floats:
-    """Return the column of ones: support of whatever is a mean over items."""
+    """Return the column of ones, the support of means over items."""
     return columns["items"]
 
 
-def ratio(part: Floats, whole: Floats) -> Floats:
-    """Return ``part / whole``, NaN where `whole` is 0.
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Return ``numerator / denominator``, NaN where the denominator is 0.
 
     Example:
         >>> ratio(np.array([66.0, 0.0]), np.array([122.0, 0.0])).round(4)
         array([0.541,   nan])
     """
-    quotient: Floats = np.full(np.broadcast(part, whole).shape, np.nan)
-    return np.divide(part, whole, out=quotient, where=whole != 0)
+    quotient: Floats = np.full(np.broadcast(numerator, denominator).shape, np.nan)
+    return np.divide(numerator, denominator, out=quotient, where=denominator != 0)
 
 
 def mean_of_defined(values: Floats) -> Floats:
-    """Return the mean over the last axis of what is not NaN; NaN where nothing is."""
+    """Return the mean over the last axis without NaN; NaN where all are."""
     return ratio(np.nansum(values, axis=-1), np.sum(~np.isnan(values), axis=-1))
 
 
-def measure(task: str, subset: str, columns: Columns, groups: Sequence[str], figures: Iterable[Figure]) -> list[Score]:
-    """Return one score per figure, with its 95 % interval.
+def compute_scores(
+    task: str, subset: str, columns: Columns, groups: Sequence[str], measures: Iterable[Measure]
+) -> list[Score]:
+    """Return one score per measure, with its 95 % interval.
 
     Args:
         task: Name of the task.
         subset: Name of the subset.
-        columns: What the figures are made of; all of the same number of rows.
+        columns: Columns that the measures need, one row per item.
         groups: Patient of each row.
-        figures: What to compute.
+        measures: The measures to compute.
 
     Returns:
-        Figures without support have no value and n = 0. See `share_interval` for where there is no interval.
+        Scores in the order of the measures; without support, no value and n = 0. `share_interval` lists the cases
+        without an interval.
     """
     names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
     by_group = {name: _sum_by(place, len(names), column) for name, column in columns.items()}
     totals = {name: column.sum(axis=0) for name, column in by_group.items()}
     scores = []
-    for figure in figures:
-        n, value = round(float(figure.support(totals).sum())), float(figure.value(totals))
+    for measure in measures:
+        n, value = round(float(measure.support(totals).sum())), float(measure.value(totals))
         if n == 0 or np.isnan(value):
-            scores.append(Score(task, subset, figure.name, 0, None))
+            scores.append(Score(task, subset, measure.name, 0, None))
         else:
-            scores.append(Score(task, subset, figure.name, n, value, *_interval(figure, value, totals, by_group)))
+            scores.append(Score(task, subset, measure.name, n, value, *_interval(measure, value, totals, by_group)))
     return scores
 
 
-def _interval(figure: Figure, value: float, totals: Columns, by_group: Columns) -> Interval:
-    if not figure.interval:
+def _interval(measure: Measure, value: float, totals: Columns, by_group: Columns) -> Interval:
+    if not measure.interval:
         return NONE
-    held = figure.support(by_group)
+    held = measure.support(by_group)
     cells = held.reshape(len(held), -1)
-    if figure.parts is not None:
-        return _of_parts(figure, figure.parts, totals, by_group, cells)
-    least, largest = figure.bounds(totals)  # of a kappa it may lie below -1, which no figure does
+    if measure.parts is not None:
+        return _of_parts(measure, measure.parts, totals, by_group, cells)
+    least, largest = measure.bounds(totals)  # the least value of a kappa may be below -1, its interval ends at -1
     width = largest - least
-    gaps = pseudovalues(figure.value, totals, by_group)[:, 0] / width
+    deviations = pseudovalues(measure.value, totals, by_group)[:, 0] / width
     share, rarest = (value - least) / width, fewest(cells)
-    evidence = evidence_of(cells[:, rarest], _short(share, gaps, cells[:, rarest]))
-    low, high = share_interval(share, variance_of(gaps), evidence, figure.bounded)
+    evidence = evidence_of(cells[:, rarest], _shortfall(share, deviations, cells[:, rarest]))
+    low, high = share_interval(share, variance_of(deviations), evidence, measure.bounded)
     return NONE if low is None or high is None else (max(-1.0, least + width * low), least + width * high)
 
 
 def _of_parts(
-    figure: Figure, parts: Callable[[Columns], Floats], totals: Columns, by_group: Columns, cells: Floats
+    measure: Measure, parts: Callable[[Columns], Floats], totals: Columns, by_group: Columns, cells: Floats
 ) -> Interval:
     values = parts(totals)
     held = np.broadcast_to(cells, (len(cells), len(values))).T
-    gaps = pseudovalues(parts, totals, by_group)
-    evidence = [evidence_of(h, _short(v, g, h)) for h, v, g in zip(held, values, gaps.T, strict=True)]
+    deviations = pseudovalues(parts, totals, by_group)
+    evidence = [evidence_of(h, _shortfall(v, g, h)) for h, v, g in zip(held, values, deviations.T, strict=True)]
     patients = len(np.flatnonzero(cells.any(axis=1)))
-    trust = trust_in(sum(e.items for e in evidence), patients)
+    factor = df_factor(sum(e.items for e in evidence), patients)
     defined = np.flatnonzero(~np.isnan(values))
-    weights = np.ones(len(values)) / len(defined) if figure.signs is None else np.array(figure.signs)
-    own = [_of_part(float(values[i]), variance_of(gaps[:, i]), evidence[i], trust) for i in defined]
-    alike = _correlation(gaps[:, defined])
-    low, high = combined_interval(values[defined], weights[defined], own, alike)
-    if low is None or high is None or figure.signs is not None:
+    weights = np.ones(len(values)) / len(defined) if measure.signs is None else np.array(measure.signs)
+    own = [_of_part(float(values[i]), variance_of(deviations[:, i]), evidence[i], factor) for i in defined]
+    correlation = _correlation(deviations[:, defined])
+    low, high = combined_interval(values[defined], weights[defined], own, correlation)
+    if low is None or high is None or measure.signs is not None:
         return low, high
-    perfect = _perfect(evidence, trust)
+    perfect = _perfect(evidence, factor)
     return min(low, perfect), max(high, 1 - perfect)
 
 
-def _of_part(share: float, variance: float, evidence: Evidence, trust: float) -> Interval:
-    """Return the interval of one part; a class that is answered but never true is 0 for certain."""
-    return part_interval(share, variance, evidence, trust) if evidence.items else (share, share)
+def _of_part(share: float, variance: float, evidence: Evidence, factor: float) -> Interval:
+    """Return the interval of one part; that of a class that is answered but never true is 0 to 0."""
+    return part_interval(share, variance, evidence, factor) if evidence.items else (share, share)
 
 
-def _perfect(evidence: Sequence[Evidence], trust: float) -> float:
-    """Return the lower end where every part is 1, which no worse figure exceeds."""
+def _perfect(evidence: Sequence[Evidence], factor: float) -> float:
+    """Return the lower end of the interval if every part were 1, the largest possible one."""
     held = [e for e in evidence if e.items]
-    ends = [part_interval(1.0, 0.0, e, trust) for e in held]
+    ends = [part_interval(1.0, 0.0, e, factor) for e in held]
     ones = np.ones(len(held))
     return combined_interval(ones, ones / len(held), ends, np.eye(len(held)))[0] or 0.0
 
 
-def _correlation(gaps: Floats) -> Floats:
-    """Return the correlations of pseudovalues; 0 with what does not vary."""
-    spread = gaps.T @ gaps
+def _correlation(deviations: Floats) -> Floats:
+    """Return the correlation matrix of pseudovalues; 0 with a constant."""
+    spread = deviations.T @ deviations
     deviation = np.sqrt(np.diag(spread))
     correlation = ratio(spread, deviation[:, None] * deviation[None, :])
     correlation[np.isnan(correlation)] = 0
@@ -173,47 +176,46 @@ def _correlation(gaps: Floats) -> Floats:
 
 
 def pseudovalues(value: Callable[[Columns], Floats], totals: Columns, by_group: Columns) -> Floats:
-    """Return by how much each patient draws each figure up or down, (patients, figures), with a mean of 0.
+    """Return the centred jackknife pseudovalues of each measure, (patients, measures).
 
-    These are the jackknife's pseudovalues less their mean. A patient without whom a figure is undefined tells nothing
-    about it.
+    A patient without whom a measure is undefined has the value 0.
     """
     count = len(next(iter(by_group.values())))
     width = sum(column[0].size for column in by_group.values())
     rows = max(1, _CELLS // max(1, width))
     left = np.concatenate([_without(value, totals, by_group, slice(at, at + rows)) for at in range(0, count, rows)])
-    gaps = ratio(np.nansum(left, axis=0), np.sum(~np.isnan(left), axis=0).astype(np.float64)) - left
-    gaps[np.isnan(gaps)] = 0
-    drawn: Floats = (count - 1) * gaps
-    return drawn
+    deviations = ratio(np.nansum(left, axis=0), np.sum(~np.isnan(left), axis=0).astype(np.float64)) - left
+    deviations[np.isnan(deviations)] = 0
+    scaled: Floats = (count - 1) * deviations
+    return scaled
 
 
-def variance_of(gaps: Floats) -> float:
-    """Return the variance of a figure between patients, from its pseudovalues less their mean, (patients)."""
-    count = len(gaps)
-    return float(gaps @ gaps) / (count * (count - 1)) if count > 1 else 0.0
+def variance_of(deviations: Floats) -> float:
+    """Return the jackknife variance of a measure from its centred pseudovalues, (patients)."""
+    count = len(deviations)
+    return float(deviations @ deviations) / (count * (count - 1)) if count > 1 else 0.0
 
 
-def _short(share: float, gaps: Floats, held: Floats) -> Floats:
-    """Return by how much each patient keeps a share from the nearer of 0 and 1."""
+def _shortfall(share: float, deviations: Floats, held: Floats) -> Floats:
+    """Return each patient's contribution to the distance of a share from the nearer of 0 and 1."""
     size = held / held.mean() if held.any() else held
-    return (1 - share) * size - gaps if share > 0.5 else share * size + gaps
+    return (1 - share) * size - deviations if share > 0.5 else share * size + deviations
 
 
 def _without(value: Callable[[Columns], Floats], totals: Columns, by_group: Columns, some: slice) -> Floats:
-    """Return the figures without each of some patients, (patients, figures)."""
+    """Return the measures with one of some patients left out, (patients, measures)."""
     left = value({name: totals[name] - column[some] for name, column in by_group.items()})
     return left.reshape(len(left), -1)
 
 
 def fewest(cells: Floats) -> int:
-    """Return which denominator the fewest patients hold, above none; `cells` is (patients, denominators)."""
+    """Return the index of the denominator with the fewest patients, but at least one; `cells` is (patients, cells)."""
     held, items = np.count_nonzero(cells, axis=0), cells.sum(axis=0)
     return min((c for c in range(len(held)) if held[c]), key=lambda c: (held[c], items[c]), default=0)
 
 
 def _sum_by(place: NDArray[np.intp], count: int, column: Floats) -> Floats:
-    """Sum the rows of each group: (items, ...) to (groups, ...)."""
+    """Return the sum of the rows of each group: (items, ...) to (groups, ...)."""
     summed = np.zeros((count, *column.shape[1:]))
     np.add.at(summed, place, column)
     return summed

@@ -1,4 +1,4 @@
-"""What is scored: one item per record id, freed of everything a score does not need."""
+"""Items, the input of all metrics: one per record id, with only what scoring needs."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from lmod_train.types import Answer, Patient, Prediction, Status, Unparsed, stat
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question with what was answered and what is true.
+    """One question with its answer and its truth.
 
     Attributes:
         id: Record id.
-        status: Account under which the reply is counted.
-        answer: What the parser understood, or why nothing.
+        status: Status of the prediction.
+        answer: The parsed answer, or why there is none.
         truth: The right answer.
-        choices: The words that could be chosen from.
-        group: Patient or augmentation family, qualified by its source: ``source/group``; intervals resample these.
-            The image stands in where a source tells of no groups.
-        image: Hash of the image or images shown, their paths where no hash is known.
-        modality: Word of `lmod_train.vocabulary.modalities`, or a combination such as CFP+OCT.
+        choices: The choices of the question.
+        group: Patient or augmentation family, qualified by its source: ``source/group``. Intervals are clustered by it;
+            the image, if the source has no groups.
+        image: Hash of the image or images, their paths without a hash.
+        modality: Name in `lmod_train.vocabulary.modalities`, or a combination such as CFP+OCT.
         source: Name of the source.
         split: Split of the record.
         language: ISO 639-1 code of the question.
         patient: Demographics, for subsets.
         variant: Which of several questions of the task about one sample it is.
         tags: Key -> value; each key is a subset of the scores.
-        likelihoods: Choice -> log-likelihood, where the responder told them.
+        likelihoods: Choice -> log-likelihood, if the responder returned them.
     """
 
     id: str
@@ -50,14 +50,14 @@ class Item:
 
 
 def items_of(predictions: Sequence[Prediction], truth: Callable[[Prediction], Answer | Unparsed]) -> list[Item]:
-    """Return one item per record id, in id order; no predictions give no items.
+    """Return one item per record id, in id order; an empty list without predictions.
 
-    The last prediction of an id wins, so that the duplicates by which a distributed sampler pads a batch count once.
-    An empty region answer names nothing and is counted as unparsed, as HR is undefined there (LMOD, section 3.2).
+    The last prediction of an id counts, so that padding duplicates of a distributed sampler count once. An empty region
+    answer counts as unparsed, as HR is undefined there (LMOD, section 3.2).
 
     Args:
         predictions: In any order, ids may repeat.
-        truth: Reads the right answer of a prediction's record, usually the task's parser on the reference reply.
+        truth: Returns the right answer of a prediction's record, usually the task's parser on the reference reply.
 
     Raises:
         BadArgument: A reference reply cannot be read by its own task.
@@ -72,7 +72,7 @@ def _item(prediction: Prediction, truth: Answer | Unparsed) -> Item:
         raise BadArgument(
             f"answer of record {record.id}",
             record.answer,
-            f"a reference reply that task {record.task!r} can parse (it said {truth.reason})",
+            f"a reference reply that task {record.task!r} can parse (its reason: {truth.reason})",
             "make the records again: `python -m lmod_train curate --config CONFIG --raw RAW --out NEW`",
         )
     if isinstance(answer, Mapping) and not answer:

@@ -1,4 +1,4 @@
-"""A mean over kinds of questions in which each kind counts alike, however often it was asked."""
+"""Macro means: every kind of question has the same weight, however many items it has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lmod_train.scoring.intervals import Columns, Floats, mean_figure, measure, ratio
+from lmod_train.scoring.intervals import Columns, Floats, compute_scores, mean_measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 
@@ -16,12 +16,12 @@ def macro_accuracy(task: str, items: Sequence[Item], kind_of: Callable[[Item], s
 
     Args:
         task: Name of the task.
-        items: One per record id; none give no score.
-        kind_of: What kind of question an item is.
+        items: One per record id; an empty sequence gives no score.
+        kind_of: Returns the kind of question of an item.
 
     Example:
-        >>> said = [("a", "no", "yes"), ("b", "no", "no"), ("c", "no", "no"), ("x", "no", "yes")]
-        >>> items = [Item(i, "answered", answer, truth, ("yes", "no"), group=i) for i, answer, truth in said]
+        >>> rows = [("a", "no", "yes"), ("b", "no", "no"), ("c", "no", "no"), ("x", "no", "yes")]
+        >>> items = [Item(i, "answered", answer, truth, ("yes", "no"), group=i) for i, answer, truth in rows]
         >>> macro_accuracy("demo", items, lambda item: "rare" if item.id == "x" else "common")[0].value
         0.333...
     """
@@ -38,18 +38,18 @@ def macro_mean(
 
     Args:
         task: Name of the task.
-        metric: What the figure is called.
-        values: Of each item, in [0, 1]; none give no score.
-        kinds: Of each item.
-        groups: Cluster of each item; the interval is between whole ones.
+        metric: Name of the metric.
+        values: Value of each item, in [0, 1]; an empty sequence gives no score.
+        kinds: Kind of each item.
+        groups: Patient of each item; the interval is clustered by it.
     """
     if not values:
         return []
     names, place = np.unique(np.asarray(kinds, dtype=str), return_inverse=True)
     asked = np.eye(len(names))[place]
     columns = {"asked": asked, "value": asked * np.asarray(values, dtype=np.float64)[:, None]}
-    figure = mean_figure(metric, _means, lambda c: c["asked"])
-    return measure(task, "all", columns, groups, [figure])
+    measure = mean_measure(metric, _means, lambda c: c["asked"])
+    return compute_scores(task, "all", columns, groups, [measure])
 
 
 def _means(sums: Columns) -> Floats:

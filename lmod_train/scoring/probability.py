@@ -1,4 +1,4 @@
-"""Figures that need more than the answer: how likely the model held each choice to be."""
+"""Metrics of the probabilities of the choices."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lmod_train.scoring.calibration import calibration_columns, calibration_figures
-from lmod_train.scoring.intervals import Figure, Floats, items_in, measure, ratio
+from lmod_train.scoring.calibration import calibration_columns, calibration_measures
+from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ranking import area_scores
 from lmod_train.types import Score
@@ -25,37 +25,37 @@ def probability_scores(
     """Return areas under curves and calibration over the items whose reply carries a likelihood of every choice.
 
     ``auroc_macro`` and ``auprc_macro`` (`lmod_train.scoring.ranking`), ``brier`` and ``ece``
-    (`lmod_train.scoring.calibration`), each with the n of these items, and ``likelihoods_given``, their share of all.
-    The reply's text plays no part: an unparsed reply with likelihoods counts, an answer without is left out.
+    (`lmod_train.scoring.calibration`), each with the n of these items, and ``likelihoods_given``, their share of all
+    items. The text of the reply is not used: an unparsed reply with likelihoods counts, an answer without is excluded.
 
     Args:
         task: Name of the task.
         subset: Name of the subset.
-        items: Of the subset.
+        items: Items of the subset.
         truths: Index of each item's true class.
         choices: The classes.
-        positive: The class that the areas are about; see `curve_classes`.
+        positive: The class of the curves; see `curve_classes`.
 
     Returns:
-        No scores where no item has likelihoods.
+        The scores; an empty list if no item has likelihoods.
     """
     rows, probabilities = probabilities_of(items, choices)
     if not len(rows):
         return []
     groups = [items[i].group for i in rows]
     scores = area_scores(task, subset, truths[rows], probabilities, groups, curve_classes(choices, positive))
-    figures = calibration_figures(len(choices))
-    scores += measure(task, subset, calibration_columns(truths[rows], probabilities), groups, figures)
+    measures = calibration_measures(len(choices))
+    scores += compute_scores(task, subset, calibration_columns(truths[rows], probabilities), groups, measures)
     given = np.zeros(len(items))
     given[rows] = 1
     columns = {"items": np.ones(len(items)), "given": given}
-    return scores + measure(task, subset, columns, [item.group for item in items], [_GIVEN])
+    return scores + compute_scores(task, subset, columns, [item.group for item in items], [_GIVEN])
 
 
 def curve_classes(choices: Sequence[str], positive: str | None = None) -> list[int]:
-    """Return the classes that areas and curves are about: the positive one of two, otherwise each against the rest.
+    """Return the indices of the classes of the curves: one of two choices, or all of more, each against the rest.
 
-    Of two choices without a positive one it is the first. (The area under the ROC curve is the same for both.)
+    With two choices it is the positive one, or else the first; the area under the ROC curve is the same for both.
 
     Example:
         >>> curve_classes(("TRUE", "FALSE"), "FALSE"), curve_classes(("MALE", "FEMALE")), curve_classes("123")
@@ -67,16 +67,16 @@ def curve_classes(choices: Sequence[str], positive: str | None = None) -> list[i
 
 
 def probabilities_of(items: Sequence[Item], choices: Sequence[str]) -> tuple[NDArray[np.intp], Floats]:
-    """Return which items have likelihoods, and the probability of each choice: a softmax over the choices alone.
+    """Return the indices of the items with likelihoods, and the softmax of these over the choices.
 
-    An item has none where its reply lacks a choice, has one that is no number, or holds every choice impossible.
+    Items are excluded if a choice is missing, if a likelihood is NaN, or if all are minus infinity.
 
     Args:
-        items: Any number.
+        items: Any number of items.
         choices: The classes.
 
     Returns:
-        Places of these items, (n), and their probabilities, (n, choices), each row summing to 1.
+        Indices of these items, (n), and their probabilities, (n, choices), each row summing to 1.
 
     Example:
         >>> sure = Item("a", "answered", "x", "x", likelihoods={"x": -0.1, "y": -0.1, "z": 0.0})
@@ -92,4 +92,4 @@ def probabilities_of(items: Sequence[Item], choices: Sequence[str]) -> tuple[NDA
     return np.array(rows, dtype=np.intp)[usable], weights / weights.sum(axis=1, keepdims=True)
 
 
-_GIVEN = Figure("likelihoods_given", lambda sums: ratio(sums["given"], sums["items"]), items_in)
+_GIVEN = Measure("likelihoods_given", lambda sums: ratio(sums["given"], sums["items"]), items_in)

@@ -1,4 +1,4 @@
-"""Scores of questions asked without the image they are about: is there an abstention, and what is said without one?"""
+"""Metrics of probe tasks, whose questions are asked without their image."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lmod_train.scoring.account import ACCOUNT, CHANCE, account_columns
-from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, measure, ratio
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.types import Answer, Score, Unparsed
 
 
 def probe_scores(task: str, items: Sequence[Item], kind_of: Callable[[Item], str]) -> list[Score]:
-    """Return the figures of a probe, over all items and each ``kind=...``, the rejection rate first.
+    """Return all metrics of a probe, over all items and each ``kind=...``, the rejection rate first.
 
-    ``share_refused`` is the rejection rate, refusals over items (LMOD v1, section 3.2.2); abstention is what is hoped
-    for. The account follows. ``share_most_frequent`` is the share of the most frequent answer among the answered: what
-    a model says whatever it is shown, its language prior. ``accuracy_own_image``, for the kinds ``none`` and
-    ``another``, is how often the reply names the truth of the image that was not shown; more than ``chance`` would mean
-    that the words give it away.
+    ``share_refused`` is the rejection rate, refusals over items (LMOD v1, section 3.2.2); a refusal is the desired
+    reply. The shares of the other statuses follow. ``share_most_frequent`` is the share of the most frequent answer
+    among the answered items, the language prior of the model. ``accuracy_own_image``, for the kinds ``none`` and
+    ``another``, is the share of items whose answer is the truth of the image that was not shown; more than ``chance``
+    means that the text gives it away.
 
     Args:
         task: Name of the task.
-        items: One per record id; none give no scores.
-        kind_of: ``none``, ``another`` or ``foreign``: what an item showed in the image's place.
+        items: One per record id; an empty sequence gives no scores.
+        kind_of: Returns what an item shows in place of its image: ``none``, ``another`` or ``foreign``.
 
     Example:
         >>> items = [Item("a", "refused", Unparsed("refused"), "yes", ("yes", "no"), group="a"),
@@ -37,35 +37,35 @@ def probe_scores(task: str, items: Sequence[Item], kind_of: Callable[[Item], str
     """
     scores = []
     for subset, members in subsets_of(items, {"kind": kind_of}).items():
-        figures = [*_ACCOUNT, _FREQUENT, CHANCE]
+        measures = [*_SHARES, _FREQUENT, CHANCE]
         if {kind_of(item) for item in members} <= {"none", "another"}:
-            figures.insert(-1, _OWN)
-        scores += measure(task, subset, _columns(members), [item.group for item in members], figures)
+            measures.insert(-1, _OWN)
+        scores += compute_scores(task, subset, _columns(members), [item.group for item in members], measures)
     return scores
 
 
 def _columns(items: Sequence[Item]) -> dict[str, Floats]:
-    """Return the account's columns, ``right`` (n) and ``said`` (n, different answers)."""
-    said = [None if isinstance(item.answer, Unparsed) else _spelled(item.answer) for item in items]
-    place = {answer: i for i, answer in enumerate(sorted({a for a in said if a is not None}))}
+    """Return the status columns, ``right`` (n) and ``answers`` (n, distinct answers), one-hot."""
+    texts = [None if isinstance(item.answer, Unparsed) else _spelled(item.answer) for item in items]
+    place = {text: i for i, text in enumerate(sorted({t for t in texts if t is not None}))}
     answers = np.zeros((len(items), max(1, len(place))))
-    for i, answer in enumerate(said):
-        if answer is not None:
-            answers[i, place[answer]] = 1
+    for i, text in enumerate(texts):
+        if text is not None:
+            answers[i, place[text]] = 1
     right = np.array([item.answer == item.truth for item in items], dtype=np.float64)
-    return account_columns(items) | {"said": answers, "right": right}
+    return status_columns(items) | {"answers": answers, "right": right}
 
 
 def _spelled(answer: Answer) -> str:
-    """Return one text for one answer, also where it names regions."""
+    """Return an answer as text, the same for equal answers."""
     return json.dumps(answer if isinstance(answer, str | float) else sorted(answer.items()))
 
 
 def _most_frequent(sums: Columns) -> Floats:
-    return ratio(sums["said"].max(axis=-1), sums["answered"])
+    return ratio(sums["answers"].max(axis=-1), sums["answered"])
 
 
-_REFUSED = next(figure for figure in ACCOUNT if figure.name == "share_refused")
-_ACCOUNT = (_REFUSED, *(figure for figure in ACCOUNT if figure is not _REFUSED))
-_FREQUENT = Figure("share_most_frequent", _most_frequent, lambda c: c["answered"])
-_OWN = Figure("accuracy_own_image", lambda s: ratio(s["right"], s["items"]), items_in)
+_REFUSED = next(measure for measure in STATUS_SHARES if measure.name == "share_refused")
+_SHARES = (_REFUSED, *(measure for measure in STATUS_SHARES if measure is not _REFUSED))
+_FREQUENT = Measure("share_most_frequent", _most_frequent, lambda c: c["answered"])
+_OWN = Measure("accuracy_own_image", lambda s: ratio(s["right"], s["items"]), items_in)

@@ -1,4 +1,4 @@
-"""How well probabilities rank the items of a class before all others: areas under curves, and the curves."""
+"""ROC and precision-recall curves, the areas under them, and their intervals."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from lmod_train.types import Score
 
 Indices = NDArray[np.intp]
 Points = tuple[Floats, Floats]
-"""The horizontal and the vertical places of a curve's points, each (points), from left to right."""
+"""The x and y coordinates of a curve, each (points), x ascending."""
 
 DRAWS = 1000
-_CELLS = 1_000_000  # weights held at once: 8 MB, and as much again for each of a few sums of them
+_CELLS = 1_000_000  # bootstrap weights in memory at once: 8 MB, and as much for each of a few sums of them
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The items in the order of one class's probability, the likeliest first.
+    """The items ranked by the probability of one class, the largest first.
 
     Attributes:
-        order: Place of each item among the items given, (items).
-        true: 1 where the item is of the class, else 0, in that order.
-        ends: Where each run of equal probabilities ends, in that order; equals have no order among themselves.
+        order: Index of each item among the items given, (items).
+        true: 1 if the item is of the class, else 0, in ranked order, (items).
+        ends: Index of the last item of each run of ties, in ranked order.
     """
 
     order: Indices
@@ -36,10 +36,10 @@ class Ranked:
 
 
 def rank(probabilities: Floats, true: NDArray[np.bool_]) -> Ranked:
-    """Order at least one item by the probability of one class.
+    """Return at least one item ranked by the probability of one class.
 
     Args:
-        probabilities: Of the class, (items).
+        probabilities: Probability of the class, (items).
         true: Whether the item is of the class, (items).
     """
     order = np.argsort(-probabilities, kind="stable")
@@ -49,18 +49,18 @@ def rank(probabilities: Floats, true: NDArray[np.bool_]) -> Ranked:
 
 
 def areas(ranked: Ranked, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the area under the ROC curve and the average precision, once for each row of weights.
+    """Return the area under the ROC curve and the average precision, for each row of weights.
 
-    The first is the chance that an item of the class stands before one of the others, equals counting a half (Hanley &
-    McNeil 1982). The second is the sum of precision times gain in recall over the distinct probabilities, nothing
-    interpolated. Both are what scikit-learn computes with these sample weights.
+    The first is the probability that an item of the class ranks before one of the others, ties counting a half (Hanley
+    & McNeil 1982). The second is the sum of precision times gain in recall over the distinct probabilities, without
+    interpolation. Both equal scikit-learn's with the same sample weights.
 
     Args:
-        ranked: The items in order.
-        weights: How often each item counts, (rows, items), in the order the items were given.
+        ranked: The ranked items.
+        weights: Weight of each item, (rows, items), in the order the items were given.
 
     Returns:
-        Two arrays (rows); NaN where a row weighs nothing of the class, or nothing else.
+        Two arrays (rows); NaN where all weight is on items of the class, or none is.
 
     Example:
         >>> areas(rank(np.array([0.9, 0.8, 0.3]), np.array([True, False, True])), np.ones((1, 3)))
@@ -88,11 +88,11 @@ def area_scores(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> list[Score]:
-    """Return ``auroc_macro`` and ``auprc_macro``: each class against all others, averaged over those that occur.
+    """Return ``auroc_macro`` and ``auprc_macro``: each class against the rest, averaged over those that occur.
 
-    Their variance is that of drawing whole patients again and again (bootstrap; Davison & Hinkley 1997, section 3.8).
-    A perfect order has an exact interval for the first (as many pairs of independent patients stand in the right order
-    as the rarest class has patients) and none for the second, whose items prove nothing apart.
+    Their variance is the bootstrap variance over patients (Davison & Hinkley 1997, section 3.8). A perfect ranking has
+    an exact interval for the first, from as many independent pairs of patients as the rarest class has patients, and
+    none for the second, which is no mean of bounded items.
 
     Args:
         task: Name of the task.
@@ -100,12 +100,12 @@ def area_scores(
         truths: Index of the true class, (items).
         probabilities: (items, all classes).
         groups: Patient of each item.
-        classes: Over which to average: one for a question of yes or no.
-        draws: Bootstrap draws.
-        seed: Of the draws.
+        classes: Classes to average over; one for a yes-or-no question.
+        draws: Number of bootstrap draws.
+        seed: Seed of the draws.
 
     Returns:
-        Two scores; no value and n = 0 where none of the classes occurs beside others.
+        Two scores; no value and n = 0 if no class has both positive and negative items.
     """
     names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
     ranked = [rank(probabilities[:, c], truths == c) for c in classes] if len(truths) else []
@@ -126,9 +126,9 @@ def area_scores(
 
 
 def roc_points(truths: Indices, probabilities: Floats, classes: Sequence[int]) -> Points | None:
-    """Return the ROC curve, the mean over classes of the true positive rate at each false positive rate.
+    """Return the ROC curve: the mean over classes of the true positive rate at each false positive rate.
 
-    The area under it, by trapezoids, is ``auroc_macro``. None where no class occurs beside others.
+    Its area, by trapezoids, is ``auroc_macro``. None if no class has both positive and negative items.
     """
     curves = []
     for hits, alarms, _ in _counts(truths, probabilities, classes):
@@ -143,9 +143,9 @@ def roc_points(truths: Indices, probabilities: Floats, classes: Sequence[int]) -
 
 
 def precision_recall_points(truths: Indices, probabilities: Floats, classes: Sequence[int]) -> Points | None:
-    """Return recalls and the precision up to each, the mean over classes: a curve of steps that end at the points.
+    """Return the precision-recall curve: recalls and the mean precision over classes, as steps that end at the points.
 
-    The sum of precision times gain in recall is ``auprc_macro``. None where no class occurs beside others.
+    The sum of precision times gain in recall is ``auprc_macro``. None if no class has both positive and negative items.
     """
     curves = []
     for hits, _, precision in _counts(truths, probabilities, classes):
@@ -159,7 +159,7 @@ def precision_recall_points(truths: Indices, probabilities: Floats, classes: Seq
 
 
 def _counts(truths: Indices, probabilities: Floats, classes: Sequence[int]) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Yield hits, false alarms and precision at each distinct probability, of each class that occurs beside others."""
+    """Yield true positives, false positives and precision at each distinct probability, for each class that occurs."""
     for c in classes:
         if 0 < np.sum(truths == c) < len(truths):
             ranked = rank(probabilities[:, c], truths == c)
@@ -169,7 +169,7 @@ def _counts(truths: Indices, probabilities: Floats, classes: Sequence[int]) -> I
 
 
 def _between(grid: Floats, rates: Floats, low: Floats, high: Floats) -> Points:
-    """Return the lower and upper end, at each rate of the grid, of a curve that rises from low to high at its rates."""
+    """Return a curve that rises from `low` to `high` at its `rates`, as lower and upper ends at each rate of `grid`."""
     left = np.searchsorted(rates, grid, side="right") - 1
     right = np.minimum(left + 1, len(rates) - 1)
     share = np.divide(grid - rates[left], rates[right] - rates[left], out=np.zeros_like(grid), where=right > left)
@@ -186,9 +186,9 @@ def _mean_areas(ranked: Sequence[Ranked], weights: Floats) -> Floats:
 
 
 def _weights(place: Indices, groups: int, draws: int, seed: int) -> Iterator[Floats]:
-    """Draw as many patients as there are, with replacement, and yield how often each item counts, (rows, items).
+    """Yield bootstrap weights of the items, (rows, items), from drawing all patients with replacement.
 
-    All rows together are `draws`; few come at once, so that many items do not fill the memory.
+    The blocks have `draws` rows together, few at once, to bound the memory.
     """
     rng = np.random.default_rng(seed)
     block = max(1, _CELLS // len(place))
@@ -200,7 +200,7 @@ def _weights(place: Indices, groups: int, draws: int, seed: int) -> Iterator[Flo
 
 
 def _rarest(truths: Indices, place: Indices, groups: int, classes: Sequence[int]) -> Evidence:
-    """Return the evidence of the rarest class, or of the rarest rest of one: its patients, each counted once."""
+    """Return the evidence of the rarest class or rest of a class, each patient counted once."""
     parts = [truths == c for c in classes]
     sides = [np.bincount(place[part], minlength=groups) > 0 for side in parts for part in (side, ~side)]
     cells = np.array(sides, dtype=np.float64).T

@@ -1,7 +1,7 @@
-"""Scores of anatomy questions: which numbered box is which structure.
+"""Metrics of anatomy tasks: the structure in each numbered box.
 
-LMOD, section 3.2, and LMOD+, section 3.3. Per image: precision is the correct region types over the predicted regions
-(regions that do not exist stay in the denominator), recall the correct ones over the true regions.
+LMOD, section 3.2, and LMOD+, section 3.3. Per image, precision is the number of correct region types over predicted
+regions (including regions that do not exist), recall the number of correct ones over true regions.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from lmod_train.errors import BadArgument
-from lmod_train.scoring.account import ACCOUNT, CHANCE, account_columns
-from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, mean_figure, measure, ratio
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.types import Answer, Score, Unparsed
 
 
 @dataclass(frozen=True, slots=True)
 class ImageScore:
-    """The scores of one image, each in [0, 1]; `hr` is None where nothing was predicted."""
+    """The scores of one image, each in [0, 1]; `hr` is None without a prediction."""
 
     precision: float
     recall: float
@@ -31,16 +31,14 @@ class ImageScore:
 
 
 def image_score(answer: Answer | Unparsed, truth: Mapping[int, str]) -> ImageScore:
-    """Score one image.
-
-    No answer scores 0 in precision, recall and F1, and has no HR.
+    """Return the scores of one image; without an answer precision, recall and F1 are 0 and HR is None.
 
     Args:
         answer: Region id -> structure as predicted.
         truth: Region id -> structure, not empty.
 
     Raises:
-        BadArgument: There is no true region, or the answer is not about regions.
+        BadArgument: There is no true region, or the answer is no mapping.
 
     Example:
         >>> image_score({1: "optic disc", 2: "fovea", 7: "optic cup"}, {1: "optic disc", 2: "optic cup"})
@@ -63,26 +61,24 @@ def image_score(answer: Answer | Unparsed, truth: Mapping[int, str]) -> ImageSco
 
 
 def region_scores(task: str, items: Sequence[Item]) -> list[Score]:
-    """Return every figure of an anatomy task, over all items and each subset.
+    """Return all metrics of an anatomy task, over all items and each subset.
 
-    ``precision`` and ``recall`` are means over images, so over several modalities they are weighted by images, as the
-    Overall of LMOD+ (Table 4) is. ``f1_lmod_plus`` is the mean of per-image F1; ``f1_lmod_v1`` the harmonic mean of
-    mean precision and mean recall. In these, an image without an answer counts 0; ``<metric>_answered`` leaves it out.
-    ``hr`` (also printed as HC and PPV) is 1 - regions that do not exist / predicted regions, per image; images without
-    a prediction are left out, its n tells how many are in. ``<metric>_macro`` is the plain mean over modalities, given
-    where there are several.
+    ``precision`` and ``recall`` are means over images, so modalities are weighted by images, as in the Overall of LMOD+
+    (Table 4). ``f1_lmod_plus`` is the mean of per-image F1; ``f1_lmod_v1`` the harmonic mean of mean precision and mean
+    recall. In these, an image without an answer counts 0; ``<metric>_answered`` excludes it. ``hr`` (also printed as HC
+    and PPV) is 1 - nonexistent regions / predicted regions, per image, over the images with a prediction, whose number
+    is its n. ``<metric>_macro`` is the unweighted mean over modalities, if there are several.
 
-    ``chance`` is the expected F1 of naming every marked region blindly: as many regions are predicted as there are,
-    each right with probability 1 / number of choices, so precision, recall and F1 all have that mean. ``majority`` is
-    the mean F1 of giving every region one and the same name, the best such name among these very items for each set of
-    choices.
+    ``chance`` is the expected F1 of random names for all marked regions: each is right with probability 1 / number of
+    choices, so precision, recall and F1 all have that mean. ``majority`` is the mean F1 of one constant name for all
+    regions, the best one among these items for each set of choices.
 
     Args:
         task: Name of the task.
-        items: One per image; none give no scores.
+        items: One per image; an empty sequence gives no scores.
 
     Raises:
-        BadArgument: An item has no true region or no choices, or its answer is not about regions.
+        BadArgument: An item has no true region or no choices, or its answer is no mapping.
 
     Example:
         >>> eye = Item("a", "answered", {1: "disc"}, {1: "disc", 2: "cup"}, ("disc", "cup"), group="refuge/1")
@@ -92,17 +88,17 @@ def region_scores(task: str, items: Sequence[Item]) -> list[Score]:
     scores = []
     for subset, members in subsets_of(items).items():
         modalities = sorted({item.modality for item in members})
-        figures = (*OVERALL, *ANSWERED, *(MACRO if len(modalities) > 1 else ()), *BASELINES, *ACCOUNT)
+        measures = (*OVERALL, *ANSWERED, *(MACRO if len(modalities) > 1 else ()), *BASELINES, *STATUS_SHARES)
         columns = region_columns(members, modalities)
-        scores += measure(task, subset, columns, [item.group for item in members], figures)
+        scores += compute_scores(task, subset, columns, [item.group for item in members], measures)
     return scores
 
 
 def region_columns(items: Sequence[Item], modalities: Sequence[str]) -> dict[str, Floats]:
-    """Return the account's columns and, one cell a modality, the sums that the figures are made of.
+    """Return the status columns, and those of the measures by modality.
 
-    ``images``, ``precision``, ``recall``, ``f1``, ``hr``, ``predicted`` (HR is defined) and ``said`` (there is an
-    answer) have the shape (items, modalities), zero but for the item's own modality; ``majority`` has (items).
+    ``images``, ``precision``, ``recall``, ``f1``, ``hr``, ``predicted`` (HR is defined) and ``images_answered`` have
+    the shape (items, modalities), zero outside the item's modality; ``majority`` has the shape (items).
     """
     scored = [image_score(item.answer, _regions(item)) for item in items]
     own = np.array([[item.modality == modality for modality in modalities] for item in items], dtype=np.float64)
@@ -113,10 +109,10 @@ def region_columns(items: Sequence[Item], modalities: Sequence[str]) -> dict[str
         "f1": [s.f1 for s in scored],
         "hr": [s.hr or 0.0 for s in scored],
         "predicted": [s.hr is not None for s in scored],
-        "said": [item.status == "answered" for item in items],
+        "images_answered": [item.status == "answered" for item in items],
     }
     columns = {name: own * np.asarray(value, dtype=np.float64)[:, None] for name, value in values.items()}
-    return account_columns(items) | columns | {"majority": _majority(items)}
+    return status_columns(items) | columns | {"majority": _majority(items)}
 
 
 def _regions(item: Item) -> Mapping[int, str]:
@@ -127,7 +123,7 @@ def _regions(item: Item) -> Mapping[int, str]:
 
 
 def _majority(items: Sequence[Item]) -> Floats:
-    """Return per image the F1 of the best single name for all its regions, the same name for the same choices."""
+    """Return the F1 of each image under the best constant name for its choices, (items)."""
     total: dict[tuple[str, ...], dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for item in items:
         truth = _regions(item)
@@ -139,21 +135,21 @@ def _majority(items: Sequence[Item]) -> Floats:
 
 
 def _harmonic(precision: Floats, recall: Floats) -> Floats:
-    """Harmonic mean; 0 where both are 0."""
+    """Return the harmonic mean, 0 where both are 0."""
     both = precision + recall
     return np.divide(2 * precision * recall, both, out=np.asarray(both * 0.0), where=both > 0)
 
 
-def _mean(part: str, whole: str) -> Callable[[Columns], Floats]:
-    return lambda sums: ratio(sums[part].sum(axis=-1), sums[whole].sum(axis=-1))
+def _mean(numerator: str, denominator: str) -> Callable[[Columns], Floats]:
+    return lambda sums: ratio(sums[numerator].sum(axis=-1), sums[denominator].sum(axis=-1))
 
 
-def _mean_v1(whole: str) -> Callable[[Columns], Floats]:
-    return lambda sums: _harmonic(_mean("precision", whole)(sums), _mean("recall", whole)(sums))
+def _mean_v1(denominator: str) -> Callable[[Columns], Floats]:
+    return lambda sums: _harmonic(_mean("precision", denominator)(sums), _mean("recall", denominator)(sums))
 
 
-def _each(part: str, whole: str = "images") -> Callable[[Columns], Floats]:
-    return lambda sums: ratio(sums[part], sums[whole])
+def _each(numerator: str, denominator: str = "images") -> Callable[[Columns], Floats]:
+    return lambda sums: ratio(sums[numerator], sums[denominator])
 
 
 def _each_v1(sums: Columns) -> Floats:
@@ -169,23 +165,23 @@ def _total(column: str) -> Callable[[Columns], Floats]:
 
 
 OVERALL = (
-    Figure("precision", _mean("precision", "images"), items_in),
-    Figure("recall", _mean("recall", "images"), items_in),
-    Figure("f1_lmod_plus", _mean("f1", "images"), items_in),
-    Figure("f1_lmod_v1", _mean_v1("images"), items_in),
-    Figure("hr", _mean("hr", "predicted"), _total("predicted")),
+    Measure("precision", _mean("precision", "images"), items_in),
+    Measure("recall", _mean("recall", "images"), items_in),
+    Measure("f1_lmod_plus", _mean("f1", "images"), items_in),
+    Measure("f1_lmod_v1", _mean_v1("images"), items_in),
+    Measure("hr", _mean("hr", "predicted"), _total("predicted")),
 )
 ANSWERED = (
-    Figure("precision_answered", _mean("precision", "said"), _total("said")),
-    Figure("recall_answered", _mean("recall", "said"), _total("said")),
-    Figure("f1_lmod_plus_answered", _mean("f1", "said"), _total("said")),
-    Figure("f1_lmod_v1_answered", _mean_v1("said"), _total("said")),
+    Measure("precision_answered", _mean("precision", "images_answered"), _total("images_answered")),
+    Measure("recall_answered", _mean("recall", "images_answered"), _total("images_answered")),
+    Measure("f1_lmod_plus_answered", _mean("f1", "images_answered"), _total("images_answered")),
+    Measure("f1_lmod_v1_answered", _mean_v1("images_answered"), _total("images_answered")),
 )
 MACRO = (
-    mean_figure("precision_macro", _each("precision"), _cells("images")),
-    mean_figure("recall_macro", _each("recall"), _cells("images")),
-    mean_figure("f1_lmod_plus_macro", _each("f1"), _cells("images")),
-    mean_figure("f1_lmod_v1_macro", _each_v1, _cells("images")),
-    mean_figure("hr_macro", _each("hr", "predicted"), _cells("predicted")),
+    mean_measure("precision_macro", _each("precision"), _cells("images")),
+    mean_measure("recall_macro", _each("recall"), _cells("images")),
+    mean_measure("f1_lmod_plus_macro", _each("f1"), _cells("images")),
+    mean_measure("f1_lmod_v1_macro", _each_v1, _cells("images")),
+    mean_measure("hr_macro", _each("hr", "predicted"), _cells("predicted")),
 )
-BASELINES = (CHANCE, Figure("majority", lambda sums: ratio(sums["majority"], sums["items"]), items_in, interval=False))
+BASELINES = (CHANCE, Measure("majority", lambda sums: ratio(sums["majority"], sums["items"]), items_in, interval=False))

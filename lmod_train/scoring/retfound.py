@@ -1,10 +1,9 @@
-"""The measures of the original RETFound program, so that its published figures can be compared with ours.
+"""The measures of the original RETFound program, for comparison with its published results.
 
 Seven of its nine measures leave out class 0 (which it takes for the healthy one) and average over the classes
-1 ... K - 1, each against all others; the two areas average over all classes. What is called accuracy there is no top-1
-accuracy: the program counts that too, but neither prints it after a test nor writes it to its table. All of them are
-NaN where a class leaves nothing to divide by. They stand beside our own figures (`lmod_train.scoring.classification`)
-and replace none of them.
+1 ... K - 1, each against all others; the two areas average over all classes. Its accuracy is not top-1 accuracy, which
+the program computes but neither prints nor writes. All are NaN where a denominator is 0. They are reported in addition
+to our own measures (`lmod_train.scoring.classification`).
 
 Source: Zhou et al., A foundation model for generalizable disease detection from retinal images, Nature 2023; the
 evaluation of its program of June 2024 (repository ``rmaphoh/RETFound_MAE``, commit ``f5ab012``).
@@ -23,28 +22,29 @@ from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import probabilities_of
 from lmod_train.types import Score
 
-_Table = tuple[NDArray[np.intp], Floats]
+_Checked = tuple[NDArray[np.intp], Floats]
+"""Validated truths (items) and probabilities (items, classes)."""
 
 
 def retfound_scores(
     task: str, items: Sequence[Item], truths: NDArray[np.intp], choices: Sequence[str], healthy: str | None
 ) -> list[Score]:
-    """Return all nine measures as scores of the subset ``all``, class 0 being the healthy one.
+    """Return all nine measures as scores of the subset ``all``, with the healthy class as class 0.
 
     Args:
         task: Name of the task.
-        items: All that were asked.
+        items: All items of the task.
         truths: Index of each item's true class among `choices`, (items).
-        choices: The classes; those after the healthy one keep their order.
-        healthy: The choice that becomes class 0; None where none is known.
+        choices: The classes; those other than the healthy one keep their order.
+        healthy: The choice that becomes class 0; None if unknown.
 
     Returns:
-        Nine scores without an interval, each over all items; one that is undefined has no value and n = 0. None at all
-        where no class is the healthy one, or an item lacks a likelihood of a choice: the original had them of all.
+        Nine scores without an interval, each over all items; an undefined one has no value and n = 0. An empty list
+        without a healthy class, or if an item lacks likelihoods, as the original program had them for all items.
 
     Example:
         >>> sure = {"a": {"ill": -0.1, "well": -3.0}, "b": {"ill": -2.0, "well": -0.2}}
-        >>> items = [Item(i, "answered", "ill", "ill", likelihoods=told) for i, told in sure.items()]
+        >>> items = [Item(i, "answered", "ill", "ill", likelihoods=given) for i, given in sure.items()]
         >>> scores = retfound_scores("demo", items, np.array([0, 1]), ("ill", "well"), "well")
         >>> [(s.metric, s.n, s.value) for s in scores[:2]]
         [('retfound_accuracy', 2, 1.0), ('retfound_sensitivity', 2, 1.0)]
@@ -64,7 +64,7 @@ def retfound_scores(
 
 
 def healthy_class(choices: Sequence[str], positive: str | None = None) -> str | None:
-    """Return the choice that means healthy: of two the one that is not positive, otherwise the one called normal.
+    """Return the healthy class: the negative one of two with a known positive one, otherwise "normal", else None.
 
     Example:
         >>> healthy_class(("GLAUCOMA", "NON-GLAUCOMA"), "GLAUCOMA"), healthy_class(("cataract", "glaucoma", "normal"))
@@ -91,7 +91,7 @@ def retfound_measures(truths: ArrayLike, probabilities: ArrayLike) -> dict[str, 
         [0, 1]), ``retfound_auroc`` and ``retfound_auprc``. NaN where undefined, and everywhere without items.
 
     Raises:
-        BadArgument: The shapes do not belong together, a truth is no class, a probability is no number.
+        BadArgument: The shapes do not match, a truth is no class, or a probability is NaN or infinite.
 
     Example:
         >>> truths, probabilities = [0, 0, 1, 1], [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]]
@@ -116,10 +116,10 @@ def retfound_measures(truths: ArrayLike, probabilities: ArrayLike) -> dict[str, 
 
 
 def retfound_accuracy(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean over the classes 1 ... K - 1 of the share of items put rightly on either side of "this class".
+    """Return the mean one-against-rest accuracy of the classes 1 ... K - 1.
 
-    Not top-1 accuracy: with many classes most items are rightly "not this class", so that it is higher. With two
-    classes both are the same. See `retfound_measures` for arguments and errors.
+    With many classes it is higher than top-1 accuracy, as most items are correctly "not this class"; with two classes
+    both are equal. See `retfound_measures` for arguments and errors.
 
     Example:
         >>> truths, one_hot = [0, 1, 2, 3], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
@@ -140,7 +140,7 @@ def retfound_sensitivity(truths: ArrayLike, probabilities: ArrayLike) -> float:
 
 
 def retfound_specificity(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean, over the classes 1 ... K - 1, of the share of the others' items not taken for the class.
+    """Return the mean one-against-rest specificity of the classes 1 ... K - 1.
 
     See `retfound_measures` for arguments and errors.
     """
@@ -158,7 +158,7 @@ def retfound_precision(truths: ArrayLike, probabilities: ArrayLike) -> float:
 
 
 def retfound_g_mean(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean, over the classes 1 ... K - 1, of the root of sensitivity times specificity ("G").
+    """Return the mean, over the classes 1 ... K - 1, of the geometric mean of sensitivity and specificity ("G").
 
     See `retfound_measures` for arguments and errors.
     """
@@ -169,8 +169,8 @@ def retfound_g_mean(truths: ArrayLike, probabilities: ArrayLike) -> float:
 def retfound_f1(truths: ArrayLike, probabilities: ArrayLike) -> float:
     """Return the mean F1 of the classes 1 ... K - 1: macro F1 without class 0.
 
-    NaN where one of these classes is never the answer, has no items, or is never rightly the answer (precision and
-    recall both 0), where other definitions give 0. See `retfound_measures` for arguments and errors.
+    NaN where one of these classes is never the answer, has no items, or has no true positive (precision and recall
+    both 0; other definitions give 0). See `retfound_measures` for arguments and errors.
     """
     hits, false_alarms, misses, _ = _counts(truths, probabilities)
     precision, recall = ratio(hits, hits + false_alarms), ratio(hits, hits + misses)
@@ -180,8 +180,8 @@ def retfound_f1(truths: ArrayLike, probabilities: ArrayLike) -> float:
 def retfound_mcc(truths: ArrayLike, probabilities: ArrayLike) -> float:
     """Return the mean Matthews correlation of the classes 1 ... K - 1, each against the others.
 
-    Not the correlation of the whole table that scikit-learn gives for several classes. NaN where one of these classes
-    is never or always the truth or the answer. See `retfound_measures` for arguments and errors.
+    It differs from scikit-learn's multi-class correlation. NaN where one of these classes is never or always the truth
+    or the answer. See `retfound_measures` for arguments and errors.
     """
     hits, false_alarms, misses, rejections = _counts(truths, probabilities)
     margins = [hits + false_alarms, hits + misses, rejections + false_alarms, rejections + misses]
@@ -189,65 +189,67 @@ def retfound_mcc(truths: ArrayLike, probabilities: ArrayLike) -> float:
 
 
 def retfound_auroc(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean area under the ROC curve of all classes, each against the others; class 0 counts too.
+    """Return the mean area under the ROC curve of all classes, each against the others, class 0 included.
 
     The original picked its best checkpoint by this measure on the validation split. NaN where a class has no items or
     all of them, where the original stopped with an error. See `retfound_measures` for arguments and errors.
     """
     from sklearn.metrics import roc_auc_score  # takes a second to import
 
-    table = _checked(truths, probabilities)
-    return float(roc_auc_score(_one_hot(table), table[1], average="macro")) if _has_every_class(table) else float("nan")
+    true, shares = _checked(truths, probabilities)
+    if not _has_every_class(true, shares):
+        return float("nan")
+    return float(roc_auc_score(_one_hot(true, shares), shares, average="macro"))
 
 
 def retfound_auprc(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean average precision of all classes, each against the others; class 0 counts too.
+    """Return the mean average precision of all classes, each against the others, class 0 included.
 
-    The area under the precision-recall curve as a sum over steps, nothing interpolated. NaN where a class has no items
-    or all of them. See `retfound_measures` for arguments and errors.
+    The area under the precision-recall curve without interpolation. NaN where a class has no items or all of them. See
+    `retfound_measures` for arguments and errors.
     """
     from sklearn.metrics import average_precision_score  # takes a second to import
 
-    table = _checked(truths, probabilities)
-    if not _has_every_class(table):
+    true, shares = _checked(truths, probabilities)
+    if not _has_every_class(true, shares):
         return float("nan")
-    return float(average_precision_score(_one_hot(table), table[1], average="macro"))
+    return float(average_precision_score(_one_hot(true, shares), shares, average="macro"))
 
 
 def _counts(truths: ArrayLike, probabilities: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return hits, false alarms, misses and right rejections of the classes 1 ... K - 1, each (classes - 1,)."""
-    table = _checked(truths, probabilities)
-    classes = np.arange(1, table[1].shape[1])
-    true = table[0][:, None] == classes
-    said = table[1].argmax(axis=1)[:, None] == classes
-    cells = (true & said, ~true & said, true & ~said, ~true & ~said)
+    """Return true and false positives, false and true negatives of the classes 1 ... K - 1, each (classes - 1,)."""
+    labels, shares = _checked(truths, probabilities)
+    classes = np.arange(1, shares.shape[1])
+    true = labels[:, None] == classes
+    predicted = shares.argmax(axis=1)[:, None] == classes
+    cells = (true & predicted, ~true & predicted, true & ~predicted, ~true & ~predicted)
     hits, false_alarms, misses, rejections = (cell.sum(axis=0).astype(np.float64) for cell in cells)
     return hits, false_alarms, misses, rejections
 
 
-def _one_hot(table: _Table) -> NDArray[np.intp]:
-    return np.eye(table[1].shape[1], dtype=np.intp)[table[0]]
+def _one_hot(true: NDArray[np.intp], shares: Floats) -> NDArray[np.intp]:
+    return np.eye(shares.shape[1], dtype=np.intp)[true]
 
 
-def _has_every_class(table: _Table) -> bool:
-    return bool(len(np.unique(table[0])) == table[1].shape[1])
+def _has_every_class(true: NDArray[np.intp], shares: Floats) -> bool:
+    return bool(len(np.unique(true)) == shares.shape[1])
 
 
 def _mean(values: Floats) -> float:
-    """Return the mean; NaN as soon as one class is, as the original has it."""
+    """Return the mean, NaN if any class is, as in the original."""
     return float(values.mean())
 
 
-def _checked(truths: ArrayLike, probabilities: ArrayLike) -> _Table:
-    table = np.asarray(probabilities, dtype=np.float64)
-    if table.ndim != 2 or table.shape[1] < 2:
-        raise BadArgument("probabilities", f"shape {table.shape}", "(items, classes)", "give one column a class")
+def _checked(truths: ArrayLike, probabilities: ArrayLike) -> _Checked:
+    shares = np.asarray(probabilities, dtype=np.float64)
+    if shares.ndim != 2 or shares.shape[1] < 2:
+        raise BadArgument("probabilities", f"shape {shares.shape}", "(items, classes)", "give one column per class")
     true = np.asarray(truths)
-    if true.shape != table.shape[:1]:
-        raise BadArgument("truths", f"shape {true.shape}", f"({len(table)},)", "give one truth an item")
-    if not np.isin(true, np.arange(table.shape[1])).all():
-        odd = next(value for value in true.tolist() if value not in range(table.shape[1]))
-        raise BadArgument("truths", odd, f"a class from 0 to {table.shape[1] - 1}", "give the index of the class")
-    if not np.isfinite(table).all():
+    if true.shape != shares.shape[:1]:
+        raise BadArgument("truths", f"shape {true.shape}", f"({len(shares)},)", "give one truth per item")
+    if not np.isin(true, np.arange(shares.shape[1])).all():
+        odd = next(value for value in true.tolist() if value not in range(shares.shape[1]))
+        raise BadArgument("truths", odd, f"a class from 0 to {shares.shape[1] - 1}", "give the index of the class")
+    if not np.isfinite(shares).all():
         raise BadArgument("probabilities", "NaN or infinity", "numbers", "leave items without probabilities out")
-    return true.astype(np.intp), table
+    return true.astype(np.intp), shares

@@ -1,4 +1,4 @@
-"""The parts of a set of items that are scored apart."""
+"""Subsets of the items, each with its own scores."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import partial
 from lmod_train.scoring.items import Item
 
 AGE_GROUPS = ((0, 18), (18, 40), (40, 60), (60, None))
-"""Years, lower end included. 18-40, 40-60 and 60+ are those of LMOD's Table 7; children are kept apart from them."""
+"""Years, lower end included: 18-40, 40-60 and 60+ of LMOD's Table 7, and a group for children."""
 
 
 def age_group(age: float | None) -> str:
-    """Return the age group, empty where the age is not known.
+    """Return the age group, empty for an unknown age.
 
     Example:
         >>> age_group(39.5), age_group(40), age_group(60), age_group(None)
@@ -35,19 +35,18 @@ _KEYS: tuple[tuple[str, Callable[[Item], str]], ...] = (
 
 
 Keys = Mapping[str, Callable[[Item], str]]
-"""Name of a key -> an item's value of it, empty where it has none."""
+"""Name of a key -> function that returns its value for an item, empty if unknown."""
 
 
 def subsets_of(items: Sequence[Item], own: Keys | None = None) -> dict[str, list[Item]]:
-    """Return ``all`` and ``key=value`` for each key of which more than one value occurs.
+    """Return ``all``, and ``key=value`` for each key with more than one value.
 
-    Items of which a key is not known are in no subset of that key. No items give no subset: an empty group is absent.
-    A combination of modalities is a value of its own.
+    Items without a value of a key are in no subset of that key. Without items there is no subset. A combination of
+    modalities is a value of its own.
 
     Args:
         items: In any order.
-        own: Keys of the task's own, such as the condition asked about; every value that occurs is a subset, and so is
-            every value of every tag.
+        own: Additional keys of the task, such as the condition; these, and tags, give subsets even with a single value.
 
     Example:
         >>> pair = [Item("a", "answered", "x", "x", modality="CFP"), Item("b", "answered", "x", "x", modality="OCT")]

@@ -12,9 +12,9 @@ import numpy as np
 
 from lmod_train.parsing.repetition import split_repetition
 from lmod_train.parsing.thinking import strip_thinking
-from lmod_train.scoring.account import ACCOUNT, STATUSES
-from lmod_train.scoring.intervals import Figure, Floats, items_in, measure, ratio
+from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item, items_of
+from lmod_train.scoring.status import STATUS_SHARES, STATUSES
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.tasks.base import Task
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
@@ -77,7 +77,7 @@ class Conversation(Task):
         scores: list[Score] = []
         for subset, members in subsets_of(items_of(predictions, lambda p: p.record.answer)).items():
             groups = [item.group for item in members]
-            scores += measure(self.name, subset, _columns(members), groups, (*_FIGURES, *ACCOUNT))
+            scores += compute_scores(self.name, subset, _columns(members), groups, (*_MEASURES, *STATUS_SHARES))
         return scores
 
 
@@ -123,9 +123,9 @@ def _columns(items: Sequence[Item]) -> dict[str, Floats]:
     return columns
 
 
-_FIGURES = (
-    Figure("token_f1", lambda s: ratio(s["f1"], s["items"]), items_in),
-    Figure("exact_match", lambda s: ratio(s["exact"], s["items"]), items_in),
-    Figure("exact_match_answered", lambda s: ratio(s["exact"], s["answered"]), lambda c: c["answered"]),
-    Figure("token_f1_answered", lambda s: ratio(s["f1"], s["answered"]), lambda c: c["answered"]),
+_MEASURES = (
+    Measure("token_f1", lambda s: ratio(s["f1"], s["items"]), items_in),
+    Measure("exact_match", lambda s: ratio(s["exact"], s["items"]), items_in),
+    Measure("exact_match_answered", lambda s: ratio(s["exact"], s["answered"]), lambda c: c["answered"]),
+    Measure("token_f1_answered", lambda s: ratio(s["f1"], s["answered"]), lambda c: c["answered"]),
 )

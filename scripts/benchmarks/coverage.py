@@ -6,7 +6,7 @@
 Patients differ: each has a skill drawn from a beta distribution whose mean is the accuracy, and whose spread makes the
 items of a patient correlate by `icc` (beta-binomial, Skellam 1948). All items of a patient have one true class; classes
 are equally frequent and wrong answers equally likely, so that recall, precision and F1 of each class all equal the
-accuracy, and the true value of every figure is known.
+accuracy, and the true value of every measure is known.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from lmod_train.scoring.calibration import calibration_columns, calibration_figures
-from lmod_train.scoring.classification import FIGURES, _detection
+from lmod_train.scoring.calibration import calibration_columns, calibration_measures
+from lmod_train.scoring.classification import MEASURES, _detection
 from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.grading import ordered
-from lmod_train.scoring.intervals import Figure, Floats, items_in, measure, ratio
+from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.ranking import area_scores
 from lmod_train.scoring.shares import beta_interval
 from lmod_train.types import Score
@@ -48,7 +48,7 @@ class Cell:
 class Coverage:
     """Coverage of one metric in one cell: share of the intervals that contain the truth, and their mean width."""
 
-    figure: str
+    measure: str
     patients: int
     items_a_patient: str
     accuracy: float
@@ -90,21 +90,21 @@ def confusion(truth: np.ndarray, answer: np.ndarray, classes: int) -> dict[str, 
     return columns | {"confusion": table, "truths": table.sum(axis=2)}
 
 
-def figures_named(figures: Sequence[Figure], *names: str) -> list[Figure]:
-    """Return the figures of these names."""
-    return [figure for figure in figures if figure.name in names]
+def measures_named(measures: Sequence[Measure], *names: str) -> list[Measure]:
+    """Return the measures of these names."""
+    return [measure for measure in measures if measure.name in names]
 
 
-BINARY = [*figures_named(FIGURES, "accuracy_strict", "balanced_accuracy"), *_detection(0)]
-SEVERAL = figures_named(FIGURES, "macro_f1", "balanced_accuracy")
-GRADES = figures_named(ordered(LEVELS), "kappa_quadratic", "mean_absolute_error")
-IMAGES = [Figure("mean_f1_of_an_image", lambda s: ratio(s["f1"], s["items"]), items_in)]
-CALIBRATION = list(calibration_figures(2))
-DIFFERENCE = [Figure("difference", lambda s: ratio(s["lead"], s["items"]), items_in)]
+BINARY = [*measures_named(MEASURES, "accuracy_strict", "balanced_accuracy"), *_detection(0)]
+SEVERAL = measures_named(MEASURES, "macro_f1", "balanced_accuracy")
+GRADES = measures_named(ordered(LEVELS), "kappa_quadratic", "mean_absolute_error")
+IMAGES = [Measure("mean_f1_of_an_image", lambda s: ratio(s["f1"], s["items"]), items_in)]
+CALIBRATION = list(calibration_measures(2))
+DIFFERENCE = [Measure("difference", lambda s: ratio(s["lead"], s["items"]), items_in)]
 
 
 def before(
-    columns: dict[str, Floats], place: np.ndarray, figures: Sequence[Figure], draws: int
+    columns: dict[str, Floats], place: np.ndarray, measures: Sequence[Measure], draws: int
 ) -> list[tuple[float, float]]:
     """Return percentile intervals of a bootstrap over patients, with exact intervals over patients at 0 and 1."""
     count = int(place.max()) + 1
@@ -117,11 +117,11 @@ def before(
         drawn[name] = (times @ flat).reshape(draws, *column.shape[1:])
         totals[name] = column.sum(axis=0)
     found = []
-    for figure in figures:
-        own = figure.value(drawn)
+    for measure in measures:
+        own = measure.value(drawn)
         own = own[~np.isnan(own)]
-        value = float(figure.value(totals))
-        if len(own) and np.ptp(own) == 0 and value in (0.0, 1.0) and figure.bounded:
+        value = float(measure.value(totals))
+        if len(own) and np.ptp(own) == 0 and value in (0.0, 1.0) and measure.bounded:
             found.append(beta_interval(value, count))
         else:
             found.append(tuple(np.percentile(own, [2.5, 97.5])) if len(own) else (np.nan, np.nan))
@@ -137,11 +137,11 @@ def one_round(rng: np.random.Generator, cell: Cell, draws: int) -> Round:
     found: Round = []
 
     def world(
-        prefix: str, columns: dict[str, Floats], place: np.ndarray, figures: list[Figure], truths: list[float]
+        prefix: str, columns: dict[str, Floats], place: np.ndarray, measures: list[Measure], truths: list[float]
     ) -> None:
-        old = before(columns, place, figures, draws)
-        new = measure("t", "all", columns, [f"{g:05d}" for g in place], figures)
-        found.extend((prefix + f.name, t, o, s) for f, t, o, s in zip(figures, truths, old, new, strict=True))
+        old = before(columns, place, measures, draws)
+        new = compute_scores("t", "all", columns, [f"{g:05d}" for g in place], measures)
+        found.extend((prefix + f.name, t, o, s) for f, t, o, s in zip(measures, truths, old, new, strict=True))
 
     place, truth, answer, _ = answers(rng, cell, 2)
     world("", confusion(truth, answer, 2), place, BINARY, [p] * 4)
@@ -170,7 +170,7 @@ def _probabilities(
     drawn = (rng.random(len(place)) < chance).astype(np.intp)
     columns = calibration_columns(drawn, np.stack([1 - chance, chance], axis=1))
     old = before(columns, place, CALIBRATION, draws)
-    new = measure("t", "all", columns, [f"{g:05d}" for g in place], CALIBRATION)
+    new = compute_scores("t", "all", columns, [f"{g:05d}" for g in place], CALIBRATION)
     yield from (
         (f.name, t, o, s) for f, t, o, s in zip(CALIBRATION, [1 / 6, 0.0], old, new, strict=True) if f.name == "ece"
     )
@@ -203,7 +203,7 @@ def _row(cell: Cell, name: str, found: Floats) -> Coverage:
     n = float(found[:, 5].mean())
     effective = n / (1 + (size - 1) * cell.icc)
     return Coverage(
-        figure=name,
+        measure=name,
         patients=cell.patients,
         items_a_patient=str(cell.items or "1-8"),
         accuracy=cell.accuracy,
@@ -237,7 +237,7 @@ def show(row: Coverage) -> str:
     """Return a line of the Markdown table."""
     values = [f"{row.n:.0f}", f"{row.wrong:.1f}", *(f"{v:.3f}" for v in (row.before, row.after))]
     values += [f"{v:.3f}" for v in (row.width_before, row.width_after, row.none_after)]
-    named = [row.figure, str(row.patients), row.items_a_patient, f"{row.accuracy:g}", f"{row.icc:g}"]
+    named = [row.measure, str(row.patients), row.items_a_patient, f"{row.accuracy:g}", f"{row.icc:g}"]
     return "| " + " | ".join([*named, *values]) + " |"
 
 
@@ -255,7 +255,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.small:
         options.patients, options.accuracy, options.rounds, options.draws = [20, 50], [0.8, 0.98], 100, 200
-    heads = ["figure", "patients", "items", "accuracy", "icc", "n", "effective wrong"]
+    heads = ["measure", "patients", "items", "accuracy", "icc", "n", "effective wrong"]
     heads += ["before", "after", "width before", "width after", "none after"]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
     rows = []

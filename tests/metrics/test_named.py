@@ -4,19 +4,19 @@ import torch
 from lmod_train.errors import BadArgument
 from lmod_train.metrics.named import (
     Accuracy,
-    Figure,
     HallucinationResistance,
+    NamedMetric,
     RegionF1,
     RejectionRate,
     Sensitivity,
     Specificity,
 )
 from lmod_train.types import Box, Region, Unparsed
-from tests.metrics.ruler import anatomy, binary
+from tests.metrics.score_functions import anatomy, binary
 from tests.scoring.make import prediction
 
 YES_NO = [("yes", "yes"), ("no", "yes"), ("no", "no"), ("no", "no"), (Unparsed("refused"), "no")]
-BINARY = [prediction(str(i), said, truth) for i, (said, truth) in enumerate(YES_NO)]
+BINARY = [prediction(str(i), answer, truth) for i, (answer, truth) in enumerate(YES_NO)]
 EYE = tuple(Region(name, Box(0, 0, 9, 9), i) for i, name in enumerate(("optic disc", "optic cup"), 1))
 REGIONS = [
     prediction("a", {1: "optic disc", 2: "optic disc", 3: "optic cup"}, regions=EYE),
@@ -40,7 +40,7 @@ REGIONS = [
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_the_figure_by_hand_and_nan_of_nothing(metric, predictions, expected):
+def test_values_by_hand_and_nan_without_predictions(metric, predictions, expected):
     metric.update([])
     assert metric.compute().isnan()
     metric.update(predictions)
@@ -53,8 +53,8 @@ def test_a_subset():
     assert metric.compute() == 1.0
 
 
-def test_a_name_that_the_task_does_not_have():
-    metric = Figure(binary, "f1_lmod_plus")
+def test_an_unknown_metric_is_refused_with_the_known_names():
+    metric = NamedMetric(binary, "f1_lmod_plus")
     metric.update(BINARY)
     with pytest.raises(BadArgument, match="metric='f1_lmod_plus': expected one of accuracy_answered"):
         metric.compute()

@@ -6,11 +6,11 @@ from sklearn.metrics import accuracy_score
 
 from lmod_train.metrics.named import Accuracy
 from lmod_train.metrics.prediction import PredictionMetric
-from tests.metrics.ruler import binary
-from tests.metrics.two_ranks import ALL, SAID, SHARES, TRUTHS, work
+from tests.metrics.score_functions import binary
+from tests.metrics.two_ranks import ALL, ANSWERS, SHARES, TRUTHS, work
 from tests.scoring.make import prediction
 
-STRICT = accuracy_score(TRUTHS, [s if isinstance(s, str) else "-" for s in SAID])
+STRICT = accuracy_score(TRUTHS, [s if isinstance(s, str) else "-" for s in ANSWERS])
 
 
 def single():
@@ -19,7 +19,7 @@ def single():
     return metric
 
 
-def test_batches_in_any_order_and_twice_give_the_scores_of_the_unique_items():
+def test_batches_in_any_order_with_duplicates_give_the_scores_of_the_unique_items():
     metric = PredictionMetric(binary)
     metric.update(ALL[6:])
     metric.update([])
@@ -57,5 +57,5 @@ def test_two_processes_give_the_scores_of_one(tmp_path, unused_port):
         for name, (scores, accuracy, local, held) in torch.load(tmp_path / f"{rank}.pt", weights_only=False).items():
             assert scores == binary(ALL), (name, rank)
             assert abs(accuracy - STRICT) < 1e-6, (name, rank)
-            assert local == binary(SHARES[name][rank]), "without syncing a rank scores its own"
-            assert held == len(SHARES[name][rank]), "after compute a rank holds its own again"
+            assert local == binary(SHARES[name][rank]), "without syncing a rank scores its own items"
+            assert held == len(SHARES[name][rank]), "after compute a rank holds its own items again"

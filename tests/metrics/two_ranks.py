@@ -1,4 +1,4 @@
-"""What each of two processes does; apart from the test so that they import little."""
+"""The work of each of two processes, in a module of its own so that they import little."""
 
 import torch
 import torch.distributed as dist
@@ -6,14 +6,14 @@ import torch.distributed as dist
 from lmod_train.metrics.named import Accuracy
 from lmod_train.metrics.prediction import PredictionMetric
 from lmod_train.types import Unparsed
-from tests.metrics.ruler import binary
+from tests.metrics.score_functions import binary
 from tests.scoring.make import prediction
 
 TRUTHS = ["yes", "no", "yes", "yes", "no", "no", "yes", "no", "yes", "no", "yes"]
-SAID = ["yes", "no", "no", "yes", "yes", "no", Unparsed("refused"), "no", "yes", "no", Unparsed("empty")]
-ALL = [prediction(f"{i:02}", s, t, group=str(i // 2)) for i, (s, t) in enumerate(zip(SAID, TRUTHS, strict=True))]
+ANSWERS = ["yes", "no", "no", "yes", "yes", "no", Unparsed("refused"), "no", "yes", "no", Unparsed("empty")]
+ALL = [prediction(f"{i:02}", s, t, group=str(i // 2)) for i, (s, t) in enumerate(zip(ANSWERS, TRUTHS, strict=True))]
 
-# Eleven items over ranks of 7 and 5, one of them twice: what a padding sampler does. And a rank with nothing.
+# Eleven items on ranks of 7 and 5, one of them twice, as a padding sampler deals them; and an empty rank.
 SHARES = {"uneven": [ALL[:7], ALL[6:]], "one empty": [[], ALL]}
 
 

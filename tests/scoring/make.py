@@ -1,4 +1,4 @@
-"""Records, predictions and items with only what a test names."""
+"""Records, predictions and items with defaults for what a test does not set."""
 
 from lmod_train.scoring.items import Item
 from lmod_train.types import Message, Part, Patient, Prediction, Record, Reply, Unparsed, status_of
@@ -41,10 +41,10 @@ def record(
     )
 
 
-def prediction(name, said, answer="yes", reply=None, model="scripted", **facts):
+def prediction(name, parsed, answer="yes", reply=None, model="scripted", **facts):
     made = record(name, answer, **facts)
-    text = reply if reply is not None else ("" if isinstance(said, Unparsed) else str(said))
-    return Prediction(made, Reply(id=made.id, reply=text, model=model), said)
+    text = reply if reply is not None else ("" if isinstance(parsed, Unparsed) else str(parsed))
+    return Prediction(made, Reply(id=made.id, reply=text, model=model), parsed)
 
 
 def item(name, answer, truth, choices=("yes", "no"), **facts):

@@ -1,19 +1,19 @@
-"""Brier score and calibration error, held to scikit-learn and to counting by hand."""
+"""Brier score and calibration error against scikit-learn and counts by hand."""
 
 import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss
 
-from lmod_train.scoring.calibration import BINS, calibration_columns, calibration_figures, reliability
-from lmod_train.scoring.intervals import measure
+from lmod_train.scoring.calibration import BINS, calibration_columns, calibration_measures, reliability
+from lmod_train.scoring.intervals import compute_scores
 from tests.scoring.make import by_metric
 from tests.scoring.test_ranking import some
 
 
 def score(truths, probabilities):
     groups = [str(i) for i in range(len(truths))]
-    figures = calibration_figures(probabilities.shape[1])
-    return by_metric(measure("t", "all", calibration_columns(truths, probabilities), groups, figures))
+    measures = calibration_measures(probabilities.shape[1])
+    return by_metric(compute_scores("t", "all", calibration_columns(truths, probabilities), groups, measures))
 
 
 def normed(probabilities):
@@ -26,7 +26,7 @@ def test_brier_of_two_classes_as_scikit_learn():
     assert score(truths, probabilities)["brier"].value == pytest.approx(brier_score_loss(truths, probabilities[:, 1]))
 
 
-def test_brier_of_several_classes_is_brier_s_own_sum():
+def test_brier_of_several_classes_is_the_sum_over_classes():
     truths, probabilities = some(classes=4)
     probabilities = normed(probabilities)
     expected = np.mean([((p - np.eye(4)[t]) ** 2).sum() for t, p in zip(truths, probabilities, strict=True)])
@@ -50,18 +50,18 @@ def test_ece_is_the_mean_gap_over_bins(classes):
     assert got.n == 200
 
 
-def test_sure_and_right_is_calibrated_and_sure_and_wrong_is_not():
+def test_certain_and_right_has_no_error_and_certain_and_wrong_the_largest():
     sure = np.array([[1.0, 0.0], [1.0, 0.0]])
     assert score(np.array([0, 0]), sure)["ece"].value == score(np.array([0, 0]), sure)["brier"].value == 0
     assert score(np.array([1, 1]), sure)["ece"].value == score(np.array([1, 1]), sure)["brier"].value == 1
 
 
-def test_the_ends_of_bins_belong_to_them():
+def test_bins_include_their_upper_ends():
     curve = reliability(np.array([0, 0, 0]), np.array([[0.6, 0.4], [0.61, 0.39], [1.0, 0.0]]))
     assert curve.items.tolist() == [0, 0, 0, 0, 0, 1, 1, 0, 0, 1]
     assert np.isnan(curve.right[0]) and curve.confidence[6] == 0.61
 
 
-def test_nothing_is_an_empty_curve():
+def test_no_items_give_an_empty_curve():
     curve = reliability(np.zeros(0, dtype=np.intp), np.zeros((0, 3)))
     assert curve.items.sum() == 0 and np.isnan(curve.right).all() and len(curve.items) == BINS

@@ -31,7 +31,7 @@ def labels(items):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_as_scikit_learn_with_no_answer_as_a_class_of_its_own(seed):
+def test_as_scikit_learn_with_missing_answers_as_an_extra_class(seed):
     items = some_items(seed=seed)
     truths, answers = labels(items)
     got = values(classification_scores("four", items, CLASSES))
@@ -39,14 +39,14 @@ def test_as_scikit_learn_with_no_answer_as_a_class_of_its_own(seed):
     assert got["macro_f1"] == pytest.approx(f1_score(truths, answers, labels=CLASSES, average="macro"))
     assert got["kappa"] == pytest.approx(cohen_kappa_score(truths, answers))
     assert got["accuracy_strict"] == np.mean([t == a for t, a in zip(truths, answers, strict=True)])
-    said = [(t, a) for t, a in zip(truths, answers, strict=True) if a != "(none)"]
-    assert got["accuracy_answered"] == np.mean([t == a for t, a in said])
+    answered = [(t, a) for t, a in zip(truths, answers, strict=True) if a != "(none)"]
+    assert got["accuracy_answered"] == np.mean([t == a for t, a in answered])
     assert got["majority"] == max(truths.count(c) for c in CLASSES) / len(truths)
     assert got["chance"] == 0.25
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_all_answered_as_scikit_learn_says(seed):
+def test_all_answered_as_scikit_learn(seed):
     items = some_items(seed=seed, silent=0)
     truths, answers = labels(items)
     got = values(classification_scores("four", items, CLASSES))
@@ -60,7 +60,7 @@ EVERY |= {"auroc_macro", "auprc_macro", "brier"}
 
 
 @pytest.mark.parametrize(
-    ("figures_of", "more"),
+    ("measures_of", "more"),
     [
         (lambda items, classes: classification_scores("t", items, classes), set()),
         (lambda items, classes: classification_scores("t", items, classes, classes[0]), {"sensitivity", "specificity"}),
@@ -68,13 +68,13 @@ EVERY |= {"auroc_macro", "auprc_macro", "brier"}
     ],
 )
 @pytest.mark.parametrize("classes", [("yes", "no"), CLASSES])
-def test_every_figure_stands_with_its_n_and_its_interval(figures_of, more, classes):
+def test_every_metric_has_an_n_and_an_interval(measures_of, more, classes):
     rng = np.random.default_rng(0)
     items = [
         replace(i, likelihoods={c: float(rng.normal() + (c == i.truth)) for c in classes})
         for i in some_items(classes=classes)
     ]
-    got = by_metric(figures_of(items, classes))
+    got = by_metric(measures_of(items, classes))
     assert set(got) >= EVERY | more
     for name in EVERY | more:
         assert got[name].n > 0 and got[name].low < got[name].value < got[name].high, name
@@ -87,10 +87,10 @@ def test_macro_f1_leaves_out_a_class_that_never_occurs_but_not_one_that_is_only_
     assert got["balanced_accuracy"] == 0.5
 
 
-def test_sensitivity_and_specificity_count_silence_as_a_miss():
-    said = [("yes", "yes")] * 6 + [("no", "yes")] * 2 + [(Unparsed("refused"), "yes")] * 2
-    said += [("no", "no")] * 7 + [("yes", "no")] * 2 + [(Unparsed("empty"), "no")]
-    items = [item(i, a, t) for i, (a, t) in enumerate(said)]
+def test_sensitivity_and_specificity_count_missing_answers_as_wrong():
+    rows = [("yes", "yes")] * 6 + [("no", "yes")] * 2 + [(Unparsed("refused"), "yes")] * 2
+    rows += [("no", "no")] * 7 + [("yes", "no")] * 2 + [(Unparsed("empty"), "no")]
+    items = [item(i, a, t) for i, (a, t) in enumerate(rows)]
     got = by_metric(classification_scores("g", items, ("yes", "no"), positive="yes"))
     assert (got["sensitivity"].value, got["sensitivity"].n) == (0.6, 10)
     assert (got["specificity"].value, got["specificity"].n) == (0.7, 10)
@@ -129,7 +129,7 @@ def test_answered_accuracies_that_lmod_v1_prints_truncated(right, answered, aske
     assert got["share_refused"].value == pytest.approx(1 - answered / asked)
 
 
-def test_the_account_adds_up_to_one():
+def test_status_shares_add_up_to_one():
     items = some_items()
     got = values(classification_scores("four", items, CLASSES))
     shares = {name: value for name, value in got.items() if name.startswith("share_")}
@@ -138,7 +138,7 @@ def test_the_account_adds_up_to_one():
     assert shares["share_unparsed"] == np.mean([i.status == "unparsed" for i in items])
 
 
-def test_nothing_answered_is_said_not_scored_as_zero_of_the_answered():
+def test_nothing_answered_has_no_answered_accuracy():
     items = [item(i, Unparsed("failed"), "yes") for i in range(3)]
     got = by_metric(classification_scores("g", items, ("yes", "no")))
     assert (got["accuracy_answered"].n, got["accuracy_answered"].value) == (0, None)
@@ -151,7 +151,7 @@ def test_numbers_are_classes():
     assert values(classification_scores("stage", items, "1234"))["accuracy_strict"] == 0.5
 
 
-def test_subsets_hold_their_own_items():
+def test_subsets_contain_their_own_items():
     items = [item(1, "yes", "yes", modality="CFP", patient=Patient(sex="male"))]
     items += [item(2, "no", "yes", modality="OCT"), item(3, "yes", "yes", modality="OCT")]
     scores = classification_scores("g", items, ("yes", "no"))
@@ -159,7 +159,7 @@ def test_subsets_hold_their_own_items():
     assert values(scores, "modality=OCT")["accuracy_strict"] == 0.5
 
 
-def test_a_perfect_rare_class_proves_little():
+def test_a_perfect_rare_class_has_a_wide_interval():
     items = [item(i, "no", "no") for i in range(97)] + [item(i, "yes", "yes") for i in range(97, 100)]
     got = by_metric(classification_scores("g", items, ("yes", "no"), positive="yes"))
     assert got["accuracy_strict"].low > 0.96
@@ -169,7 +169,7 @@ def test_a_perfect_rare_class_proves_little():
     assert (two["sensitivity"].low, two["balanced_accuracy"].low) == (None, None), "two patients prove nothing"
 
 
-def test_what_is_no_choice_is_an_error_that_names_item_and_choices():
+def test_an_answer_that_is_no_choice_is_an_error_with_item_and_choices():
     with pytest.raises(BadArgument, match=r"answer of 1='maybe': expected one of \('yes', 'no'\)"):
         classification_scores("g", [item(1, "maybe", "yes")], ("yes", "no"))
     with pytest.raises(BadArgument, match="positive='maybe'"):

@@ -1,4 +1,4 @@
-"""Signs of a collapse, counted by hand on replies that are known."""
+"""Signs of collapse against counts by hand on known replies."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def item(i, answer, truth, **fields):
 
 
 def asked(pairs, texts, shuffled=None, ends=None):
-    """Signs of one task: (answer, truth) pairs, what was said, and what was said of others' pictures."""
+    """Return the signs of one task from (answer, truth) pairs, replies, and pairs with exchanged pictures."""
     items = [item(i, *pair) for i, pair in enumerate(pairs)]
     replies = {
         it.id: Reply(it.id, text, (ends or {}).get(i, "stop"))
@@ -45,8 +45,10 @@ def test_the_published_symptoms_trip_at_once(text, end, sign, words):
     lost = Unparsed("no_match")
     signs = asked([(lost, YES), (lost, NO)] * 3, [text] * 6, ends=dict.fromkeys(range(6), end))
     assert getattr(signs, sign) == 1 and signs.identical == 1 and signs.identical_truth == 0.5
-    said = tripped(signs, Limits(), late=False)
-    assert any(words in s for s in said) and any("are the same" in s for s in said), "no answer is in them"
+    messages = tripped(signs, Limits(), late=False)
+    assert any(words in s for s in messages) and any("are the same" in s for s in messages), (
+        "the replies have no answer"
+    )
 
 
 def test_one_answer_to_everything_trips_unless_the_truth_is_as_uniform():
@@ -56,14 +58,14 @@ def test_one_answer_to_everything_trips_unless_the_truth_is_as_uniform():
     assert tripped(asked([(NO, NO)] * 4, [NO] * 4), Limits(), late=True) == []
 
 
-def test_the_format_is_asked_for_in_the_second_half_alone():
+def test_unparsed_replies_count_in_the_second_half_only():
     lost = Unparsed("no_match")
     signs = asked([(lost, YES), (lost, NO)], ["a large cup", "a small cup"])
     assert signs.unparsed == 1 and tripped(signs, Limits(), late=False) == []
-    assert tripped(signs, Limits(), late=True) == ["100% of replies hold no answer that can be read"]
+    assert tripped(signs, Limits(), late=True) == ["100% of replies have no readable answer"]
 
 
-def test_a_model_that_answers_without_looking_stops_where_it_is_asked_to():
+def test_a_model_that_ignores_pictures_trips_if_the_limit_is_set():
     blind = asked([(YES, YES), (NO, YES)] * 2, [YES, NO] * 2)
     assert blind.lost_without_picture == 0 and tripped(blind, Limits(), late=True) == []
     assert tripped(blind, Limits(lost_without_picture=0.0), late=True) == [
@@ -73,8 +75,8 @@ def test_a_model_that_answers_without_looking_stops_where_it_is_asked_to():
 
 
 def test_regions_count_by_their_share_and_word_by_word():
-    truth, said = {1: "optic disc", 2: "optic cup"}, {1: "optic disc", 2: "fovea"}
-    one = Item("a/1", "answered", said, truth)
+    truth, answer = {1: "optic disc", 2: "optic cup"}, {1: "optic disc", 2: "fovea"}
+    one = Item("a/1", "answered", answer, truth)
     signs = signs_of([one], {"a/1": Reply("a/1", "x")}, {"a/1": "anatomy"}, [one])
     assert signs.right == 0.5
     unread = Item("a/2", "unparsed", Unparsed("empty"), truth)
@@ -83,7 +85,7 @@ def test_regions_count_by_their_share_and_word_by_word():
     assert counted["true"] == {"optic cup": 2, "optic disc": 2}
 
 
-def test_what_exchanged_pictures_cost_is_counted_of_the_questions_that_were_exchanged():
+def test_the_loss_is_over_the_questions_with_exchanged_pictures():
     """Questions without a picture are answered wrong here, and say nothing about looking."""
     signs = asked([(YES, YES), (NO, NO), (YES, NO), (YES, NO)], [YES, NO, YES, YES], [(YES, YES), (NO, NO)])
     assert (signs.right, signs.right_shuffled, signs.lost_without_picture) == (0.5, 1, 0)
@@ -99,12 +101,12 @@ def test_identical_is_counted_within_each_task():
     assert signs.identical == 1 and signs.identical_truth == pytest.approx(2 / 3)
 
 
-def test_nothing_asked_trips_nothing():
+def test_an_empty_probe_trips_nothing():
     signs = signs_of([], {}, {}, [])
     assert signs == Signs(0, *[0.0] * 10) and tripped(signs, Limits(), late=True) == []
 
 
-def test_repetition_is_the_share_of_four_grams_said_before():
+def test_repetition_is_the_share_of_repeated_four_grams():
     assert repeated("a b c d a b c d") == pytest.approx(1 / 5)  # abcd bcda cdab dabc abcd
     assert repeated("a a a a a a a") == 0, "too short to tell"
     assert repeated("DISEASE" * 9) > 0.8 and repeated("Pneumonoultramicroscopicsilicovolcanoconiosis") < 0.1

@@ -8,7 +8,7 @@ from lmod_train.scoring.comparison import benjamini_hochberg, cochran_q, holm, m
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_mcnemar_as_statsmodels_has_it(seed):
+def test_mcnemar_as_statsmodels(seed):
     rng = np.random.default_rng(seed)
     a, b = rng.random(60) < 0.8, rng.random(60) < 0.6
     table = [[np.sum(a & b), np.sum(a & ~b)], [np.sum(~a & b), np.sum(~a & ~b)]]
@@ -17,14 +17,14 @@ def test_mcnemar_as_statsmodels_has_it(seed):
     assert (got.only_first, got.only_second) == (table[0][1], table[1][0])
 
 
-def test_mcnemar_where_models_never_differ_and_where_nothing_is_compared():
+def test_mcnemar_without_differences_and_without_items():
     assert mcnemar([True, False], [True, False]).p == 1.0
     assert mcnemar([], []).p is None
     with pytest.raises(BadArgument, match="pair the items by id"):
         mcnemar([True], [])
 
 
-def test_cochran_q_as_statsmodels_has_it():
+def test_cochran_q_as_statsmodels():
     right = np.random.default_rng(2).random((80, 4)) < [0.5, 0.6, 0.7, 0.8]
     expected = contingency_tables.cochrans_q(right.astype(int))
     assert cochran_q(right) == pytest.approx((expected.statistic, expected.pvalue))
@@ -38,7 +38,7 @@ def test_cochran_q_at_its_edges():
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh")])
-def test_adjusted_p_values_as_statsmodels_has_them(ours, theirs):
+def test_adjusted_p_values_as_statsmodels(ours, theirs):
     p = np.random.default_rng(3).random(12) ** 3
     p[4] = p[7]
     assert ours(p) == pytest.approx(multipletests(p, method=theirs)[1])

@@ -1,4 +1,4 @@
-"""Grades against scikit-learn, and what silence and single classes do."""
+"""Grading metrics against scikit-learn, and with missing answers and single classes."""
 
 import numpy as np
 import pytest
@@ -24,12 +24,12 @@ def some_items(seed, n=200, silent=0.2):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("silent", [0, 0.3])
-def test_as_scikit_learn_says(seed, silent):
+def test_as_scikit_learn(seed, silent):
     items = some_items(seed, silent=silent)
     scores = grading_scores("icdr", items, LEVELS)
     got = values(scores)
-    said = [(i.truth, i.answer) for i in items if i.status == "answered"]
-    truths, answers = zip(*said, strict=True)
+    pairs = [(i.truth, i.answer) for i in items if i.status == "answered"]
+    truths, answers = zip(*pairs, strict=True)
     assert got["kappa_quadratic"] == pytest.approx(
         cohen_kappa_score(truths, answers, labels=LEVELS, weights="quadratic")
     )
@@ -56,7 +56,7 @@ def test_kappa_has_an_interval_and_n_of_the_answered():
     assert kappa.low < kappa.value < kappa.high
 
 
-def test_full_agreement_of_few_proves_less_than_a_share_does():
+def test_full_agreement_of_few_has_a_wider_interval_than_a_share():
     got = by_metric(grading_scores("s", [item(i, str(i % 2), str(i % 2), LEVELS) for i in range(20)], LEVELS))
     assert got["kappa_quadratic"].value == got["kappa_quadratic"].high == 1
     assert -1 <= got["kappa_quadratic"].low < got["accuracy_strict"].low  # one error may be four stages wide

@@ -1,4 +1,4 @@
-"""Figures with their intervals: against bootstraps and formulas written apart, and by how often they hold the truth."""
+"""Intervals against bootstraps, independent formulas, and their coverage in simulation."""
 
 import importlib.util
 import sys
@@ -13,16 +13,24 @@ from statsmodels.stats.proportion import proportion_confint
 
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.grading import grading_scores
-from lmod_train.scoring.intervals import Figure, items_in, mean_figure, measure, pseudovalues, ratio, variance_of
+from lmod_train.scoring.intervals import (
+    Measure,
+    compute_scores,
+    items_in,
+    mean_measure,
+    pseudovalues,
+    ratio,
+    variance_of,
+)
 from tests.scoring.make import by_metric, item
 
-MEAN = Figure("mean", lambda sums: ratio(sums["hit"], sums["items"]), items_in)
+MEAN = Measure("mean", lambda sums: ratio(sums["hit"], sums["items"]), items_in)
 SCRIPT = Path(__file__).parents[2] / "scripts" / "benchmarks" / "coverage.py"
 
 
 def mean_of(hits, groups):
     columns = {"items": np.ones(len(hits)), "hit": np.asarray(hits, dtype=float)}
-    return measure("demo", "all", columns, [str(g) for g in groups], [MEAN])[0]
+    return compute_scores("demo", "all", columns, [str(g) for g in groups], [MEAN])[0]
 
 
 @pytest.fixture
@@ -42,14 +50,14 @@ def naive(hits, groups, draws=4000):
     return np.percentile(means, [2.5, 97.5])
 
 
-def test_in_the_middle_it_is_near_the_bootstrap_of_whole_groups(clustered):
+def test_away_from_0_and_1_it_is_near_the_cluster_bootstrap(clustered):
     hits, groups = clustered
     score = mean_of(hits, groups)
     assert score.value == hits.mean()
     np.testing.assert_allclose([score.low, score.high], naive(hits, groups), atol=0.012)
 
 
-def test_the_variance_is_the_linearised_one_of_surveys(clustered):
+def test_the_variance_equals_the_linearised_survey_variance(clustered):
     hits, groups = clustered
     sizes, right = np.bincount(groups).astype(float), np.bincount(groups, hits)
     by_group = {"items": sizes, "hit": right}
@@ -82,7 +90,7 @@ def test_blocks_do_not_change_the_interval(clustered, monkeypatch):
 
 
 @pytest.mark.parametrize("value", [0, 1])
-def test_one_item_a_patient_and_all_alike_is_exact(value):
+def test_one_item_per_patient_without_spread_is_exact(value):
     score = mean_of([value] * 40, range(40))
     expected = np.nan_to_num(proportion_confint(value * 40, 40, method="beta"), nan=value)
     assert (score.low, score.high) == pytest.approx(expected)
@@ -96,15 +104,15 @@ def test_no_interval_with_two_groups_and_no_value_without_items():
     assert (none.n, none.value, none.low, none.high) == (0, None, None, None)
 
 
-def test_no_false_certainty_where_every_group_is_alike_but_not_extreme():
+def test_no_interval_without_spread_away_from_0_and_1():
     score = mean_of([1, 0] * 10, [str(i // 2) for i in range(20)])
     assert (score.value, score.low, score.high) == (0.5, None, None)
 
 
-def test_a_mean_of_parts_that_do_not_vary_has_a_width():
+def test_a_mean_of_constant_parts_has_an_interval_of_positive_width():
     columns = {"asked": np.repeat(np.eye(2), 20, axis=0), "right": np.repeat([[1.0, 0], [0, 0]], 20, axis=0)}
-    figure = mean_figure("mean", lambda s: ratio(s["right"], s["asked"]), lambda c: c["asked"])
-    score = measure("t", "all", columns, [str(i) for i in range(40)], [figure])[0]
+    measure = mean_measure("mean", lambda s: ratio(s["right"], s["asked"]), lambda c: c["asked"])
+    score = compute_scores("t", "all", columns, [str(i) for i in range(40)], [measure])[0]
     end = proportion_confint(0, 20, method="beta")[1]
     assert (score.low, score.high) == pytest.approx((0.5 - end / 2, 0.5 + end / 2))
 
@@ -114,7 +122,7 @@ CHOICES = tuple("0123")
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(3, 30), st.integers(1, 4), st.integers(0, 3), st.integers(0, 2**32 - 1))
-def test_a_constant_answer_has_no_interval_without_width(patients, each, answer, seed):
+def test_a_constant_answer_has_no_interval_of_zero_width(patients, each, answer, seed):
     truths = np.random.default_rng(seed).integers(0, 4, size=patients)
     asked = [(i, k, str(t)) for i, t in enumerate(truths) for k in range(each)]
     items = [item(f"{i}-{k}", str(answer), t, CHOICES, group=str(i)) for i, k, t in asked]
@@ -125,7 +133,7 @@ def test_a_constant_answer_has_no_interval_without_width(patients, each, answer,
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(3, 30), st.integers(1, 4), st.integers(0, 2**32 - 1))
-def test_a_perfect_score_has_the_highest_lower_end_of_all(patients, each, seed):
+def test_a_perfect_score_has_the_highest_lower_end(patients, each, seed):
     rng = np.random.default_rng(seed)
     truths, share = rng.integers(0, 4, size=patients), rng.random()
 
@@ -133,8 +141,8 @@ def test_a_perfect_score_has_the_highest_lower_end_of_all(patients, each, seed):
         made = []
         for i, t in enumerate(truths):
             for k in range(each):
-                said = (t + rng.integers(1, 4)) % 4 if rng.random() < wrong else t
-                made.append(item(f"{i}-{k}", str(said), str(t), CHOICES, group=str(i)))
+                answer = (t + rng.integers(1, 4)) % 4 if rng.random() < wrong else t
+                made.append(item(f"{i}-{k}", str(answer), str(t), CHOICES, group=str(i)))
         return by_metric(classification_scores("t", made, CHOICES, positive="0"))
 
     best, worse = scores(0.0), scores(share)
@@ -155,8 +163,8 @@ def at_least(share, rounds):
     return binom.ppf(0.001, rounds, share) / rounds
 
 
-def test_the_calibration_error_has_no_interval_and_shares_hold_the_truth_near_one():
-    rows = {row.figure: row for row in coverage_of((50, 0, 0.95, 0.3), 60)}
+def test_the_calibration_error_has_no_interval_and_shares_near_one_have_coverage():
+    rows = {row.measure: row for row in coverage_of((50, 0, 0.95, 0.3), 60)}
     assert rows["ece"].none_after == 1
     assert rows["accuracy_strict"].after >= at_least(0.93, 60)
 
@@ -165,11 +173,11 @@ def test_the_calibration_error_has_no_interval_and_shares_hold_the_truth_near_on
 @pytest.mark.parametrize("icc", [0.0, 0.3, 0.8])
 @pytest.mark.parametrize("accuracy", [0.5, 0.8, 0.9, 0.95, 0.98, 1.0])
 @pytest.mark.parametrize("patients", [20, 50, 200])
-def test_the_intervals_hold_the_truth_as_often_as_they_say(patients, accuracy, icc):
+def test_the_intervals_have_their_nominal_coverage(patients, accuracy, icc):
     rounds = 250
     for row in coverage_of((patients, 0, accuracy, icc), rounds):
-        if row.none_after == 1 or ("macro_f1" in row.figure and row.n < 50):
+        if row.none_after == 1 or ("macro_f1" in row.measure and row.n < 50):
             continue
         assert row.after >= at_least(0.93, rounds), row
-        if row.figure == "accuracy_strict" and row.wrong >= 10:
+        if row.measure == "accuracy_strict" and row.wrong >= 10:
             assert row.after <= binom.ppf(0.999, rounds, 0.97) / rounds, row

@@ -1,4 +1,4 @@
-"""From likelihoods to figures: who counts, who is left out, and that it is said."""
+"""Metrics of likelihoods: which items count, which are excluded, and the share of both."""
 
 import importlib
 import math
@@ -28,9 +28,9 @@ def some(n=80, choices=("yes", "no"), seed=0, given=1.0):
     for i in range(n):
         truth = int(rng.integers(len(choices)))
         logs = rng.normal(size=len(choices)) - 3 + np.eye(len(choices))[truth]  # not normed: a softmax is due
-        said = dict(zip(choices, logs.tolist(), strict=True)) if rng.random() < given else {}
+        logs_of = dict(zip(choices, logs.tolist(), strict=True)) if rng.random() < given else {}
         answer = choices[int(logs.argmax())]
-        made.append(item(i, answer, choices[truth], choices, group=str(i // 2), likelihoods=said))
+        made.append(item(i, answer, choices[truth], choices, group=str(i // 2), likelihoods=logs_of))
     return made
 
 
@@ -69,7 +69,7 @@ def test_items_without_likelihoods_are_left_out_and_counted():
     assert [got[name].value for name in NAMES[:4]] == [alone[name].value for name in NAMES[:4]]
 
 
-def test_without_any_the_figures_are_absent_and_all_else_is_as_it_was():
+def test_without_likelihoods_the_metrics_are_absent_and_others_unchanged():
     items = some()
     bare = classification_scores("t", [replace(i, likelihoods={}) for i in items], ("yes", "no"))
     assert not {s.metric for s in bare} & set(NAMES)
@@ -90,7 +90,7 @@ def test_an_unparsed_reply_with_likelihoods_still_ranks():
 
 
 @pytest.mark.parametrize(
-    "said",
+    "likelihoods",
     [
         {},
         {"yes": -1.0},
@@ -99,8 +99,8 @@ def test_an_unparsed_reply_with_likelihoods_still_ranks():
         dict.fromkeys(("yes", "no"), -math.inf),
     ],
 )
-def test_likelihoods_that_say_nothing_are_none(said):
-    rows, p = probabilities_of([item(1, "yes", "yes", likelihoods=said)], ("yes", "no"))
+def test_unusable_likelihoods_are_excluded(likelihoods):
+    rows, p = probabilities_of([item(1, "yes", "yes", likelihoods=likelihoods)], ("yes", "no"))
     assert len(rows) == len(p) == 0 and p.shape == (0, 2)
 
 
@@ -112,9 +112,9 @@ def test_an_impossible_choice_has_probability_zero():
 def task_of(config):
     """The one task of an experiment, as its config sets it up."""
     (part,) = yaml.safe_load(config.read_text())["data"]["tasks"]
-    told = yaml.safe_load((CONFIGS / part).read_text())
-    module, _, name = told["class_path"].rpartition(".")
-    return getattr(importlib.import_module(module), name)(**told.get("init_args", {}))
+    task = yaml.safe_load((CONFIGS / part).read_text())
+    module, _, name = task["class_path"].rpartition(".")
+    return getattr(importlib.import_module(module), name)(**task.get("init_args", {}))
 
 
 def samples(n=16):
@@ -129,7 +129,7 @@ def samples(n=16):
 
 
 @pytest.mark.parametrize("config", sorted(CONFIGS.glob("retfound_*.yaml")), ids=lambda config: config.stem)
-def test_every_task_of_retfound_has_the_figure_that_its_best_weights_are_chosen_by(config):
+def test_every_retfound_config_has_the_metric_that_selects_its_checkpoint(config):
     task, rng = task_of(config), np.random.default_rng(0)
     asked = [question for sample in samples() for question in task.ask(sample)]
     made = []

@@ -1,4 +1,4 @@
-"""Probes: the rejection rate, the language prior, and where the truth of an unseen image is compared."""
+"""Probe metrics: rejection rate, language prior, and accuracy against the truth of an unseen image."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_the_prior_is_over_what_was_answered_and_regions_count_as_one_answer():
     assert (got["accuracy_own_image"].value, got["accuracy_own_image"].n) == (0.5, 4)
 
 
-def test_all_refused_leaves_no_prior():
+def test_all_refused_has_no_prior():
     got = by_metric(probe_scores("p", [item("1-none", Unparsed("refused"), "yes")], of_kind))
     assert (got["share_most_frequent"].value, got["share_most_frequent"].n) == (None, 0)
     assert got["share_refused"].value == 1.0

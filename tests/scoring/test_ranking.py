@@ -1,4 +1,4 @@
-"""Areas under curves, their intervals and the curves, held to scikit-learn and to worked cases."""
+"""Curves, areas under them and their intervals, against scikit-learn and worked cases."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_a_class_that_does_not_occur_is_left_out():
     )
 
 
-def test_the_interval_is_that_of_drawing_whole_patients():
+def test_the_interval_is_the_bootstrap_of_whole_patients():
     truths, probabilities = some(n=120, classes=2)
     groups = [str(i // 3) for i in range(120)]
     got = score(truths, probabilities, [1], groups)["auroc_macro"]
@@ -67,7 +67,7 @@ def test_the_interval_is_that_of_drawing_whole_patients():
     assert (apart.low, apart.high) != (got.low, got.high)
 
 
-def test_a_perfect_order_proves_as_much_as_the_rarest_class_has_patients():
+def test_a_perfect_ranking_has_the_interval_of_the_rarest_class():
     truths = np.array([1] * 5 + [0] * 95)
     probabilities = np.stack([1 - truths * 0.9, truths * 0.9], axis=1)
     got = score(truths, probabilities, [1])
@@ -118,7 +118,7 @@ def test_the_precision_recall_curve_of_one_class_as_scikit_learn():
 
 @pytest.mark.parametrize("digits", [1, 6])
 @pytest.mark.parametrize("classes", [2, 3, 5])
-def test_the_areas_under_the_drawn_curves_are_the_figures(classes, digits):
+def test_the_areas_under_the_drawn_curves_are_the_metrics(classes, digits):
     truths, probabilities = some(n=60, classes=classes, digits=digits)
     got = score(truths, probabilities, range(classes))
     rates, true = roc_points(truths, probabilities, range(classes))

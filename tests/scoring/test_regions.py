@@ -35,13 +35,13 @@ def reference(items):
     """Means over images from sets of pairs, written apart from the code under test."""
     p, r, f, h = [], [], [], []
     for i in items:
-        said = set() if isinstance(i.answer, Unparsed) else set(i.answer.items())
+        predicted = set() if isinstance(i.answer, Unparsed) else set(i.answer.items())
         true = set(i.truth.items())
-        p.append(len(said & true) / len(said) if said else 0)
-        r.append(len(said & true) / len(true))
+        p.append(len(predicted & true) / len(predicted) if predicted else 0)
+        r.append(len(predicted & true) / len(true))
         f.append(2 * p[-1] * r[-1] / (p[-1] + r[-1]) if p[-1] + r[-1] else 0)
-        if said:
-            h.append(1 - len({k for k, _ in said} - set(i.truth)) / len(said))
+        if predicted:
+            h.append(1 - len({k for k, _ in predicted} - set(i.truth)) / len(predicted))
     mp, mr = np.mean(p), np.mean(r)
     return {
         "precision": mp,
@@ -64,7 +64,7 @@ def some_items(seed, n=120):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_many_images_as_the_reference_has_them(seed):
+def test_many_images_as_the_reference(seed):
     items = some_items(seed)
     scores = region_scores("anatomy", items)
     got = values(scores)
@@ -73,19 +73,19 @@ def test_many_images_as_the_reference_has_them(seed):
     parts = [[i for i in items if i.modality == m] for m in ("CFP", "OCT", "SLO")]
     for name in reference(items):
         assert got[f"{name}_macro"] == pytest.approx(np.mean([reference(part)[name] for part in parts])), name
-    said = [i for i in items if i.status == "answered"]
-    assert got["f1_lmod_plus_answered"] == pytest.approx(reference(said)["f1_lmod_plus"])
-    assert got["f1_lmod_v1_answered"] == pytest.approx(reference(said)["f1_lmod_v1"])
+    answered = [i for i in items if i.status == "answered"]
+    assert got["f1_lmod_plus_answered"] == pytest.approx(reference(answered)["f1_lmod_plus"])
+    assert got["f1_lmod_v1_answered"] == pytest.approx(reference(answered)["f1_lmod_v1"])
     assert values(scores, "modality=OCT")["f1_lmod_plus"] == pytest.approx(reference(parts[1])["f1_lmod_plus"])
 
 
-def test_every_figure_of_an_estimate_has_an_interval_around_it():
+def test_every_estimate_has_an_interval_around_it():
     for s in region_scores("anatomy", some_items(0)):
         if s.subset == "all" and s.metric not in ("chance", "majority") and 0 < s.value < 1:
             assert s.low < s.value < s.high, s
 
 
-def test_hr_tells_how_many_images_it_is_about():
+def test_n_of_hr_is_the_number_of_images_with_a_prediction():
     items = [item(1, {1: "fovea"}, TRUTH, EYE), item(2, Unparsed("no_match"), TRUTH, EYE)]
     got = by_metric(region_scores("anatomy", items))
     assert (got["hr"].n, got["hr"].value) == (1, 1.0)
@@ -94,15 +94,15 @@ def test_hr_tells_how_many_images_it_is_about():
     assert (silent["hr"].n, silent["hr"].value, silent["precision"].value) == (0, None, 0.0)
 
 
-def figure(figures, name):
-    return next(f for f in figures if f.name == name)
+def measure(measures, name):
+    return next(f for f in measures if f.name == name)
 
 
 def test_f1_of_lmod_v1_is_the_harmonic_mean_of_the_printed_means():
     rows = [(0.0789, 0.1163, 0.0940), (0.6026, 0.3999, 0.4807)]  # LLaVA-Med; InternVL-2B of LMOD v1, Table 3
     for precision, recall, printed in rows:
         sums = {name: np.array([v]) for name, v in (("images", 1.0), ("precision", precision), ("recall", recall))}
-        value = float(figure(OVERALL, "f1_lmod_v1").value(sums))
+        value = float(measure(OVERALL, "f1_lmod_v1").value(sums))
         assert math.isclose(math.floor(value * 1e4) / 1e4, printed, abs_tol=1e-4)
 
 
@@ -120,11 +120,11 @@ def test_overall_of_lmod_plus_is_weighted_by_images(name, part, means, printed):
     images = np.array([2256.0, 3859.0, 10000.0, 2432.0, 3386.0])
     sums = {"images": images, "predicted": images, part: images * means}
     assert images.sum() == 21933
-    assert float(figure(OVERALL, name).value(sums)) == pytest.approx(printed, abs=1.5e-4)
-    assert float(figure(MACRO, f"{name}_macro").value(sums)) == pytest.approx(np.mean(means))
+    assert float(measure(OVERALL, name).value(sums)) == pytest.approx(printed, abs=1.5e-4)
+    assert float(measure(MACRO, f"{name}_macro").value(sums)) == pytest.approx(np.mean(means))
 
 
-def test_chance_is_what_blind_naming_scores():
+def test_chance_is_the_mean_f1_of_random_names():
     rng = np.random.default_rng(0)
     truths = [TRUTH, {1: "fovea"}, {1: "optic disc", 2: "optic cup", 3: "fovea"}]
     blind = [image_score({k: str(rng.choice(EYE)) for k in t}, t).f1 for t in truths for _ in range(4000)]
@@ -137,14 +137,14 @@ def test_majority_is_the_best_single_name_for_each_set_of_choices():
     truths = [(TRUTH, EYE), (TRUTH, EYE), ({1: "optic disc"}, EYE), ({1: "retina", 2: "choroid", 3: "retina"}, layers)]
     items = [item(i, Unparsed("empty"), t, c) for i, (t, c) in enumerate(truths)]
     assert values(region_scores("anatomy", items))["majority"] == pytest.approx((0.5 + 0.5 + 1 + 2 / 3) / 4)
-    assert figure(BASELINES, "majority").interval is False
+    assert measure(BASELINES, "majority").interval is False
 
 
 def test_one_modality_has_no_macro_mean():
     assert not [s for s in region_scores("a", [item(1, TRUTH, TRUTH, EYE)]) if s.metric.endswith("_macro")]
 
 
-def test_bad_input_is_named():
+def test_bad_input_is_an_error_with_the_item():
     with pytest.raises(BadArgument, match="at least one region"):
         region_scores("anatomy", [item(1, TRUTH, {}, EYE)])
     with pytest.raises(BadArgument, match="truth of 1='yes'"):

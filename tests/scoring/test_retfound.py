@@ -1,4 +1,4 @@
-"""The original program's measures: its own numbers, scikit-learn's, and where nothing is to divide by."""
+"""The RETFound measures against the original program's numbers and scikit-learn, and with zero denominators."""
 
 import json
 from dataclasses import replace
@@ -19,26 +19,26 @@ REFERENCE = json.loads((Path(__file__).parents[1] / "vision" / "retfound_referen
 
 
 @pytest.mark.parametrize("case", REFERENCE, ids=lambda case: case["name"])
-def test_they_equal_what_the_original_wrote(case):
+def test_values_equal_those_of_the_original_program(case):
     measures = retfound_measures(*table(case["items"], case["classes"], case["key"], case["never_said"]))
     written = {f"retfound_{name}": np.nan if v is None else v for name, v in case["values"].items() if name != "top1"}
     assert measures == pytest.approx(written, rel=1e-8, nan_ok=True)
 
 
-def test_they_are_scikit_learns_over_the_classes_but_the_first():
+def test_values_equal_scikit_learn_over_the_classes_but_the_first():
     truths, probabilities = table(200, 5, 30, None)
-    said, rest = probabilities.argmax(axis=1), [1, 2, 3, 4]
-    own = [(truths == c, said == c) for c in rest]
+    predicted, rest = probabilities.argmax(axis=1), [1, 2, 3, 4]
+    own = [(truths == c, predicted == c) for c in rest]
     specificity = [metrics.recall_score(~true, ~answer) for true, answer in own]
     recall = [metrics.recall_score(true, answer) for true, answer in own]
     assert retfound_measures(truths, probabilities) == pytest.approx(
         {
             "retfound_accuracy": np.mean([metrics.accuracy_score(true, answer) for true, answer in own]),
-            "retfound_sensitivity": metrics.recall_score(truths, said, labels=rest, average="macro"),
+            "retfound_sensitivity": metrics.recall_score(truths, predicted, labels=rest, average="macro"),
             "retfound_specificity": np.mean(specificity),
-            "retfound_precision": metrics.precision_score(truths, said, labels=rest, average="macro"),
+            "retfound_precision": metrics.precision_score(truths, predicted, labels=rest, average="macro"),
             "retfound_g_mean": np.mean(np.sqrt(np.multiply(recall, specificity))),
-            "retfound_f1": metrics.f1_score(truths, said, labels=rest, average="macro"),
+            "retfound_f1": metrics.f1_score(truths, predicted, labels=rest, average="macro"),
             "retfound_mcc": np.mean([metrics.matthews_corrcoef(true, answer) for true, answer in own]),
             "retfound_auroc": metrics.roc_auc_score(truths, probabilities, multi_class="ovr"),
             "retfound_auprc": np.mean(
@@ -46,7 +46,9 @@ def test_they_are_scikit_learns_over_the_classes_but_the_first():
             ),
         }
     )
-    assert retfound_accuracy(truths, probabilities) > metrics.accuracy_score(truths, said) + 0.1  # no top-1 accuracy
+    assert (
+        retfound_accuracy(truths, probabilities) > metrics.accuracy_score(truths, predicted) + 0.1
+    )  # no top-1 accuracy
 
 
 def test_with_two_classes_accuracy_is_top_1():
@@ -54,7 +56,7 @@ def test_with_two_classes_accuracy_is_top_1():
     assert retfound_accuracy(truths, probabilities) == metrics.accuracy_score(truths, probabilities.argmax(axis=1))
 
 
-def test_a_class_that_leaves_nothing_to_divide_by_leaves_no_number():
+def test_a_zero_denominator_gives_nan():
     never_right = [0, 1, 2, 2], [[1, 0, 0], [0, 1, 0], [1, 0, 0], [1, 0, 0]]
     assert np.isnan(retfound_f1(*never_right)) and np.isnan(retfound_mcc(*never_right))
     assert retfound_accuracy(*never_right) == 0.75
@@ -64,7 +66,7 @@ def test_a_class_that_leaves_nothing_to_divide_by_leaves_no_number():
 
 
 @pytest.mark.parametrize(
-    ("truths", "probabilities", "says"),
+    ("truths", "probabilities", "message"),
     [
         ([0, 1], [0.2, 0.8], r"probabilities='shape \(2,\)': expected \(items, classes\)"),
         ([0, 0], [[1.0], [1.0]], r"probabilities='shape \(2, 1\)'"),
@@ -74,8 +76,8 @@ def test_a_class_that_leaves_nothing_to_divide_by_leaves_no_number():
         ([0, 1], [[0.5, 0.5], [np.nan, 0.5]], "probabilities='NaN or infinity'"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(truths, probabilities, says):
-    with pytest.raises(BadArgument, match=says):
+def test_invalid_input_is_refused(truths, probabilities, message):
+    with pytest.raises(BadArgument, match=message):
         retfound_measures(truths, probabilities)
 
 
@@ -90,8 +92,8 @@ def likely(choices, n=60, classes=None):
     for i in range(n):
         truth = i % (classes or len(choices))
         logs = rng.normal(size=len(choices)) + 1.5 * np.eye(len(choices))[truth]
-        told = dict(zip(choices, logs.tolist(), strict=True))
-        facts = {"modality": ("CFP", "OCT")[i % 2], "likelihoods": told}
+        given = dict(zip(choices, logs.tolist(), strict=True))
+        facts = {"modality": ("CFP", "OCT")[i % 2], "likelihoods": given}
         made.append(item(i, choices[int(logs.argmax())], choices[truth], choices, **facts))
     return made
 
@@ -112,7 +114,7 @@ def by_hand(items, order):
     ],
     ids=["not the positive", "normal", "named", "first level"],
 )
-def test_they_stand_beside_ours_with_the_healthy_class_first(scores_of, choices, order, more):
+def test_scores_follow_ours_with_the_healthy_class_first(scores_of, choices, order, more):
     items = likely(choices)
     found = [s for s in scores_of("t", items, choices, **more) if s.metric.startswith("retfound_")]
     assert {s.metric: s.value for s in found} == pytest.approx(by_hand(items, order))
@@ -124,7 +126,7 @@ def names(scores):
     return {s.metric for s in scores if s.metric.startswith("retfound_")}
 
 
-def test_they_are_left_out_where_no_class_is_healthy_or_an_item_tells_too_little():
+def test_no_scores_without_a_healthy_class_or_with_missing_likelihoods():
     items = likely(SIDES)
     assert len(names(classification_scores("t", items, SIDES, "TRUE"))) == 9
     assert not names(classification_scores("t", items, SIDES))
@@ -134,13 +136,13 @@ def test_they_are_left_out_where_no_class_is_healthy_or_an_item_tells_too_little
     assert not names(grading_scores("t", likely(("1",)), ("1",)))
 
 
-def test_what_is_undefined_has_no_value():
+def test_an_undefined_measure_has_no_value():
     found = grading_scores("t", likely(LEVELS, classes=3), LEVELS)
     own = {s.metric: (s.n, s.value) for s in found if s.metric.startswith("retfound_")}
     assert own["retfound_sensitivity"] == own["retfound_auroc"] == (0, None)  # nothing is of the last level
     assert own["retfound_specificity"][0] == 60
 
 
-def test_a_healthy_class_that_is_none_is_named():
+def test_an_unknown_healthy_class_is_refused():
     with pytest.raises(BadArgument, match="healthy='NONE'"):
         classification_scores("t", likely(SIDES), SIDES, healthy="NONE")

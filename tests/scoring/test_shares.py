@@ -1,4 +1,4 @@
-"""Intervals of shares: exact where they are known, monotone, never of no width, and never of two patients."""
+"""Intervals of shares: known values, monotone, never of zero width, none for two patients."""
 
 import numpy as np
 import pytest
@@ -13,9 +13,9 @@ from lmod_train.scoring.shares import (
     Evidence,
     beta_interval,
     combined_interval,
+    df_factor,
     evidence_of,
     share_interval,
-    trust_in,
 )
 
 
@@ -30,20 +30,20 @@ def of_counts(right, sizes):
 
 
 @pytest.mark.parametrize("n", [3, 20, 57, 400])
-def test_of_independent_items_it_is_the_exact_interval_of_statsmodels_near_0_and_1(n):
+def test_independent_items_near_0_and_1_have_the_exact_interval_of_statsmodels(n):
     for wrong in range(min(n, int(EDGE)) + 1):
         expected = np.nan_to_num(proportion_confint(n - wrong, n, method="beta"), nan=1.0)
         assert of_counts([1] * (n - wrong) + [0] * wrong, [1] * n) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("right", "n"), [(10, 20), (30, 57), (390, 400)])
-def test_of_independent_items_it_is_jeffreys_of_statsmodels_in_the_middle(right, n):
+def test_independent_items_in_the_middle_have_the_jeffreys_interval_of_statsmodels(right, n):
     assert min(right, n - right) >= MIDDLE
     expected = proportion_confint(right, n, method="jeffreys")
     assert of_counts([1] * right + [0] * (n - right), [1] * n) == pytest.approx(expected)
 
 
-def test_of_alike_patients_it_is_that_of_korn_and_graubard_by_hand():
+def test_clustered_items_have_the_korn_and_graubard_interval_by_hand():
     right = np.array([4, 4, 0, 4, 0, 4, 4, 0, 4, 4, 0, 4, 0, 4, 4, 0, 0, 4, 4, 0] * 2)  # items of a patient are alike
     n, patients = 160, 40
     share = right.mean() / 4
@@ -58,7 +58,7 @@ sizes_of = st.lists(st.integers(1, 8), min_size=3, max_size=40)
 
 @settings(max_examples=300, deadline=None)
 @given(sizes_of, st.data())
-def test_a_perfect_score_has_the_highest_lower_end_and_none_is_without_width(sizes, data):
+def test_a_perfect_score_has_the_highest_lower_end_and_widths_are_positive(sizes, data):
     right = [data.draw(st.integers(0, m)) for m in sizes]
     low, high = of_counts(right, sizes)
     best, _ = of_counts(sizes, sizes)
@@ -74,7 +74,7 @@ def test_a_perfect_score_has_the_highest_lower_end_and_none_is_without_width(siz
 
 @settings(max_examples=200, deadline=None)
 @given(st.floats(1, 1e4), st.floats(0, 1), st.floats(0, 1))
-def test_a_greater_share_has_no_lower_end(size, one, other):
+def test_ends_increase_with_the_share(size, one, other):
     less, more = sorted([one, other])
     (low, high), (lower, higher) = beta_interval(less, size), beta_interval(more, size)
     assert low <= lower + 1e-9 and high <= higher + 1e-9
@@ -98,14 +98,14 @@ def test_two_patients_have_no_interval_and_three_a_wide_one():
     assert share_interval(1.0, 0.0, evidence_of(np.zeros(0))) == (None, None)
 
 
-def test_no_spread_proves_nothing_but_at_an_extreme_of_bounded_quantities():
+def test_without_spread_only_bounded_shares_of_0_and_1_have_an_interval():
     alike = Evidence(40, 20, 30)
     assert share_interval(0.5, 0.0, alike) == share_interval(1.0, 0.0, alike, bounded=False) == (None, None)
     low, high = share_interval(1.0, 0.0, alike)
     assert 0.8 < low < high == 1
 
 
-def test_items_alike_within_patients_prove_less():
+def test_correlated_items_have_a_wider_interval():
     right = [1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 0, 1]
     low, high = of_counts(right, [1] * 12)
     copied = of_counts([4 * r for r in right], [4] * 12)
@@ -114,15 +114,15 @@ def test_items_alike_within_patients_prove_less():
     assert mixed[1] - mixed[0] < high - low
 
 
-def test_evidence_counts_patients_and_those_that_fall_short():
+def test_evidence_counts_patients_and_wrong_ones():
     found = evidence_of(np.array([4.0, 4, 0, 4]), np.array([0.0, 2, 0, 2]))
     assert (found.items, found.patients, found.wrong) == (12, 3, 2)
     assert found.at_edge == pytest.approx(12 / 2.5)
     assert evidence_of(np.ones(5)).at_edge == 5
-    assert trust_in(10, 10) == 1 > trust_in(100, 10) > trust_in(100, 4)
+    assert df_factor(10, 10) == 1 > df_factor(100, 10) > df_factor(100, 4)
 
 
-def test_a_sum_of_shares_as_zou_and_donner_combine_it():
+def test_a_weighted_sum_has_the_zou_and_donner_interval():
     ends = [(0.5, 0.8), (0.1, 0.4)]
     shares, weights = np.array([0.7, 0.2]), np.array([1.0, -1.0])
     expected = (0.5 - np.hypot(0.2, 0.2), 0.5 + np.hypot(0.1, 0.1))

@@ -10,11 +10,11 @@ from tests.scoring.make import item
     ("age", "group"),
     [(0, "0-18"), (17.9, "0-18"), (18, "18-40"), (40, "40-60"), (59.9, "40-60"), (60, "60+"), (101, "60+"), (None, "")],
 )
-def test_age_groups_hold_their_lower_end(age, group):
+def test_age_groups_include_their_lower_end(age, group):
     assert age_group(age) == group
 
 
-def test_a_key_with_one_value_gives_no_subset_and_unknown_values_fall_in_none():
+def test_a_key_with_one_value_and_unknown_values_give_no_subset():
     people = [Patient(age=30, sex="female"), Patient(age=50, sex="male"), Patient()]
     items = [
         item(i, "yes", "yes", patient=p, modality="CFP", source=s)
@@ -36,7 +36,7 @@ def test_an_empty_group_is_absent():
     assert subsets_of([]) == {}
 
 
-def test_keys_of_a_tasks_own_are_there_whatever_the_number_of_their_values():
+def test_own_keys_give_subsets_even_with_one_value():
     items = [item(1, "yes", "yes"), item(2, "no", "yes")]
     own = {"kind": lambda i: "a" if i.id == "1" else ""}
     assert {name: [i.id for i in members] for name, members in subsets_of(items, own).items()} == {

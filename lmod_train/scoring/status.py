@@ -1,4 +1,4 @@
-"""The account that stands beside every score: how the replies ended."""
+"""Measures that every task has: shares of the reply statuses, and the chance level."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import get_args
 import numpy as np
 
 from lmod_train.errors import BadArgument
-from lmod_train.scoring.intervals import Columns, Figure, Floats, items_in, ratio
+from lmod_train.scoring.intervals import Columns, Floats, Measure, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.types import Status
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 
-def account_columns(items: Sequence[Item]) -> dict[str, Floats]:
+def status_columns(items: Sequence[Item]) -> dict[str, Floats]:
     """Return the columns that every task has, each of shape (items).
 
-    ``items`` is ones; ``chance`` what a blind guess among the item's choices scores on average; ``chance_filled`` the
-    same where there is no answer and 0 elsewhere; and one 0/1 column per status.
+    ``items`` is ones; ``chance`` is 1 / number of choices; ``chance_filled`` is ``chance`` for items without an answer
+    and 0 otherwise; and there is one 0/1 column per status.
 
     Raises:
         BadArgument: An item has no choices.
     """
     for item in items:
         if not item.choices:
-            cure = "let the task put its options into `choices` of the question"
+            cure = "set `choices` of the question in the task's `ask`"
             raise BadArgument(f"choices of {item.id}", item.choices, "at least one option", cure)
     columns = {"items": np.ones(len(items))}
     columns["chance"] = np.array([1 / len(item.choices) for item in items], dtype=np.float64)
@@ -36,15 +36,15 @@ def account_columns(items: Sequence[Item]) -> dict[str, Floats]:
     return columns
 
 
-def _share(status: Status) -> Figure:
+def _share(status: Status) -> Measure:
     def value(sums: Columns) -> Floats:
         return ratio(sums[status], sums["items"])
 
-    return Figure(f"share_{status}", value, items_in)
+    return Measure(f"share_{status}", value, items_in)
 
 
-ACCOUNT = tuple(_share(status) for status in STATUSES)
-"""Share of the items under each status; they sum to 1. ``share_refused`` is LMOD's rejection rate (v1, Table 4)."""
+STATUS_SHARES = tuple(_share(status) for status in STATUSES)
+"""Share of the items with each status; they sum to 1. ``share_refused`` is LMOD's rejection rate (v1, Table 4)."""
 
-CHANCE = Figure("chance", lambda sums: ratio(sums["chance"], sums["items"]), items_in, interval=False)
-"""The mean of 1 / number of choices."""
+CHANCE = Measure("chance", lambda sums: ratio(sums["chance"], sums["items"]), items_in, interval=False)
+"""Mean of 1 / number of choices."""

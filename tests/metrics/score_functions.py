@@ -1,4 +1,4 @@
-"""A ruler at module level, so that metrics which hold it can be pickled and sent to other processes."""
+"""Score functions at module level, so that metrics with them can be pickled and sent to other processes."""
 
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
