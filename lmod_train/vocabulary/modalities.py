@@ -1,4 +1,4 @@
-"""Kinds of images. A new one is a row; they are listed and combined in the order of the rows."""
+"""Imaging modalities, listed and combined in the order of the rows; to add a modality, add a row."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 JOINT = "+"
-"""Between the words of a combination: a sample of several images, or a composite image, of different modalities."""
+"""Separator of a combination: several images of a sample, or a composite image, of different modalities."""
 
 
 @dataclass(frozen=True, slots=True)
 class Modality:
-    """One kind of image.
+    """An imaging modality.
 
     Attributes:
-        name: The word that samples and records carry.
-        meaning: In full.
-        reference: Where it comes from.
+        name: Name in samples and records.
+        meaning: Full name.
+        reference: Dataset or paper with such images.
     """
 
     name: str
@@ -63,7 +63,7 @@ _PLACES = {modality.name: place for place, modality in enumerate(MODALITIES)}
 
 
 def words_of(modality: str) -> tuple[str, ...]:
-    """Return the words of a modality or combination as they are written; none of the empty text.
+    """Return the names in a modality or combination, in the order written; empty for the empty text.
 
     Example:
         >>> words_of("CFP+OCT"), words_of("")
@@ -73,7 +73,7 @@ def words_of(modality: str) -> tuple[str, ...]:
 
 
 def combined(words: Iterable[str]) -> str:
-    """Return modalities as one text: each word once, in the order of `MODALITIES`; words that are unknown come last.
+    """Return the combination of modalities: each name once, in the order of `MODALITIES`, unknown names last.
 
     Example:
         >>> combined(["OCT", "CFP", "OCT"]), combined([])
@@ -83,7 +83,7 @@ def combined(words: Iterable[str]) -> str:
 
 
 def unknown_words(modality: str) -> list[str]:
-    """Return the words of a modality or combination that are not in `MODALITIES`, in their order.
+    """Return the names in a modality or combination that are not in `MODALITIES`, in the order written.
 
     Example:
         >>> unknown_words("CFP+fundus"), unknown_words("")
@@ -93,7 +93,7 @@ def unknown_words(modality: str) -> list[str]:
 
 
 def in_order(modalities: Iterable[str]) -> list[str]:
-    """Return different modalities and combinations in the order of `MODALITIES`; combinations after their first word.
+    """Return distinct modalities and combinations in the order of `MODALITIES`, combinations after their first name.
 
     Example:
         >>> in_order(["OCT", "CFP+OCT", "CFP"])

@@ -1,11 +1,11 @@
-"""The kinds of images, and their combinations."""
+"""Imaging modalities and their combinations."""
 
 from itertools import permutations
 
 from lmod_train.vocabulary.modalities import JOINT, MODALITIES, combined, in_order, unknown_words, words_of
 
 
-def test_every_word_is_there_once_and_can_be_combined_and_be_a_subset() -> None:
+def test_names_are_unique_and_valid_in_combinations_and_subsets() -> None:
     names = [m.name for m in MODALITIES]
     assert len({name.casefold() for name in names}) == len(names)
     assert not [name for name in names if set(name) & set(f"{JOINT};=, ")]
@@ -19,5 +19,5 @@ def test_a_combination_has_one_order() -> None:
     assert in_order(["FFA", "CFP+FFA", "CFP+OCT", "CFP"]) == ["CFP", "CFP+OCT", "CFP+FFA", "FFA"]
 
 
-def test_unknown_words_are_named_whatever_they_stand_beside() -> None:
+def test_unknown_names_are_returned() -> None:
     assert unknown_words("CFP+cfp") == ["cfp"] and unknown_words("+") == ["", ""]
