@@ -36,6 +36,6 @@ def test_phantoms_have_the_phantom_licence_and_other_sources_their_own(tmp_path:
 
 def test_phantoms_are_not_drawn_into_a_folder_with_other_files(tmp_path: Path):
     (tmp_path / "photograph.jpg").write_bytes(b"an eye")
-    with pytest.raises(BadArgument, match="new, empty or of phantoms"):
+    with pytest.raises(BadArgument, match="new, empty or contains phantoms"):
         note(tmp_path, {"n": 3})
     assert [p.name for p in tmp_path.iterdir()] == ["photograph.jpg"]
