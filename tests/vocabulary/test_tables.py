@@ -13,6 +13,7 @@ from lmod_train.vocabulary import (
     assertion,
     characters,
     discourse,
+    eye_parts,
     generic,
     hedging,
     labels,
@@ -71,6 +72,7 @@ PHRASES = {
     for name, value in vars(table).items()
     if name.isupper() and isinstance(value, tuple) and name != "OPPOSITES"
 }
+PHRASES["eye_parts"] = (eye_parts.EYE_PARTS, eye_parts.WHOLE_EYE_AFTER)
 
 
 @pytest.mark.parametrize("name", PHRASES)
