@@ -97,7 +97,6 @@ NO_MIRROR = {
     "phantom/truth.py": "a noun; tests/curation/test_truth.py compares it with the records of every source",
     "report/rescore.py": "tests/cli/test_rescore.py starts the command, and reads what it writes",
     "report/template.py": "markup alone; tests/report/test_page.py reads the page made of it",
-    "scoring/account.py": "the shares that both rulers give; tests/scoring holds them in classification and regions",
     "sources/base.py": "abstract; its promises are tested on every source",
     "sources/walked.py": "abstract; its promises are tested on every source",
     "tasks/prompt.py": "one line, which every task's contract test compares with the paper's words",
