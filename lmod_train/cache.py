@@ -1,13 +1,18 @@
-"""Rows of numbers by name that are computed once: kept in pieces on disk, by all processes of a run together."""
+"""The one cache of crops and features: arrays that are computed once, each in a file of its own."""
 
 from __future__ import annotations
 
+import io
+import math
+import mmap
 import os
-import random
+import tokenize
 import uuid
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,166 +20,126 @@ import numpy.typing as npt
 from lmod_train.errors import BadArgument
 from lmod_train.files import sweep
 
-PIECES = 256  # at most, as each holds a file open
+Array = npt.NDArray[Any]
 
-Name = TypeVar("Name", bound=Hashable)
-Rows = npt.NDArray[Any]
+SUFFIX = ".npy"
 
+BEGIN = 10
+"""Bytes at the beginning of such a file: magic and version, the last two the length of what describes the array."""
 
-class Table(Generic[Name]):
-    """Rows by name.
-
-    Sent to another process a table on disk is opened there, and one in memory is copied.
-
-    Args:
-        names: Of the rows, in their order.
-        pieces: The rows (rows, ...), in pieces that are equally long but for the last; at least one, which may be
-            empty.
-        files: Where the pieces lie on disk; none for a table in memory.
-
-    Example:
-        >>> Table(["a", "b", "c"], [np.array([1, 2]), np.array([3])]).take(["c", "a", "c"])
-        array([3, 1, 3])
-    """
-
-    def __init__(self, names: Sequence[Name], pieces: Sequence[Rows], files: Sequence[Path] = ()) -> None:
-        self._rows, self._pieces, self._files = {name: i for i, name in enumerate(names)}, list(pieces), list(files)
-        self._size = max(1, len(self._pieces[0]))
-
-    def __len__(self) -> int:
-        """Rows."""
-        return len(self._rows)
-
-    def __contains__(self, name: Name) -> bool:
-        """Whether there is a row of this name."""
-        return name in self._rows
-
-    @property
-    def names(self) -> list[Name]:
-        """Names of the rows, in their order."""
-        return list(self._rows)
-
-    def take(self, names: Sequence[Name]) -> Rows:
-        """Return copies of rows, (names, ...).
-
-        Raises:
-            KeyError: One of them is not in the table.
-        """
-        found = np.empty((len(names), *self._pieces[0].shape[1:]), self._pieces[0].dtype)
-        for i, name in enumerate(names):
-            piece, row = divmod(self._rows[name], self._size)
-            found[i] = self._pieces[piece][row]
-        return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what the other process opens for itself."""
-        return {**self.__dict__, "_pieces": []} if self._files else self.__dict__
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Open what was left out."""
-        self.__dict__.update(state)
-        if self._files:
-            self._pieces = [_mapped(file) for file in self._files]
+UNREADABLE = (OSError, ValueError, EOFError, SyntaxError, TypeError, OverflowError, tokenize.TokenError)
+"""What numpy raises for a file that is missing, cut off, or whose header is damaged."""
 
 
-def table(
-    names: Sequence[Name],
-    like: Rows,
-    compute: Callable[[Sequence[Name]], Rows],
-    folder: Path | None,
-    size: int,
-    share: tuple[int, int] = (0, 1),
-) -> Table[Name]:
-    """Return the table of these names, computed now or found in a folder.
+class Cache:
+    """Arrays by name in a folder, which several processes and runs fill together.
 
-    A piece is a file of its own, which appears whole and is found again by whoever comes next: a run that was stopped
-    goes on where it was. Processes wait for nobody. Each computes the pieces of its share, and then those that are
-    still missing, in an order of its own; where two compute one piece at once, the first file stays. A file of wrong
-    size or header is computed again; changed numbers inside it are not noticed.
+    A file appears whole or not at all, so a killed process leaves only a part that is removed after a day. Processes do
+    not wait for each other: where two keep one name, the first file stays. A file of wrong size or header is missing;
+    changed numbers inside it are not noticed. The folder must be named by everything the arrays follow from.
 
     Args:
-        names: Of the rows, each once. None gives an empty table, which is not written.
-        like: No row (0, ...) of the shape and type that rows have.
-        compute: From some names that follow on each other to their rows.
-        folder: One that is named by all that the rows follow from; None for a table in the memory of this process.
-        size: Rows of a piece; more, where `PIECES` of them would not hold all.
-        share: (this process, of how many): 0 and 1 for one alone.
+        folder: Made where it is missing.
+        argument: Option that names the folder, for errors.
+        value: Its value.
+        cure: What to change where the folder cannot be used.
 
     Raises:
-        BadArgument: The folder cannot be written to, or the disk is full.
+        BadArgument: The folder cannot be made.
     """
-    size = max(size, -(-len(names) // PIECES))
-    spans = [names[start : start + size] for start in range(0, len(names), size)]
-    if folder is None or not spans:
-        return Table(names, [compute(span) for span in spans] or [like])
-    files = [folder / f"{i:03}-of-{len(spans):03}.npy" for i in range(len(spans))]
-    pieces: dict[int, Rows] = {}
-    for i in _turns(len(spans), share):
-        found = _opened(files[i], (len(spans[i]), *like.shape[1:]), like.dtype)
-        if found is None:
-            foreign = files[i].exists()
-            _write(files[i], compute(spans[i]), replaced=foreign)
-            found = _mapped(files[i])
-        pieces[i] = found
-    return Table(names, [pieces[i] for i in range(len(spans))], files)
 
+    def __init__(self, folder: Path, argument: str, value: str, cure: str) -> None:
+        self.folder, self._option, self._cure = folder, (argument, value), cure
+        with self._writing():
+            folder.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):  # a complete cache is read from a read-only disk too
+            sweep(folder, "**/.*.part")
 
-def _turns(count: int, share: tuple[int, int]) -> list[int]:
-    """Return pieces in the order of one process: its own, then those of the others as they come.
+    def file(self, name: str) -> Path:
+        """Return the file of an array."""
+        return self.folder / f"{name}{SUFFIX}"
 
-    Helpers that all went from the first to the last would compute the same pieces at the same time.
-    """
-    rank, processes = share
-    own = range(rank * count // processes, (rank + 1) * count // processes)
-    others = [i for i in range(count) if i not in own]
-    random.Random(rank).shuffle(others)
-    return [*own, *others]
+    def read(self, name: str) -> Array | None:
+        """Return an array that is mapped from its file and cannot be written to; None where no whole file is there."""
+        return mapped(self.file(name))
 
+    def keep(self, name: str, array: Array) -> None:
+        """Write an array, unless a whole file of this shape and type is there already.
 
-def _mapped(file: Path) -> Rows:
-    return np.asarray(np.load(file, mmap_mode="r"))  # a plain view: indexing np.memmap is slow
+        Args:
+            name: Of the array; a ``/`` in it makes a folder.
+            array: Of any shape and type but objects.
 
+        Raises:
+            BadArgument: The folder cannot be written to, or the disk is full.
+        """
+        file = self.file(name)
+        part = file.with_name(f".{uuid.uuid4().hex}.part")
+        with self._writing():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with part.open("wb") as stream:
+                    np.save(stream, array, allow_pickle=False)
+                _link(part, file, array)
+            finally:
+                part.unlink(missing_ok=True)
 
-def _opened(file: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Rows | None:
-    """Map a file, or return None where there is none that fits."""
-    try:
-        rows = _mapped(file)
-    except (OSError, ValueError, EOFError):  # missing, cut off, or no array at all
-        return None
-    return rows if rows.shape == shape and rows.dtype == dtype else None
-
-
-def _write(file: Path, rows: Rows, replaced: bool) -> None:
-    beside = file.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        sweep(file.parent)
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Turn an error of the disk into one that names the option."""
         try:
-            with beside.open("wb") as stream:
-                np.save(stream, rows)
-            _name(beside, file, replaced)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise BadArgument(
-            "model.init_args.cache",
-            "disk",
-            f"a curated folder that can be written to; {file.parent}: {error.strerror or error}",
-            "set model.init_args.cache to memory",
-        ) from error
+            yield
+        except OSError as error:
+            expected = (
+                f"a folder that can be written to, on a disk with room ({self.folder}: {error.strerror or error})"
+            )
+            raise BadArgument(*self._option, expected, self._cure) from error
 
 
-def _name(beside: Path, file: Path, replaced: bool) -> None:
-    """Give a file its name, unless another process was faster and nothing is to be `replaced`.
+def mapped(file: Path) -> Array | None:
+    """Return the array of a file without reading it yet; None where the file is missing, cut off, or no such array."""
+    try:
+        with file.open("rb") as stream:
+            begins = stream.read(BEGIN)
+            shape, fortran, dtype = _layout(begins + stream.read(int.from_bytes(begins[-2:], "little")))
+            content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            start = stream.tell()
+        whole = len(content) == start + math.prod(shape) * dtype.itemsize
+        return np.ndarray(shape, dtype, content, start, order="F" if fortran else "C") if whole else None
+    except UNREADABLE:
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _layout(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order (whether the first axis changes fastest) and type of an array, from the header of its file.
+
+    Remembered, as a folder has few different headers, and numpy takes longer to read one than to map a file.
+
+    Raises:
+        ValueError: It is no header as `Cache.keep` writes it.
+    """
+    stream = io.BytesIO(header)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("another version of the format")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject:
+        raise ValueError("Python objects")
+    return shape, fortran, dtype
+
+
+def _link(part: Path, file: Path, array: Array) -> None:
+    """Give a file its name, unless a faster process has given it to the same.
 
     That process may have mapped its file, and would lose it to ours on a network drive: it would die at the next read.
     """
-    if not replaced:
-        try:
-            os.link(beside, file)
+    try:
+        os.link(part, file)
+        return
+    except FileExistsError:
+        found = mapped(file)
+        if found is not None and (found.shape, found.dtype) == (array.shape, array.dtype):
             return
-        except FileExistsError:
-            return
-        except OSError:  # file systems without hard links
-            pass
-    beside.replace(file)
+    except OSError:  # file systems without hard links
+        pass
+    part.replace(file)

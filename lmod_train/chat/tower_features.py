@@ -7,27 +7,28 @@ everything behind it (projector, packing of tiles, language model) runs as ever.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor, distributed
 from torch.distributed.tensor import DTensor
 from transformers import __version__ as transformers_version
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+from lmod_train.cache import Array, Cache
 from lmod_train.chat.family import family_of
 from lmod_train.errors import BadArgument
-from lmod_train.files import sweep, write_beside
 
-VERSION = 1
+VERSION = 2
 """Of what is kept and how; counted up, all is computed anew."""
 
 ARGUMENT = "model.init_args.tower_features"
 STATE, LAST = "hidden_states.", "last_hidden_state"  # names in a file: hidden_states.<place>.<of how many>
+NAMES = re.compile(rf"{re.escape(STATE)}\d+\.\d+|{LAST}")
 
 
 class TowerFeatures:
@@ -39,9 +40,9 @@ class TowerFeatures:
     image. The folder of a tower is named by the hash of its weights, its configuration and the version of transformers.
 
     Only the hidden states that the network reads (`vision_feature_layer`) are kept, in the type in which the tower made
-    them. Every image is a file of its own, which appears whole: several ranks and runs fill one folder together, and a
-    killed run keeps what was done. A file that is damaged is computed again. Features of an image that was computed
-    beside others may differ from those computed alone by rounding, as ever.
+    them. Every image is a file of its own in a `Cache`: several ranks and runs fill one folder together, and a killed
+    run keeps what was done. A file that is damaged is computed again. Features of an image that was computed beside
+    others may differ from those computed alone by rounding, as ever.
 
     Args:
         network: A `...ForConditionalGeneration` whose tower takes (images, 3, height, width) and does not learn.
@@ -60,14 +61,10 @@ class TowerFeatures:
         family = family_of(network)
         tower = network.get_submodule(family.tower)
         _refuse_learning(tower, [p for p in family.projector if p.startswith(f"{family.tower}.")], folder)
-        self._folder = folder / weights_key(tower, folder)
+        cure = f"name another folder with `--{ARGUMENT} DIR`"
+        self._cache = Cache(folder / weights_key(tower, folder), ARGUMENT, str(folder), cure)
         self._tower, self._forward = tower.eval(), tower.forward
         self.found = self.computed = 0
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            sweep(self._folder, "??/.*.part")
-        except OSError as error:
-            raise _unwritable(folder, error) from error
         tower.forward = self
 
     @torch.no_grad()
@@ -82,7 +79,7 @@ class TowerFeatures:
         same = {name: value for name, value in arguments.items() if name not in beside}
         settings = repr((sorted(same.items()), cast))
         keys = [_image_key(tensors, settings) for tensors in zip(pixel_values, *beside.values(), strict=True)]
-        kept = {key: tensors for key in dict.fromkeys(keys) if (tensors := self._read(key)) is not None}
+        kept = {key: features for key in dict.fromkeys(keys) if (features := self._read(key)) is not None}
         missing = [key for key in dict.fromkeys(keys) if key not in kept]
         self.found += len(kept)
         if self._anywhere(bool(missing)):
@@ -90,12 +87,11 @@ class TowerFeatures:
             rows = [keys.index(key) for key in wanted]
             own = {name: tensor[rows] for name, tensor in beside.items()}
             made = _kept(self._forward(pixel_values[rows], **own, **same))
-            for row, key in enumerate(wanted):
-                tensors = {name: tensor[row].contiguous() for name, tensor in made.items()}
-                kept[key] = tensors
-                self._write(key, tensors)
+            for key, features in zip(missing, _arrays(made), strict=False):
+                self._cache.keep(_name(key), features)
+                kept[key] = features
             self.computed += len(missing)
-        return _output({name: [kept[key][name].to(pixel_values.device) for key in keys] for name in kept[keys[0]]})
+        return _output([kept[key] for key in keys], pixel_values.device)
 
     def _anywhere(self, missing: bool) -> bool:
         """Return whether this process lacks an image, or any process where they must compute together."""
@@ -105,22 +101,11 @@ class TowerFeatures:
         distributed.all_reduce(told, distributed.ReduceOp.MAX)
         return bool(told.item())
 
-    def _file(self, key: str) -> Path:
-        return self._folder / key[:2] / f"{key}.safetensors"
-
-    def _read(self, key: str) -> dict[str, Tensor] | None:
-        try:
-            with safe_open(self._file(key), "pt") as file:
-                return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # it is no dict
-        except (FileNotFoundError, SafetensorError):  # not there yet, or cut off by a crash of the machine
-            return None
-
-    def _write(self, key: str, tensors: Mapping[str, Tensor]) -> None:
-        try:
-            with write_beside(self._file(key)) as part:
-                part.write_bytes(save({name: tensor.cpu() for name, tensor in tensors.items()}))
-        except OSError as error:
-            raise _unwritable(self._folder, error) from error
+    def _read(self, key: str) -> Array | None:
+        """Return the features of an image, None where they are not there or the file is no such file."""
+        features = self._cache.read(_name(key))
+        names = () if features is None else features.dtype.names or ()
+        return features if names and all(map(NAMES.fullmatch, names)) else None
 
 
 def weights_key(tower: torch.nn.Module, folder: Path | None = None) -> str:
@@ -185,9 +170,38 @@ def _kept(made: Any) -> dict[str, Tensor]:
     return kept
 
 
-def _output(rows: Mapping[str, Sequence[Tensor]]) -> BaseModelOutputWithPooling:
+def _name(key: str) -> str:
+    """Return where an image's features are kept: no folder holds more than a 256th of them."""
+    return f"{key[:2]}/{key}"
+
+
+def _arrays(made: Mapping[str, Tensor]) -> list[Array]:
+    """Return the rows of tensors (images, ...), each an array of named fields, one for each tensor."""
+    columns = {name: _to_numpy(tensor) for name, tensor in made.items()}
+    kind = np.dtype([(name, column.dtype, column.shape[1:]) for name, column in columns.items()])
+    rows = np.empty(len(next(iter(columns.values()))), kind)
+    for name, column in columns.items():
+        rows[name] = column
+    return [rows[i : i + 1].reshape(()) for i in range(len(rows))]
+
+
+def _to_numpy(tensor: Tensor) -> Array:
+    """Return a tensor as an array; bfloat16, which numpy has not, as its bits in whole numbers."""
+    own = tensor.detach().cpu()
+    array: Array = (own.view(torch.uint16) if own.dtype == torch.bfloat16 else own).numpy()
+    return array
+
+
+def _to_torch(array: Array) -> Tensor:
+    """Return the tensor of which `_to_numpy` made an array; whole numbers are bfloat16, as no tower makes any."""
+    tensor = torch.from_numpy(array)
+    return tensor.view(torch.bfloat16) if tensor.dtype == torch.uint16 else tensor
+
+
+def _output(images: Sequence[Array], device: torch.device) -> BaseModelOutputWithPooling:
     """Put images together again; hidden states that are not kept are None."""
-    tensors = {name: torch.stack(list(images)) for name, images in rows.items()}
+    names = images[0].dtype.names or ()
+    tensors = {name: _to_torch(np.stack([image[name] for image in images])).to(device) for name in names}
     last = tensors.pop(LAST, None)
     states: list[Tensor | None] = []
     for name, state in tensors.items():
@@ -198,8 +212,3 @@ def _output(rows: Mapping[str, Sequence[Tensor]]) -> BaseModelOutputWithPooling:
         last = states[-1]
     hidden: Any = tuple(states) or None
     return BaseModelOutputWithPooling(last_hidden_state=last, hidden_states=hidden)
-
-
-def _unwritable(folder: Path, error: OSError) -> BadArgument:
-    expected = f"a folder that can be written to, on a disk with room ({error.strerror or error})"
-    return BadArgument(ARGUMENT, str(folder), expected, "name another with `--model.init_args.tower_features DIR`")

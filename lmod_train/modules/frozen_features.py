@@ -1,7 +1,7 @@
 """The cheap baselines: a linear probe, and the nearest neighbours, on features of a transformer that is not trained.
 
 They tell how much a pre-trained network knows before anyone fine-tunes it, in minutes on a CPU. Both train, answer and
-are scored like every other module; features are computed once for all epochs and runs (`lmod_train.cache`).
+are scored like every other module; features are computed once for all epochs and runs (`lmod_train.vision.table`).
 """
 
 from __future__ import annotations

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from lmod_train.cache import Table, table
 from lmod_train.errors import CuratedDamaged
 from lmod_train.pixels import open_rgb, pad_square
 from lmod_train.types import Record
 from lmod_train.vision.one_picture import one_picture
+from lmod_train.vision.table import Table, table
 
 VERSION = 2
 """Version of the cutting; tables of other versions are not used."""
@@ -128,8 +128,8 @@ def crop_table(
 
     Its folder is named by a hash of everything that determines the pixels: raw image, box and curated file (with size
     and modification time) of every crop, side, resampling and `VERSION`. Any change gives another folder.
-    ``rm -r CURATED/cache`` only costs the time to cut again. `lmod_train.cache.table` describes how several processes
-    share the work.
+    ``rm -r CURATED/cache`` only costs the time to cut again. `lmod_train.vision.table.table` describes how several
+    processes share the work.
 
     Args:
         crops: Crops in any order; repeated ones are cut once. Without crops the table is empty and not written.

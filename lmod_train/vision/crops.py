@@ -10,11 +10,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from lmod_train.cache import Table
 from lmod_train.errors import BadArgument
 from lmod_train.types import Record
 from lmod_train.vision.batch import CropBatch
 from lmod_train.vision.crop_table import Crop, Pixels, Resampling, crop_table, crops_of, cut_all
+from lmod_train.vision.table import Table
 from lmod_train.vision.wording import wordings
 
 

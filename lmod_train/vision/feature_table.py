@@ -16,7 +16,6 @@ import timm
 import torch
 from timm.models.vision_transformer import VisionTransformer
 
-from lmod_train.cache import Table, table
 from lmod_train.errors import WeightsNotFound
 from lmod_train.files import remembered_sha256
 from lmod_train.types import Record
@@ -33,6 +32,7 @@ from lmod_train.vision.retfound import (
     vision_transformer,
 )
 from lmod_train.vision.retfound_weights import initialise
+from lmod_train.vision.table import Table, table
 
 VERSION = 1
 """Version of the computation; features of other versions are not used."""
@@ -121,7 +121,7 @@ def feature_table(
     """Return the features of all crops of these records, rows of (width), from ``CURATED/cache`` or computed now.
 
     The folder is named by a hash of weights, preprocessing and everything that determines the crops.
-    `lmod_train.cache.table` describes how several processes share the work and how an interrupted one continues.
+    `lmod_train.vision.table.table` describes how several processes share the work and how an interrupted one continues.
 
     Args:
         records: Records, each with one image; their crops are stretched to the square as for the CNN, with bicubic

@@ -1,13 +1,14 @@
 """What comes out of the folder is what the tower makes, for every family that has a tower of its own."""
 
+import errno
 import os
 import socket
 import time
 
+import numpy as np
 import pytest
 import torch
 from lightning.pytorch.callbacks import Callback
-from safetensors import safe_open
 from transformers import AutoModelForImageTextToText
 
 from lmod_train.chat.adapters import Lora
@@ -71,6 +72,16 @@ def tower_of(network):
     return network.get_submodule(family_of(network).tower)
 
 
+def states_of(network, images):
+    """All hidden states of the tower itself, of a network whose tower takes pixels alone."""
+    tower = tower_of(network)
+    with torch.no_grad():
+        forward = type(tower).forward.__get__(tower)
+        return forward(
+            joined(network, images)["pixel_values"].to(network.dtype), output_hidden_states=True
+        ).hidden_states
+
+
 def projector_of(network):
     return network.get_submodule(family_of(network).projector[0])
 
@@ -116,11 +127,12 @@ def test_a_file_holds_the_layer_that_is_read_and_no_other(folders, tmp_path):
         features = TowerFeatures(network, folder)
         made = [encode(network, pixels(network, 1)).features[0] for _ in range(2)]
         assert all(torch.equal(truth, m) for m in made) and features.computed == 1
-        (file,) = folder.rglob("*.safetensors")
-        with safe_open(file, "pt") as opened:
-            assert list(opened.keys()) == [name]
-            shape = opened.get_tensor(name)
-        assert shape.dtype == torch.bfloat16 and file.stat().st_size < shape.numel() * 2 + 200
+        (file,) = folder.rglob("*.npy")
+        opened = np.load(file)
+        assert opened.dtype.names == (name,)
+        state = torch.from_numpy(opened[name]).view(torch.bfloat16)
+        assert torch.equal(state, states_of(network, pixels(network, 1))[int(name.split(".")[1])][0])
+        assert file.stat().st_size < state.numel() * 2 + 200
         tower_of(network).forward = type(tower_of(network)).forward.__get__(tower_of(network))
 
 
@@ -148,7 +160,7 @@ def test_what_a_killed_run_or_a_crash_left_is_computed_again(folders, tmp_path):
     network = load(folders("llava"))
     TowerFeatures(network, tmp_path)
     truth = encode(network, pixels(network, 1, 2)).features
-    cut, _ = sorted(tmp_path.rglob("*.safetensors"))
+    cut, _ = sorted(tmp_path.rglob("*.npy"))
     cut.write_bytes(cut.read_bytes()[:-100])
     old, new = cut.with_name(".0.part"), cut.with_name(".1.part")
     for part in (old, new):
@@ -196,6 +208,48 @@ def test_a_tower_that_learns_and_a_folder_that_is_none_are_refused(folders, tmp_
     next(tower_of(network).parameters()).requires_grad_(True)
     with pytest.raises(BadArgument, match=r"(?s)a tower that is frozen.*tune_tower"):
         TowerFeatures(network, tmp_path)
+
+
+def test_a_full_disk_names_the_option_and_leaves_no_half_file(folders, tmp_path, monkeypatch):
+    def full(stream, *_, **__):
+        stream.write(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    network = load(folders("llava"))
+    TowerFeatures(network, tmp_path)
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(BadArgument, match=r"(?s)tower_features=.*No space left.*tower_features DIR"):
+        encode(network, pixels(network, 1))
+    assert [f for f in tmp_path.rglob("*") if f.is_file()] == []
+
+
+def test_of_two_runs_that_compute_one_image_at_once_the_first_file_stays(folders, tmp_path):
+    first, second = load(folders("llava")), load(folders("llava"))
+    slow, fast = TowerFeatures(first, tmp_path), TowerFeatures(second, tmp_path)
+    places = []
+    compute = slow._forward
+
+    def overtaken(*args, **options):
+        encode(second, pixels(second, 1))  # the other run, while this one computes
+        places.extend((f.name, f.stat().st_ino) for f in tmp_path.rglob("*.npy"))
+        return compute(*args, **options)
+
+    slow._forward = overtaken
+    made = encode(first, pixels(first, 1)).features
+    assert (slow.computed, fast.computed, len(places)) == (1, 1, 1)
+    assert [(f.name, f.stat().st_ino) for f in tmp_path.rglob("*") if f.is_file()] == places
+    assert torch.equal(made[0], encode(second, pixels(second, 1)).features[0]) and fast.found == 1
+
+
+def test_a_file_of_something_else_is_computed_again(folders, tmp_path):
+    network = load(folders("llava"))
+    features = TowerFeatures(network, tmp_path)
+    truth = encode(network, pixels(network, 1)).features[0]
+    (file,) = tmp_path.rglob("*.npy")
+    for other in (np.zeros((3, 4), np.float32), np.zeros((), [("other", "<f4", (2,))])):
+        np.save(file, other)
+        assert torch.equal(encode(network, pixels(network, 1)).features[0], truth)
+    assert (features.found, features.computed) == (0, 3)
 
 
 def test_a_training_with_kept_features_has_the_losses_of_one_without(tmp_path):
