@@ -143,7 +143,8 @@ class OpenAI(StreamBackend):
         Raises:
             LmodError: There is no key, or the server does not answer.
         """
-        from lightning_utilities.core.rank_zero import rank_zero_info  # it imports torch, and knows the rank
+        import lightning.pytorch  # noqa: F401  (imports torch; sets the rank that `rank_zero_info` asks for)
+        from lightning_utilities.core.rank_zero import rank_zero_info
 
         if self._opened is None:
             for url in self._urls:
