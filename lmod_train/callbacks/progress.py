@@ -105,7 +105,7 @@ def time_left(seconds: float) -> str:
 
     Example:
         >>> [time_left(s) for s in (0, 41.2, 600, 5400, 200_000, float("inf"))]
-        ['0 s left', '41 s left', '10 min left', '1 h 30 min left', '2 d 7 h left', 'time left unknown']
+        ['0 s left', '41 s left', '10 min left', '1 h 30 min left', '2 d 8 h left', 'time left unknown']
     """
     if math.isinf(seconds):
         return "time left unknown"

@@ -13,7 +13,8 @@ from lightning.fabric.utilities.seed import reset_seed
 from lightning.pytorch.accelerators import CPUAccelerator
 from lightning.pytorch.strategies import DeepSpeedStrategy
 from lightning.pytorch.strategies.ddp import DDPStrategy
-from torch import nn
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from lmod_train.errors import BadArgument
 from lmod_train.strategies.keeping import FACTS
@@ -113,6 +114,30 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
             for parameter in module.parameters():
                 parameter.data = parameter.data.to(dtype)
         zero.Init(module=module, config_dict_or_path=self.config, remote_device=self.remote_device, dtype=dtype)
+
+    @property
+    def handles_gradient_accumulation(self) -> bool:
+        """False: Lightning decides after which batches the optimiser steps, the last batch of an epoch among them.
+
+        DeepSpeed counts batches over the ends of epochs, and would drop the gradients of a training's last batches.
+        """
+        return False
+
+    def backward(self, closure_loss: Tensor, optimizer: Optimizer | None, *args: Any, **kwargs: Any) -> None:
+        """Run the backward pass of a loss that Lightning has divided by `accumulate_grad_batches`.
+
+        DeepSpeed would divide it again: gradients would be too small for clipping and for AdamW's epsilon.
+        """
+        module = self.lightning_module
+        assert module is not None
+        steps = not module.trainer.fit_loop._should_accumulate()
+        self.deepspeed_engine.set_gradient_accumulation_boundary(steps)
+        super().backward(closure_loss, optimizer, *args, scale_wrt_gas=False, **kwargs)
+
+    @contextmanager
+    def block_backward_sync(self) -> Iterator[None]:
+        """Leave the reduction of gradients to DeepSpeed: stages 2 and 3 reduce them with every batch."""
+        yield
 
     def _offload(self) -> Any:
         """Return what holds the hooks that fetch and release parameters at stage 3."""

@@ -52,10 +52,10 @@ def template_written(files: Path, text: str) -> Dialect:
 
 def test_every_family_renders_it_before_the_users_words_and_not_as_an_assistants(kin, eyes):
     batch = kin.dialect([asked(system(SYSTEM)), asked()], eyes)
-    with_it, without = batch.tensors["rendered"]
+    with_it, without = batch.rendered
     assert with_it.count(SYSTEM) == 1 and SYSTEM not in without
     assert with_it.index(SYSTEM) < with_it.index(QUESTION)
-    assert SYSTEM in kin.dialect.tokenizer.decode(batch.tensors["prompt_ids"][0])
+    assert SYSTEM in kin.dialect.tokenizer.decode(batch.prompt_ids[0])
     lead = with_it[: with_it.index(SYSTEM)].casefold().rstrip(": \n")
     assert not lead.endswith(("assistant", "model", "[/inst]"))
     assert with_it.rpartition(QUESTION)[2] == without.rpartition(QUESTION)[2]
@@ -75,8 +75,8 @@ def test_prompts_of_the_small_base_without_one_are_what_they_were(tmp_path, eyes
         record(image=[], text="  Two  spaces, 视盘\n", answer=""),
     ]
     assert [new.render(r) for r in several] == [old.render(r) for r in several]
-    mine, theirs = (d(several, eyes).tensors for d in (new, old))
-    assert mine["prompt_ids"] == theirs["prompt_ids"] and mine["answer_ids"] == theirs["answer_ids"]
+    mine, theirs = (d(several, eyes) for d in (new, old))
+    assert mine.prompt_ids == theirs.prompt_ids and mine.answer_ids == theirs.answer_ids
 
 
 @pytest.mark.parametrize("file", ["base/language.py", "benchmarks/tuning_world.py"])

@@ -44,13 +44,21 @@ def strategy(name):
 
 
 class Watch(Callback):
-    """Notes the loss of each step and the replies of the evaluation; stops before a step if `stop_at` is set."""
+    """Notes losses, norms of the steps' gradients, and replies; stops before a step if `stop_at` is set."""
 
     def __init__(self, stop_at=None):
-        self.losses, self.stop_at, self.replies = [], stop_at, {}
+        self.losses, self.norms, self.stop_at, self.replies = [], [], stop_at, {}
+
+    def on_before_optimizer_step(self, trainer, pl_module, optimizer):
+        gradients = [p.grad for p in pl_module.parameters() if p.grad is not None]
+        if type(trainer.strategy).__name__ != "DeepSpeed":
+            norm = torch.nn.utils.get_total_norm(gradients)
+            self.norms.append(float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm))
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         self.losses.append(float(outputs["loss"]))
+        if type(trainer.strategy).__name__ == "DeepSpeed" and not trainer.fit_loop._should_accumulate():
+            self.norms.append(float(trainer.strategy.deepspeed_engine.get_global_grad_norm()))
         if trainer.global_step == self.stop_at:
             trainer.save_checkpoint(f"{trainer.default_root_dir}/half.ckpt")
             trainer.should_stop = True
@@ -110,7 +118,7 @@ def fit(place, curated, tiny, name, kind, trainer_options, stop_at=None, ckpt=No
     made.fit(module(tiny, kind, **options), datamodule=data(curated, made.world_size, size), ckpt_path=ckpt)
     if stop_at is None:
         made.save_checkpoint(place / "last.ckpt")
-    return {"losses": watch.losses, "replies": watch.replies, "compared": back.compared}
+    return {"losses": watch.losses, "norms": watch.norms, "replies": watch.replies, "compared": back.compared}
 
 
 def validate(place, curated, tiny, name, kind, ckpt, trainer_options, **options):

@@ -170,7 +170,7 @@ def test_fsdp2_refuses_to_resume_from_an_optimiser_state_by_index(tmp_path, monk
     monkeypatch.setattr(FullyShard, "broadcast", lambda self, path: path)
     monkeypatch.setattr(FullyShard.__mro__[2], "load_checkpoint", lambda *a, **k: "loaded")
     if refused:
-        with pytest.raises(LmodError, match="written by another one"):
+        with pytest.raises(LmodError, match="written by another strategy"):
             strategy.load_checkpoint(tmp_path / "ddp.ckpt")
     else:
         assert strategy.load_checkpoint(tmp_path / "ddp.ckpt") == "loaded"
@@ -179,20 +179,21 @@ def test_fsdp2_refuses_to_resume_from_an_optimiser_state_by_index(tmp_path, monk
 
 
 def learnt(place, curated, tiny, name, batch, at_once, out):
-    """Return what an epoch of steps of `at_once` batches has trained, validation left out."""
+    """Return what steps of `at_once` batches have trained and their gradients' norms, validation left out."""
     # not clipped, which would hide how long a gradient is
     quick = {"accumulate_grad_batches": at_once, "limit_val_batches": 0, "gradient_clip_val": None}
     options = {"curated": curated, "tiny": tiny, "name": name, "kind": "lora", "trainer_options": quick, "size": batch}
     if name == "one":
-        sharded.fit(place=place, **options)
+        found = sharded.fit(place=place, **options)
     else:
-        sharded.run(out, [("fit", "fit", {"place": place, **options})])
-    return read(place / "last.ckpt")
+        found = sharded.run(out, [("fit", "fit", {"place": place, **options})])["fit"][0]
+    return read(place / "last.ckpt") | {"norms": found["norms"]}
 
 
 def same(first, second):
     ours, theirs = first["state_dict"], second["state_dict"]
     assert first["global_step"] == second["global_step"] and ours.keys() == theirs.keys()
+    assert first["norms"] == pytest.approx(second["norms"], rel=1e-3) and len(first["norms"]) == first["global_step"]
     assert all(torch.allclose(ours[name], theirs[name], atol=1e-5, rtol=1e-3) for name in ours)
 
 
