@@ -209,12 +209,16 @@ def test_trainers_parse(file: Path, parser: Any):
 
 PUBLISHED = "# published: "
 """Comment of a value that is a paper's, though it is the default too: the default may move, the paper's may not."""
+REPLACES = "# replaces: "
+"""Comment of a default in a config that is merged into an experiment's, of which it replaces the value."""
 
 
 @pytest.mark.parametrize("kind", sorted({*KINDS} - {"server", "sweep"}))
-def test_a_config_holds_no_default_but_those_that_are_published(kind: str, parser: Any, tmp_path: Path):
+def test_a_config_holds_no_default_but_those_that_are_published_or_replace_a_value(
+    kind: str, parser: Any, tmp_path: Path
+):
     found = {f"{file.name}:{line}": text for file in of(kind) for line, text in repeated(kind, file, parser, tmp_path)}
-    assert [place for place, text in found.items() if PUBLISHED not in text] == []
+    assert [place for place, text in found.items() if PUBLISHED not in text and REPLACES not in text] == []
 
 
 def test_a_repeated_default_is_found_wherever_it_stands(parser: Any, tmp_path: Path):
