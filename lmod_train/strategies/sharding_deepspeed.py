@@ -123,7 +123,7 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
         """
         return False
 
-    def backward(self, closure_loss: Tensor, optimizer: Optimizer | None, *args: Any, **kwargs: Any) -> None:
+    def backward(self, closure_loss: Tensor, optimizer: Optimizer | None, *args: Any, **kwargs: Any) -> Tensor:
         """Run the backward pass of a loss that Lightning has divided by `accumulate_grad_batches`.
 
         DeepSpeed would divide it again: gradients would be too small for clipping and for AdamW's epsilon.
@@ -132,7 +132,7 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
         assert module is not None
         steps = not module.trainer.fit_loop._should_accumulate()
         self.deepspeed_engine.set_gradient_accumulation_boundary(steps)
-        super().backward(closure_loss, optimizer, *args, scale_wrt_gas=False, **kwargs)
+        return super().backward(closure_loss, optimizer, *args, scale_wrt_gas=False, **kwargs)
 
     @contextmanager
     def block_backward_sync(self) -> Iterator[None]:
