@@ -9,7 +9,7 @@ them import torch:
 - `RecordsDataModule`: load them in Lightning
 - `Scripted`, `HuggingFace`: backends, which answer and are not trained
 - `Frozen`: a backend as a LightningModule
-- `Classifier`, `FineTuning`, `LinearProbe`, `NearestNeighbour`, `Conversation`: LightningModules that are trained
+- `Classifier`, `FineTuning`, `LinearProbe`, `NearestNeighbour`, `VisionLanguageModel`: LightningModules to train
 - `GenerationEval`: the callback that stores and scores replies while a Trainer runs
 - `evaluate`: ask a backend or module the records of a datamodule and return the predictions
 - `Record`, `Reply`, `Prediction`, `Score`: a question, a reply to it, the answer parsed from the reply, a figure
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lmod_train.datamodules.records import RecordsDataModule
     from lmod_train.evaluation import evaluate
     from lmod_train.modules.classifier import Classifier
-    from lmod_train.modules.conversation import Conversation
+    from lmod_train.modules.conversation import VisionLanguageModel
     from lmod_train.modules.fine_tuning import FineTuning
     from lmod_train.modules.frozen import Frozen
     from lmod_train.modules.frozen_features import LinearProbe, NearestNeighbour
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 else:  # a type checker reads the imports above; after a `__getattr__` it would accept every name
     _PATHS = {
         "Classifier": "lmod_train.modules.classifier.Classifier",
-        "Conversation": "lmod_train.modules.conversation.Conversation",
         "FineTuning": "lmod_train.modules.fine_tuning.FineTuning",
         "Frozen": "lmod_train.modules.frozen.Frozen",
         "GenerationEval": "lmod_train.callbacks.generation.GenerationEval",
@@ -60,6 +59,7 @@ else:  # a type checker reads the imports above; after a `__getattr__` it would 
         "Reply": "lmod_train.types.Reply",
         "Score": "lmod_train.types.Score",
         "Scripted": "lmod_train.backends.scripted.Scripted",
+        "VisionLanguageModel": "lmod_train.modules.conversation.VisionLanguageModel",
         "curate": "lmod_train.curation.pipeline.curate",
         "discover": "lmod_train.sources.discovery.discover",
         "evaluate": "lmod_train.evaluation.evaluate",
@@ -87,7 +87,6 @@ else:  # a type checker reads the imports above; after a `__getattr__` it would 
 __version__ = "0.1.0"
 __all__ = [
     "Classifier",
-    "Conversation",
     "FineTuning",
     "Frozen",
     "GenerationEval",
@@ -100,6 +99,7 @@ __all__ = [
     "Reply",
     "Score",
     "Scripted",
+    "VisionLanguageModel",
     "curate",
     "discover",
     "evaluate",

@@ -224,7 +224,7 @@ def test_a_config_holds_no_default_but_those_that_are_published_or_replace_a_val
 def test_a_repeated_default_is_found_wherever_it_stands(parser: Any, tmp_path: Path):
     file = tmp_path / "x.yaml"
     lines = [
-        "class_path: lmod_train.modules.conversation.Conversation",
+        "class_path: lmod_train.modules.conversation.VisionLanguageModel",
         "init_args:",
         "  checkpoint: small_base",
         "  max_new_tokens: 512",

@@ -12,6 +12,9 @@ import yaml
 from lmod_train.errors import ConfigDamaged
 from lmod_train.files import whole
 
+RENAMED = {"lmod_train.modules.conversation.Conversation": "lmod_train.modules.conversation.VisionLanguageModel"}
+"""Former class paths of modules, which older runs and configurations hold, with those of today."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -89,7 +92,7 @@ class Run:
         return "/".join(parts[start:]) if start and start < len(parts) else parts[-1]
 
     def read_config(self) -> dict[str, Any]:
-        """Return what ``config.yaml`` holds; empty where there is none.
+        """Return what ``config.yaml`` holds, the module's class path as it is today; empty where there is none.
 
         Raises:
             ConfigDamaged: It is no text, no YAML, or no mapping.
@@ -101,9 +104,23 @@ class Run:
             raise ConfigDamaged(path, f"is no YAML that can be read ({' '.join(str(error).split())[:200]})") from error
         if not isinstance(config, dict):
             raise ConfigDamaged(path, f"holds a {type(config).__name__}, expected keys and values")
-        return config
+        return renamed(config)
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write ``config.yaml``, whole or not at all, its keys sorted."""
         with whole(self.config) as beside:
             beside.write_text(yaml.safe_dump(dict(config), sort_keys=True), encoding="utf-8")
+
+
+def renamed(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a configuration with the class path that its module has today.
+
+    Example:
+        >>> renamed({"model": {"class_path": "lmod_train.modules.conversation.Conversation"}})
+        {'model': {'class_path': 'lmod_train.modules.conversation.VisionLanguageModel'}}
+    """
+    model = config.get("model")
+    former = model.get("class_path") if isinstance(model, dict) else None
+    if isinstance(model, dict) and isinstance(former, str) and former in RENAMED:
+        return config | {"model": {**model, "class_path": RENAMED[former]}}
+    return config

@@ -17,13 +17,13 @@ import yaml
 from jsonargparse import ArgumentParser, Namespace
 
 from lmod_train import __version__
-from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.run import Run, renamed
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.check_result import CheckResult, Refused, failures, passed, terminal_report, write
 from lmod_train.doctor.examine import WHY, examine
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 
 Built = TypeVar("Built")
 
@@ -42,7 +42,7 @@ def findings_of(config: Namespace, resolved: dict[str, Any]) -> list[CheckResult
     data = _tried(partial(_data, config), "records", found)
     environment, images = dict(os.environ), config.doctor.images
     room, _, name = str(config.model.class_path).rpartition(".")
-    if not issubclass(getattr(import_module(room), name), Conversation):
+    if not issubclass(getattr(import_module(room), name), VisionLanguageModel):
         found.append(CheckResult("module", "skip", f"{name} writes no text: its weights are checked as it loads"))
         return [*examine(Subject(resolved, None, data, environment, images)), *found]
     module = _tried(partial(_module, config), "load_report", found)
@@ -114,8 +114,7 @@ def every_core(environment: Mapping[str, str]) -> Iterator[None]:
 
 def plain(parser: ArgumentParser, config: Namespace) -> dict[str, Any]:
     """Return a configuration as plain values, as it is written to ``config.yaml``."""
-    values: dict[str, Any] = yaml.safe_load(parser.dump(config, skip_validation=True))
-    return values
+    return renamed(yaml.safe_load(parser.dump(config, skip_validation=True)))
 
 
 def cause_of(error: BaseException) -> BaseException:
@@ -135,10 +134,10 @@ def _tried(build: Callable[[], Built], check: str, found: list[CheckResult]) -> 
         return None
 
 
-def _module(config: Namespace) -> Conversation:
+def _module(config: Namespace) -> VisionLanguageModel:
     parser = ArgumentParser(exit_on_error=False)
-    parser.add_subclass_arguments(Conversation, "model", required=True)
-    module: Conversation = parser.instantiate(_part(config, "model")).model
+    parser.add_subclass_arguments(VisionLanguageModel, "model", required=True)
+    module: VisionLanguageModel = parser.instantiate(_part(config, "model")).model
     return module
 
 

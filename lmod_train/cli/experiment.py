@@ -37,7 +37,7 @@ from lmod_train.errors import BadArgument, LmodError, RunConflict, Unbuildable
 from lmod_train.files import remove
 from lmod_train.lock import locked
 from lmod_train.modules.base import LmodModule
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.report.headline import format_table, headline
 from lmod_train.report.rescore import rescore
 from lmod_train.report.tripwires import draw_probes
@@ -181,7 +181,7 @@ class Experiment(LightningCLI):
         config = self.config["fit"]
         weights = (*self.model.identity().weights, *self.loaded)
         write_provenance(config.run, weights, continues=self._continues)
-        if isinstance(self.model, Conversation) and self.trainer.is_global_zero:
+        if isinstance(self.model, VisionLanguageModel) and self.trainer.is_global_zero:
             examined(config, plain(self._parser("fit"), config), Path(config.run), refuse=config.doctor.refuse)
 
 

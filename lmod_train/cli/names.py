@@ -11,7 +11,7 @@ from zipfile import is_zipfile
 import yaml
 
 from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.run import RENAMED, Run
 from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.own import check_trusted
 from lmod_train.cli.signatures import class_names, module_file, parameters_of
@@ -168,7 +168,7 @@ def _leaves(tree: Any, key: str = "") -> Iterator[Given]:
 def _check_class(path: str) -> None:
     """Refuse a class path into this package that its text does not hold; other packages are the parser's business."""
     module, _, name = path.rpartition(".")
-    if not path.startswith("lmod_train.") or name in class_names(module):
+    if not path.startswith("lmod_train.") or path in RENAMED or name in class_names(module):
         return
     if module_file(module) is not None:
         known = [f"{module}.{n}" for n in class_names(module)]
@@ -190,7 +190,7 @@ def _check_model(models: Sequence[str], names: Sequence[str]) -> None:
     if not path.startswith("lmod_train."):
         return
     _check_class(path)
-    known = parameters_of(path)
+    known = parameters_of(RENAMED.get(path, path))
     for name in names:
         if known and name.startswith("model.init_args."):
             _check_one("--", name.split(".")[2], known, "model.init_args.", name, f"list options {path}")

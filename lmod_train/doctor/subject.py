@@ -10,7 +10,7 @@ from typing import Any
 from lmod_train.callbacks.tripwires import probe_of
 from lmod_train.chat.batch import ChatBatch
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.types import Record
 
 DRAWN = 64
@@ -30,7 +30,7 @@ class Subject:
     """
 
     config: Mapping[str, Any]
-    module: Conversation | None = None
+    module: VisionLanguageModel | None = None
     data: RecordsDataModule | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     images: int = 0

@@ -13,7 +13,7 @@ from torch import Tensor
 from lmod_train.chat.family import family_of
 from lmod_train.doctor.check_result import CheckResult
 from lmod_train.doctor.subject import Subject
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 
 STEPS = 100
 """Length of the schedule that the rates are read from; the rates do not depend on it."""
@@ -52,7 +52,7 @@ def census(subject: Subject) -> Iterator[CheckResult]:
     yield CheckResult("census", "ok", f"{share:.1%} of the weights are trained: {'; '.join(counted) or 'none'}")
 
 
-def _astray(module: Conversation, astray: list[str], tower: bool, projector: bool) -> Iterator[CheckResult]:
+def _astray(module: VisionLanguageModel, astray: list[str], tower: bool, projector: bool) -> Iterator[CheckResult]:
     if astray:
         what = f"{len(astray)} adapter tensors outside the language model, e.g. {astray[0]}"
         why = "q_proj, k_proj and v_proj are layers of the vision tower too: adapters there change the image features"
@@ -92,7 +92,7 @@ def round_trip(subject: Subject) -> Iterator[CheckResult]:
 
 
 @torch.no_grad()
-def _lost(module: Conversation, trainable: Mapping[str, Tensor]) -> list[str]:
+def _lost(module: VisionLanguageModel, trainable: Mapping[str, Tensor]) -> list[str]:
     """Return the names of tensors that saving and loading changes; all tensors have their values again afterwards."""
     kept = {name: parameter.detach().clone() for name, parameter in trainable.items()}
     saved = BytesIO()

@@ -34,7 +34,7 @@ from lmod_train.doctor.examine import examine
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import BadArgument
 from lmod_train.files import whole
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.phantom.folders import cataract_1k, eye_diseases, refuge
 from lmod_train.scoring.collapse import signs_of
@@ -159,7 +159,7 @@ def collapse_lab(out: Path, seeds: int, recipe: Recipe, n: int) -> list[Outcome]
 
 def verdict(checkpoint: Path, curated: Path) -> str:
     """Return the verdict of the doctor's checks on a checkpoint: ``passes``, or ``refuses`` and the failed checks."""
-    module = Conversation(str(checkpoint), None, tune_language_model=True)
+    module = VisionLanguageModel(str(checkpoint), None, tune_language_model=True)
     data = RecordsDataModule(curated, [Glaucoma()])
     data.setup("fit")
     config = {"model": {"init_args": {"checkpoint": str(checkpoint)}}, "trainer": {"gradient_clip_val": 1.0}}
@@ -204,13 +204,13 @@ def _data_of(curated: Path, task: Task, modality: str, seed: int) -> RecordsData
 
 def _tuned(
     run: Path, checkpoint: str, data: RecordsDataModule, seed: int, recipe: Recipe
-) -> tuple[Conversation, list[float]]:
+) -> tuple[VisionLanguageModel, list[float]]:
     """Fine-tune projector and language model in full, evaluate on held-out records, and return model and losses."""
     shutil.rmtree(run, ignore_errors=True)
     run.mkdir(parents=True)
     seed_everything(seed, verbose=False)
     optimisation = Optimisation(recipe.lr, recipe.lr, 0.0, 0.03)
-    module = Conversation(
+    module = VisionLanguageModel(
         checkpoint,
         None,
         optimisation,

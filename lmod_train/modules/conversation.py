@@ -35,7 +35,7 @@ from lmod_train.strategies.sharding import whole_tensors
 from lmod_train.types import Batch, Identity, Reply
 
 
-class Conversation(LmodModule):
+class VisionLanguageModel(LmodModule):
     """A LLaVA-style model that learns to answer records and answers them.
 
     The loss falls on the answer and its end token. The prompt is rendered once, the same for training and inference.
@@ -270,3 +270,7 @@ class Conversation(LmodModule):
             for name, tensor in tensors.items():
                 if self.dialect.family.is_loose(name):  # peft copies modules, and this is part of none
                     save_file({name: tensor.contiguous()}, folder / f"{name.rpartition('.')[2]}.safetensors")
+
+
+Conversation = VisionLanguageModel
+"""The class's former name, which older runs and configurations hold (`lmod_train.artifacts.run.RENAMED`)."""

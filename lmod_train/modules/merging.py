@@ -34,7 +34,7 @@ def merge(
     training kept its weights in: with bfloat16 a merged weight is rounded once, and replies may differ in a word.
 
     Args:
-        ckpt: A checkpoint of `Conversation`, a file or the folder of any strategy.
+        ckpt: A checkpoint of `VisionLanguageModel`, a file or the folder of any strategy.
         out: New or empty folder.
         base: Folder of the base; what the checkpoint names where left out.
         names: What tensors are called, see `lmod_train.chat.server_names`; transformers loads either.

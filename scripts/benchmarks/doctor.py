@@ -28,7 +28,7 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor import data, training
 from lmod_train.doctor.examine import FROM_FILES, WITH_NETWORK
 from lmod_train.doctor.subject import Subject
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.phantom.folders import refuge
 from lmod_train.sources.discovery import discover
 from lmod_train.tasks.glaucoma import Glaucoma
@@ -61,7 +61,7 @@ def checks(folder: Path, n: int) -> tuple[dict[str, float], int]:
     """Return the seconds of every check on the small base, and the number of training records."""
     given = RecordsDataModule(curated(folder, n), [Glaucoma()])
     given.setup("fit")
-    module = Conversation("small_base", Lora(8, 16))
+    module = VisionLanguageModel("small_base", Lora(8, 16))
     config = {"model": {"init_args": {"checkpoint": "small_base"}}, "trainer": {"gradient_clip_val": 1.0}}
     subject = Subject(config, module, given)
     subject.records(), subject.asked()

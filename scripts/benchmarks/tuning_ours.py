@@ -33,13 +33,13 @@ from lmod_train.chat.encoding import Images, encode
 from lmod_train.chat.family import family_of
 from lmod_train.chat.sequences import IGNORED, Sequences, pack
 from lmod_train.chat.shared_prefix import network_inputs, share
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.optimisation import Optimisation
 
 LEVERS = ("tower once an image", "prefix once", "vocabulary where it is learnt", "tower from disk")
 
 
-class Pulled(Conversation):
+class Pulled(VisionLanguageModel):
     """Our module with the first `levers` optimisations of `LEVERS`."""
 
     def __init__(self, checkpoint: Path, levers: int, lr: float, kept: Path) -> None:
@@ -126,7 +126,7 @@ def fitted(a: argparse.Namespace) -> Stamps:
     return stamps
 
 
-def prepared(module: Conversation, batch: ChatBatch) -> dict[str, Any]:
+def prepared(module: VisionLanguageModel, batch: ChatBatch) -> dict[str, Any]:
     """Return the tensors of a step, packed as in `fit`, outside the measured time."""
     prompts, answers, images = batch.prompt_ids, batch.answer_ids, batch.images_of
     rows = share(prompts, answers, images, family_of(module.network).image_token_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.run import RENAMED, Run
 from lmod_train.artifacts.scores import SCORE_COLUMNS, read_scores
 from lmod_train.errors import ArtifactError
 
@@ -42,6 +43,21 @@ def test_a_config_comes_back_and_begins_the_run(tmp_path: Path):
     run.write_config({"b": [1, None], "a": "模型"})
     assert run.read_config() == {"a": "模型", "b": [1, None]} and run.has_begun()
     assert [file.name for file in run.folder.iterdir()] == ["config.yaml"]
+
+
+@pytest.mark.parametrize(("former", "today"), RENAMED.items())
+def test_a_former_class_path_is_read_as_todays(former: str, today: str, tmp_path: Path):
+    run, held = Run(tmp_path), {"seed": 1, "model": {"class_path": former, "init_args": {"a": 1}}}
+    run.write_config(held)
+    assert run.read_config() == {"seed": 1, "model": {"class_path": today, "init_args": {"a": 1}}}
+    (room, _, old), (place, _, new) = former.rpartition("."), today.rpartition(".")
+    assert getattr(import_module(room), old) is getattr(import_module(place), new)
+
+
+@pytest.mark.parametrize("model", [None, "model/x.yaml", [], {"class_path": ["a"]}, {"class_path": "own.Net"}])
+def test_any_other_model_is_read_as_it_is(model: object, tmp_path: Path):
+    Run(tmp_path).write_config({"model": model})
+    assert Run(tmp_path).read_config() == {"model": model}
 
 
 @pytest.mark.parametrize("name", ["records.parquet", "replies", "predictions.parquet"])

@@ -17,7 +17,7 @@ from lmod_train.chat.family import family_class, family_of
 from lmod_train.chat.tower_features import TowerFeatures, weights_key
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.chat import sharded_tower
 from tests.families import MODEL_TYPES, write_tiny
@@ -267,7 +267,7 @@ def test_a_training_with_kept_features_has_the_losses_of_one_without(tmp_path):
     def losses(**options):
         torch.manual_seed(0)
         seen = Losses()
-        module = Conversation(str(checkpoint), Lora(rank=2, dropout=0.0), **options)
+        module = VisionLanguageModel(str(checkpoint), Lora(rank=2, dropout=0.0), **options)
         data = RecordsDataModule(curated, [Glaucoma()], batch_size=4)
         trainer(tmp_path, max_epochs=3, limit_val_batches=0, callbacks=[seen]).fit(module, datamodule=data)
         return module, seen.losses

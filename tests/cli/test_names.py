@@ -13,6 +13,7 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from lmod_train.artifacts.run import RENAMED
 from lmod_train.cli import LATE, LIGHTNING, main
 from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.names import check_configs, check_names
@@ -68,6 +69,14 @@ def test_classes_and_parts_of_ones_own_are_left_to_the_parser(tmp_path: Path, mo
     Path("part.yaml").write_text("class_path: my_models.Net\ninit_args: {depth: 3}\n")
     Path("own.yaml").write_text("model: part.yaml\ntrainer:\n  callbacks:\n    - class_path: my_models.Watch\n")
     check_names("fit", ["--config", "own.yaml", "--model.init_args.width", "3", "--trainer.callbacks+=my_models.More"])
+
+
+@pytest.mark.parametrize("former", RENAMED)
+def test_a_former_class_path_is_known_with_its_options(former: str, tmp_path: Path):
+    (tmp_path / "own.yaml").write_text(f"model:\n  class_path: {former}\n  init_args: {{max_tokens: 64}}\n")
+    check_names("fit", ["--config", str(tmp_path / "own.yaml")])
+    with pytest.raises(BadArgument, match=r"did you mean `--model\.init_args\.max_tokens`"):
+        check_names("fit", ["--config", str(tmp_path / "own.yaml"), "--model.init_args.max_token", "3"])
 
 
 def test_a_typo_does_not_wait_for_torch(tmp_path: Path):

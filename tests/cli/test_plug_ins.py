@@ -99,7 +99,7 @@ def write_plug_in(folder: Path, package: str) -> None:
     scripted = configs_folder() / "model" / "scripted.yaml"
     (folder / "ask.yaml").write_text(f"model: {scripted}\ndata:\n{data}  split: all\n")
     (folder / "tune.yaml").write_text(
-        "model:\n  class_path: lmod_train.modules.conversation.Conversation\n  init_args:\n"
+        "model:\n  class_path: lmod_train.modules.conversation.VisionLanguageModel\n  init_args:\n"
         f"    checkpoint: small_base\n    max_new_tokens: 4\n    family: {package}turned.Turned\ndata:\n{data}"
     )
 

@@ -20,11 +20,11 @@ from lmod_train.chat.generation import Decoding, respond
 from lmod_train.cli import experiment
 from lmod_train.curation.pipeline import curate
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.frozen import Frozen
 from lmod_train.report.report import report
 from lmod_train.report.rescore import rescore
-from lmod_train.tasks.conversation import Conversation as Talk
+from lmod_train.tasks.conversation import Conversation
 from tests.curation.cases import SETTINGS, Changed, N
 from tests.curation.probe import Without
 from tests.curation.world import Folders
@@ -95,7 +95,7 @@ def test_a_language_model_reads_text_alone_and_mixed(folder, records, tiny):
 
 @pytest.mark.parametrize("lora", [None, Lora(4, 8, 0.0)])
 def test_a_model_learns_from_a_batch_without_any_image(folder, records, tiny, lora):
-    module = Conversation(str(tiny), lora=lora)
+    module = VisionLanguageModel(str(tiny), lora=lora)
     module.configure_model()
     bare, seen = ([r for r in records if (kind(r) == "none") is b][:3] for b in (True, False))
     losses = []
@@ -149,12 +149,12 @@ def test_tags_and_combined_modalities_are_subsets_of_the_scores_file(source, tmp
         kept = [q for q in sample.asked if not q.chain_step or q.chain_step == "IQA"]
         return replace(sample, asked=tuple(replace(q, task="conversation") for q in kept))
 
-    curate([Changed(source.root, talk)], [Talk()], tmp_path / "curated", **SETTINGS)
+    curate([Changed(source.root, talk)], [Conversation()], tmp_path / "curated", **SETTINGS)
     records = read_records(tmp_path / "curated" / "records")
     quick = trainer(tmp_path / "run", callbacks=[GenerationEval()])
-    asked = RecordsDataModule(tmp_path / "curated", [Talk()], eval_batch_size=5, split="all")
+    asked = RecordsDataModule(tmp_path / "curated", [Conversation()], eval_batch_size=5, split="all")
     quick.validate(Frozen(Scripted(text="{answer}")), datamodule=asked, verbose=False)
-    rescore(tmp_path / "run", tasks=[Talk()])
+    rescore(tmp_path / "run", tasks=[Conversation()])
     with (tmp_path / "run" / "scores.csv").open(newline="") as file:
         rows = {r["subset"]: r for r in csv.DictReader(file) if r["metric"] == "exact_match"}
     counts = {"all": len(records), "level=R": N} | {f"modality={m}": n for m, n in (("CFP", N), ("CFP+OCT", 16))}

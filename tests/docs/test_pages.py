@@ -280,7 +280,7 @@ def test_the_table_of_models_names_configs():
     chat = {
         file.stem
         for file in configs_folder().glob("model/*.yaml")
-        if "Conversation" in read(file) and file.stem != "small_base_wide"
+        if "VisionLanguageModel" in read(file) and file.stem != "small_base_wide"
     }
     assert named == chat
 

@@ -23,7 +23,7 @@ from lmod_train.doctor.examine import examine
 from lmod_train.doctor.subject import Subject
 from lmod_train.doctor.tokens import labels, replies
 from lmod_train.errors import LmodError, WeightsMismatch
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.families import MODEL_TYPES, write_tiny
@@ -56,7 +56,7 @@ def subject(checkpoint, curated, **options):
     plain = {name: asdict(value) if is_dataclass(value) else value for name, value in options.items()}
     config = {"model": {"init_args": {"checkpoint": str(checkpoint), **plain}}, "trainer": TRAINER, "data": {}}
     torch.manual_seed(0)
-    return Subject(config, Conversation(str(checkpoint), **options), data)
+    return Subject(config, VisionLanguageModel(str(checkpoint), **options), data)
 
 
 def failed(examined):
@@ -292,9 +292,9 @@ def test_copies_of_one_picture_are_passed_over_for_another(checkpoint, curated):
 
 
 def test_a_tensor_that_is_not_saved_is_found(checkpoint, curated, monkeypatch):
-    broken, whole = subject(checkpoint, curated), Conversation.state_dict
+    broken, whole = subject(checkpoint, curated), VisionLanguageModel.state_dict
     forgets = lambda module: {n: t for n, t in whole(module).items() if "linear_2.bias" not in n}  # noqa: E731
-    monkeypatch.setattr(Conversation, "state_dict", forgets)
+    monkeypatch.setattr(VisionLanguageModel, "state_dict", forgets)
     found = failed(broken)["round_trip"]
     assert "1 of" in found.what and "linear_2.bias" in found.what
 

@@ -14,7 +14,7 @@ from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.chat.adapters import Lora
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.read_back import ReadBack
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.strategies.saved import AnyCheckpoint
 from lmod_train.tasks.glaucoma import Glaucoma
@@ -73,7 +73,7 @@ def module(tiny, kind, **options):
     seed_everything(1, verbose=False)
     lora = Lora(4, 8, 0.0) if kind == "lora" else None
     rates = Optimisation(1e-2, 1e-3, 0.1, warmup=0.2)
-    return Conversation(
+    return VisionLanguageModel(
         str(tiny),
         lora,
         rates,

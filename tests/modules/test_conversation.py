@@ -18,7 +18,7 @@ from lmod_train.chat.family import MODEL_TYPES, family_class
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests import families
@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 def conversation(tiny, lora=Lora(4, 8, 0.0), **options):
     torch.manual_seed(1)
-    module = Conversation(str(tiny), lora, max_new_tokens=6, **options)
+    module = VisionLanguageModel(str(tiny), lora, max_new_tokens=6, **options)
     module.configure_model()
     module.log = lambda *a, **k: None
     return module.eval()
@@ -68,7 +68,7 @@ def trained(module):
 
 
 def test_it_is_built_ready_to_train_with_the_tower_at_rest(tiny):
-    module = Conversation(str(tiny), Lora(4, 8, 0.1))
+    module = VisionLanguageModel(str(tiny), Lora(4, 8, 0.1))
     module.configure_model()
     resting = {n for n, m in module.named_modules() if not m.training}
     assert resting and all("vision_tower" in n for n in resting)
@@ -152,7 +152,7 @@ def test_a_batch_of_text_or_of_nothing_gives_all_that_learns_a_gradient(tiny, fo
 
 def test_kept_features_are_refused_where_zero_3_will_cut_the_tower(tiny, tmp_path):
     """A rank that finds its images would not run the tower, while the others wait for its share."""
-    module = Conversation(str(tiny), Lora(4, 8, 0.0), tower_features=tmp_path)
+    module = VisionLanguageModel(str(tiny), Lora(4, 8, 0.0), tower_features=tmp_path)
     module._trainer = SimpleNamespace(strategy=SimpleNamespace(zero_stage_3=True))
     with pytest.raises(BadArgument, match=r"(?s)tower_features.*ZeRO-2"):
         module.configure_model()
@@ -161,11 +161,11 @@ def test_kept_features_are_refused_where_zero_3_will_cut_the_tower(tiny, tmp_pat
 
 def test_a_limit_that_holds_no_record_is_refused(tiny):
     with pytest.raises(BadArgument, match=r"max_tokens=1: expected at least 2"):
-        Conversation(str(tiny), max_tokens=1)
+        VisionLanguageModel(str(tiny), max_tokens=1)
 
 
 def test_records_that_are_too_long_are_counted_and_listed_once(tiny, folder, tmp_path):
-    module = Conversation(str(tiny), Lora(4, 8, 0.0), max_tokens=60)
+    module = VisionLanguageModel(str(tiny), Lora(4, 8, 0.0), max_tokens=60)
     quick = trainer(tmp_path, max_epochs=2, limit_val_batches=0)
     with pytest.warns(UserWarning, match="left out of training"):
         quick.fit(module, datamodule=RecordsDataModule(folder, [Glaucoma()], batch_size=3))
@@ -248,7 +248,7 @@ def test_all_in_low_precision_as_the_trainer_converts_it(tiny, folder):
 
 def test_a_missing_checkpoint_is_refused_before_anything_is_built():
     with pytest.raises(WeightsNotFound, match="no/such/folder"):
-        Conversation("no/such/folder")
+        VisionLanguageModel("no/such/folder")
 
 
 class Watch(Callback):
@@ -277,7 +277,7 @@ def fitted(tiny, folder, tmp_path_factory):
     """Train with dropout, once undisturbed and once killed and resumed; return folder, module and what was watched."""
 
     def run(place, watch, **options):
-        module = Conversation(str(tiny), Lora(4, 8, 0.5), Optimisation(1e-2, 1e-3, 0.1), max_new_tokens=6)
+        module = VisionLanguageModel(str(tiny), Lora(4, 8, 0.5), Optimisation(1e-2, 1e-3, 0.1), max_new_tokens=6)
         saved = ModelCheckpoint(place, save_last=True, every_n_train_steps=1, save_top_k=1)
         torch.manual_seed(3)
         quick = trainer(place, max_epochs=2, callbacks=[watch, saved], enable_checkpointing=True, limit_val_batches=0)
@@ -336,7 +336,7 @@ def test_a_step_has_the_gradient_of_one_batch_that_holds_all_it_accumulates(tiny
             steps.append((self.held, {n: p.grad.clone() for n, p in module.named_parameters() if p.requires_grad}))
             self.held = []
 
-    module = Conversation(str(tiny), Lora(4, 8, 0.0), Optimisation(0.0, 0.0), loss_over=over)
+    module = VisionLanguageModel(str(tiny), Lora(4, 8, 0.0), Optimisation(0.0, 0.0), loss_over=over)
     data = RecordsDataModule(curated, [Glaucoma()], batch_size=size, max_questions=2)
     trainer(
         tmp_path / "run",

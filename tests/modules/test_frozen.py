@@ -11,7 +11,7 @@ from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.encoding import Images
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.classifier import Classifier
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.fine_tuning import FineTuning
 from lmod_train.modules.frozen import Frozen
 from lmod_train.modules.frozen_features import NearestNeighbour
@@ -94,7 +94,7 @@ def test_a_batch_travels_from_another_process_and_keeps_its_kind(batch):
 def test_a_module_refuses_a_batch_of_another_kind(batch, tiny):
     choices = ("GLAUCOMA", "NON-GLAUCOMA")
     modules = {
-        ChatBatch: Conversation(str(tiny)),
+        ChatBatch: VisionLanguageModel(str(tiny)),
         CropBatch: Classifier(choices),
         FeatureBatch: NearestNeighbour(Encoder("random", "tiny", 32), choices),
         PictureBatch: FineTuning("random", choices, size="tiny", image_size=32),

@@ -8,7 +8,7 @@ from lmod_train.chat.adapters import Lora
 from lmod_train.chat.checkpoint import load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import Decoding, end_tokens, respond
-from lmod_train.modules.conversation import Conversation
+from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.merging import merge
 from tests.families import MODEL_TYPES, write_tiny
 from tests.tiny import record, write_curated
@@ -18,7 +18,7 @@ def test_a_merged_model_stops_on_the_templates_end_though_the_base_named_none(tm
     (tmp_path / "base").mkdir()
     base = write_tiny(tmp_path / "base", "gemma3")
     (base / "generation_config.json").unlink()
-    tuned = Conversation(str(base), Lora(2, 4, 0.0))
+    tuned = VisionLanguageModel(str(base), Lora(2, 4, 0.0))
     tuned.configure_model()
     checkpoint = {"state_dict": tuned.state_dict(), "global_step": 1}
     tuned.on_save_checkpoint(checkpoint)
@@ -35,7 +35,7 @@ ASKED = [record("1", "Does this eye have glaucoma?", ["a.png"]), record("2", "Wh
 @pytest.mark.parametrize("model_type", MODEL_TYPES)
 def test_a_merged_model_of_every_family_answers_as_the_tuned_one(tmp_path, model_type, names):
     (tmp_path / "base").mkdir()
-    tuned = Conversation(str(write_tiny(tmp_path / "base", model_type)), Lora(2, 4, 0.0), max_new_tokens=6)
+    tuned = VisionLanguageModel(str(write_tiny(tmp_path / "base", model_type)), Lora(2, 4, 0.0), max_new_tokens=6)
     tuned.configure_model()
     torch.manual_seed(3)
     with torch.no_grad():

@@ -1,0 +1,47 @@
+"""A run of an earlier version, whose ``config.yaml`` holds a former class path, is used as any other run."""
+
+from pathlib import Path
+
+import pytest
+
+from lmod_train import cli
+from lmod_train.artifacts.replies import read_replies
+from lmod_train.cli.listing import configs_folder
+
+FORMER, TODAY = "lmod_train.modules.conversation.Conversation", "lmod_train.modules.conversation.VisionLanguageModel"
+WORDS = ["--model.init_args.max_new_tokens", "2"]
+QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false", "--doctor.refuse", "false"]
+SHORT = ["--trainer.max_epochs", "1", "--trainer.check_val_every_n_epoch", "1", "--data.limit", "2"]
+
+
+@pytest.fixture
+def fit(curated: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A short training in the run folder ``old``, whose config then holds the former class path."""
+    monkeypatch.chdir(tmp_path)
+    config = ["--config", str(configs_folder() / "quickstart.yaml"), "--data.curated", str(curated)]
+    typed = ["fit", *config, "--model.init_args.checkpoint", str(tiny), *SHORT, *WORDS, *QUIET, "--run", "old"]
+    assert cli.main(typed) == 0
+    written = Path("old/config.yaml")
+    assert TODAY in written.read_text()
+    written.write_text(written.read_text().replace(TODAY, FORMER))
+    return typed
+
+
+def test_it_is_continued_by_the_command_that_began_it(fit: list[str]):
+    before = read_replies(Path("old/replies"))
+    assert before and cli.main(fit) == 0
+    assert read_replies(Path("old/replies")) == before
+    assert f"class_path: {TODAY}\n" in Path("old/config.yaml").read_text()
+
+
+def test_its_replies_are_scored_again_and_reported(fit: list[str]):
+    scores = Path("old/scores.csv").read_text()
+    assert cli.main(["rescore", "old"]) == 0 and Path("old/scores.csv").read_text() == scores
+    assert cli.main(["report", "old", "--out", "page"]) == 0 and any(Path("page").iterdir())
+
+
+def test_its_config_and_checkpoint_are_evaluated(fit: list[str]):
+    typed = ["validate", "--config", "old/config.yaml", "--ckpt_path", "old/checkpoints/last.ckpt", "--run", "new"]
+    assert cli.main(typed) == 0 and cli.main(typed) == 0, "begun, and continued"
+    assert f"class_path: {TODAY}\n" in Path("new/config.yaml").read_text()
+    assert {step for _, step, _ in read_replies(Path("new/replies"))} == {1}
