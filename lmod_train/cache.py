@@ -122,10 +122,7 @@ def _layout(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     stream = io.BytesIO(header)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError("another version of the format")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.hasobject:
-        raise ValueError("Python objects")
-    return shape, fortran, dtype
+    return np.lib.format.read_array_header_1_0(stream)
 
 
 def _link(part: Path, file: Path, array: Array) -> None:

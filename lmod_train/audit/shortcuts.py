@@ -53,8 +53,9 @@ def rows_of(found: Blind) -> Iterator[Shortcut]:
 def shortcuts(curated: Path, records: Iterable[Record]) -> list[Shortcut]:
     """Return a row a task, shortcut and split, for tasks that choose one answer about an image.
 
-    Each kind of question (variant, language, choices) has a classifier of its own. Tasks about numbered regions or
-    without choices, and questions without an image, are left out.
+    Each kind of question (variant, language, choices, number of images) has a classifier of its own, which sees all
+    images of a question in their order. Tasks about numbered regions or without choices, and questions without an
+    image, are left out.
 
     Args:
         curated: Folder with the images, and ``files.csv`` where `curate` wrote one; without it there are no file facts.
@@ -73,7 +74,9 @@ def shortcuts(curated: Path, records: Iterable[Record]) -> list[Shortcut]:
         "source": lambda r: [float(r.source == s) for s in sources],
         "border_mask": pictures.mask,
         "thumbnail": pictures.thumbnail,
-        **({"file_facts": lambda r: facts.get((r.source, r.key), facts["", ""])} if facts else {}),
+        **(
+            {"file_facts": lambda r: _of_all(r, lambda image: facts.get(_place(image), facts["", ""]))} if facts else {}
+        ),
     }
     return [
         row
@@ -100,7 +103,8 @@ def accuracy_row(task: str, shortcut: str, split: str, n: int, hits: int) -> Sho
 def _rows(task: str, shortcut: str, records: Sequence[Record], look: Look) -> Iterator[Shortcut]:
     kinds: defaultdict[str, list[Record]] = defaultdict(list)
     for record in sorted(records, key=lambda r: r.id):
-        kinds[" ".join((record.variant, record.language, *record.choices))].append(record)
+        images = str(len(record.image_plain))
+        kinds[" ".join((record.variant, record.language, *record.choices, images))].append(record)
     right: dict[str, list[bool]] = {"val": [], "test": []}
     for kind in kinds.values():
         for split, hits in _right(kind, look, nearest=shortcut == "thumbnail").items():
@@ -145,21 +149,36 @@ class _Pictures:
         self._seen: dict[str, tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]] = {}
 
     def mask(self, record: Record) -> Sequence[float]:
-        """Return 1 where the first image is black, 0 elsewhere, row by row."""
-        return (self._of(record)[0] <= DARK).astype(np.float32).ravel().tolist()
+        """Return 1 where an image is black, 0 elsewhere, row by row, image by image."""
+        return _of_all(record, lambda name: (self._of(name)[0] <= DARK).astype(np.float32).ravel().tolist())
 
     def thumbnail(self, record: Record) -> Sequence[float]:
-        """Return the colours of the first image, 0 to 255, row by row."""
-        return self._of(record)[1].astype(np.float32).ravel().tolist()
+        """Return the colours of the images, 0 to 255, row by row, image by image."""
+        return _of_all(record, lambda name: self._of(name)[1].astype(np.float32).ravel().tolist())
 
-    def _of(self, record: Record) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-        name = record.image_plain[0]
+    def _of(self, name: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
         if name not in self._seen:
             colours = _coarse(self._curated / name)
             grey = colours.convert("L").resize((MASK_SIDE, MASK_SIDE), Image.Resampling.BOX)
             small = colours.resize((THUMBNAIL_SIDE, THUMBNAIL_SIDE), Image.Resampling.BOX)
             self._seen[name] = np.asarray(grey), np.asarray(small)
         return self._seen[name]
+
+
+def _of_all(record: Record, look: Callable[[str], Sequence[float]]) -> list[float]:
+    """Return what is seen of each image of a record, one behind the other."""
+    return [number for image in record.image_plain for number in look(image)]
+
+
+def _place(image: str) -> tuple[str, str]:
+    """Return source and key of a curated image, from its path.
+
+    Example:
+        >>> _place("images/refuge/train/g0001.jpg")
+        ('refuge', 'train/g0001')
+    """
+    source, _, file = image.removeprefix("images/").partition("/")
+    return source, file.rpartition(".")[0]
 
 
 def _coarse(file: Path) -> Image.Image:

@@ -18,6 +18,7 @@ from lmod_train.vision.batch import CropBatch
 from lmod_train.vision.cnn import FeasibilityCNN
 from lmod_train.vision.crop_variation import Variation, varied
 from lmod_train.vision.crops import Crops
+from lmod_train.vision.one_picture import refuse_other_counts
 from lmod_train.vision.wording import refuse_several_questions, reply_text, wordings
 
 
@@ -61,12 +62,16 @@ class Classifier(LmodModule):
         """Cut all crops before the first batch, once a machine; other processes open what the first has cut.
 
         Raises:
-            BadArgument: The training records ask several questions about whole pictures, in `fit`.
+            BadArgument: A record has no image or several, or the training records ask several questions about whole
+                pictures, in `fit`.
         """
         data: Any = getattr(self.trainer, "datamodule", None)
-        if stage == "fit" and data is not None:
+        if data is None:
+            return
+        refuse_other_counts(data.records("all"))
+        if stage == "fit":
             refuse_several_questions(data.records("train"), self.choices)
-        if self._cache == "none" or data is None:
+        if self._cache == "none":
             return
         place: Any = self._cache
         share = (self.trainer.global_rank, self.trainer.world_size)  # each rank cuts its own, none waits at a barrier

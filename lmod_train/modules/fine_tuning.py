@@ -18,13 +18,14 @@ from torch.nn import functional
 from lmod_train.errors import BadArgument, LmodError
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.layer_decay import RETFOUND, LayerDecay, factor, layer_groups, scaled_lr
-from lmod_train.modules.training_data import training_data
+from lmod_train.modules.training_data import TrainingData, training_data
 from lmod_train.pixels import picture_size
 from lmod_train.types import Batch, Identity, Record, Reply
 from lmod_train.vision.augmentation import FAITHFUL, Augmentation
 from lmod_train.vision.batch import PictureBatch
 from lmod_train.vision.centre_crop import on_square
 from lmod_train.vision.occlusion import occlusion
+from lmod_train.vision.one_picture import refuse_other_counts
 from lmod_train.vision.retfound import Family, Pooling, vision_transformer
 from lmod_train.vision.retfound_weights import LoadReport, TwiceLayerNorm, initialise, load_finetuned, norm_twice
 from lmod_train.vision.whole_image import WholeImages
@@ -106,6 +107,16 @@ class FineTuning(LmodModule):
         self.model: VisionTransformer | None = None
         self.loaded: LoadReport | None = None
         """What became of the weights file, once the network is built."""
+
+    def setup(self, stage: str) -> None:
+        """Look at the records before the network is built.
+
+        Raises:
+            BadArgument: A record has no image or several.
+        """
+        data = getattr(self.trainer, "datamodule", None)
+        if isinstance(data, TrainingData):
+            refuse_other_counts(data.records("all"))
 
     def configure_model(self) -> None:
         """Build the network and fill it, whole or not at all.

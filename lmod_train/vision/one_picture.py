@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lmod_train.errors import BadArgument
 from lmod_train.types import Record
 
@@ -20,3 +22,13 @@ def one_picture(record: Record) -> str:
             "remove the task from data.tasks, or evaluate it with a vision-language model",
         )
     return record.image_plain[0]
+
+
+def refuse_other_counts(records: Iterable[Record]) -> None:
+    """Raise an error if a record has no image or several, before a run begins and not when its batch comes.
+
+    Raises:
+        BadArgument: One has.
+    """
+    for record in records:
+        one_picture(record)

@@ -105,6 +105,28 @@ def test_regions_free_text_and_missing_facts_are_left_out(world):
     assert {(r.n, r.value) for r in only} == {(0, None)}
 
 
+@pytest.mark.parametrize("told", ["border_mask", "thumbnail", "file_facts", "nothing"])
+@pytest.mark.parametrize("images", [2, 3])
+def test_what_any_of_several_images_gives_away_is_found(world, told, images):
+    """The last image gives the answer away; those before it are another question's and give nothing away."""
+    folder, records = world(told)
+    shown = [records[(i * 7 + 3) % 200].image_plain[0] for i in range(200)]
+    several = [
+        replace(r, image=(n := (shown[i],) * (images - 1) + r.image_plain), image_plain=n)
+        for i, r in enumerate(records)
+    ]
+    mixed = [r if i % 2 else s for i, (r, s) in enumerate(zip(records, several, strict=True))]
+    for asked in (several, mixed):
+        rows = {(r.shortcut, r.split): r for r in shortcuts(folder, asked)}
+        for shortcut in ("border_mask", "thumbnail", "file_facts"):
+            row = rows[shortcut, "val+test"]
+            assert row.n == 80
+            if shortcut == told:
+                assert row.value == 1.0 if told != "thumbnail" else row.value > 0.9
+            elif shortcut != "thumbnail" or told != "border_mask":
+                assert row.value < 0.7
+
+
 def test_every_variant_has_a_classifier_of_its_own(world):
     """Two questions about one image with opposite answers: one classifier for both could not tell them apart."""
     folder, records = world("border_mask")
