@@ -1,4 +1,4 @@
-"""The command line: plain typed functions that load no torch, and Lightning's commands, loaded only when asked for."""
+"""The command line: commands that load no torch, and Lightning's commands, which are imported when they run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 from lmod_train.cli import curated, lab, plain, weights
-from lmod_train.cli.disk import CURES, said_of
+from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes
 from lmod_train.cli.shipped import by_name
 from lmod_train.cli.terminal import harmless, lines
@@ -30,19 +30,19 @@ PLAIN: dict[str, Callable[..., None]] = {
     "list": plain.show,
 }
 LIGHTNING = {
-    "fit": "Train a model on the training split; the same run again continues where it stopped.",
-    "validate": "Ask a model every record of the validation split and score its replies.",
-    "test": "Ask a model every record of the test split and score its replies.",
-    "predict": "Ask a model and write its replies, without scoring.",
+    "fit": "Train a model on the training split; the same command again continues an interrupted run.",
+    "validate": "Ask a model the questions of the validation split and score its replies.",
+    "test": "Ask a model the questions of the test split and score its replies.",
+    "predict": "Ask a model the questions of a split and write its replies without scoring them.",
 }
-LATE = {"doctor": "Look for what would make a training worthless, before its first step; takes the options of fit."}
+LATE = {"doctor": "Check weights, data and configuration of a training without starting it; options of fit."}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status: 0, 2 for an error the user can mend, 130 for an interruption.
+    """Run one command and return its exit status: 0, 2 for an error the user can correct, 130 if interrupted.
 
     Args:
-        arguments: Without the program's name; those of the process where None.
+        arguments: Command and options, without the program's name; default: those of the process.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     arguments = [*arguments[:1], *by_name(arguments[0], arguments[1:])] if arguments else []
@@ -55,16 +55,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LmodError as error:
         print(lines(f"error: {error}"), file=sys.stderr)
         return 2
-    except BrokenPipeError:  # `list sources | head`: what was asked for has been read
+    except BrokenPipeError:  # as in `list sources | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         if error.errno not in CURES:
             raise
-        print(lines(f"error: {said_of(error)}"), file=sys.stderr)
+        print(lines(f"error: {error_text(error)}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: whole files are complete, and the same command continues", file=sys.stderr)
+        print("interrupted: every file written so far is complete; the same command continues", file=sys.stderr)
         return 130
 
 
@@ -91,7 +91,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _lightning(arguments: list[str]) -> int:
-    """Print the short help of a command of Lightning's, or check its names and run it."""
+    """Run a command of Lightning, or print its short help."""
     from lmod_train.cli.names import check_names
     from lmod_train.cli.short_help import WHOLE, short_help
 
@@ -105,7 +105,7 @@ def _lightning(arguments: list[str]) -> int:
 
 
 def _late(arguments: list[str]) -> int:
-    """Run a command that needs torch and Lightning, which take seconds to load."""
+    """Run a command that imports torch and Lightning, which takes seconds."""
     from lmod_train.cli import doctor, experiment
 
     if arguments[0] == "doctor":
@@ -115,14 +115,14 @@ def _late(arguments: list[str]) -> int:
 
 
 def overview() -> str:
-    """Return the text of ``--help``: each command with the first line of its own description."""
+    """Return the text of ``--help``, a line per command."""
     described = (
         {name: (function.__doc__ or "").partition("\n")[0] for name, function in PLAIN.items()} | LIGHTNING | LATE
     )
     commands = "\n".join(f"  {name:<14}{line}" for name, line in described.items())
     return (
         "usage: python -m lmod_train COMMAND [options]\n\n"
-        "Eye photographs in, tuned and scored multimodal models out.\n\n"
+        "Train and evaluate vision-language models on eye images.\n\n"
         f"commands:\n{commands}\n\n"
-        "`python -m lmod_train COMMAND --help` shows the options of one."
+        "`python -m lmod_train COMMAND --help` shows the options of a command."
     )

@@ -1,4 +1,4 @@
-"""Options of a class with type, default and description, read from source text: nothing is imported."""
+"""Options of a class with type, default and description, read from source text without importing it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lmod_train.errors import BadArgument
 
 WIDTH = 110
 LONGEST = 700
-"""Characters of a default that is shown as its value; a longer one is shown by its name."""
+"""Maximum characters of a constant's value in the text; a longer one is shown by name."""
 
 _LITERAL = re.compile(r"Literal\[([^\]]*)\]")
 
@@ -30,10 +30,10 @@ class Option:
     """An option of a class.
 
     Attributes:
-        name: As a config spells it below ``init_args``, with dots where a part has options of its own.
-        kind: Its type; the words of a choice in braces.
-        default: As Python writes it; None where the option must be given.
-        description: Of the class's docstring, in one line.
+        name: Key below ``init_args`` of a config, with dots for options of a nested dataclass.
+        kind: Type; the words of a choice in braces.
+        default: Python expression of the default; None if the option is required.
+        description: Description in the class's docstring, on one line.
     """
 
     name: str
@@ -43,13 +43,13 @@ class Option:
 
 
 def options_text(name: str) -> str:
-    """Return a paragraph an option of the class that a name stands for.
+    """Return a paragraph per option of a class.
 
     Args:
         name: A class path, a group of options (``data``, ``trainer``), or the name of a source, task or model config.
 
     Raises:
-        BadArgument: No class is called so.
+        BadArgument: The name is unknown.
     """
     path = class_path_of(name)
     ours = DEFAULTS.get(name, {})
@@ -60,10 +60,10 @@ def options_text(name: str) -> str:
 
 
 def class_path_of(name: str) -> str:
-    """Return the path of the class that a name stands for.
+    """Return the class path of a name.
 
     Raises:
-        BadArgument: None does.
+        BadArgument: The name is unknown.
 
     Example:
         >>> class_path_of("idrid"), class_path_of("data")
@@ -83,7 +83,7 @@ def class_path_of(name: str) -> str:
 
 
 def options_of(path: str) -> list[Option]:
-    """Return the options of a class and, below theirs, those of its parts; none where the text holds no such class."""
+    """Return the options of a class, those of nested dataclasses included; empty if the class is not found."""
     module, _, name = path.rpartition(".")
     place = class_in(module, name)
     return [] if place is None else list(_nested(*place))
@@ -100,7 +100,7 @@ def _known() -> dict[str, str]:
 
 
 def _nested(module: str, node: ast.ClassDef) -> Iterator[Option]:
-    """Yield the options of a class, each followed by those of the dataclass that its type names."""
+    """Yield the options of a class, each followed by those of the dataclass it has as its type."""
     for option in _of_class(module, node):
         yield replace(option, kind=_plainly(module, option.kind), default=_resolved(module, option.default))
         for word in re.findall(r"[A-Z]\w+", option.kind):
@@ -110,30 +110,30 @@ def _nested(module: str, node: ast.ClassDef) -> Iterator[Option]:
 
 
 def _of_class(module: str, node: ast.ClassDef) -> Iterator[Option]:
-    said = _described(node)
+    described = _described(node)
     if _is_dataclass(node):
         for field in (f for f in node.body if isinstance(f, ast.AnnAssign) and isinstance(f.target, ast.Name)):
             assert isinstance(field.target, ast.Name)
             name, value = field.target.id, field.value
-            yield Option(name, ast.unparse(field.annotation), _unparsed(value), said.get(name, ""))
+            yield Option(name, ast.unparse(field.annotation), _unparsed(value), described.get(name, ""))
         return
     init = _init(node)
     if init is not None:
-        yield from _of_function(init, said)
+        yield from _of_function(init, described)
     if init is None or init.args.kwarg is not None:
         for base in node.bases:
             place = class_in(module, base.id) if isinstance(base, ast.Name) else None
             yield from _of_class(*place) if place else ()
 
 
-def _of_function(function: ast.FunctionDef, said: dict[str, str]) -> Iterator[Option]:
+def _of_function(function: ast.FunctionDef, described: dict[str, str]) -> Iterator[Option]:
     arguments = function.args
     placed = [*arguments.posonlyargs, *arguments.args]
     values = [*[None] * (len(placed) - len(arguments.defaults)), *arguments.defaults, *arguments.kw_defaults]
     for argument, value in zip([*placed, *arguments.kwonlyargs], values, strict=True):
         if argument.arg not in ("self", "root"):  # curation finds a source's root
             kind = ast.unparse(argument.annotation) if argument.annotation else "any"
-            yield Option(argument.arg, kind, _unparsed(value), said.get(argument.arg, ""))
+            yield Option(argument.arg, kind, _unparsed(value), described.get(argument.arg, ""))
 
 
 def _unparsed(value: ast.expr | None) -> str | None:
@@ -145,7 +145,7 @@ def _init(node: ast.ClassDef) -> ast.FunctionDef | None:
 
 
 def _described(node: ast.ClassDef) -> dict[str, str]:
-    """Return option -> description, from the docstrings of the class and of its constructor."""
+    """Return option -> description from the docstrings of the class and of its constructor."""
     documented = [ast.get_docstring(node), (init := _init(node)) and ast.get_docstring(init)]
     parsed = [docstring_parser.parse(text, style=docstring_parser.DocstringStyle.GOOGLE) for text in documented if text]
     return {p.arg_name: " ".join((p.description or "").split()) for one in parsed for p in one.params}
@@ -156,7 +156,7 @@ def _is_dataclass(node: ast.ClassDef) -> bool:
 
 
 def _plainly(module: str, kind: str) -> str:
-    """Return a type as text; the words of a choice in braces."""
+    """Return a type as text, the words of a choice in braces."""
 
     def written(word: re.Match[str]) -> str:
         value = value_in(module, word[0])
@@ -168,13 +168,13 @@ def _plainly(module: str, kind: str) -> str:
 
 
 def _resolved(module: str, default: str | None) -> str | None:
-    """Return a default as text; a constant by its value, where that is short."""
+    """Return a default as text, a constant by its value unless that is long."""
     value = value_in(module, default) if default and default.isidentifier() else None
     text = ast.unparse(value) if value is not None else default
     return default if text is not None and len(text) > LONGEST else text
 
 
 def _paragraph(option: Option) -> Iterator[str]:
-    default = "must be given" if option.default is None else f"default {option.default}"
+    default = "required" if option.default is None else f"default {option.default}"
     yield f"  {option.name}: {option.kind}, {default}"
     yield from textwrap.wrap(option.description, WIDTH, initial_indent="      ", subsequent_indent="      ")

@@ -1,4 +1,4 @@
-"""Commands that look at a curated folder without a model: a representative subset, and what the words give away."""
+"""Commands on a curated folder that need no model: `subset` and `blind`."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def subset(
     split: Literal["train", "val", "test", "all"] = "all",
     tasks: str = "",
 ) -> None:
-    """Draw a representative subset of a curated folder, e.g. for models that are dear to ask.
+    """Draw a representative subset of a curated folder, e.g. to evaluate paid models at lower cost.
 
-    Stratified over modality, task, source and class: each stratum gives its proportional share, at least one; where
-    there are more strata than records wanted, the largest give one each, and how many are left out is said. Free text
-    has no classes. Writes the record ids to CURATED/subsets/, one a line; `--data.subset FILE` then asks these records
-    only.
+    The draw is stratified over modality, task, source and class: each stratum contributes in proportion to its size,
+    and at least one record. If there are more strata than records, the largest contribute one each, and the number of
+    strata left out is printed. Free-text answers have no classes. Writes the record ids to CURATED/subsets/, one per
+    line; `--data.subset FILE` of `validate` and `test` then asks only these.
 
     Args:
-        curated: Folder that `curate` wrote.
-        n: How many records; LMOD+ publishes 1,000.
-        seed: Of the draw.
-        split: Draw from one split only.
-        tasks: Names of tasks to draw from, separated by commas; left out: all.
+        curated: Folder written by `curate`.
+        n: Number of records. LMOD+ publishes results on 1,000.
+        seed: Seed of the draw.
+        split: Split to draw from.
+        tasks: Names of tasks to draw from, separated by commas; all tasks if not given.
     """
     from lmod_train.artifacts.manifest import read_manifest
     from lmod_train.audit.subset import write_subset
@@ -45,22 +45,22 @@ def subset(
         if share:
             print(f"{share:5}  {' / '.join(' '.join(part.split()) for part in stratum)}")
     if left_out := sum(share == 0 for *_, share in strata):
-        print(f"{left_out} of {len(strata)} strata (modality, task, source, class) are left out, the smallest")
+        print(f"{left_out} of {len(strata)} strata (modality, task, source, class) are left out: --n is too small")
     print(f"wrote {path}: {sum(share for *_, share in strata)} records")
 
 
 def blind(curated: Path) -> None:
-    """Try to answer every task without looking for disease: from its words, its source, its border, its files.
+    """Measure how well every task can be answered without the medical content of its images.
 
-    Prints, and writes to CURATED/audit.csv, for each task what classifiers fitted on the training split get right in
-    val and test: of words, choices and region ids (an accuracy above the most frequent answer means that the words give
-    answers away; where a lead of 20 points could not have been found, the records are too few to tell), of the source,
-    of the mask of the black border, of the nearest thumbnail of 24 x 24 pixels, and of the raw file's type and size.
-    A model's score means nothing beyond these. What keys and image paths alone would give away stands apart: no model
-    sees them.
+    Fits simple classifiers on the training split and evaluates them on val and test, one per shortcut: the words of the
+    question (prompt, choices and region ids), the source, the mask of the black border, the most similar thumbnail of
+    24 x 24 pixels, and the raw file's type and size. A model's score only counts above these. If the words alone reach
+    more than the share of the most frequent answer, they leak the answer; with too few records to detect a difference
+    of 20 percentage points, that is printed instead. Record keys and image paths, which no model sees, are reported
+    separately. Prints the accuracies with 95 % intervals and writes them to CURATED/audit.csv.
 
     Args:
-        curated: Folder that `curate` wrote.
+        curated: Folder written by `curate`.
     """
     from lmod_train.artifacts.manifest import read_manifest
     from lmod_train.artifacts.records import read_records
@@ -76,20 +76,20 @@ def blind(curated: Path) -> None:
     shortcut_rows = shortcuts(curated, records)
     write_shortcuts(curated / FILE, [*(row for one in found for row in rows_of(one)), *shortcut_rows])
     for one in found:
-        print(f"{one.task}: {_said_of(one)}")
+        print(f"{one.task}: {_summary(one)}")
         for row in shortcut_rows:
             if row.task == one.task and row.split == "val+test" and row.value is not None:
                 print(f"  {row.shortcut} alone {row.value:.3f} [{row.low:.3f}, {row.high:.3f}], n {row.n}")
     print(f"wrote {curated / FILE}")
 
 
-def _said_of(one: Blind) -> str:
+def _summary(one: Blind) -> str:
     if one.accuracy is None or one.low is None or one.high is None or one.prior is None or one.names is None:
-        return "nothing to try (no training records, or none beside them)"
-    verdict = "no leak found" if one.can_tell else "too few to tell"
+        return "not measured (no records in train, or none in val and test)"
+    verdict = "no leak found" if one.can_tell else "too few records to detect a leak"
     if one.leaks:
-        verdict = "the words give the answer away"
+        verdict = "the words leak the answer"
     return (
-        f"blind {one.accuracy:.3f} [{one.low:.3f}, {one.high:.3f}], most frequent answer {one.prior:.3f}, n {one.n}: "
-        f"{verdict}; names alone {one.names:.3f} (no model sees them)"
+        f"words alone {one.accuracy:.3f} [{one.low:.3f}, {one.high:.3f}], most frequent answer {one.prior:.3f}, "
+        f"n {one.n}: {verdict}; keys and paths alone {one.names:.3f} (not shown to models)"
     )

@@ -1,4 +1,4 @@
-"""The command `doctor`: what `fit` would be refused for, without starting it."""
+"""The command `doctor`: the checks of `fit`, without a training."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from lmod_train.doctor.check_result import failures, terminal_report, write
 
 
 class Parsed(Experiment):
-    """`fit`, parsed and not started."""
+    """Parses the options of `fit` without starting it."""
 
     def before_instantiate_classes(self) -> None:
-        """Nothing is written before the examination."""
+        """Do nothing, so that no run folder is written."""
 
     def instantiate_classes(self) -> None:
-        """The doctor builds module and data itself, each apart."""
+        """Do nothing; module and data are built separately, as each can fail."""
 
     def _run_subcommand(self, subcommand: str) -> None:
-        """Nothing runs."""
+        """Do nothing."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Examine the training that `fit` with these options would be, print the report and keep it.
+    """Run the checks for `fit` with these options, print their report, and write it to the run folder.
 
     Args:
         arguments: Options of `fit`.
 
     Returns:
-        0 where nothing stands in the way, else 2.
+        0 if no check failed, else 2.
     """
     with silenced(sys.stderr.isatty()):
         return _run(arguments)
@@ -56,14 +56,14 @@ def _run(arguments: Sequence[str]) -> int:
     write(Run(folder).doctor, found, identity(resolved, dict(os.environ)))
     print(terminal_report(found))
     verdict = (
-        f"{len(failures(found))} checks failed: fit would refuse" if failures(found) else "nothing stands in the way"
+        f"{len(failures(found))} checks failed: `fit` would refuse to start" if failures(found) else "no check failed"
     )
-    print(f"\n{verdict}; {Run(folder).doctor}")
+    print(f"\n{verdict}; wrote {Run(folder).doctor}")
     return 2 if failures(found) else 0
 
 
 def _help() -> str:
-    """Return the help of `fit`, whose options these are, under this command's name."""
+    """Return the help of `fit`, which has the same options, under this command's name."""
     with redirect_stdout(StringIO()) as text, suppress(SystemExit):
         Parsed(ExitStack(), **options(), args=["fit", "--help"])
     return text.getvalue().replace(f"{PROGRAM} fit", f"{PROGRAM} doctor").rstrip()

@@ -1,4 +1,4 @@
-"""From a parsed configuration of `fit` to what the doctor finds: module and data are built apart, as each can fail."""
+"""The doctor's checks of a parsed configuration; module and data are built separately, as each can fail."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from lmod_train.modules.conversation import VisionLanguageModel
 Built = TypeVar("Built")
 
 UNREAD = ("run", "config", "ckpt_path", "checkpoint", "doctor", "evaluation", "tripwires", "read_back")
-"""Keys of a configuration that no check reads."""
+"""Keys of a configuration that no check depends on."""
 
 
 def findings_of(config: Namespace, resolved: dict[str, Any]) -> list[CheckResult]:
-    """Examine the training that a configuration describes; nothing of it is started or changed.
+    """Return the results of the checks of the training in a configuration; nothing is started or changed.
 
     Args:
-        config: As `fit` parsed it, classes not instantiated.
-        resolved: The same as plain values.
+        config: Configuration as parsed by `fit`, classes not instantiated.
+        resolved: The same configuration as plain values.
     """
     found: list[CheckResult] = []
     data = _tried(partial(_data, config), "records", found)
     environment, images = dict(os.environ), config.doctor.images
     room, _, name = str(config.model.class_path).rpartition(".")
     if not issubclass(getattr(import_module(room), name), VisionLanguageModel):
-        found.append(CheckResult("module", "skip", f"{name} writes no text: its weights are checked as it loads"))
+        found.append(CheckResult("module", "skip", f"{name} generates no text; its weights are checked by `fit`"))
         return [*examine(Subject(resolved, None, data, environment, images)), *found]
     module = _tried(partial(_module, config), "load_report", found)
     with every_core(environment):
@@ -51,22 +51,22 @@ def findings_of(config: Namespace, resolved: dict[str, Any]) -> list[CheckResult
 
 
 def examined(config: Namespace, resolved: dict[str, Any], run: Path, *, refuse: bool) -> None:
-    """Examine before a `fit`, print what is not well, and keep the report in the run folder.
+    """Run the checks before a `fit`, print warnings and failures, and write the report to the run folder.
 
-    A run that is continued is not examined again where nothing has changed since it passed.
+    A continued run is not checked again if nothing has changed since it passed.
 
     Raises:
-        Refused: A check failed, and `refuse` is set.
+        Refused: A check failed and `refuse` is set.
     """
     of = identity(resolved, dict(os.environ))
     if passed(Run(run).doctor, of):
         kept = Run(run).doctor
-        print(f"doctor: passed before, and nothing has changed since; {kept} (remove it to be examined again)")
+        print(f"doctor: unchanged since it passed; {kept} (remove this file to run the checks again)")
         return
     found = findings_of(config, resolved)
     write(Run(run).doctor, found, of)
     shown = [f for f in found if f.level in ("warn", "fail")]
-    print(f"doctor: {len(found)} findings, {len(failures(found))} failures; {Run(run).doctor}")
+    print(f"doctor: {len(found)} checks, {len(failures(found))} failures; wrote {Run(run).doctor}")
     if shown:
         print(terminal_report(shown))
     if failures(found) and refuse:
@@ -74,10 +74,10 @@ def examined(config: Namespace, resolved: dict[str, Any], run: Path, *, refuse: 
 
 
 def identity(resolved: Mapping[str, Any], environment: Mapping[str, str]) -> str:
-    """Return a SHA-256 over what the doctor looks at: configuration, weights, records and launcher.
+    """Return a SHA-256 of everything the checks depend on: configuration, weights, records and launcher.
 
-    Where a run lies, what it keeps and how it is asked on the way change nothing. Weights and records count by their
-    files' names, sizes and times, so that this costs no reading.
+    Keys in `UNREAD`, loggers and the run's path are excluded. Weights and records are represented by the names, sizes
+    and times of their files, so that no large file is read.
     """
     read = {k: v for k, v in resolved.items() if k not in UNREAD}
     read["trainer"] = {
@@ -87,8 +87,8 @@ def identity(resolved: Mapping[str, Any], environment: Mapping[str, str]) -> str
     curated = str((resolved.get("data") or {}).get("curated") or "")
     named = [str(options.get("checkpoint") or ""), curated, f"{curated}/records"]
     launcher = [environment.get(name, "") for name in ("WORLD_SIZE", "CROSS_SIZE", "LOCAL_SIZE")]
-    said = json.dumps([__version__, read, [_files(Path(folder)) for folder in named if folder], launcher], default=str)
-    return hashlib.sha256(said.encode()).hexdigest()
+    text = json.dumps([__version__, read, [_files(Path(folder)) for folder in named if folder], launcher], default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _files(folder: Path) -> list[tuple[str, int, int]]:
@@ -98,9 +98,9 @@ def _files(folder: Path) -> list[tuple[str, int, int]]:
 
 @contextmanager
 def every_core(environment: Mapping[str, str]) -> Iterator[None]:
-    """Compute on all cores of this machine where a launcher has left each process a part of them.
+    """Use all cores of this machine in the block, although a launcher has given each process only some of them.
 
-    One process examines, and the others wait for it.
+    Only one process runs the checks; the others wait for it.
     """
     before = torch.get_num_threads()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -113,12 +113,12 @@ def every_core(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 def plain(parser: ArgumentParser, config: Namespace) -> dict[str, Any]:
-    """Return a configuration as plain values, as it is written to ``config.yaml``."""
+    """Return a configuration as the plain values that are written to ``config.yaml``."""
     return renamed(yaml.safe_load(parser.dump(config, skip_validation=True)))
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """Return the error of ours that a parser has wrapped, or the error itself."""
+    """Return the `LmodError` among the causes of an error, or the error itself."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, LmodError):
         cause = cause.__cause__ or cause.__context__
@@ -129,8 +129,8 @@ def _tried(build: Callable[[], Built], check: str, found: list[CheckResult]) -> 
     try:
         return build()
     except Exception as error:
-        said, _, cure = str(cause_of(error)).partition("\nNext: ")
-        found.append(CheckResult(check, "fail", said, WHY[check], cure or "fix what the message names"))
+        problem, _, cure = str(cause_of(error)).partition("\nNext: ")
+        found.append(CheckResult(check, "fail", problem, WHY[check], cure or "correct what the message names"))
         return None
 
 

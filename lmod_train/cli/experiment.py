@@ -1,4 +1,4 @@
-"""Lightning's front door: `fit`, `validate`, `test`, `predict`, each in a run folder that can be continued."""
+"""Lightning's commands `fit`, `validate`, `test` and `predict`, each in a run folder that can be continued."""
 
 from __future__ import annotations
 
@@ -52,22 +52,22 @@ VOLATILE = (
       for name in ("pace", "budget", "replicas", "key_variable", "send_sources")),
     "trainer.enable_model_summary", "trainer.enable_progress_bar", "trainer.log_every_n_steps", "verbose",
 )  # fmt: skip
-"""Keys that say where a run lies, what it keeps or logs on the way or how it is continued, not what it is."""
+"""Keys that may change when a run is continued: where it is stored, what it keeps and logs, and how it is started."""
 
 
 WRITTEN = ("provenance", "weights")
-"""Keys that a run writes into its ``config.yaml`` and that are not read from one."""
+"""Keys that a run writes to its ``config.yaml`` and that are not read from it."""
 
 TRUST = (
-    "A module outside this package whose task classes may be imported where records name them, or a checkpoint folder "
-    "whose pickles may run code; again for another."
+    "Module outside this package with task classes that records name, which may be imported, or checkpoint folder "
+    "whose pickles may run code; can be repeated."
 )
 
 DEEPSPEED = "lmod_train.strategies.sharding_deepspeed.DeepSpeed"
 
 
 class Parser(Refusing, LightningArgumentParser):
-    """Lightning's parser, which answers a mistake as every other command does."""
+    """Lightning's parser with the error messages of the other commands."""
 
     whole_help = WHOLE
 
@@ -76,12 +76,12 @@ class Experiment(LightningCLI):
     """LightningCLI with a run folder, the evaluation callback, and one link: the classifier's choices.
 
     Args:
-        held: Keeps the lock of the run folder.
-        options: Of LightningCLI.
+        held: Stack that holds the lock of the run folder.
+        options: Options of LightningCLI.
 
     Attributes:
-        loaded: The checkpoint that answers or that a training begins from; empty without `--ckpt_path`.
-        own: Modules of the classes that the user's own words name for the data: they are trusted.
+        loaded: The checkpoint of `--ckpt_path`, evaluated or started from; empty without.
+        own: Modules of the classes in the configuration of the data, which are trusted.
     """
 
     def __init__(self, held: ExitStack, **options: Any) -> None:
@@ -89,32 +89,32 @@ class Experiment(LightningCLI):
         super().__init__(**options)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        """Add `--run`, the callbacks that every run has, and the link."""
-        parser.add_argument("--run", type=Path, default=None, help="Folder of the run; runs/<config>/<command>.")
+        """Add `--run`, the callbacks of every run, and the link of the choices."""
+        parser.add_argument("--run", type=Path, default=None, help="Folder; default runs/<config>/<command>.")
         parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
-        for key in WRITTEN:  # so that the config.yaml of a run can be given to another
+        for key in WRITTEN:  # so that another run can use the config.yaml of a run
             parser.add_argument(f"--{key}", type=Any, default=None, help=SUPPRESS)
         parser.link_arguments("data.choices", "model.init_args.choices", apply_on="instantiate")
         parser.add_lightning_class_args(GenerationEval, "evaluation")
         parser.add_lightning_class_args(Tripwires, "tripwires")
-        parser.add_argument("--doctor.refuse", type=bool, default=True, help="Do not train where a check fails.")
-        parser.add_argument("--doctor.images", type=NonNegativeInt, default=0, help="Images opened; 0 for all.")
+        parser.add_argument("--doctor.refuse", type=bool, default=True, help="Do not train if a check fails.")
+        parser.add_argument("--doctor.images", type=NonNegativeInt, default=0, help="Images to decode; 0 for all.")
         parser.add_lightning_class_args(ReadBack, "read_back")
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
         parser.set_defaults({f"checkpoint.{name}": value for name, value in DEFAULTS["checkpoint"].items()})
 
     def _prepare_subcommand_parser(self, klass: type, subcommand: str, **kwargs: Any) -> LightningArgumentParser:
-        """Switch off Lightning's table of figures, which has neither their numbers of records nor intervals."""
+        """Switch off Lightning's table of metrics, which has neither numbers of records nor intervals."""
         parser = super()._prepare_subcommand_parser(klass, subcommand, **kwargs)
         if subcommand in ("validate", "test"):
             parser.set_defaults({"verbose": False})
         return parser
 
     def _parse_ckpt_path(self) -> None:
-        """Take nothing from a checkpoint here: Lightning would let one that was received say which class is built."""
+        """Do nothing: Lightning would take the class to build from the checkpoint, which may come from others."""
 
     def before_instantiate_classes(self) -> None:
-        """Settle the run folder, refuse to mix two configurations in it, and continue what lies there."""
+        """Prepare the run folder, refuse one of another configuration, and continue an interrupted run."""
         config = self.config[self.subcommand]
         run = config.run or default_run(config, str(self.subcommand))
         config.run, config.trainer.default_root_dir = run, str(run)
@@ -126,8 +126,8 @@ class Experiment(LightningCLI):
             raise BadArgument(
                 "trainer.accelerator",
                 config.trainer.accelerator,
-                "a CUDA device, and none is visible on this machine",
-                "run it where there is one; to try the configuration here add `--trainer.accelerator cpu "
+                "another accelerator, as no CUDA device is visible on this machine",
+                "run it on a machine with a GPU; to try the configuration here add `--trainer.accelerator cpu "
                 "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`",
             )
         resolved = plain(self._parser(self.subcommand), config)
@@ -139,18 +139,19 @@ class Experiment(LightningCLI):
         self._held.enter_context(locked(run, "--run"))
         _settle(run, resolved)
         if config.trainer.enable_progress_bar is None and not sys.stdout.isatty():
-            config.trainer.enable_progress_bar = False  # `Progress` prints lines
+            config.trainer.enable_progress_bar = False  # `Progress` prints lines instead
         last = continued(Run(run).last) if self.subcommand == "fit" else None
         self._continues = last is not None
-        if last is not None:  # whatever weights it began from, it goes on from its own
+        if last is not None:  # its own checkpoint takes the place of the one it started from
             rank_zero_info(f"continuing from {last}")
             config.ckpt_path = str(last)
 
     def instantiate_classes(self) -> None:
-        """Build model, data and trainer; what we refuse is said in our own words.
+        """Build model, data and trainer.
 
         Raises:
-            LmodError: One of ours, which the parser wraps into its own.
+            LmodError: An error of this package, which the parser had wrapped in its own.
+            Unbuildable: Any other error of the parser or of Lightning.
         """
         try:
             super().instantiate_classes()
@@ -165,18 +166,19 @@ class Experiment(LightningCLI):
             raise Unbuildable(" ".join(str(error).split())) from error
 
     def before_validate(self) -> None:
-        """Write down which code and which weights answer."""
+        """Record the versions of code and weights in the run's config."""
         write_provenance(self.config[self.subcommand].run, (*self.model.identity().weights, *self.loaded))
 
     before_test = before_predict = before_validate
 
     def before_fit(self) -> None:
-        """Write down which code and weights learn, and let the doctor look at a model that writes, on the first rank.
+        """Record the versions of code and weights, and run the doctor's checks on a model that generates text.
 
-        The others wait for it to join.
+        Only the first rank runs the checks; the others wait.
 
         Raises:
-            RunConflict: The run that is continued began from other weights.
+            RunConflict: The continued run started from other weights.
+            Refused: A check failed.
         """
         config = self.config["fit"]
         weights = (*self.model.identity().weights, *self.loaded)
@@ -186,7 +188,7 @@ class Experiment(LightningCLI):
 
 
 def options() -> dict[str, Any]:
-    """Return how the command line is made, whatever command reads it."""
+    """Return the options of LightningCLI that all commands share."""
     return {
         "model_class": LmodModule,
         "datamodule_class": RecordsDataModule,
@@ -200,30 +202,30 @@ def options() -> dict[str, Any]:
 
 
 def run(arguments: list[str]) -> None:
-    """Run one of Lightning's commands, then derive predictions and scores from the replies.
+    """Run one of Lightning's commands, then write predictions and scores from the replies.
 
     Args:
         arguments: The command and its options.
     """
     if not os.environ.get("WANDB_API_KEY") and not (Path.home() / ".netrc").exists():
-        os.environ.setdefault("WANDB_MODE", "offline")  # without a key wandb would stop the run to ask for one
+        os.environ.setdefault("WANDB_MODE", "offline")  # without a key, wandb would wait for input
     with silenced(sys.stderr.isatty()), ExitStack() as held:
         _run(arguments, held)
 
 
 def _run(arguments: list[str], held: ExitStack) -> None:
-    given = None if arguments == sys.argv[1:] else arguments  # Lightning warns of arguments given twice
+    given = None if arguments == sys.argv[1:] else arguments  # Lightning warns if arguments are passed twice
     try:
         experiment = Experiment(held, **options(), args=given)
     except Collapsed as stopped:
         rank_zero_only(draw_probes)(stopped.file.parent)
         raise
     except SystemExit as ended:
-        if isinstance(ended.__context__, KeyboardInterrupt):  # Lightning makes status 1 of Ctrl-C
+        if isinstance(ended.__context__, KeyboardInterrupt):  # Lightning exits with status 1 after Ctrl-C
             raise ended.__context__ from None
         raise
     folder = Path(experiment.trainer.default_root_dir)
-    if experiment.subcommand == "fit":  # the last step need not be a multiple of the steps between checkpoints
+    if experiment.subcommand == "fit":  # the last step may lie between two checkpoints
         experiment.trainer.save_checkpoint(Run(folder).last)
         if experiment.trainer.is_global_zero:
             draw_probes(folder)
@@ -239,31 +241,31 @@ def _run(arguments: list[str], held: ExitStack) -> None:
 
 
 def scored(run: Path) -> str:
-    """Return the figure of each task of a run with its number of records and interval, as `report` prints it."""
+    """Return the headline table of a run, as printed by `report`."""
     return format_table(headline([run]))
 
 
 def default_run(config: Namespace, command: str) -> Path:
-    """Return ``runs/<name of the last config file>/<command>``; each run of a wandb sweep has a folder of its own."""
+    """Return ``runs/<name of the last config file>/<command>``, with the run's id in a wandb sweep."""
     files = [str(f) for f in config.config or []]
     sweep = f"-{os.environ['WANDB_RUN_ID']}" if "WANDB_RUN_ID" in os.environ else ""
     return Path("runs") / (Path(files[-1]).stem if files else "unnamed") / f"{command}{sweep}"
 
 
 def continued(last: Path) -> Path | None:
-    """Return the checkpoint that a run goes on from, and say so where it is not its last.
+    """Return the checkpoint from which a run continues, None if it has none; warns if it is not the last one.
 
-    A last one that cannot be read is put aside, so that the one before stays where it is until the next is whole.
+    An unreadable last checkpoint is renamed, so that the previous one is kept until the next is complete.
 
     Args:
-        last: Where the run's last checkpoint lies.
+        last: Path of the run's last checkpoint.
 
     Raises:
-        ArtifactError: There are checkpoints, and none can be read.
+        ArtifactError: There are checkpoints, but none can be read.
     """
     found = to_continue(last)
     if found == set_aside(last) and last.exists():
-        rank_zero_warn(f"{last} cannot be read ({damage(last)}): continuing from the one before it, {found}")
+        rank_zero_warn(f"{last} cannot be read ({damage(last)}): continuing from the previous checkpoint, {found}")
         _put_aside(last)
     return found
 
@@ -275,10 +277,10 @@ def _put_aside(last: Path) -> None:
 
 
 def ours(strategy: Any) -> Any:
-    """Return what is configured, Lightning's DeepSpeed strategy replaced by ours.
+    """Return the configured strategy, with Lightning's DeepSpeed strategy replaced by this package's.
 
-    Ours runs on CPU too, gathers parameters before an evaluation, and writes checkpoints that are complete. Lightning's
-    short names mean it as well, e.g. ``deepspeed_stage_3_offload``.
+    This package's also runs on CPU, gathers parameters before an evaluation, and writes complete checkpoints.
+    Lightning's short names are replaced too, e.g. ``deepspeed_stage_3_offload``.
     """
     if isinstance(strategy, str) and strategy.startswith("deepspeed"):
         stage = int(re.sub(r"\D", "", strategy) or 2)
@@ -295,17 +297,17 @@ def ours(strategy: Any) -> Any:
 
 
 def _loggers(configured: Any) -> list[Namespace]:
-    """Return the loggers that say where they save."""
+    """Return the configured loggers that have an option `save_dir`."""
     several = configured if isinstance(configured, list) else [configured]
     return [c for c in several if isinstance(c, Namespace) and "save_dir" in (c.get("init_args") or ())]
 
 
 @rank_zero_only
 def _settle(run: Path, resolved: dict[str, Any]) -> None:
-    """Write ``config.yaml``, or compare with the one that is there; a start that came to nothing is overwritten.
+    """Write ``config.yaml``, or compare it with an existing one, which is overwritten if the run has no results.
 
     Raises:
-        RunConflict: The folder was started with other values.
+        RunConflict: The folder belongs to a run with other values.
     """
     replied = any(file.stat().st_size for file in Run(run).replies.glob("*.jsonl"))
     if Run(run).config.exists() and (replied or Run(run).checkpoints.exists()):
@@ -323,7 +325,7 @@ def _volatile(key: str) -> bool:
 
 
 def _modules(tree: Any) -> Iterator[str]:
-    """Yield the module of every class path."""
+    """Yield the module of every class path in a configuration."""
     if isinstance(tree, Mapping):
         if isinstance(path := tree.get("class_path"), str):
             yield path.rpartition(".")[0]
@@ -334,7 +336,7 @@ def _modules(tree: Any) -> Iterator[str]:
 
 
 def _flat(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (dotted key, leaf)."""
+    """Yield (dotted key, value) for every leaf of a nested mapping."""
     if isinstance(tree, Mapping):
         for key, value in tree.items():
             yield from _flat(value, f"{path}.{key}" if path else str(key))

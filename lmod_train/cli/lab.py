@@ -10,21 +10,23 @@ from lmod_train.errors import BadArgument
 def collapse_lab(
     *, out: Path, seeds: int = 1, steps: int = 120, lr: float = 2e-3, max_new_tokens: int = 64, n: int = 160
 ) -> None:
-    """Fine-tune the same model from whole weights and from their delta, and show how each answers; minutes on a CPU.
+    """Demonstrate how fine-tuning on delta weights collapses a model's replies; takes minutes on a CPU.
 
-    The same data, order, steps and learning rate, with short, long and varied answers. Writes collapse.md, collapse.csv
-    and collapse.png; started again it does what is missing. The limits of what it shows stand below its table.
+    Fine-tunes the small base from its complete weights and, by mistake, from delta weights, with the same data, order,
+    steps and learning rate, on short, long and varied answers, and compares the replies. Writes collapse.md,
+    collapse.csv and collapse.png; the same command again continues. The limits of the demonstration are stated below
+    its table.
 
     Args:
         out: Folder to write to.
-        seeds: How often each training is repeated.
+        seeds: Number of repetitions of each training, each with another seed.
         steps: Optimiser steps of each training.
-        lr: Highest learning rate.
-        max_new_tokens: Where a reply is cut off.
-        n: Phantoms of each of three sources.
+        lr: Peak learning rate.
+        max_new_tokens: Maximum length of a reply in tokens.
+        n: Number of phantoms of each of three sources.
     """
     if seeds < 1 or steps < 1 or n < 16:
-        raise BadArgument("--seeds, --steps, --n", (seeds, steps, n), "at least 1, 1 and 16", "leave them out")
+        raise BadArgument("--seeds, --steps, --n", (seeds, steps, n), "at least 1, 1 and 16", "use the defaults")
     from lmod_train.files import whole
     from lmod_train.lab.collapse import Recipe, losses_of
     from lmod_train.lab.collapse import collapse_lab as experiment

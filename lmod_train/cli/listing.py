@@ -1,4 +1,4 @@
-"""What there is to choose from, read from source text and configs: nothing is imported, nothing is registered."""
+"""Lists of sources, tasks, models and configs, read from source text and YAML without importing anything."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True, slots=True)
 class ClassText:
-    """A class as its source text shows it.
+    """A class, as read from its source text.
 
     Attributes:
-        path: Class path, as a config names it.
-        bases: Names of the bases as written, without modules and type parameters.
-        doc: Docstring, empty where there is none.
-        constants: Names assigned a literal by the class, and private ones by its file.
+        path: Class path, as in a config.
+        bases: Names of the base classes, without modules and type parameters.
+        doc: Docstring, empty if there is none.
+        constants: Literals assigned in the class body, and those assigned to private names of its module.
     """
 
     path: str
@@ -32,18 +32,18 @@ class ClassText:
 
     @property
     def name(self) -> str:
-        """The class's own name."""
+        """Name of the class, without its module."""
         return self.path.rpartition(".")[2]
 
 
 def configs_folder() -> Path:
-    """Return the folder of the shipped configs: inside an installed package, beside it in a checkout."""
+    """Return the folder of the shipped configs: inside an installed package, next to it in a checkout."""
     inside = PACKAGE / "configs"
     return inside if inside.is_dir() else PACKAGE.parent / "configs"
 
 
 def classes_in(room: Path, package: str) -> Iterator[ClassText]:
-    """Yield the classes at the top level of a room's files, in file and line order."""
+    """Yield the top-level classes of a package's modules, in order of file and line."""
     for file in sorted(room.glob("*.py")):
         yield from _classes_of(file, f"{package}.{file.stem}")
 
@@ -58,9 +58,9 @@ def _classes_of(file: Path, module: str) -> Iterator[ClassText]:
 
 
 def own_classes_in(folder: Path) -> Iterator[ClassText]:
-    """Yield the classes of a folder's modules, and of the modules of the packages in it, as `classes_in` does.
+    """Yield the classes of a folder's modules, and of the modules of its packages, as `classes_in` does.
 
-    A file that is not Python, or in another encoding, is passed over: nothing of it could be imported either.
+    Files that are not valid Python are skipped, as they could not be imported either.
     """
     packages = [p.parent for p in sorted(folder.glob("*/__init__.py")) if p.parent.resolve() != PACKAGE]
     for room, package in [(folder, ""), *((p, f"{p.name}.") for p in packages)]:
@@ -70,7 +70,7 @@ def own_classes_in(folder: Path) -> Iterator[ClassText]:
 
 
 def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
-    """Return the classes that inherit from `base` at any depth and have a `name` of their own, in the order given."""
+    """Return the classes that inherit from `base` at any depth and define `name`, in the given order."""
     family = {base}
     while grown := {c.name for c in classes if family & set(c.bases)} - family:
         family |= grown
@@ -78,15 +78,15 @@ def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
 
 
 def known_classes(base: str) -> list[ClassText]:
-    """Return sources (`base` is ``Source``) or tasks (``Task``): of this package, then of the working folder."""
+    """Return sources (`base` is ``Source``) or tasks (``Task``): those of this package, then of the working folder."""
     room = f"{base.lower()}s"
     return descendants(base, [*classes_in(PACKAGE / room, f"lmod_train.{room}"), *own_classes_in(Path())])
 
 
 def sources() -> str:
-    """Return one paragraph a source: name, modality, licence, class, where it is published, description, folders.
+    """Return a paragraph per source: name, modality, licence, class path, publication, description and folders.
 
-    Sources of this package, then those of the working folder.
+    Sources of this package come first, then those of the working folder.
     """
     found = known_classes("Source")
     return "\n\n".join(
@@ -98,7 +98,7 @@ def sources() -> str:
 
 
 def tasks() -> str:
-    """Return one paragraph a task: name, version, class, and what it asks; those of the working folder come last."""
+    """Return a paragraph per task: name, version, class path and description; those of the working folder last."""
     found = known_classes("Task")
     return "\n\n".join(
         f"{c.constants['name']}  (version {c.constants.get('version', '?')})\n  {c.path}\n"
@@ -108,20 +108,20 @@ def tasks() -> str:
 
 
 def models() -> str:
-    """Return one paragraph a model config: how to choose it, its class, and the comment that opens the file."""
+    """Return a paragraph per model config: its option, class path, and the comment at the top of the file."""
     folder = configs_folder() / "model"
     paragraphs = []
     for file in sorted(folder.rglob("*.yaml")):
         text = file.read_text(encoding="utf-8")
         comment = re.match(r"(?:#.*\n)*", text)
-        said = "\n".join(line.lstrip("# ") for line in comment[0].splitlines()) if comment else ""
+        described = "\n".join(line.lstrip("# ") for line in comment[0].splitlines()) if comment else ""
         chosen = yaml.safe_load(text) or {}
-        paragraphs.append(f"{file.stem}  (--model {file})\n  {chosen.get('class_path', '?')}\n" + _indented(said))
+        paragraphs.append(f"{file.stem}  (--model {file})\n  {chosen.get('class_path', '?')}\n" + _indented(described))
     return "\n\n".join(paragraphs)
 
 
 def configs() -> str:
-    """Return a line for each shipped experiment and curation: how to name it, and the first line of its comment."""
+    """Return a line per shipped experiment and curation: its option, and the first line of its comment."""
     found = []
     for command, folder in (("fit", configs_folder()), ("curate", configs_folder() / "curate")):
         for file in sorted(folder.glob("*.yaml")):
@@ -141,7 +141,7 @@ def _constants(node: ast.ClassDef | ast.Module) -> Iterator[tuple[str, object]]:
                 continue
         try:
             yield name, ast.literal_eval(value)
-        except ValueError:  # computed, not a literal: only importing would tell
+        except ValueError:  # not a literal
             continue
 
 

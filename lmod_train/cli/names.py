@@ -1,4 +1,4 @@
-"""The names in a command of Lightning's, looked up in source text before torch is loaded: a typo costs no waiting."""
+"""Checks of the names in a command of Lightning before torch is imported, so that a typo is reported at once."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ GROUPS = {
     "read_back": "lmod_train.doctor.read_back.ReadBack",
     "checkpoint": "lightning.pytorch.callbacks.model_checkpoint.ModelCheckpoint",
 }
-"""Option group -> the class whose parameters are its options."""
+"""Option group -> class whose parameters are its options."""
 
 PLAIN = ("config", "c", "run", "trust", "seed_everything", "model", "doctor", "optimizer", "lr_scheduler", "help_all",
          "help", "h", "print_config", "provenance", "weights")  # fmt: skip
-"""Options that are no group of `GROUPS` and no argument of the Trainer's method."""
+"""Options that are neither in `GROUPS` nor arguments of the Trainer's method."""
 
 CHECKPOINTS = ("meta.pt", "latest")
-"""Files of which a checkpoint that is a folder has one: FSDP's, and DeepSpeed's."""
+"""Files by which a checkpoint folder is recognised: FSDP's and DeepSpeed's."""
 
 FEW = 12
-"""Up to so many names are all listed where one is wrong."""
+"""Maximum number of valid names that an error lists in full."""
 
 Given = tuple[str, Any]
-"""An option without its dashes, dots and all, and its value; a value of None is not looked at."""
+"""An option without its leading dashes, and its value; None is not checked."""
 
 
 def check_configs(arguments: Sequence[str]) -> None:
-    """Read every ``--config`` before the parser does, whose reader dies of what is nested deeply.
+    """Read every ``--config`` before the parser, which fails on deeply nested files.
 
     Raises:
-        BadArgument: A file is missing, is no YAML, or holds no options.
+        BadArgument: A file is missing, is not valid YAML, or contains no options.
     """
     for before, word in zip(["", *arguments], arguments, strict=False):
         name = word if before == "--config" else word.removeprefix("--config=")
@@ -56,16 +56,16 @@ def check_configs(arguments: Sequence[str]) -> None:
 
 
 def check_names(command: str, arguments: Sequence[str]) -> None:
-    """Look up every option, file, class and folder that a command names.
+    """Check every option, file, class and folder that a command names.
 
-    What the text cannot tell is left to the parser, which comes after torch.
+    Names that cannot be checked without importing are left to the parser.
 
     Args:
         command: ``fit``, ``validate``, ``test``, ``predict`` or ``doctor``.
-        arguments: What was typed behind it.
+        arguments: The arguments after the command.
 
     Raises:
-        BadArgument: A name leads nowhere; the error gives the closest one.
+        BadArgument: A name does not exist; the message gives the closest one.
     """
     typed = list(_typed(arguments))
     _check_options(command, [name for name, _ in typed])
@@ -81,12 +81,12 @@ def check_names(command: str, arguments: Sequence[str]) -> None:
 
 
 def _typed(arguments: Sequence[str]) -> Iterator[Given]:
-    """Yield options with their values, in the order typed."""
+    """Yield options with their values, in order."""
     waiting = list(arguments)
     while waiting:
         name, equals, value = waiting.pop(0).partition("=")
         if not name.startswith("-"):
-            raise BadArgument("arguments", name, "options, which begin with --", f"perhaps you meant `--config {name}`")
+            raise BadArgument("arguments", name, "options, which begin with --", f"did you mean `--config {name}`?")
         if not equals and waiting and not waiting[0].startswith("--"):
             value = waiting.pop(0)
         yield name.lstrip("-").removesuffix("+"), value or None
@@ -112,7 +112,7 @@ def _check_one(
     every = f"`python -m lmod_train {listed}` shows every option"
     cure = f"did you mean `{dashes}{before}{near[0]}`?" if near else every
     few = len(known) <= FEW
-    kind = f"one of {', '.join(known)}" if few else f"an option of {before[:-1]}" if before else "an option"
+    kind = f"one of {', '.join(known)}" if few else f"an option of {before[:-1]}" if before else "a known option"
     raise BadArgument("option" if dashes else "key", f"{dashes}{whole}", kind, cure)
 
 
@@ -120,12 +120,12 @@ def _options_in(option: str, name: str) -> Mapping[str, Any]:
     tree = _loaded(option, name, Path())
     if not isinstance(tree, Mapping):
         found = "nothing" if tree is None else f"a {type(tree).__name__}"
-        raise BadArgument(option, name, f"YAML of options, `key: value`; it holds {found}", f"mend {name}")
+        raise BadArgument(option, name, f"a YAML file of options, `key: value`; it contains {found}", f"correct {name}")
     return tree
 
 
 def _loaded(option: str, name: str, folder: Path) -> Any:
-    """Return what a YAML file holds; files that it names in place of a part are read too."""
+    """Return the content of a YAML file, including files that it names as the value of a key."""
     file = next((f for f in (folder / name, Path(name)) if f.is_file()), None)
     if file is None:
         raise BadArgument(option, name, "an existing YAML file", _closest_config(name))
@@ -133,7 +133,7 @@ def _loaded(option: str, name: str, folder: Path) -> Any:
         tree = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         where = " ".join(str(error).split())[:200]
-        raise BadArgument(option, str(file), f"YAML that can be read ({where})", f"mend {file}") from error
+        raise BadArgument(option, str(file), f"a valid YAML file ({where})", f"correct {file}") from error
     return _composed(tree, option, file.parent)
 
 
@@ -150,11 +150,13 @@ def _closest_config(name: str) -> str:
     shipped = {f.relative_to(configs_folder()).as_posix(): f for f in sorted(configs_folder().rglob("*.yaml"))}
     wanted = name if name.endswith(".yaml") else f"{name}.yaml"
     near = get_close_matches(wanted.removeprefix("configs/"), shipped, n=1)
-    return f"did you mean `{shipped[near[0]]}`?" if near else f"{configs_folder()} has those that come with the package"
+    return (
+        f"did you mean `{shipped[near[0]]}`?" if near else "`python -m lmod_train list configs` lists shipped configs"
+    )
 
 
 def _leaves(tree: Any, key: str = "") -> Iterator[Given]:
-    """Yield (dotted key, value) of nested mappings; a list of classes yields each one's own keys below its key."""
+    """Yield (dotted key, value) of nested mappings; items of a list of classes have the list's key as their prefix."""
     if isinstance(tree, Mapping):
         for name, value in tree.items():
             yield from _leaves(value, f"{key}.{name}" if key else name)
@@ -166,7 +168,7 @@ def _leaves(tree: Any, key: str = "") -> Iterator[Given]:
 
 
 def _check_class(path: str) -> None:
-    """Refuse a class path into this package that its text does not hold; other packages are the parser's business."""
+    """Refuse a class path of this package that does not exist; other packages are left to the parser."""
     module, _, name = path.rpartition(".")
     if not path.startswith("lmod_train.") or path in RENAMED or name in class_names(module):
         return
@@ -178,12 +180,12 @@ def _check_class(path: str) -> None:
         files = sorted(folder.parent.glob("*.py")) if folder else []
         known = [f"{room}.{f.stem}.{n}" for f in files for n in class_names(f"{room}.{f.stem}")]
     near = get_close_matches(path, known, n=1, cutoff=0.5)
-    cure = f"did you mean `{near[0]}`?" if near else "`python -m lmod_train list models` and `list tasks` name classes"
-    raise BadArgument("class_path", path, "the path of a class", cure)
+    cure = f"did you mean `{near[0]}`?" if near else "see `python -m lmod_train list models` and `list tasks`"
+    raise BadArgument("class_path", path, "the path of an existing class", cure)
 
 
 def _check_model(models: Sequence[str], names: Sequence[str]) -> None:
-    """Look up the model that counts, which is the last, and the options given to it."""
+    """Check the class of the last model given, which is the one used, and its options."""
     path = models[-1] if models else ""
     if path.endswith((".yaml", ".yml")):
         path = str(dict(_leaves(_loaded("--model", path, Path()))).get("class_path", ""))
@@ -197,7 +199,7 @@ def _check_model(models: Sequence[str], names: Sequence[str]) -> None:
 
 
 def _check_places(given: Mapping[str, Any]) -> None:
-    """Look for the checkpoint, the curated folder, the run and the trusted that count, which are the last named."""
+    """Check the last given values of checkpoint, curated folder, run and trusted module."""
     checkpoint, curated, run, trust = (given.get(name) for name in ("ckpt_path", "data.curated", "run", "trust"))
     if checkpoint:
         _check_checkpoint(Path(str(checkpoint)))
@@ -210,26 +212,26 @@ def _check_places(given: Mapping[str, Any]) -> None:
 
 
 def _check_run(run: Path) -> None:
-    """Refuse a folder that holds something else than a run or the doctor's account of one."""
-    cure = "name another for the run: `--run RUN`"
+    """Refuse a folder that contains other files than those of a run or of `doctor`."""
+    cure = "name another folder for the run: `--run RUN`"
     if (run / "manifest.json").exists():
-        raise BadArgument("--run", str(run), "a folder that is not curated", cure)
+        raise BadArgument("--run", str(run), "a folder of a run, and this is a curated folder", cure)
     begun = Run(run).has_begun() or Run(run).doctor.exists() or not is_first()
     if run.is_dir() and not begun and any(not entry.name.startswith(".") for entry in run.iterdir()):
-        raise BadArgument("--run", str(run), "a new or empty folder, or that of a run", cure)
+        raise BadArgument("--run", str(run), "a new or empty folder, or the folder of a run", cure)
 
 
 def _check_checkpoint(path: Path) -> None:
-    """Refuse what cannot be a checkpoint, before a run folder is begun with it.
+    """Refuse what cannot be a checkpoint, before a run folder is written.
 
-    Lightning's words ``last`` and ``best`` are refused too: they look in the new run, and where they find nothing the
-    model answers with the weights that it began from.
+    Lightning's words ``last`` and ``best`` are refused too: Lightning looks for them in the new run, and without a
+    warning evaluates untrained weights if there are none.
     """
     cure = "name a checkpoint of a run of `fit`, e.g. `--ckpt_path RUN/checkpoints/last.ckpt`"
     if not path.exists():
         raise BadArgument("--ckpt_path", str(path), "an existing file or folder", cure)
     if path.is_dir() and not any((path / name).is_file() for name in CHECKPOINTS):
-        expected = f"a checkpoint; the folder holds no {' and no '.join(CHECKPOINTS)}, or was never finished"
+        expected = f"a checkpoint; the folder contains neither {' nor '.join(CHECKPOINTS)}, or is incomplete"
         raise BadArgument("--ckpt_path", str(path), expected, cure)
     if path.is_file() and not is_zipfile(path):
-        raise BadArgument("--ckpt_path", str(path), "a checkpoint; the file is none, or is cut off", cure)
+        raise BadArgument("--ckpt_path", str(path), "a checkpoint; the file is not one, or is truncated", cure)

@@ -1,4 +1,4 @@
-"""What libraries print around a run and no user can act on, silenced by its exact words; our own lines never are."""
+"""Filters for messages of libraries that users cannot act on; messages of this package are never filtered."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from contextlib import contextmanager
 
 WARNINGS = (
     r"LightningCLI's args parameter is intended to run from within Python",  # `main` completes names of shipped configs
-    r"Found .* module\(s\) in eval mode",  # a frozen tower is meant to be
+    r"Found .* module\(s\) in eval mode",  # intended for a frozen tower
     r"`is_gradient_checkpointing` is deprecated",  # between lightning, peft and transformers
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # between lightning and torch
-    r"The dirpath has changed from .* to .*, therefore `best_model_score`",  # an evaluation has a folder of its own
+    r"The dirpath has changed from .* to .*, therefore `best_model_score`",  # an evaluation has its own folder
     r"The '\w+' does not have many workers which may be a bottleneck",  # the option is `data.workers`
-    r"Total length of `RecordLoader` across ranks is zero",  # every record has its reply
-    r"Checkpoint directory .* exists and is not empty",  # a run that is continued
+    r"Total length of `RecordLoader` across ranks is zero",  # every record has a reply
+    r"Checkpoint directory .* exists and is not empty",  # a continued run
     r"\s*(By default only one JsonargparseDeprecationWarning|``ArgumentParser\.add_instantiator`` was deprecated)",
 )
-"""Beginnings of warnings, as regular expressions."""
+"""Regular expressions that match the start of a warning."""
 
 LINES = (
     r"Seed set to \d+",
@@ -29,19 +29,20 @@ LINES = (
     r"💡 Tip:",
     r"Loading `\w+` to estimate number of stepping batches",
     r"`weights_only` was not set, defaulting to",
+    r"Restoring states from the checkpoint path at",  # "Loaded model weights" or "Restored all states" follows
 )
-"""Beginnings of log lines of lightning, as regular expressions."""
+"""Regular expressions that match the start of a log line of lightning."""
 
 LOGGERS = ("lightning", "lightning.pytorch", "lightning.fabric")
-"""Loggers that lightning writes with; each has the handlers that print."""
+"""Loggers of lightning that have a handler."""
 
 
 @contextmanager
 def silenced(is_terminal: bool) -> Iterator[None]:
-    """Silence `WARNINGS` and `LINES` in the block; where nobody watches, transformers' bar of loading weights too.
+    """Silence `WARNINGS` and `LINES` in the block, and outside a terminal transformers' progress bar of loading.
 
     Args:
-        is_terminal: Whether bars can move on the stream that they are written to.
+        is_terminal: Whether the output is a terminal, on which progress bars can be redrawn.
     """
     handlers = [handler for name in LOGGERS for handler in logging.getLogger(name).handlers]
     with warnings.catch_warnings(), _loading_bar(is_terminal):
@@ -57,7 +58,7 @@ def silenced(is_terminal: bool) -> Iterator[None]:
 
 
 def is_wanted(record: logging.LogRecord) -> bool:
-    """Return whether a log line is none of `LINES`."""
+    """Return whether a log line matches none of `LINES`."""
     return not any(re.match(beginning, record.getMessage()) for beginning in LINES)
 
 

@@ -1,4 +1,4 @@
-"""The user's own classes, which lie in the working folder."""
+"""Imports of the user's own classes from the working folder."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lmod_train.errors import BadArgument
 from lmod_train.tasks.trust import place_of
 
 BUILDS = ("curate", "fit", "validate", "test", "predict", "doctor")
-"""Commands that build what a config or command line of the user's own names."""
+"""Commands that build classes named in the user's own config or command line."""
 
 
 @contextmanager
 def own_classes(arguments: Sequence[str]) -> Iterator[None]:
-    """Let modules of the working folder be imported in the block, after all that is installed.
+    """Allow importing modules of the working folder in the block, after installed packages.
 
-    Commands that only read what others may have written do not, but for what `--trust` or `--family` names.
+    Commands that only read files, which may come from others, do so only with `--trust` or `--family`.
 
     Args:
         arguments: The command and its options.
@@ -36,12 +36,12 @@ def own_classes(arguments: Sequence[str]) -> Iterator[None]:
 
 
 def check_trusted(names: Sequence[str]) -> None:
-    """Refuse what `--trust` names where no such module is installed or lies in the working folder.
+    """Refuse names in `--trust` that are not importable.
 
     Raises:
-        BadArgument: A name leads nowhere, so that trusting it would be of no effect.
+        BadArgument: No such module is installed or in the working folder, so trusting it would have no effect.
     """
     for name in names:
         if place_of(name) is None:
-            expected = f"a module that is installed or lies in the working folder, {Path.cwd()}"
-            raise BadArgument("--trust", name, expected, "type the command in the folder that holds the module's file")
+            expected = f"a module that is installed or is in the working folder, {Path.cwd()}"
+            raise BadArgument("--trust", name, expected, "run the command in the folder of the module's file")

@@ -1,4 +1,4 @@
-"""A typed function becomes a command: what stands before its ``*`` is positional, the rest are options."""
+"""Makes a command of a typed function: parameters before ``*`` are positional arguments, the others options."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lmod_train.cli.refusal import Refusing
 
 
 def call(function: Callable[..., None], command: str, arguments: Sequence[str]) -> None:
-    """Parse the arguments by the function's own signature and docstring, build what it asks for, and call it.
+    """Parse arguments by the signature and docstring of a function, and call it.
 
-    A file ``configs/<command>/default.yaml`` gives defaults where it exists; ``--config`` replaces them key by key.
+    Defaults are read from ``configs/<command>/default.yaml`` if it exists; ``--config`` replaces single keys of it.
     """
     parser = parser_of(function, command)
     if "--config" in parser._option_string_actions:
@@ -36,10 +36,10 @@ def parser_of(function: Callable[..., None], command: str) -> Refusing:
         description=(inspect.getdoc(function) or "").partition("\nArgs:")[0],
         default_config_files=[str(defaults)] if defaults.exists() else [],
     )
-    types, said = get_type_hints(function), _said(function)
+    types, described = get_type_hints(function), _described(function)
     positional = [p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     for parameter in positional:
-        kind, about = types[parameter.name], said.get(parameter.name)
+        kind, about = types[parameter.name], described.get(parameter.name)
         if get_origin(kind) is Literal:
             parser.add_argument(parameter.name, choices=get_args(kind), help=about)
         elif get_origin(kind) is list:
@@ -49,17 +49,19 @@ def parser_of(function: Callable[..., None], command: str) -> Refusing:
         else:
             parser.add_argument(parameter.name, type=kind, help=about)
     if defaults.parent.is_dir():
-        parser.add_argument("--config", action="config", help=f"YAML of these options, e.g. one of {defaults.parent}.")
+        text = f"YAML file of these options; its keys replace the defaults, which are in {defaults}."
+        parser.add_argument("--config", action="config", help=text)
     apart: set[str | int] = {"trust", *(p.name for p in positional)}
-    parser.add_function_arguments(function, skip=apart, as_positional=False, fail_untyped=True, sub_configs=True)
-    if "trust" in types:  # once a module, as it is typed where a message asks for it
-        parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=said.get("trust"))
-    for action in parser._actions:  # `--strict` as well as `--strict true`
+    parser.add_function_arguments(function, skip=apart, as_group=False, as_positional=False, sub_configs=True)
+    if "trust" in types:  # repeatable: `--trust A --trust B`
+        parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=described.get("trust"))
+    for action in parser._actions:  # `--strict` means `--strict true`
         if getattr(action, "_typehint", None) is bool:
             action.nargs, action.const = "?", True
     return parser
 
 
-def _said(function: Callable[..., None]) -> dict[str, str | None]:
+def _described(function: Callable[..., None]) -> dict[str, str | None]:
+    """Return parameter -> description from the function's docstring."""
     documented = docstring_parser.parse(function.__doc__ or "", style=docstring_parser.DocstringStyle.GOOGLE)
     return {parameter.arg_name: parameter.description for parameter in documented.params}

@@ -1,4 +1,4 @@
-"""The contact sheet of a folder of phantoms: what `phantom --sheet` draws."""
+"""The contact sheet of phantoms drawn by `phantom --sheet`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from lmod_train.sources.discovery import discover, source_classes
 from lmod_train.types import Dropped, Sample
 
 A_SOURCE = 3
-"""Phantoms of each source on the sheet."""
+"""Number of phantoms per source on the sheet."""
 
 
 def draw_sheet(folder: Path, names: Sequence[str], n: int, seed: int, out: Path) -> int:
-    """Write a PNG with phantoms of each source, their names, labels and the boxes of their known truth.
+    """Write a PNG with phantoms of each source, with their names, labels and true boxes.
 
     Args:
-        folder: Where `phantom` drew them; the files are read as curation reads them.
+        folder: Folder written by `phantom`; its files are read as in curation.
         names: Sources, in the order of the sheet.
-        n: Phantoms a source that were drawn.
-        seed: With which they were drawn.
+        n: Number of phantoms per source that were drawn.
+        seed: Seed they were drawn with.
         out: File to write.
 
     Returns:
-        How many phantoms it shows.
+        Number of phantoms on the sheet.
     """
     known = source_classes()
     sources = {s.name: s for s in discover(folder, wanted=[known[name]() for name in names]).sources}
@@ -39,7 +39,7 @@ def draw_sheet(folder: Path, names: Sequence[str], n: int, seed: int, out: Path)
 
 
 def _tiles(source: Source, n: int, seed: int) -> Iterator[Tile]:
-    """Yield tiles of a source, with as many different labels as there are."""
+    """Yield the tiles of a source, with labels as different as possible."""
     samples = {item.key: item for item in source.samples() if isinstance(item, Sample)}
     truths: list[Truth] = import_module(f"lmod_train.phantom.folders.{source.name}").truths(n, seed)
     for truth in _various([truth for truth in truths if truth.key in samples])[:A_SOURCE]:
@@ -50,7 +50,7 @@ def _tiles(source: Source, n: int, seed: int) -> Iterator[Tile]:
 
 
 def _various(truths: Sequence[Truth]) -> list[Truth]:
-    """Return them so that other patients come first, and among them other labels."""
+    """Return truths ordered so that different patients come first, and among these different labels."""
     groups: Counter[str] = Counter()
     labels: Counter[str] = Counter()
     order = []
@@ -62,7 +62,7 @@ def _various(truths: Sequence[Truth]) -> list[Truth]:
 
 
 def labels_of(truth: Truth) -> str:
-    """Return the labels of a phantom that are not ``no``, in words.
+    """Return a phantom's labels other than ``no``, in words.
 
     Example:
         >>> labels_of(Truth("1", "1", {"diagnosis": "cataract", "cataract": "yes", "glaucoma": "no", "icdr": "2"}))

@@ -1,4 +1,4 @@
-"""The commands that load no torch, as plain typed functions. What they need is imported when they run."""
+"""The commands that need no torch, as typed functions; their imports wait until they run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.types import Dropped
 
-_LIST = "`python -m lmod_train list sources` names them"
+_LIST = "`python -m lmod_train list sources` lists them"
 
 
 def phantom(
@@ -26,14 +26,14 @@ def phantom(
     sources: str = "eye_diseases,refuge",
     sheet: Path | None = None,
 ) -> None:
-    """Draw phantom eyes from known truth, in the folder shapes of raw datasets.
+    """Draw phantoms (synthetic eye images with known labels) in the folder layouts of raw datasets.
 
     Args:
-        out: Folder to write below; each source gets its own folder in it.
-        n: Eyes a source, at least 1.
-        seed: The same seed draws the same eyes; another seed, other eyes.
-        sources: Which folder shapes, separated by commas; `all` for every source there is.
-        sheet: PNG file to write: three phantoms of each source, named, with the boxes of their known truth.
+        out: Folder to write to; each source gets its own folder in it.
+        n: Number of eyes per source.
+        seed: Random seed; the same seed draws the same eyes.
+        sources: Names of the sources to imitate, separated by commas; `all` for every source.
+        sheet: PNG file of an overview to write: three phantoms of each source with names and true boxes.
     """
     from importlib import import_module
 
@@ -45,16 +45,16 @@ def phantom(
             raise BadArgument("--sources", name, expected, f"e.g. `--sources {known[0]}`")
     for name in chosen:
         import_module(f"lmod_train.phantom.folders.{name}").write(out, n, seed)
-        print(f"{name}: {n} phantoms, seed {seed}, below {out}")
+        print(f"{name}: drew {n} phantoms with seed {seed} in {out}")
     if sheet is not None:
         from lmod_train.cli.phantoms import draw_sheet
 
         shown = draw_sheet(out, chosen, n, seed, sheet)
-        print(f"wrote {sheet}: {shown} phantoms with the boxes of their known truth")
+        print(f"wrote {sheet}: {shown} phantoms with their true boxes")
 
 
 def _drawable() -> list[str]:
-    """Names of the sources that have a file of their name among the phantoms."""
+    """Return the names of the sources whose layout phantoms can be drawn in."""
     from lmod_train.cli.listing import PACKAGE, classes_in, descendants
 
     found = descendants("Source", list(classes_in(PACKAGE / "sources", "lmod_train.sources")))
@@ -63,15 +63,14 @@ def _drawable() -> list[str]:
 
 
 def rescore(run: Path, *, trust: list[str] | None = None) -> None:
-    """Parse and score the saved replies of a run again, without a model; seconds instead of hours.
+    """Parse and score the saved replies of a run again, in seconds and without a model.
 
-    Writes predictions.parquet and scores.csv anew, as the run itself does. Records that have no reply yet are left
-    out and counted. Where replies of several checkpoint steps were saved, each record's newest one counts.
+    Rewrites predictions.parquet and scores.csv, e.g. after a parser was improved. Records without a reply are left out
+    and counted. If replies of several checkpoint steps were saved, the latest reply of each record counts.
 
     Args:
-        run: Folder of a run, with records.parquet and replies/ in it.
-        trust: A module outside this package whose task classes may be imported where the run names them; again for
-            another.
+        run: Folder of a run, containing records.parquet and replies/.
+        trust: Module outside this package with task classes that the run names, which may be imported; can be repeated.
     """
     from lmod_train.report.rescore import rescore as again
 
@@ -82,17 +81,17 @@ def rescore(run: Path, *, trust: list[str] | None = None) -> None:
 def report(
     runs: list[Path], *, out: Path, curated: Path | None = None, cap: PositiveInt = 500, trust: list[str] | None = None
 ) -> None:
-    """Draw tables, figures and a page to look through from the predictions of one or more runs.
+    """Write tables, figures and a web page of predictions from one or more runs.
 
-    Prints the headline table, task by model: n, score, interval, chance, majority class, unparsed share.
+    Prints the headline table, a row per task and model: number of records, score, 95 % interval, score of chance and
+    of the majority class, and share of unparsed replies.
 
     Args:
-        runs: Folders of runs, each with predictions.parquet and scores.csv.
+        runs: Folders of runs, each containing predictions.parquet and scores.csv.
         out: Folder to write the report to.
-        curated: Folder with the images; the one that each run's config.yaml names where it is left out.
-        cap: Predictions on the page at most, 1 or more.
-        trust: A module outside this package whose task classes may be imported where a run names them; again for
-            another.
+        curated: Curated folder with the images; default: the one in each run's config.yaml.
+        cap: Maximum number of predictions on the page.
+        trust: Module outside this package with task classes that a run names, which may be imported; can be repeated.
     """
     from lmod_train.artifacts.manifest import read_manifest
     from lmod_train.report.headline import format_table, headline
@@ -100,9 +99,9 @@ def report(
 
     if curated is not None:
         read_manifest(curated)
-    said: list[str] = []
-    page = draw(runs, out, curated, cap, trust or (), said.append)
-    print("\n".join([format_table(headline(runs)), *said]))
+    remarks: list[str] = []
+    page = draw(runs, out, curated, cap, trust or (), remarks.append)
+    print("\n".join([format_table(headline(runs)), *remarks]))
     print(f"wrote {page}")
 
 
@@ -119,23 +118,23 @@ def curate(
     accept: Path | None = None,
     **settings: Any,
 ) -> None:
-    """Turn raw datasets into benchmark records; started again after a kill, it continues.
+    """Turn raw datasets into benchmark records. The same command again continues an interrupted curation.
 
     Args:
-        out: The curated folder: images, records and manifest; new, empty, or begun by an earlier start.
-        tasks: What to ask of every sample.
-        raw: Folder in and below which every source is found by its own files, whatever the folders are called.
-        sources: Which sources to use and with what options, e.g. `[source/idrid.yaml]`; each is looked for below
-            `--raw`, and one that is not there is told and left out. Left out: every known source.
-        roots: Source name -> folder, one by one, e.g. `--roots.refuge PATH`; wins over what is found below `--raw`.
-        box_quantity: What makes a box too small to be asked about: its longer side over the image's, its area over the
-            image's, or the percentile of that area within the source.
-        box_threshold: Boxes below it are left out and counted; 0 keeps all.
-        strict: Where anything was left out or is missing, end with an error once everything is read and drawn and
-            dropped.csv lists it, and write no records; the same command without it goes on from there.
-        accept: A copy of dropped.csv that you have looked through (or lines of source, key, reason): what it lists,
-            `--strict` lets pass, and nothing else.
-        **settings: Of the pipeline.
+        out: Curated folder to write images, records and manifest to; new, empty, or from the same command.
+        tasks: Tasks whose questions are asked of every sample.
+        raw: Folder in which sources are searched, at any depth; they are recognised by their files, not by the names
+            of folders.
+        sources: Sources to use, with their options, e.g. `[source/idrid.yaml]`. A source that is not found below
+            `--raw` is reported and left out. Default: every known source.
+        roots: Folder of a single source, e.g. `--roots.refuge PATH`; takes precedence over `--raw`.
+        box_quantity: Measure of the size of a box: its longer side relative to the image's, its area relative to the
+            image's, or the percentile of this area within the source.
+        box_threshold: Boxes smaller than this are left out and counted; 0 keeps all.
+        strict: Fail and write no records if anything was left out or is missing. All images are read first, so that
+            dropped.csv is complete; the same command without this option then continues.
+        accept: File of drops that `--strict` permits: a checked copy of dropped.csv, or rows of source, key and reason.
+        **settings: Settings of the pipeline.
     """
     from lmod_train.curation import pipeline
     from lmod_train.curation.accepted import outdated, read_accepted
@@ -146,7 +145,7 @@ def curate(
     from lmod_train.lock import locked
 
     if accept is not None and not strict:
-        raise BadArgument("--accept", str(accept), "`--strict` beside it, which it makes milder", "add `--strict`")
+        raise BadArgument("--accept", str(accept), "`--strict`, whose exceptions it lists", "add `--strict`")
     accepted = read_accepted(accept) if accept else None
     found, unfound = _sources(raw, sources, roots or {})
     with locked(out, "--out"):
@@ -164,7 +163,7 @@ def curate(
                 **settings,
             )
         except StrictDrops:
-            _tell_drops(out)
+            _print_drops(out)
             raise
     for task, counts in manifest["counts"].items():
         parts = ", ".join(f"{split} {c['records']}" for split, c in counts.items()) or "none"
@@ -176,28 +175,29 @@ def curate(
         manifest["counts"], tuple(s for s, r in zip(("train", "val", "test"), ratios, strict=True) if r)
     ):
         print(f"missing: {line}")
-    _tell_families(manifest, out)
-    _tell_drops(out)
+    _print_families(manifest, out)
+    _print_drops(out)
     for name in outdated(read_dropped(out / "dropped.csv"), accepted) if accepted else ():
-        print(f"accepted, and dropped no more: {', '.join(name)}")
-    _tell_copies(manifest, out)
+        print(f"accepted in {accept}, but no longer dropped: {', '.join(name)}")
+    _print_copies(manifest, out)
     print(f"wrote {out / 'manifest.json'}")
 
 
-def _tell_families(manifest: Mapping[str, Any], out: Path) -> None:
-    """Say how many images are copies of one photograph, and which of them contradict each other; nothing of none."""
-    told, contradictory = manifest["families"], manifest["families"]["contradictory"]
-    if told["families"]:
-        images = f"{told['in_families']} of {told['photographs']} images show {told['families']} photographs"
-        kept = "kept in one split each" if manifest["settings"]["split_by"] == "group" else "not kept together"
-        print(f"copies, mirrored and turned ones too: {images}, {kept}; listed in {out / 'leakage.csv'}")
-    if contradictory:
-        said = "are copies of one photograph with contradicting labels: none is used"
-        print(f"contradiction: {contradictory} images {said}; listed in {out / 'dropped.csv'}")
+def _print_families(manifest: Mapping[str, Any], out: Path) -> None:
+    """Print the number of images that are copies of the same photograph, and of copies with contradicting labels."""
+    families = manifest["families"]
+    if families["families"]:
+        images = f"{families['in_families']} of {families['photographs']} images"
+        images += f" show {families['families']} photographs"
+        kept = "kept in one split each" if manifest["settings"]["split_by"] == "group" else "not kept in one split"
+        print(f"copies, including mirrored and rotated ones: {images}, {kept}; listed in {out / 'leakage.csv'}")
+    if families["contradictory"]:
+        problem = "are left out, as they are copies of one photograph with contradicting labels"
+        print(f"contradiction: {families['contradictory']} images {problem}; listed in {out / 'dropped.csv'}")
 
 
-def _tell_drops(out: Path) -> None:
-    """Say what is missing and how much was left out."""
+def _print_drops(out: Path) -> None:
+    """Print what is missing and how much was left out."""
     from lmod_train.curation.drop_lines import drop_lines
     from lmod_train.curation.manifest import read_dropped
 
@@ -205,24 +205,24 @@ def _tell_drops(out: Path) -> None:
         print(line)
 
 
-def _tell_copies(manifest: Mapping[str, Any], out: Path) -> None:
-    """Say how many images have a copy on the other side of a split; nothing where none has."""
+def _print_copies(manifest: Mapping[str, Any], out: Path) -> None:
+    """Print the number of images with a copy in another split, if there are any."""
     kinds = manifest["leakage"]["counts"]
     crossing = {kind: kinds[kind]["images_crossing"] for kind in ("exact", "near") if kinds[kind]["images_crossing"]}
     if crossing:
         found = ", ".join(
             f"{n} with {'an exact' if kind == 'exact' else 'a near'} copy" for kind, n in crossing.items()
         )
-        print(f"in two splits: {found}; listed in {out / 'leakage.csv'}")
+        print(f"images in two splits: {found}; listed in {out / 'leakage.csv'}")
 
 
 def _sources(
     raw: Path | None, wanted: list[Source] | None, roots: dict[str, Path]
 ) -> tuple[list[Source], list[Dropped]]:
-    """Return the sources found and named, sorted by name, and what should be there and is not; say both.
+    """Return the sources that were found or given, sorted by name, and those missing; prints both.
 
-    A source whose root was named by hand must be whole; one found below `raw` by its files, and lacking what it cannot
-    do without, is left out. Folders that are no source count as left out where every known source was looked for.
+    A source given by its root must be complete. An incomplete source found below `raw` is left out. Folders that are
+    not recognised count as left out if every known source was searched.
     """
     from lmod_train.sources.base import UNPLACED
     from lmod_train.sources.discovery import discover, source_classes
@@ -230,13 +230,13 @@ def _sources(
     known = {s.name: s for s in wanted} if wanted else {name: cls() for name, cls in source_classes().items()}
     for name in roots:
         if name not in known:
-            raise BadArgument(f"--roots.{name}", str(roots[name]), f"one of {', '.join(known)} as its name", _LIST)
+            raise BadArgument(f"--roots.{name}", str(roots[name]), f"the name of a source ({', '.join(known)})", _LIST)
     placed = {name: source for name, source in known.items() if source.root != UNPLACED}
     placed |= {name: known[name].at(root) for name, root in roots.items()}
     missing: list[Dropped] = []
     named = set(placed)
     if raw is None and not placed:
-        raise BadArgument("--raw", None, "a folder to look for sources in, or `--roots.SOURCE PATH`", _LIST)
+        raise BadArgument("--raw", None, "a folder to search for sources, or `--roots.SOURCE PATH`", _LIST)
     if raw is not None:
         found = discover(raw, wanted=list(known.values()))
         for source in found.sources:
@@ -260,32 +260,32 @@ def _sources(
         whole.append(source)
         print(f"found {name} in {source.root}")
     for name in sorted(set(known) - set(placed)) if wanted else ():
-        missing.append(Dropped(name, "all", ".", "read", "missing folder", "nothing of it was recognised"))
-        print(f"not found: {name}; get it at {known[name].reference}, or name its folder with --roots.{name} PATH")
+        missing.append(Dropped(name, "all", ".", "read", "missing folder", "not found below the raw folder"))
+        print(f"not found: {name}; see {known[name].reference}, or give its folder with --roots.{name} PATH")
     return whole, missing
 
 
 def show(kind: Literal["sources", "tasks", "models", "configs", "options"], name: str = "") -> None:
-    """List sources, tasks, models, configurations, or the options of one class, from source text and configs.
+    """List sources, tasks, models, configs, or the options of one of them.
 
-    Nothing is imported, so that nothing waits for torch. Sources and tasks are those of this package and of the modules
-    and packages in the working folder.
+    Includes your own sources and tasks, defined in modules and packages of the working folder. They are read without
+    being imported.
 
     Args:
         kind: What to list.
-        name: With `options`, the class: a class path, the name of a source, task or model config, or a group of options
-            of `fit`: data, trainer, tripwires, checkpoint, evaluation, read_back.
+        name: With `options`: the name of a source, task or model config, a class path, or a group of options of `fit`
+            (data, trainer, tripwires, checkpoint, evaluation, read_back).
     """
     from lmod_train.cli import class_options, listing
 
     if (kind == "options") != bool(name):
-        expected = "a name with `options`, and none with the others"
+        expected = "a name after `options`, and none after the others"
         raise BadArgument("list", f"{kind} {name}".strip(), expected, "e.g. `python -m lmod_train list options idrid`")
     kinds = {
         "sources": listing.sources, "tasks": listing.tasks, "models": listing.models, "configs": listing.configs
     }  # fmt: skip
-    said = class_options.options_text(name) if name else kinds[kind]()
-    print(said or f"no {kind} yet", flush=True)
+    text = class_options.options_text(name) if name else kinds[kind]()
+    print(text or f"no {kind} yet", flush=True)
 
 
 def export(
@@ -300,23 +300,22 @@ def export(
     for_own_use: bool = False,
     trust: list[str] | None = None,
 ) -> None:
-    """Write a curated folder as another tool reads it, word for word, with the licence of every source.
+    """Convert a curated folder to the format of another tool, with unchanged wording and the licence of every source.
 
-    What a licence does not let anyone pass on is not exported, unless `--for_own_use` says that it stays here.
+    Sources whose licence does not permit redistribution are left out, unless `--for_own_use` is set.
 
     Args:
-        curated: Folder that `curate` or `import` wrote.
-        to: LLaVA's training file; `sharegpt` for LLaMA-Factory and ms-swift; tables for VLMEvalKit; a task folder for
-            lmms-eval; Parquet with a card for the `datasets` library.
-        out: New or empty folder.
-        tasks: Names of tasks, separated by commas; left out: all.
-        split: Export one split only; of several, each has its own file (VLMEvalKit: a column).
-        sources: Names of sources, separated by commas; left out: all.
-        images: Copies, links to the curated folder, or none (then paths are relative to the curated folder). Where
-            images lie inside the files, `copy` puts them there.
-        for_own_use: Export what must not be passed on too, for this machine alone, with a NOTICE in the folder.
-        trust: A module outside this package whose task classes may be imported where records name them; again for
-            another.
+        curated: Folder written by `curate` or `import`.
+        to: Format: LLaVA's training file; `sharegpt` for LLaMA-Factory and ms-swift; tables for VLMEvalKit; a task
+            folder for lmms-eval; Parquet with a dataset card for the `datasets` library.
+        out: Folder to write; new or empty.
+        tasks: Names of tasks to export, separated by commas; default: all.
+        split: Split to export. With `all`, each split has its own file (VLMEvalKit: a column).
+        sources: Names of sources to export, separated by commas; default: all.
+        images: `copy` the images, `link` to those of the curated folder, or `none` for paths relative to the curated
+            folder. Formats that contain images (vlmevalkit, lmms_eval, hugging_face) have no `link`.
+        for_own_use: Also export sources that must not be redistributed, with a NOTICE in the folder.
+        trust: Module outside this package with task classes that records name, which may be imported; can be repeated.
     """
     from lmod_train.formats import export as formats
 
@@ -335,9 +334,9 @@ def export(
     if done.left_out:
         reasons = ", ".join(f"{reason} {n}" for reason, n in done.left_out.items())
         print(f"left out: {reasons}; listed in {out / 'dropped.csv'}")
-    print(f"wrote {out}: {done.written} of {done.records} records; README.md in it says how {to} reads them")
+    print(f"wrote {out}: {done.written} of {done.records} records; its README.md describes how {to} reads them")
     if (out / "NOTICE").exists():
-        print(f"this folder must not be passed on: {out / 'NOTICE'}")
+        print(f"do not redistribute this folder: see {out / 'NOTICE'}")
 
 
 def import_(
@@ -354,23 +353,26 @@ def import_(
     longest_side: int | None = 1024,
     seed: NonNegativeInt = 0,
 ) -> None:
-    """Make a curated folder of conversations in LLaVA's format, to train and evaluate on like any other.
+    """Convert conversations in LLaVA's format to a curated folder for training and evaluation.
 
-    One record of the task `conversation` a human turn. What cannot be used is left out and listed in dropped.csv.
+    Each human turn becomes a record of the task `conversation`. Items that cannot be used are left out and listed in
+    dropped.csv.
 
     Args:
-        file: LLaVA's training file: a JSON list of id, image and conversations, or .jsonl with one item a line.
-        images: Folder that its image paths are relative to.
-        out: The curated folder; new, empty, or begun by the same command.
-        name: What its records call their source; the file's own name where left out.
-        licence: Under which licence images and words came.
-        redistributable: Whether that licence lets them be passed on; `export` refuses otherwise.
-        modality: What its images are, a word of lmod_train/vocabulary/modalities.py such as CFP, or a combination such
-            as CFP+OCT; left out where they are something else, or mixed.
-        language: ISO 639-1 code of its words.
-        ratios: Shares of train, val and test; conversations about one image stay together.
-        longest_side: Pixels of the curated images' longer side; never enlarged; null keeps originals.
-        seed: Of the splits.
+        file: LLaVA's training file: a JSON list of items with id, image and conversations, or .jsonl with an item per
+            line.
+        images: Folder that the image paths in the file are relative to.
+        out: Curated folder to write; new, empty, or from the same command.
+        name: Name of the source in the records; default: the name of the file.
+        licence: Licence of images and text.
+        redistributable: Whether the licence permits redistribution; if not, `export` refuses it.
+        modality: Modality of the images, an abbreviation in lmod_train/vocabulary/modalities.py such as CFP, or a
+            combination such as CFP+OCT. Leave it out for other or mixed modalities.
+        language: Language of the text, an ISO 639-1 code.
+        ratios: Shares of train, val and test. Conversations about the same image are in the same split.
+        longest_side: Maximum length of the longer side of curated images in pixels; smaller images keep their size, and
+            `null` keeps all sizes.
+        seed: Seed of the splits.
     """
     import re
 
@@ -389,9 +391,9 @@ def import_(
             command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
             progress=sys.stderr.isatty(),
         )
-    _tell_copies(manifest, out)
+    _print_copies(manifest, out)
     for task, counts in manifest["counts"].items():
         parts = ", ".join(f"{part} {c['records']}" for part, c in counts.items())
         print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts})")
-    _tell_drops(out)
+    _print_drops(out)
     print(f"wrote {out / 'manifest.json'}")

@@ -1,4 +1,4 @@
-"""Which code and which weights made a run, as its ``config.yaml`` says."""
+"""Versions of code and weights of a run, in its ``config.yaml``."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ KEY = "provenance"
 
 
 def write_provenance(run: Path, weights: Iterable[Path | str], continues: bool = False) -> None:
-    """Write version, revision and weights into the ``config.yaml`` of a run, in place of those of the last command.
+    """Write the versions of code and weights to the ``config.yaml`` of a run, replacing those of an earlier command.
 
-    The first process of a run on several devices writes for all.
+    Only the first process of a run on several devices writes.
 
     Args:
         run: Folder of the run.
-        weights: Files and folders that the model is loaded from; names of what lies elsewhere.
-        continues: Whether a training goes on; it must go on from what it began with.
+        weights: Files and folders the model is loaded from; names of remote models.
+        continues: Whether a training is continued, which must use the weights it started from.
 
     Raises:
-        RunConflict: A training would go on from other weights than it began with.
+        RunConflict: A continued training would use other weights than at its start.
     """
     if not is_first():
         return
@@ -43,13 +43,13 @@ def write_provenance(run: Path, weights: Iterable[Path | str], continues: bool =
 
 
 def write_trained(run: Path, epochs: int, steps: int) -> None:
-    """Write into the ``config.yaml`` of a run how long the weights that answer, or that a `fit` made, were trained.
+    """Write to the ``config.yaml`` of a run how long its weights were trained.
 
-    The first process of a run on several devices writes for all.
+    Only the first process of a run on several devices writes.
 
     Args:
-        run: Folder of the run, its provenance written.
-        epochs: Whole epochs.
+        run: Folder of the run, after `write_provenance`.
+        epochs: Complete epochs.
         steps: Optimiser steps.
     """
     if not is_first():
@@ -60,13 +60,13 @@ def write_trained(run: Path, epochs: int, steps: int) -> None:
 
 
 def provenance_of(config: Mapping[str, Any]) -> tuple[str, str | None, dict[str, str]]:
-    """Return package version, git revision and weights (name -> SHA-256) of a run's config; empty where it has none."""
-    said = config.get(KEY) or {}
-    return str(said.get("lmod_train") or ""), said.get("git"), dict(said.get("weights") or {})
+    """Return package version, git revision and weights (name -> SHA-256) in a run's config; empty if not recorded."""
+    known = config.get(KEY) or {}
+    return str(known.get("lmod_train") or ""), known.get("git"), dict(known.get("weights") or {})
 
 
 def revision(folder: Path) -> str | None:
-    """Return the commit that a folder's code is at, with ``-dirty`` where it was changed; None outside a checkout."""
+    """Return the commit of a checkout, with ``-dirty`` if files were changed; None outside a checkout."""
     if not (folder.parent / ".git").exists():
         return None
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude", "*"]
@@ -77,5 +77,5 @@ def revision(folder: Path) -> str | None:
 
 
 def _name(weights: Path | str) -> str:
-    """Return a file's name with its folder's; what lies elsewhere is named as it is."""
+    """Return a file's name with that of its folder; a remote model's name unchanged."""
     return "/".join(weights.parts[-2:]) if isinstance(weights, Path) else weights

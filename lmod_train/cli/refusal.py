@@ -1,4 +1,4 @@
-"""What the parser refuses, in two lines: the argument and what was expected, then the next command to type."""
+"""Error messages of the parser: the argument, its value and what was expected, then the next command to type."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ _KEY = re.compile(r'(?:Parser key|Validation failed.*?key) "([^"]+)"|[Ff]ailed a
 _EXPECTED = re.compile(r"Expected an? (path) but|Expected an? (.+?)(?:\. Got|\.?$)", re.MULTILINE)
 _GIVEN = re.compile(r"(?:Given value|Got value|but got):? ([^\n]+)")
 _OF_CLASS = re.compile(r"class_path '([\w.]+)'")
+_DEFAULT_FILES = re.compile(r"^default config file locations:\n.*?\n\n", re.MULTILINE | re.DOTALL)
 _RANGE = re.compile(r'key "([^"]+)":\s+Not of type (\w+): (?:.* base 10: )?(.+?)(?: does not conform.*)?$', re.DOTALL)
 _NUMBERS = {"NonNegativeInt": "a whole number of at least 0", "PositiveInt": "a whole number of at least 1"}
 PROGRAM = "python -m lmod_train"
 LONGEST = 400
-"""Characters of a parser's message that are printed where it is of no known form."""
+"""Maximum characters of a parser's message of unknown form."""
 
 
 class Refusing(ArgumentParser):
-    """Says in two lines what is wrong, names the closest option, and never takes an abbreviation for an option."""
+    """Parser with short error messages that name the closest option; options cannot be abbreviated."""
 
     whole_help: ClassVar[str] = "--help"
     """Option that shows every option of the command."""
@@ -35,26 +36,27 @@ class Refusing(ArgumentParser):
         super().__init__(*args, **{"formatter_class": Help, **kwargs, "allow_abbrev": False})
 
     def format_help(self, *args: Any, **kwargs: Any) -> str:
-        """Return the help text, which names the command as it is typed: without a place for options before it."""
-        return super().format_help(*args, **kwargs).replace(f"{PROGRAM} [options] ", f"{PROGRAM} ")
+        """Return the help text with the command as it is typed; the help of `--config` names the default file."""
+        text = super().format_help(*args, **kwargs).replace(f"{PROGRAM} [options] ", f"{PROGRAM} ")
+        return _DEFAULT_FILES.sub("", text)
 
     def error(self, message: str, *args: Any, **kwargs: Any) -> NoReturn:
-        """Print what was wrong and what to type next, and exit with status 2."""
+        """Print the error and the next command to type, and exit with status 2."""
         known = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
         command = self.prog.replace(" [options]", "")
         cure = f"`{command} {self.whole_help}` shows every option."
-        if not command.startswith(PROGRAM):  # a parser that jsonargparse made for a part
+        if not command.startswith(PROGRAM):  # parser of a nested class, made by jsonargparse
             cure = f"`{PROGRAM} list options CLASS` shows every option of a class."
         print(f"error: {in_short(message, known)}\nNext: {cure}", file=sys.stderr)
         raise SystemExit(2)
 
 
 def in_short(message: str, known: Sequence[str]) -> str:
-    r"""Return a parser's message in one line: the argument, its value, what was expected, the closest name.
+    r"""Return a parser's message on one line: argument, value, expected type or range, closest name.
 
     Args:
-        message: As jsonargparse or argparse writes it, over several lines where a type has alternatives.
-        known: Options of the parser, dashes included.
+        message: Message of jsonargparse or argparse, of several lines for a type with alternatives.
+        known: Options of the parser, including dashes.
 
     Example:
         >>> in_short('Parser key "n":\n  Errors:\n    - Expected a <class \'int\'>\n  Given value: abc', [])
@@ -76,15 +78,15 @@ def in_short(message: str, known: Sequence[str]) -> str:
     expected = [_plainly(path or kind) for path, kind in _EXPECTED.findall(message)]
     if key and expected and given:
         return f"{key[1] or key[2]}={given[-1].strip().strip(chr(39))!r}: expected {_either(expected)}"
-    said = " ".join(message.split())
-    return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
+    text = " ".join(message.split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 def _unknown(message: str, unknown: re.Match[str], known: Sequence[str]) -> str:
     kind = _OF_CLASS.search(message)
     if unknown[2] and kind and (own := parameters_of(kind[1])):
         near = get_close_matches(unknown[2], own, n=1)
-        return f"{unknown[2]!r} is no option of {kind[1]}" + (f" (did you mean {near[0]}?)" if near else "")
+        return f"{unknown[2]!r} is not an option of {kind[1]}" + (f" (did you mean {near[0]}?)" if near else "")
     name, dot, rest = (unknown[1] or f"--{unknown[2]}").partition(".")
     near = get_close_matches(name, sorted(set(known)), n=1)
     meant = f" (did you mean {near[0]}{dot}{rest}?)" if near and near[0] != name else ""

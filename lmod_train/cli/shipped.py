@@ -1,4 +1,4 @@
-"""Shipped configurations by their names, from any folder: ``--config quickstart``, ``--model small_base_lora``."""
+"""Paths of shipped configs from their names, as in ``--config quickstart`` and ``--model small_base_lora``."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from pathlib import Path
 from lmod_train.cli.listing import configs_folder
 
 FOLDERS = {"--config": "", "-c": "", "--model": "model", "--trainer": "trainer"}
-"""Option -> folder of the configurations that it may name; of ``curate --config`` it is the command's own."""
+"""Option -> subfolder of the configs it names; ``curate --config`` names those in ``configs/curate``."""
 
 _NAME = re.compile(r"[\w-]+")
 
 
 def by_name(command: str, arguments: Sequence[str]) -> list[str]:
-    """Return the arguments of a command, names of shipped configurations replaced by the paths of their files.
+    """Return the arguments of a command with names of shipped configs replaced by paths.
 
-    A file of that name in the working folder comes first. What is neither stays as it was typed, for the parser to
-    refuse.
+    A file of that name in the working folder has precedence. Unknown names are left to the parser to refuse.
 
     Args:
         command: The command, e.g. ``fit`` or ``curate``.
-        arguments: What was typed behind it.
+        arguments: The arguments after the command.
     """
     return list(_replaced(command, arguments))
 

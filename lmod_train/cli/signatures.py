@@ -1,4 +1,4 @@
-"""What a class may be given, read from source text: nothing is imported, so nothing waits for torch."""
+"""Parameters of classes, read from source text without importing it, as importing torch takes seconds."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 def module_file(module: str) -> Path | None:
-    """Return the file of a module by its dotted name, None where there is none; only finds, never imports.
+    """Return the file of a module without importing it, None if there is none.
 
-    The working folder is searched after everything that is installed.
+    The working folder is searched after installed packages.
 
     Example:
         >>> module_file("lmod_train.cli.signatures").name, module_file("lmod_train.nowhere")
@@ -34,21 +34,21 @@ def module_file(module: str) -> Path | None:
 
 
 def class_names(module: str) -> tuple[str, ...]:
-    """Return the public classes that a module's text defines, in its order; none where there is no such module."""
+    """Return the names of the public classes a module defines, in order; empty if there is no such module."""
     tree = _tree(module)
     body = tree.body if tree else []
     return tuple(node.name for node in body if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
 
 
 def parameters_of(path: str, method: str = "__init__") -> tuple[str, ...] | None:
-    """Return the names of a method's parameters, those of the bases it passes ``**`` on to included.
+    """Return the names of a method's parameters, including those of base classes that receive its ``**``.
 
     Args:
-        path: Class path, as a config names it; a class that its module only imports is followed.
-        method: Of the class; where it has none, that of its bases.
+        path: Class path, as in a config; a class that its module imports is looked up where it is defined.
+        method: Name of the method; a base's if the class does not define it.
 
     Returns:
-        The names, without the first; None where the text cannot tell.
+        The names without ``self``; None if they cannot be determined from the text.
 
     Example:
         >>> parameters_of("lmod_train.callbacks.generation.GenerationEval")
@@ -72,7 +72,7 @@ def parameters_of(path: str, method: str = "__init__") -> tuple[str, ...] | None
 
 
 def class_in(module: str, name: str) -> tuple[str, ast.ClassDef] | None:
-    """Return where a class is defined and its text, imports followed; None where the module's text has no such name."""
+    """Return the module that defines a class and the class's syntax tree, following imports; None if not found."""
     node = _definition(module, name)
     if isinstance(node, ast.ImportFrom):
         return class_in(node.module, name) if node.module and not node.level else None
@@ -80,7 +80,7 @@ def class_in(module: str, name: str) -> tuple[str, ast.ClassDef] | None:
 
 
 def value_in(module: str, name: str) -> ast.expr | None:
-    """Return what a module assigns to a name, imports followed; None where its text assigns nothing to it."""
+    """Return the value a module assigns to a name, following imports; None if there is none."""
     tree = _tree(module)
     for node in tree.body if tree else ():
         if isinstance(node, ast.Assign) and any(ast.unparse(target) == name for target in node.targets):
@@ -102,14 +102,14 @@ def _own(function: ast.FunctionDef) -> tuple[str, ...]:
 
 
 def _of_base(module: str, base: ast.expr, method: str) -> tuple[str, ...] | None:
-    """Return the parameters of a base as a module names it; an abstract base has none."""
+    """Return the parameters of a base class by its name in the module; `ABC` and `object` have none."""
     if not isinstance(base, ast.Name):
         return None
     return () if base.id in ("ABC", "object") else parameters_of(f"{module}.{base.id}", method)
 
 
 def _definition(module: str, name: str) -> ast.ClassDef | ast.ImportFrom | None:
-    """Return the class of a module, or the import that brings it there."""
+    """Return the definition of a class in a module, or the statement that imports it."""
     tree = _tree(module)
     for node in tree.body if tree else ():
         if isinstance(node, ast.ClassDef) and node.name == name:

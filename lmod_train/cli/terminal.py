@@ -1,4 +1,4 @@
-"""What the commands print: lines in which nothing from outside commands the terminal."""
+"""Escaping of printed text, so that control characters in names and replies cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from lmod_train.escaping import for_terminal
 
 
 def lines(text: str) -> str:
-    """Return a text of several lines, each as `for_terminal` writes it."""
+    """Return a text with every line escaped by `for_terminal`."""
     return "\n".join(map(for_terminal, text.split("\n")))
 
 
 @contextmanager
 def harmless() -> Iterator[None]:
-    """Write what the block prints by `lines`: names of files, models and tasks, and replies, are among it."""
+    """Escape what the block prints, as it may contain names of files, models and tasks, and replies."""
     with redirect_stdout(_Harmless(sys.stdout)):
         yield
 
 
 class _Harmless:
-    """A stream that writes to another by `lines`, and is that other otherwise."""
+    """Wrapper of a stream that escapes the text written to it."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -64,45 +64,47 @@ def curate(
     command: str = "",
     progress: bool = True,
 ) -> dict[str, Any]:
-    """Turn raw datasets into a curated folder; start it again after a kill and it goes on where it was.
+    """Turn raw datasets into a curated folder; the same call again continues an interrupted curation.
 
-    The same sources and settings give the same bytes, whatever the number of workers, on this machine or a cluster, and
-    however often it was killed (but for the manifest's `command`, `root` and `from`, which say what was typed). A
-    finished folder is returned at once.
+    The same sources and settings give identical files, independent of the number of workers, of the machine and of
+    interruptions, except for `command`, `root` and `from` in the manifest. If the folder is complete, its manifest is
+    returned.
 
     Args:
-        sources: Raw datasets, each once.
-        tasks: What to ask; several languages of a task are several tasks.
-        out: The curated folder; new, empty, or begun by an earlier start.
+        sources: Raw datasets, each only once.
+        tasks: Tasks; each language of a task is a task of its own.
+        out: Curated folder; new, empty, or from an earlier call with the same arguments.
         protocol: Name of the protocol, for the manifest.
-        seed: Of splits, numbers and balance.
+        seed: Seed of splits, region numbers and balancing.
         ratios: Shares of train, val and test.
-        split_by: ``image`` is the published protocol, with a warning.
-        longest_side: Pixels of the curated images' longer side; never enlarged; None keeps originals.
-        box_filter: Which boxes are too small to be asked about.
-        balance: Names of the tasks to balance; None balances every task whose questions carry a stratum.
-        balance_over: ``split`` balances every split by itself; ``source`` every source within every split, so that the
-            source answers nothing, and leaves out sources without all classes; ``all`` lets the smallest class over all
-            splits set the number for the whole task, as the published sets count, and the drawn keep their splits.
-        copies: What to do with one image file in two splits: ``report`` it, or ``drop`` the copies that are not in the
-            test split (else not in val).
-        foreign: Folder of photographs that are not eyes, for probes that show one; None takes two that come with
-            scikit-learn.
-        workers: Processes that read and draw; 1 works in this process, which a file that crashes its decoder then ends.
-        scheduler: Address of a running Dask scheduler whose workers read and draw instead; they must see the raw
-            folders and `out` under the same paths. Needs the extra ``cluster``.
-        strict: Raise when anything was dropped that is not accepted.
-        accepted: Drops that `strict` lets pass, see `lmod_train.curation.accepted.read_accepted`.
-        missing: Sources that should be there and are not, to be listed with the other drops.
-        command: What was typed, for the manifest.
+        split_by: ``group`` keeps a patient's images and copies of an image in one split; ``image`` is the published
+            protocol, which does not, and prints a warning.
+        longest_side: Maximum length of the longer side of curated images in pixels; smaller images keep their size, and
+            None (null in YAML) keeps all sizes.
+        box_filter: Filter of boxes that are too small.
+        balance: Names of the tasks whose classes are balanced; None balances every task that supports it.
+        balance_over: Draw equally many questions of each class within every split (``split``), within every source of
+            every split, leaving out sources without all classes, so that the source does not predict the answer
+            (``source``), or over the whole task, as in the published sets (``all``).
+        copies: How to treat an image file that is in two splits: ``report`` it, or ``drop`` all copies but those in the
+            test split (if none is in test: in val).
+        foreign: Folder of photographs that do not show eyes, for probe questions; None uses two of scikit-learn.
+        workers: Number of processes that read and write images; with 1, a file that crashes its decoder ends the
+            curation.
+        scheduler: Address of a running Dask scheduler whose workers read and write images instead; the raw folders and
+            `out` must have the same paths there. Needs the extra ``cluster``.
+        strict: Raise an error if anything was dropped that is not in `accepted`.
+        accepted: Drops permitted by `strict`, see `lmod_train.curation.accepted.read_accepted`.
+        missing: Sources that were expected but not found, to be listed with the other drops.
+        command: Command as typed, for the manifest.
         progress: Show a progress bar.
 
     Returns:
         The manifest, as written to ``manifest.json``.
 
     Raises:
-        BadArgument: An argument cannot be used, or `out` holds something else.
-        CurationConflict: `out` was begun with other settings or inputs.
+        BadArgument: An argument is invalid, or `out` contains other files.
+        CurationConflict: `out` was curated with other settings or inputs.
         StrictDrops: Something was dropped that is not accepted, and `strict` is set; ``dropped.csv`` lists it.
     """
     check_arguments(tasks, out, balance, balance_over, copies, longest_side)

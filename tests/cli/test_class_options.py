@@ -46,7 +46,7 @@ def test_parts_are_listed_with_their_own_options_and_choices_in_braces():
     assert "  optimisation.lr: float, default 0.0002\n      Of the adapters" in text
     assert "  lora.rank: int, default 128\n" in text
     assert "  loss_over: {answer, token}, default 'answer'\n" in text
-    assert "  checkpoint: str, must be given\n" in text
+    assert "  checkpoint: str, required\n" in text
 
 
 def test_a_default_that_is_a_constant_is_shown_by_its_value():

@@ -163,7 +163,7 @@ def test_what_is_missing_is_said_and_what_was_looked_at_may_pass(
     mended = [*shlex.split(other)[:-1], str(tmp_path / "two.csv")]
     mended[mended.index("--out") + 1] = str(tmp_path / "third")
     assert cli.main(mended) == 0
-    assert "accepted, and dropped no more: refuge, val, missing mask" in capsys.readouterr().out
+    assert "but no longer dropped: refuge, val, missing mask" in capsys.readouterr().out
 
 
 def test_accept_needs_strict_and_a_file_that_can_be_read(

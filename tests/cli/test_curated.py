@@ -35,7 +35,7 @@ def test_subset_writes_ids_and_tells_the_strata(folder, capsys):
 def test_subset_says_how_many_strata_it_leaves_out(folder, capsys):
     assert cli.main(["subset", str(folder), "--n", "1"]) == 0
     printed = capsys.readouterr().out
-    assert "1 of 2 strata (modality, task, source, class) are left out, the smallest" in printed
+    assert "1 of 2 strata (modality, task, source, class) are left out: --n is too small" in printed
     assert "    1  " in printed and "    0  " not in printed and ": 1 records" in printed
 
 
@@ -47,8 +47,8 @@ def test_subset_refuses_what_cannot_be_drawn(folder, tmp_path, capsys):
 
 def test_blind_prints_and_writes_the_account(folder, tmp_path, capsys):
     assert cli.main(["blind", str(folder)]) == 0
-    assert "glaucoma: blind 0.500 [0.3" in (printed := capsys.readouterr().out) and "no leak found" in printed
-    assert "n 40: no leak found; names alone 0." in printed and "(no model sees them)" in printed
+    assert "glaucoma: words alone 0.500 [0.3" in (printed := capsys.readouterr().out) and "no leak found" in printed
+    assert "n 40: no leak found; keys and paths alone 0." in printed and "(not shown to models)" in printed
     with (folder / "audit.csv").open(newline="", encoding="utf-8") as file:
         rows = {(r["shortcut"], r["split"], r["metric"]): r for r in csv.DictReader(file)}
     assert all(r["task"] == "glaucoma" for r in rows.values())
@@ -67,7 +67,7 @@ def test_blind_does_not_say_no_leak_where_none_could_be_found(tmp_path, capsys):
     ]
     assert cli.main(["blind", str(write_curated(tmp_path / "curated", few))]) == 0
     printed = capsys.readouterr().out
-    assert "n 1: too few to tell" in printed and "no leak found" not in printed
+    assert "n 1: too few records to detect a leak" in printed and "no leak found" not in printed
 
 
 def test_blind_names_the_image_that_is_gone_and_writes_nothing(folder, capsys):

@@ -54,13 +54,13 @@ def test_an_error_of_ours_is_found_below_a_parsers():
 
 def test_a_run_that_is_continued_is_not_examined_again_unless_something_has_changed(curated, tiny, tmp_path, capsys):
     fit(curated, tiny, tmp_path)
-    assert "findings" in capsys.readouterr().out
+    assert "doctor: " in capsys.readouterr().out
     fit(curated, tiny, tmp_path)
-    assert "passed before, and nothing has changed" in capsys.readouterr().out
+    assert "unchanged since it passed" in capsys.readouterr().out
     records = next((curated / "records").glob("*.parquet"))
     os.utime(records, (0, 0))
     fit(curated, tiny, tmp_path)
-    assert "passed before" not in capsys.readouterr().out
+    assert "unchanged since" not in capsys.readouterr().out
 
 
 def resolved(folder, **more):

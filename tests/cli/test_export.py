@@ -22,8 +22,8 @@ def test_a_curated_folder_becomes_llava_s_file(curated: Path, tmp_path: Path, ca
     items = json.loads((out / "train.json").read_text())
     assert items and all(i["id"].startswith("four_way/eye_diseases/") for i in items)
     said = capsys.readouterr().out
-    assert f"wrote {out}: {len(items)} of {len(items)} records; README.md in it says how llava reads them" in said
-    assert "must not be passed on" not in said
+    assert f"wrote {out}: {len(items)} of {len(items)} records; its README.md describes how llava reads them" in said
+    assert "do not redistribute" not in said
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_closed_source_is_refused_with_the_next_command(closed: Path, tmp_path
     assert (
         export(curated, "--to", "hugging_face", "--out", tmp_path / "out", "--for_own_use", "--tasks", "anatomy") == 0
     )
-    assert "must not be passed on" in capsys.readouterr().out
+    assert "do not redistribute" in capsys.readouterr().out
     assert (tmp_path / "out" / "NOTICE").exists()
 
 

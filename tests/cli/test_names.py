@@ -45,9 +45,9 @@ def test_a_name_that_leads_nowhere_is_answered_with_the_closest(command: str, ty
         ("trainer: {max_epoch: 3}", r"trainer.max_epoch'.*\nNext: did you mean `trainer.max_epochs`"),
         ("modl: {class_path: a.B}", r"key='modl.class_path'.*\nNext: did you mean `model`"),
         ("model: model/none.yaml", r"model='model/none.yaml': expected an existing YAML file"),
-        ("model: [1", r"expected YAML that can be read \(.*line 1"),
+        ("model: [1", r"expected a valid YAML file \(.*line 1"),
         ("data: {tasks: [{class_path: lmod_train.tasks.glaucoma.Glaucma}]}", r"did you mean `.*glaucoma.Glaucoma`"),
-        ("{" * 3000, "YAML that can be read"),
+        ("{" * 3000, "a valid YAML file"),
     ],
 )
 def test_what_is_wrong_in_a_config_is_named_before_torch(tree: str, said: str, tmp_path: Path):
@@ -174,7 +174,7 @@ def test_the_commands_without_torch_refuse_a_damaged_config_too(
 def test_a_run_folder_is_new_or_empty_or_that_of_a_run(holds: str, allowed: bool, tmp_path: Path):
     (tmp_path / holds).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / holds).write_text("")
-    refused = pytest.raises(BadArgument, match=r"--run=.*expected a new or empty folder, or that of a run")
+    refused = pytest.raises(BadArgument, match=r"--run=.*expected a new or empty folder, or the folder of a run")
     with nullcontext() if allowed else refused:
         check_names("validate", ["--run", str(tmp_path)])
 

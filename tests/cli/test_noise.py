@@ -15,11 +15,11 @@ from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.noise import is_wanted, silenced
 
 OURS = (
-    r"doctor: \d+ findings, \d+ failures; .*|(warn|ok|FAIL) .*|                    .*",
+    r"doctor: \d+ checks, \d+ failures; wrote .*|(warn|ok|FAIL) .*|                    .*",
     r"training [\d,]+ of [\d,]+ parameters|probe at step \d+: .*|weights: .*, after \d+ optimiser steps",
     r".*: \d+ of \d+ records have a reply|wrote .*|\| .* \|",
     r"(validated at )?step \d+ of \d+, loss [\d.]+, learning rate [\d.e-]+, .* left",
-    r"Restoring states from .*|Loaded model weights from .*|`Trainer.fit` stopped: .*",
+    r"Loaded model weights from .*|`Trainer.fit` stopped: .*",
     r".*The number of training batches \(\d+\) is smaller than the logging interval .*",
 )
 """Patterns of lines that a run may print: ours, and Lightning's about checkpoints, the end and the logging interval."""

@@ -51,5 +51,5 @@ def test_different_labels_come_first(folder: Path, tmp_path: Path, monkeypatch: 
 def test_the_command_writes_the_sheet(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     sheet = tmp_path / "sheet.png"
     assert cli.main(["phantom", "--out", str(tmp_path / "RAW"), "--n", "4", "--sheet", str(sheet)]) == 0
-    assert f"wrote {sheet}: 6 phantoms with the boxes of their known truth" in capsys.readouterr().out
+    assert f"wrote {sheet}: 6 phantoms with their true boxes" in capsys.readouterr().out
     assert Image.open(sheet).width > 1500

@@ -29,7 +29,8 @@ CLASS = """Parser key "model":
         (UNION, "trainer.max_epochs='abc': expected int or null"),
         (
             CLASS,
-            "'log_subset' is no option of lmod_train.callbacks.generation.GenerationEval (did you mean log_subsets?)",
+            "'log_subset' is not an option of lmod_train.callbacks.generation.GenerationEval "
+            "(did you mean log_subsets?)",
         ),
         ("Parser key \"ratios\":\n  Expected a <class 'float'>. Got value: b", "ratios='b': expected float"),
         (
