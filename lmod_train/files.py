@@ -39,8 +39,8 @@ def naming(path: Path) -> Iterator[None]:
 def write_beside(path: Path) -> Iterator[Path]:
     """Yield a name beside `path` for a file or folder, which appears under `path` only when the block succeeds.
 
-    A killed process leaves nothing half-written under `path`. For what can be made again; `whole` survives a power
-    failure too. A folder takes the place of an empty one only.
+    A killed process leaves nothing half-written under `path`. For what can be made again; `write_durably` survives a
+    power failure too. A folder takes the place of an empty one only.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
@@ -53,7 +53,7 @@ def write_beside(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def write_durably(path: Path) -> Iterator[Path]:
     """Yield a name beside `path` as `write_beside` does, and wait until all is on the disk before it is renamed."""
     with write_beside(path) as part:
         yield part
@@ -179,5 +179,5 @@ def _known() -> dict[str, list[object]]:
 
 def _remember(known: dict[str, list[object]]) -> None:
     """Write what is known; a home that cannot be written to costs time, and nothing else."""
-    with suppress(OSError, RuntimeError), whole(_memory()) as beside:
+    with suppress(OSError, RuntimeError), write_durably(_memory()) as beside:
         beside.write_text(json.dumps(known), encoding="utf-8")

@@ -24,16 +24,16 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path):
     path = tmp_path / "new" / "file.txt"
-    with pytest.raises(ZeroDivisionError), files.whole(path) as beside:
+    with pytest.raises(ZeroDivisionError), files.write_durably(path) as beside:
         beside.write_text("half")
         assert not path.exists()
         raise ZeroDivisionError
     assert list(path.parent.iterdir()) == []
     for text in ("one", "two"):
-        with files.whole(path) as beside:
+        with files.write_durably(path) as beside:
             beside.write_text(text)
         assert path.read_text() == text
-    with pytest.raises(ZeroDivisionError), files.whole(path) as beside:
+    with pytest.raises(ZeroDivisionError), files.write_durably(path) as beside:
         beside.write_text("half")
         raise ZeroDivisionError
     assert (path.read_text(), [f.name for f in path.parent.iterdir()]) == ("two", ["file.txt"])
@@ -132,7 +132,7 @@ def test_the_hash_is_that_of_the_standard(tmp_path: Path):
     assert files.sha256_of(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
-@pytest.mark.parametrize("write", [files.write_beside, files.whole])
+@pytest.mark.parametrize("write", [files.write_beside, files.write_durably])
 def test_a_folder_appears_whole_or_not_at_all(write, tmp_path: Path):
     out = tmp_path / "out"
     with pytest.raises(ZeroDivisionError), write(out) as part:
@@ -153,7 +153,7 @@ def test_a_folder_appears_whole_or_not_at_all(write, tmp_path: Path):
 def test_whole_waits_for_the_disk_before_it_renames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     seen = []
     monkeypatch.setattr(files.os, "fsync", lambda _: seen.append((tmp_path / "a").exists()))
-    with files.whole(tmp_path / "a") as part:
+    with files.write_durably(tmp_path / "a") as part:
         part.write_text("a")
     assert seen and not any(seen) and (tmp_path / "a").read_text() == "a"
 
@@ -177,7 +177,7 @@ def test_only_what_is_old_is_swept(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [young]
 
 
-@pytest.mark.parametrize("write", [files.write_beside, files.whole])
+@pytest.mark.parametrize("write", [files.write_beside, files.write_durably])
 def test_a_full_disk_names_the_file(write, tmp_path: Path):
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with pytest.raises(OSError, match=r"No space left on device: '.*a\.parquet'"), write(tmp_path / "a.parquet"):

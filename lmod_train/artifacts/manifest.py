@@ -9,12 +9,12 @@ from typing import Any
 
 from lmod_train.artifacts.schema import SCHEMA_VERSION
 from lmod_train.errors import CuratedDamaged, NotCurated
-from lmod_train.files import whole
+from lmod_train.files import write_durably
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write readable JSON with sorted keys, whole or not at all."""
-    with whole(path) as beside:
+    with write_durably(path) as beside:
         text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         beside.write_text(text, encoding="utf-8", errors="backslashreplace")  # of half a letter JSON's own escape
 

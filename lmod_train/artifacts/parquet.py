@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from lmod_train.artifacts.schema import SCHEMA_VERSION, VERSION
 from lmod_train.errors import ArtifactError
-from lmod_train.files import whole
+from lmod_train.files import write_durably
 
 ROWS_A_GROUP = 1024
 
@@ -24,7 +24,7 @@ Refusal = Callable[[Path, str], ArtifactError]
 def write_rows(path: Path, schema: pa.Schema, rows: Iterable[dict[str, Any]]) -> int:
     """Write rows in groups as they come, so that memory does not grow with their number; return how many."""
     waiting, count = iter(rows), 0
-    with whole(path) as beside, pq.ParquetWriter(beside, schema, compression="zstd") as writer:
+    with write_durably(path) as beside, pq.ParquetWriter(beside, schema, compression="zstd") as writer:
         while group := list(islice(waiting, ROWS_A_GROUP)):
             writer.write_table(pa.Table.from_pylist(group, schema=schema))
             count += len(group)

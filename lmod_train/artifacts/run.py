@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from lmod_train.errors import ConfigDamaged
-from lmod_train.files import whole
+from lmod_train.files import write_durably
 
 RENAMED = {"lmod_train.modules.conversation.Conversation": "lmod_train.modules.conversation.VisionLanguageModel"}
 """Former class paths of modules, which older runs and configurations hold, with those of today."""
@@ -108,7 +108,7 @@ class Run:
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write ``config.yaml``, whole or not at all, its keys sorted."""
-        with whole(self.config) as beside:
+        with write_durably(self.config) as beside:
             beside.write_text(yaml.safe_dump(dict(config), sort_keys=True), encoding="utf-8")
 
 

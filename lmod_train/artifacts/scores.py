@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lmod_train.errors import NotScored
 from lmod_train.escaping import for_csv, from_csv
-from lmod_train.files import whole
+from lmod_train.files import write_durably
 from lmod_train.types import Score
 
 SCORE_COLUMNS = ("run", "model", "task", "subset", "metric", "n", "value", "low", "high")
@@ -16,7 +16,7 @@ SCORE_COLUMNS = ("run", "model", "task", "subset", "metric", "n", "value", "low"
 
 def write_scores(path: Path, run: str, model: str, scores: Sequence[Score]) -> None:
     """Write ``scores.csv``: one row a figure; no value and no interval are empty cells."""
-    with whole(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(SCORE_COLUMNS)
         for s in scores:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lmod_train.errors import ArtifactError
 from lmod_train.escaping import for_csv, from_csv
-from lmod_train.files import whole
+from lmod_train.files import write_durably
 
 FILE = "audit.csv"
 
@@ -45,7 +45,7 @@ COLUMNS = tuple(f.name for f in fields(Shortcut))
 
 def write_shortcuts(path: Path, rows: Iterable[Shortcut]) -> None:
     """Write ``audit.csv``, whole or not at all; what cannot be tried is empty."""
-    with whole(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows([for_csv(c) if isinstance(c, str) else c for c in astuple(row)] for row in rows)

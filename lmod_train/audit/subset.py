@@ -15,8 +15,8 @@ from pathlib import Path
 
 from lmod_train.artifacts.records import read_records
 from lmod_train.errors import BadArgument
-from lmod_train.files import whole
-from lmod_train.lots import lot
+from lmod_train.files import write_durably
+from lmod_train.shuffling import shuffle_key
 from lmod_train.types import Record, own_part
 
 Stratum = tuple[str, str, str, str]
@@ -65,7 +65,7 @@ def representative(records: Iterable[Record], n: int, seed: int = 0) -> list[Rec
     drawn = [
         record
         for stratum, members in strata.items()
-        for record in sorted(members, key=lambda r: lot(seed, "subset", r.id))[: shares[stratum]]
+        for record in sorted(members, key=lambda r: shuffle_key(seed, "subset", r.id))[: shares[stratum]]
     ]
     return sorted(drawn, key=lambda r: r.id)
 
@@ -127,7 +127,7 @@ def write_subset(
     drawn = representative(chosen, n, seed)
     name = "-".join(("representative", str(n), split, f"seed{seed}", *sorted(tasks)))
     path = curated / "subsets" / f"{name}.txt"
-    with whole(path) as beside:
+    with write_durably(path) as beside:
         beside.write_text("".join(f"{r.id}\n" for r in drawn), encoding="utf-8")
     return path, account(chosen, drawn)
 

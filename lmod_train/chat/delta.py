@@ -22,7 +22,7 @@ from torch import Tensor
 
 from lmod_train.chat.stored import stored_in, stored_in_file, weight_files
 from lmod_train.errors import BadArgument, LmodError, WeightsMismatch
-from lmod_train.files import clear_parts, whole
+from lmod_train.files import clear_parts, write_durably
 
 LEAST_GAIN = 0.05
 """Mean gain of the language model's norms below which weights are a delta: a whole toy had 0.99, its delta 0.005."""
@@ -194,7 +194,7 @@ def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
     if strange or absent:
         raise WeightsMismatch(str(right), absent, strange, f"name the language model that {left} belongs to")
     clear_parts(out)
-    with whole(out) as part:
+    with write_durably(out) as part:
         shutil.copytree(left, part, ignore=lambda _, names: [n for n in names if n.endswith((".safetensors", ".bin"))])
         for file in weight_files(left):
             kept = ((t.name, t.read) for t in stored_in_file(file) if not t.name.endswith(RECOMPUTED))

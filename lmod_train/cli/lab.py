@@ -27,7 +27,7 @@ def collapse_lab(
     """
     if seeds < 1 or steps < 1 or n < 16:
         raise BadArgument("--seeds, --steps, --n", (seeds, steps, n), "at least 1, 1 and 16", "use the defaults")
-    from lmod_train.files import whole
+    from lmod_train.files import write_durably
     from lmod_train.lab.collapse import Recipe, losses_of
     from lmod_train.lab.collapse import collapse_lab as experiment
     from lmod_train.lab.picture import draw, table
@@ -35,7 +35,7 @@ def collapse_lab(
     out.mkdir(parents=True, exist_ok=True)
     outcomes = experiment(out, seeds, Recipe(steps, lr, max_new_tokens), n)
     text = table(outcomes)
-    with whole(out / "collapse.md") as beside:
+    with write_durably(out / "collapse.md") as beside:
         beside.write_text(text, encoding="utf-8")
     print(text)
     print(f"wrote {draw(outcomes, losses_of(out, outcomes), out)}, {out / 'collapse.md'} and {out / 'collapse.csv'}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lmod_train.lots import lot
+from lmod_train.shuffling import shuffle_key
 
 Over = Literal["split", "all", "source"]
 """Whether every split is balanced by itself, a task as a whole, or every source within every split."""
@@ -172,5 +172,5 @@ def _origin(kept: Mapping[str, Sequence[Candidate]]) -> dict[str, Any]:
 
 
 def _draw_key(candidate: Candidate, seed: int) -> tuple[str, str, str]:
-    drawn = lot(seed, "balance", candidate.source, candidate.key, candidate.variant)
+    drawn = shuffle_key(seed, "balance", candidate.source, candidate.key, candidate.variant)
     return drawn, candidate.source, candidate.key

@@ -14,7 +14,7 @@ from lmod_train.curation.inputs import relative
 from lmod_train.curation.prepare import Prepared
 from lmod_train.curation.versions import versions
 from lmod_train.escaping import for_csv, from_csv
-from lmod_train.files import whole
+from lmod_train.files import write_durably
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.settings import plain
@@ -160,7 +160,7 @@ def read_dropped(path: Path) -> list[Dropped]:
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write a CSV file, whole or not at all; its cells are those of `for_csv`, which `from_csv` reads back."""
-    with whole(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: for_csv(value) for name, value in row.items()} for row in rows)

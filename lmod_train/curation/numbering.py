@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lmod_train.lots import lot
+from lmod_train.shuffling import shuffle_key
 from lmod_train.types import Sample
 
 
@@ -15,7 +15,7 @@ def number(sample: Sample, seed: int) -> Sample:
     """
 
     def place(index: int) -> str:
-        return lot(seed, "numbering", sample.source, sample.key, index)
+        return shuffle_key(seed, "numbering", sample.source, sample.key, index)
 
     sorted_regions = sorted(sample.regions, key=lambda r: (r.structure, r.box.x0, r.box.y0, r.box.x1, r.box.y1))
     order = sorted(range(len(sorted_regions)), key=place)

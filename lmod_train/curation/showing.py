@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from lmod_train.curation.foreign import Photograph
 from lmod_train.curation.records import Picture, PlacedQuestion, image_places
-from lmod_train.lots import lot
+from lmod_train.shuffling import shuffle_key
 from lmod_train.types import Dropped, own_part
 
 
@@ -69,7 +69,7 @@ def _foreign(photograph: Photograph, one: PlacedQuestion) -> Picture:
 
 
 def _draw(seed: int, what: str, asked: PlacedQuestion) -> int:
-    return int(lot(seed, what, asked.sample.source, asked.sample.key), 16)
+    return int(shuffle_key(seed, what, asked.sample.source, asked.sample.key), 16)
 
 
 class _Others:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from lmod_train.errors import BadArgument
-from lmod_train.lots import lot
+from lmod_train.shuffling import shuffle_key
 from lmod_train.types import Sample, Split
 
 Place = tuple[str, str]
@@ -87,7 +87,8 @@ def _divide(
         lacking = [lack + ratio * sizes[stratum] for lack, ratio in zip(lacking, ratios, strict=True)]
         for name in sorted(fixed.keys() & set(strata[stratum])):
             lacking[SPLITS.index(fixed[name])] -= len(groups[name])
-        for name in sorted(set(strata[stratum]) - fixed.keys(), key=lambda g: (lot(seed, "split", source, g), g)):
+        free = set(strata[stratum]) - fixed.keys()
+        for name in sorted(free, key=lambda g: (shuffle_key(seed, "split", source, g), g)):
             # a share of 0 lacks exactly nothing, and while samples remain some other split lacks more
             most = max(range(3), key=lacking.__getitem__)
             lacking[most] -= len(groups[name])

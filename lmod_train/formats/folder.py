@@ -11,7 +11,7 @@ from typing import Literal, Self
 from lmod_train.curation.manifest import write_dropped
 from lmod_train.errors import BadArgument, CuratedDamaged
 from lmod_train.escaping import for_markdown
-from lmod_train.files import clear_parts, whole
+from lmod_train.files import clear_parts, write_durably
 from lmod_train.formats.selection import Selection, licence_table, source_of
 from lmod_train.pixels import UNREADABLE, blank
 from lmod_train.raw import read_bytes
@@ -59,7 +59,7 @@ class ExportFolder:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise BadArgument("--out", str(out), "a new or empty folder", "name another folder with `--out DIR`")
         self._out, self._selection, self.images = out, selection, images
-        self._writing = whole(out)
+        self._writing = write_durably(out)
         self.path = out
         self.written = 0
         self.left_out: list[Dropped] = []

@@ -33,7 +33,7 @@ from lmod_train.doctor.check_result import failures
 from lmod_train.doctor.examine import examine
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import BadArgument
-from lmod_train.files import whole
+from lmod_train.files import write_durably
 from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.phantom.folders import cataract_1k, eye_diseases, refuge
@@ -150,7 +150,7 @@ def collapse_lab(out: Path, seeds: int, recipe: Recipe, n: int) -> list[Outcome]
             for start in STARTS:
                 run = out / "runs" / f"{start}-{answers}-{seed}"
                 outcomes.append(_outcome(run, starts[start], data, start, answers, seed, recipe, verdicts[start]))
-    with whole(out / "collapse.csv") as beside, beside.open("w", newline="", encoding="utf-8") as file:
+    with write_durably(out / "collapse.csv") as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [f.name for f in fields(Outcome)])
         writer.writeheader()
         writer.writerows(asdict(o) for o in outcomes)
@@ -190,7 +190,7 @@ def _starts(out: Path, curated: Path) -> dict[Start, Path]:
     merged, delta = out / "weights" / "merged", out / "weights" / "small-delta"
     if not merged.exists():
         module, _ = _tuned(out / "runs" / "start", "small_base", _data_of(curated, FourWay(), "", 0), 0, START)
-        with whole(merged) as part:
+        with write_durably(merged) as part:
             module.network.save_pretrained(part)
             module.dialect.processor.save_pretrained(part)
     if not delta.exists():
@@ -273,7 +273,7 @@ def _outcome(
         doctor=doctor,
         example=replies[asked[0].id].reply[:160],
     )
-    with whole(file) as beside:
+    with write_durably(file) as beside:
         kept = {"recipe": settings, "outcome": asdict(outcome), "losses": losses}
         beside.write_text(json.dumps(kept), encoding="utf-8")
     return outcome

@@ -18,7 +18,7 @@ from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import end_tokens
 from lmod_train.chat.server_names import Names, rename_for_servers
 from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
-from lmod_train.files import clear_parts, whole
+from lmod_train.files import clear_parts, write_durably
 from lmod_train.strategies.saved import read
 
 WRAPPED = "model."
@@ -64,7 +64,7 @@ def merge(
     _take(model, saved["state_dict"], ckpt)
     merged: Any = model if lora is None else model.merge_and_unload()
     clear_parts(out)
-    with whole(out) as part:
+    with write_durably(out) as part:
         merged.eval().to(getattr(torch, facts["dtype"])).save_pretrained(part)
         if names == "server":
             rename_for_servers(part)

@@ -11,7 +11,6 @@ from typing import Any
 
 from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.escaping import without_folders
-from lmod_train.lots import lot
 from lmod_train.report.comparisons import merit
 from lmod_train.report.headline import Row, interval, number, percent
 from lmod_train.report.origin import SAID, origin_of, remarks
@@ -20,6 +19,7 @@ from lmod_train.report.runs import Outcomes
 from lmod_train.report.template import render
 from lmod_train.report.thumbnails import licences, thumbnail
 from lmod_train.scoring.items import Item
+from lmod_train.shuffling import shuffle_key
 from lmod_train.types import Answer, Prediction, Unparsed
 from lmod_train.vocabulary.phantoms import DRAWN
 
@@ -91,7 +91,9 @@ def sample(every: Sequence[Shown], cap: int) -> list[Shown]:
     for s in every:
         parts.setdefault((s.run, s.prediction.record.task), []).append(s)
     each = cap if len(every) <= cap else max(1, cap // len(parts))
-    chosen = {id(s) for part in parts.values() for s in sorted(part, key=lambda s: lot(s.prediction.record.id))[:each]}
+    chosen = {
+        id(s) for part in parts.values() for s in sorted(part, key=lambda s: shuffle_key(s.prediction.record.id))[:each]
+    }
     return [s for s in every if id(s) in chosen][:cap]
 
 

@@ -10,7 +10,7 @@ from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import SCORE_COLUMNS
 from lmod_train.errors import BadArgument
 from lmod_train.escaping import for_csv, from_csv, without_folders
-from lmod_train.files import whole
+from lmod_train.files import write_durably
 from lmod_train.lock import is_empty
 from lmod_train.report.curves import draw_calibration, draw_curves
 from lmod_train.report.figures import draw_confusions, draw_modalities, draw_scores
@@ -70,14 +70,14 @@ def report(
     shortcuts = shortcuts_of(images.values(), [p for found in outcomes.values() for p in found.predictions])
     out.mkdir(parents=True, exist_ok=True)
     _join_scores(figures, out / "scores.csv")
-    with whole(out / "tables.md") as beside:
+    with write_durably(out / "tables.md") as beside:
         beside.write_text(tables(figures, outcomes, shortcuts), encoding="utf-8")
     drawn = draw_scores(figures, names, out)
     drawn += draw_modalities(figures, names, list(items.values()), out)
     drawn += draw_confusions(names, list(items.values()), choices, out)
     drawn += draw_curves(figures, names, list(items.values()), choices, out)
     drawn += draw_calibration(figures, names, list(items.values()), choices, out)
-    with whole(out / "index.html") as beside:
+    with write_durably(out / "index.html") as beside:
         pictures = [out / f"{name}.png" for name in drawn]
         printed = published_beside(figures, phantom_tasks(outcomes))
         html = page(headline_rows(figures), pictures, outcomes, images, cap, printed, shortcuts)
@@ -89,7 +89,7 @@ def report(
 
 def _join_scores(runs: Sequence[Figures], out: Path) -> None:
     """Write the rows of all runs under one heading, each run by its folder's name; of a model's path the last part."""
-    with whole(out) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+    with write_durably(out) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(SCORE_COLUMNS)
         for run in runs:

@@ -23,7 +23,7 @@ from lmod_train.chat.layouts.base import EMBEDDING, Layout, Words
 from lmod_train.chat.stored import missing_shards, weight_files
 from lmod_train.chat.templates import template_of
 from lmod_train.errors import BadArgument, NotConvertible
-from lmod_train.files import clear_parts, whole
+from lmod_train.files import clear_parts, write_durably
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def convert(
     config = layout.configuration(words, plan.shapes[EMBEDDING][0], plan.original)
     check(plan, layout, config)
     clear_parts(out)
-    with whole(out) as part:
+    with write_durably(out) as part:
         part.mkdir()
         write_shards(tensors_of(plan, layout), part, shard)
         _write_config(config, part, plan.dtype)
