@@ -25,11 +25,15 @@ def doc_to_text(doc: dict[str, Any], lmms_eval_specific_kwargs: dict[str, Any] |
     """Return the words of the question, unchanged.
 
     Raises:
-        ValueError: The question has several turns; those need a model that takes messages.
+        ValueError: The question has several turns, or words before an image; those need a model that takes messages.
     """
     if len(doc["messages"]) != 1:
         raise ValueError(f"{doc['id']} has several turns: use a chat model of lmms-eval, which takes doc_to_messages")
-    return "".join(part["text"] or "" for part in doc["messages"][0]["content"])
+    parts = doc["messages"][0]["content"]
+    kinds = [part["type"] for part in parts]
+    if kinds != sorted(kinds):  # "image" before "text"
+        raise ValueError(f"{doc['id']} has words before an image: use a chat model, which takes doc_to_messages")
+    return "".join(part["text"] or "" for part in parts)
 
 
 def doc_to_messages(doc: dict[str, Any], lmms_eval_specific_kwargs: dict[str, Any] | None = None) -> list[Any]:

@@ -3,11 +3,8 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
-from torch.nn import functional
 
 from lmod_train.chat import answer_loss
 from lmod_train.chat.adapters import Lora, trainable
@@ -18,6 +15,7 @@ from lmod_train.chat.encoding import encode
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.errors import BadArgument
 from lmod_train.types import Message, Part
+from tests.chat.reference import generated, loss_of_transformers
 from tests.tiny import base, record
 
 NEW = 6
@@ -46,38 +44,8 @@ RECORDS = [
 ]
 
 
-def inputs_of(kin, eyes, one):
-    """What transformers' own processor makes of a record."""
-    processor = kin.dialect.processor
-    turns = [{"role": m.role, "content": [{"type": p.type, "text": p.text} for p in m.parts]} for m in one.messages]
-    text = processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
-    pictures = [Image.open(eyes / name).convert("RGB") for name in one.image]
-    if kin.network.config.model_type == "llava":
-        pictures = [squared(p, processor.image_processor.image_mean) for p in pictures]
-    images = [pictures] if pictures else None
-    made = processor(text=[text], images=images, return_tensors="pt", add_special_tokens=not text.startswith("<s>"))
-    return {name: value for name, value in made.items() if name != "num_crops"}
-
-
-def squared(picture, mean):
-    side = max(picture.size)
-    square = Image.new("RGB", (side, side), tuple(round(255 * m) for m in mean))
-    square.paste(picture, ((side - picture.width) // 2, (side - picture.height) // 2))
-    return square
-
-
-def generated(kin, eyes, one):
-    """Prompt ids and new ids as transformers gives them."""
-    inputs = inputs_of(kin, eyes, one)
-    ends = sorted({*np.atleast_1d(kin.network.generation_config.eos_token_id), kin.dialect.tokenizer.eos_token_id})
-    with torch.no_grad():
-        out = kin.network.generate(**inputs, max_new_tokens=NEW, do_sample=False, num_beams=1, eos_token_id=ends)
-    length = inputs["input_ids"].shape[1]
-    return out[0, :length].tolist(), out[0, length:].tolist()
-
-
 def assert_replies_are_those_of_transformers(kin, eyes):
-    expected = [generated(kin, eyes, one) for one in RECORDS]
+    expected = [generated(kin, eyes, one, NEW) for one in RECORDS]
     batch = kin.dialect(RECORDS, eyes)
     assert batch.prompt_ids == [old for old, _ in expected]
     replies = respond(kin.network, kin.dialect, batch, Decoding(NEW), "tiny")
@@ -120,20 +88,6 @@ def tuned(kin):
         if parameter.requires_grad and not parameter.any():
             torch.nn.init.normal_(parameter, std=0.2)
     return SimpleNamespace(model=model, network=model.get_base_model(), dialect=kin.dialect)
-
-
-def loss_of_transformers(tuned, eyes, one):
-    """transformers' own mean loss of a record from pixels, over its answer's tokens."""
-    inputs = inputs_of(tuned, eyes, one)
-    (answer,) = tuned.dialect([one], eyes).answer_ids
-    ids = torch.cat([inputs.pop("input_ids"), torch.tensor([answer])], 1)
-    kinds = inputs.pop("mm_token_type_ids", inputs.pop("token_type_ids", None))
-    if name := tuned.dialect.family.token_types:
-        kinds = torch.zeros(1, ids.shape[1] - len(answer)).long() if kinds is None else kinds
-        inputs[name] = functional.pad(kinds, (0, len(answer)))
-    labels = ids.clone()
-    labels[:, : -len(answer)] = -100
-    return tuned.network(**{**inputs, "input_ids": ids, "labels": labels, "attention_mask": torch.ones_like(ids)}).loss
 
 
 def gradients(tuned, loss):

@@ -98,9 +98,16 @@ def test_healthy_trainings_pass(checkpoint, curated, options):
     assert not [f for f in found if f.level == "skip"]
 
 
+@pytest.mark.parametrize("images", [1, 2])
 @pytest.mark.parametrize("model_type", MODEL_TYPES)
-def test_every_family_passes(tmp_path, curated, model_type):
+def test_every_family_passes(tmp_path, curated, model_type, images):
     (tmp_path / "tiny").mkdir()
+    if images == 2:
+        both = [
+            record(one.id, one.messages[0].parts[-1].text, [f"{i}.png", f"{5 - i}.png"], one.answer)
+            for i, one in enumerate(RECORDS)
+        ]
+        curated = write_curated(tmp_path / "curated", both, side=40)
     found = failed(subject(write_tiny(tmp_path / "tiny", model_type), curated))
     found.pop("delta", None)  # random weights predict nothing, as a delta does
     assert not found

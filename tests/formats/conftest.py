@@ -72,6 +72,14 @@ def talk() -> list[Record]:
     return [one, two]
 
 
+def two_images(number: int, split: str = "train") -> Record:
+    """Return a question about two images, with words between them."""
+    parts = (Part("image"), Part("text", "Then:"), Part("image"), Part("text", "Which is ill?"))
+    images = ("images/open_eyes/part/a.jpg", "images/open_eyes/part/b.jpg")
+    fields = {"image": images, "image_plain": images, "image_sha256": ("1" * 64, "2" * 64)}
+    return record("glaucoma", number, split, messages=(Message("user", parts),), **fields)
+
+
 def write_curated(folder: Path, records: list[Record], **sources: bool) -> Path:
     """Write records, a picture of its own for every image name, and a manifest that knows `sources`."""
     notes = {

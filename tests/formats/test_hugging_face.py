@@ -14,7 +14,7 @@ from PIL import Image
 from lmod_train.artifacts.records import read_records
 from lmod_train.formats.export import export
 from lmod_train.formats.folder import exported_name
-from tests.formats.conftest import WORDS
+from tests.formats.conftest import WORDS, two_images, write_curated
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,17 @@ def test_everything_loads_with_words_answers_and_pixels(folder: Path, free: Path
     test = rows["glaucoma/open_eyes/part/003"]
     assert (test["truth"], test["choices"]) == ("NON-GLAUCOMA", ["GLAUCOMA", "NON-GLAUCOMA"])
     assert test["messages"][0]["content"][1]["text"] == WORDS
+
+
+def test_two_images_stand_at_their_places_in_their_order(tmp_path: Path, monkeypatch):
+    one = two_images(0)
+    curated = write_curated(tmp_path / "c", [one], open_eyes=True)
+    export(curated, "hugging_face", tmp_path / "out")
+    (row,) = load(tmp_path / "out", tmp_path / "cache", monkeypatch)["train"]
+    sent = [Image.open(curated / name).tobytes() for name in one.image]
+    assert [image.tobytes() for image in row["images"]] == sent and sent[0] != sent[1]
+    assert [p["type"] for p in row["messages"][0]["content"]] == ["image", "text", "image", "text"]
+    assert row["image_path"] == [exported_name(name) for name in one.image]
 
 
 def test_a_task_loads_by_its_name(folder: Path, tmp_path: Path, monkeypatch):

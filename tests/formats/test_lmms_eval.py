@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import yaml
 from datasets import load_dataset
+from PIL import Image
 
 from lmod_train.formats.export import export
 from lmod_train.formats.lmms_eval import kind_of
-from tests.formats.conftest import WORDS, anatomy, record, talk
+from tests.formats.conftest import WORDS, anatomy, record, talk, two_images, write_curated
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +76,21 @@ def test_several_turns_need_a_chat_model(folder: Path, tmp_path: Path):
     turns = task["doc_to_messages"](doc)
     assert [t["role"] for t in turns] == ["user", "assistant", "user"]
     assert turns[2]["content"] == [{"type": "text", "text": "Why?"}]
+
+
+def test_two_images_stand_at_their_places_in_their_order(tmp_path: Path):
+    one = two_images(0)
+    curated, out = write_curated(tmp_path / "c", [one], open_eyes=True), tmp_path / "out"
+    export(curated, "lmms_eval", out)
+    task = configuration(out / "lmod_glaucoma.yaml")
+    (doc,) = load(out, task, tmp_path / "cache")
+    expected = [Image.open(curated / name).convert("RGB").tobytes() for name in one.image]
+    assert [image.tobytes() for image in task["doc_to_visual"](doc)] == expected and expected[0] != expected[1]
+    first, then, second, words = task["doc_to_messages"](doc)[0]["content"]
+    assert [first["url"].tobytes(), second["url"].tobytes()] == expected
+    assert (then["text"], words["text"]) == ("Then:", "Which is ill?")
+    with pytest.raises(ValueError, match="glaucoma/open_eyes/part/000 has words before an image"):
+        task["doc_to_text"](doc)
 
 
 def test_the_last_split_is_evaluated_and_all_tasks_are_a_group(folder: Path):

@@ -9,7 +9,7 @@ from datasets import load_dataset
 
 from lmod_train.formats.export import export
 from lmod_train.types import Message, Part
-from tests.formats.conftest import WORDS, record, write_curated
+from tests.formats.conftest import WORDS, record, two_images, write_curated
 
 
 def lines(file: Path) -> list[dict]:
@@ -57,3 +57,12 @@ def test_the_lines_load_as_one_table_where_some_have_no_image(tmp_path: Path):
     export(write_curated(tmp_path / "c", records, open_eyes=True), "sharegpt", tmp_path / "out")
     loaded = load_dataset("json", data_files=str(tmp_path / "out" / "train.jsonl"), cache_dir=str(tmp_path / "cache"))
     assert [len(row["images"]) for row in loaded["train"]] == [0, 1]
+
+
+def test_two_images_stand_at_their_places_in_their_order(tmp_path: Path):
+    one = two_images(0)
+    export(write_curated(tmp_path / "c", [one], open_eyes=True), "sharegpt", tmp_path / "out")
+    (item,) = lines(tmp_path / "out" / "train.jsonl")
+    assert item["messages"][0]["content"] == "<image>Then:<image>Which is ill?"
+    sent = [(tmp_path / "out" / name).read_bytes() for name in item["images"]]
+    assert sent == [(tmp_path / "c" / name).read_bytes() for name in one.image] and sent[0] != sent[1]

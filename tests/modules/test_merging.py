@@ -28,7 +28,11 @@ def test_a_merged_model_stops_on_the_templates_end_though_the_base_named_none(tm
     assert tuned.dialect.end_id in stops and stops == end_tokens(tuned.network, tuned.dialect)
 
 
-ASKED = [record("1", "Does this eye have glaucoma?", ["a.png"]), record("2", "What is an optic disc?", [])]
+ASKED = [
+    record("1", "Does this eye have glaucoma?", ["a.png"]),
+    record("2", "What is an optic disc?", []),
+    record("3", "Which of these eyes has glaucoma?", ["a.png", "b.png"]),
+]
 
 
 @pytest.mark.parametrize("names", ["transformers", "server"])

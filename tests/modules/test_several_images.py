@@ -1,0 +1,85 @@
+"""Records with two images from the folder through `fit`, in every family: each figure is that of transformers."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+import torch
+from lightning.pytorch.callbacks import Callback
+
+from lmod_train.artifacts.replies import read_replies
+from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.callbacks.tripwires import Tripwires
+from lmod_train.chat.adapters import Lora
+from lmod_train.chat.family import family_class
+from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.modules.conversation import VisionLanguageModel
+from lmod_train.modules.optimisation import Optimisation
+from lmod_train.tasks.glaucoma import Glaucoma
+from tests.chat.reference import generated, loss_of_transformers
+from tests.families import MODEL_TYPES, write_tiny
+from tests.tiny import record, trainer, write_curated
+
+NEW = 5
+WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
+
+
+def asked(number, split, images):
+    return record(f"glaucoma/p/{number}", f"Which eye, {number}?", images, WORDS[number % 2], split=split)
+
+
+RECORDS = [
+    asked(0, "train", ["a.png", "b.png"]),
+    asked(1, "train", ["a.png", "b.png"]),
+    asked(2, "train", ["b.png", "c.png"]),
+    asked(3, "train", ["c.png"]),
+    asked(4, "val", ["c.png", "a.png"]),
+    asked(5, "val", ["d.png", "a.png"]),
+]
+LEARNT, HELD = RECORDS[:4], RECORDS[4:]
+
+
+class Losses(Callback):
+    """Notes the loss of each step."""
+
+    def __init__(self):
+        self.losses = []
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        self.losses.append(float(outputs["loss"]))
+
+
+def replies(model, curated):
+    made = [generated(model, curated, one, NEW)[1] for one in HELD]
+    return [model.dialect.tokenizer.decode(ids, skip_special_tokens=True).strip() for ids in made]
+
+
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
+def test_fit_on_two_images_has_the_losses_and_replies_of_transformers(tmp_path, model_type):
+    for name in ("base", "curated"):
+        (tmp_path / name).mkdir()
+    curated, family = write_curated(tmp_path / "curated", RECORDS, side=40), family_class(model_type)
+    inside = any(part.startswith(f"{family.tower}.") for part in family.projector)
+    module = VisionLanguageModel(
+        str(write_tiny(tmp_path / "base", model_type)),
+        Lora(4, 8, 0.0),
+        Optimisation(0.05, 0.05, warmup=0.0),
+        max_new_tokens=NEW,
+        tower_features=None if inside else tmp_path / "features",
+    )
+    module.configure_model()
+    plain = SimpleNamespace(network=module.network, dialect=module.dialect)
+    with torch.no_grad():
+        expected = torch.stack([loss_of_transformers(plain, curated, one) for one in LEARNT]).mean().item()
+    before, noted = replies(plain, curated), Losses()
+    callbacks = [noted, Tripwires(every=1, stop=False), GenerationEval()]
+    quick = trainer(tmp_path, max_epochs=2, callbacks=callbacks)
+    quick.fit(module, datamodule=RecordsDataModule(curated, [Glaucoma()], batch_size=4))
+    assert noted.losses[0] == pytest.approx(expected, rel=1e-5) and len(noted.losses) == 2
+    module.eval()
+    after, saved = replies(plain, curated), read_replies(tmp_path / "replies").values()
+    assert after != before
+    assert [r.reply for one in HELD for r in saved if r.id == one.id and r.step == 2] == after
+    first, *_, last = [json.loads(line) for line in (tmp_path / "tripwires.jsonl").read_text().splitlines()]
+    for line, told in ((first, before), (last, after)):
+        assert [quoted["reply"] for quoted in line["e.g."]] == told and line["n"] == len(HELD)
