@@ -38,11 +38,20 @@ class Trust:
         if place is not None and self.folder is not None and place.is_relative_to(self.folder.resolve()):
             raise Untrusted(path, module, place, str(self.folder))
         if not _within(module, self.modules):
-            raise Untrusted(path, module, place, "")
+            raise Untrusted(path, module, _file_of(module, place) if place else None, "")
 
 
 def _within(module: str, trusted: Sequence[str]) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in trusted)
+
+
+def _file_of(module: str, place: Path) -> Path:
+    """Return the file of a module whose package lies at `place`; `place` itself where the package has no such file."""
+    _, *inner = module.split(".")
+    folder = place.parent if place.name == "__init__.py" else place
+    file = folder.joinpath(*inner)
+    own = (file.with_suffix(".py"), file / "__init__.py") if inner and all(map(str.isidentifier, inner)) else ()
+    return next((one for one in own if one.is_file()), place)
 
 
 def place_of(module: str) -> Path | None:

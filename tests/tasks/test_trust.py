@@ -61,6 +61,22 @@ def test_what_lies_in_the_folder_that_names_it_is_never_imported(evil: Path):
     assert not (evil / "mark").exists()
 
 
+@pytest.mark.parametrize(
+    ("path", "file"),
+    [
+        ("evil_module.X", "evil_module.py"),
+        ("evil_package.X", "evil_package/__init__.py"),
+        ("evil_package.tasks.X", "evil_package/tasks.py"),
+        ("evil_package.nothing.X", "evil_package/__init__.py"),
+        ("evil_package./evil_module.X", "evil_package/__init__.py"),
+    ],
+)
+def test_the_file_to_look_into_is_named(evil: Path, path: str, file: str):
+    with pytest.raises(Untrusted) as refused:
+        build(path, {})
+    assert refused.value.place == evil / "path" / file
+
+
 def test_a_trusted_module_is_imported(evil: Path):
     with pytest.raises(Exception, match="X"):
         build("evil_package.tasks.X", {}, Trust(("evil_package",), evil / "elsewhere"))
