@@ -10,7 +10,7 @@ from typing import Any, get_args
 from lmod_train.artifacts.parquet import read_run_rows, write_rows
 from lmod_train.artifacts.records import record_of, record_row
 from lmod_train.artifacts.schema import PREDICTION_SCHEMA, REPLY_COLUMNS
-from lmod_train.errors import NotScored
+from lmod_train.errors import BadArgument, NotScored
 from lmod_train.types import Answer, Prediction, Reason, Reply, Unparsed
 
 _PLAIN = tuple(name for name, _ in REPLY_COLUMNS if name not in ("reply_step", "likelihoods"))
@@ -86,8 +86,16 @@ def read_predictions(path: Path) -> list[Prediction]:
     """Read ``predictions.parquet``.
 
     Raises:
+        BadArgument: The path is that of the run's folder.
         ArtifactError: It is missing, unreadable, or of another schema version.
     """
+    if (path / "predictions.parquet").exists():
+        raise BadArgument(
+            "path",
+            str(path),
+            "the file predictions.parquet of a run, not its folder",
+            f"name {path / 'predictions.parquet'}",
+        )
     if not path.exists():
         raise NotScored(path, "no predictions here")
     return [prediction_of(row) for row in read_run_rows(path, PREDICTION_SCHEMA, NotScored)]

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lmod_train.errors import NotScored
+from lmod_train.errors import BadArgument, NotScored
 from lmod_train.escaping import for_csv, from_csv
 from lmod_train.files import write_durably
 from lmod_train.types import Score
@@ -28,8 +28,13 @@ def read_scores(path: Path) -> list[tuple[str, str, Score]]:
     """Read ``scores.csv`` as (run, model, score).
 
     Raises:
+        BadArgument: The path is that of the run's folder.
         ArtifactError: It is missing, damaged, or has other columns.
     """
+    if (path / "scores.csv").exists():
+        raise BadArgument(
+            "path", str(path), "the file scores.csv of a run, not its folder", f"name {path / 'scores.csv'}"
+        )
     if not path.exists():
         raise NotScored(path, "no scores here")
     try:

@@ -19,7 +19,7 @@ from lmod_train.artifacts.predictions import (
 )
 from lmod_train.artifacts.records import write_records
 from lmod_train.artifacts.schema import PREDICTION_SCHEMA
-from lmod_train.errors import ArtifactError
+from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.types import (
     Answer,
     Prediction,
@@ -68,6 +68,12 @@ def test_predictions_of_another_schema_are_refused_with_the_way_to_make_them(tmp
     write_records(tmp_path / "predictions.parquet", [FULL])
     with pytest.raises(ArtifactError, match="rescore"):
         read_predictions(tmp_path / "predictions.parquet")
+
+
+def test_the_folder_of_a_run_is_refused_with_its_file(tmp_path: Path):
+    write_predictions(tmp_path / "predictions.parquet", [])
+    with pytest.raises(BadArgument, match=r"(?s)path=.*not its folder.*Next: name .*predictions.parquet"):
+        read_predictions(tmp_path)
 
 
 LINES = ["视盘 \n\u2028 \x00", 2.0, {3: "optic disc", -1: "cup"}, {}, Unparsed("ambiguous", "yes and no")]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lmod_train.artifacts.scores import read_scores, write_scores
-from lmod_train.errors import ArtifactError
+from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.types import (
     Score,
 )
@@ -43,3 +43,9 @@ def test_scores_that_are_missing_or_others_are_refused(content: str | None, tmp_
         (tmp_path / "scores.csv").write_text(content)
     with pytest.raises(ArtifactError, match="rescore"):
         read_scores(tmp_path / "scores.csv")
+
+
+def test_the_folder_of_a_run_is_refused_with_its_file(tmp_path: Path):
+    (tmp_path / "scores.csv").write_text("")
+    with pytest.raises(BadArgument, match=r"(?s)path=.*not its folder.*Next: name .*scores.csv"):
+        read_scores(tmp_path)
