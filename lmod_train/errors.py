@@ -40,6 +40,7 @@ class NothingToCurate(LmodError):
         super().__init__(
             f"raw={str(raw)!r}: no known source was recognised in it (known: {', '.join(known)}).\n"
             f"Next: `python -m lmod_train list sources` shows the folders each source is recognised by; "
+            f"a source of your own is looked for if the config names its class: `--config FILE`; "
             f"`python -m lmod_train phantom --out PHANTOMS --n 64` draws phantoms to try with."
         )
 

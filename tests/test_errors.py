@@ -40,7 +40,13 @@ CASES: list[tuple[LmodError, list[str]]] = [
     ),
     (
         NothingToCurate(Path("raw"), ["eye_diseases", "refuge"]),
-        ["raw='raw'", "eye_diseases, refuge", "list sources", "phantom --out PHANTOMS"],
+        [
+            "raw='raw'",
+            "eye_diseases, refuge",
+            "list sources",
+            "names its class: `--config FILE`",
+            "phantom --out PHANTOMS",
+        ],
     ),
     (
         FolderBusy("--run", Path("runs/a"), {"pid": 7, "host": "a", "since": "now", "command": "fit"}),

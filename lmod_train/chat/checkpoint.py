@@ -93,7 +93,8 @@ def _check_known(checkpoint: str, model_type: str) -> None:
             checkpoint,
             f"one of {', '.join(MODEL_TYPES)}; its config.json says model_type {model_type!r}",
             "name a checkpoint of one of these families in transformers layout, or the class of a family of your own, "
-            "e.g. `--model.init_args.family my_family.MyFamily` (of merge: `--family my_family.MyFamily`)",
+            "e.g. `--model.init_args.family my_family.MyFamily` (of the backend HuggingFace: "
+            "`--model.backend.family my_family.MyFamily`, of merge: `--family my_family.MyFamily`)",
         ) from error
 
 

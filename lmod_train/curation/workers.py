@@ -69,8 +69,9 @@ def local_crew(workers: int) -> Iterator[Crew]:
         yield Crew()
         return
     message = (
-        f"workers={workers}: worker processes died over {DEATHS} things in a row, as happens when memory runs out.\n"
-        f"Next: run the same command again with `--workers 1`; what is done is kept"
+        f"workers={workers}: worker processes died over {DEATHS} things in a row, as happens when memory runs out, or "
+        f"when a Python script calls `curate` outside `if __name__ == '__main__':`.\n"
+        f"Next: run the same again with `--workers 1` (from Python: workers=1); what is done is kept"
     )
     pools: list[ProcessPoolExecutor] = []
 

@@ -120,8 +120,8 @@ class Family(ABC):
             processor: Of the checkpoint.
             beside: Whether the picture is shown beside others in one prompt; see `differs_beside`.
         """
-        options = getattr(processor, "images_kwargs", None) or {}  # what the processor itself would set
-        return processor.image_processor([self.shaped(picture, processor)], return_tensors="pt", **options)
+        options = dict(getattr(processor, "images_kwargs", None) or {})  # what the processor itself would set
+        return processor.image_processor([self.shaped(picture, processor)], **options | {"return_tensors": "pt"})
 
     def item(self, made: Mapping[str, Any]) -> dict[str, Tensor]:
         """Return the tensors that the network takes, of all that the image processor made of one picture.
@@ -145,8 +145,11 @@ class Family(ABC):
 
         Args:
             items: At least one, as `item` returns them. Tiles in a second axis are filled up with zeros.
+
+        Raises:
+            BadArgument: Images differ in height or width; a family that prepares them so states how they are joined.
         """
-        return {name: _joined([item[name] for item in items]) for name in items[0]}
+        return {name: _joined(name, [item[name] for item in items]) for name in items[0]}
 
     def of_each(self, features: Any, items: Sequence[Mapping[str, Tensor]]) -> list[Tensor]:
         """Return the features of each image, from those that `get_image_features` makes of all together."""
@@ -177,7 +180,15 @@ class Family(ABC):
         return "language_model" if _within(name, self.language_model) else "head"
 
 
-def _joined(tensors: Sequence[Tensor]) -> Tensor:
+def _joined(name: str, tensors: Sequence[Tensor]) -> Tensor:
+    shapes = {tuple(t.shape[-2:]) for t in tensors if t.ndim > 3}
+    if len(shapes) > 1:
+        raise BadArgument(
+            f"{name} of images in one batch",
+            sorted(shapes),
+            "one height and width",
+            "write the method `joined` of the family, e.g. fill the smaller images up with zeros",
+        )
     if tensors[0].ndim > 3:  # (1, tiles, ...), or (tiles, 3, ...), of which nothing is filled up
         most = max(t.shape[1] for t in tensors)
         tensors = [torch.cat([t, t.new_zeros(len(t), most - t.shape[1], *t.shape[2:])], 1) for t in tensors]

@@ -4,14 +4,25 @@ import re
 from types import SimpleNamespace
 
 import pytest
+import torch
 from PIL import Image
 from transformers import CONFIG_MAPPING
 
 from lmod_train.chat.family import MODEL_TYPES, family_class, family_of
 from lmod_train.chat.family.base import Family
+from lmod_train.errors import BadArgument
 
 SIZES = [(120, 90), (60, 120), (40, 40), (200, 50), (33, 97), (90, 91)]
 WRAPPED = "base_model.model."
+
+
+class Plain(Family):
+    """A family that states nothing but its tensors."""
+
+    tensors = ("pixel_values",)
+
+    def image_tokens(self, item):
+        return 1
 
 
 @pytest.mark.parametrize("model_type", MODEL_TYPES)
@@ -44,3 +55,21 @@ def test_adapters_are_anchored_at_the_language_model(model_type):
     assert all(re.fullmatch(family.adapted, f"{family.language_model}.{name}") for name in inside)
     assert not any(re.fullmatch(family.adapted, f"{family.tower}.encoder.{name}") for name in inside)
     assert not re.fullmatch(family.adapted, f"{family.language_model.replace('.', '_')}.layers.1.self_attn.q_proj")
+
+
+def test_images_of_two_shapes_are_refused_where_the_family_does_not_join_them():
+    family = Plain(SimpleNamespace(model_type="plain"))
+    items = [{"pixel_values": torch.zeros(1, 3, 8, width)} for width in (8, 8, 12)]
+    assert family.joined(items[:2])["pixel_values"].shape == (2, 3, 8, 8)
+    with pytest.raises(BadArgument, match=r"(?s)pixel_values of images in one batch=\[\(8, 8\), \(8, 12\)\].*`joined`"):
+        family.joined(items)
+
+
+def test_what_a_processor_sets_for_its_images_may_state_that_tensors_are_wanted():
+    asked = []
+    processor = SimpleNamespace(
+        images_kwargs={"return_tensors": "pt", "do_pad": True},
+        image_processor=lambda _, **options: asked.append(options),
+    )
+    Plain(SimpleNamespace(model_type="plain")).processed(Image.new("RGB", (8, 8)), processor, beside=False)
+    assert asked == [{"return_tensors": "pt", "do_pad": True}]
