@@ -23,8 +23,9 @@ from lmod_train.artifacts.records import read_records
 from lmod_train.cli.listing import PACKAGE, configs_folder
 from lmod_train.cli.parse import parser_of
 from lmod_train.cli.shipped import by_name
+from lmod_train.scoring.items import Item
 from lmod_train.sources.discovery import source_classes
-from lmod_train.types import Box, Dropped, Sample
+from lmod_train.types import Box, Dropped, Sample, Unparsed
 from tests.docs.pages import DOCS, FILE, README, ROOT, blocks, code, commands, ours, pages, prose, read
 from tests.test_architecture import ARROWS, GROUND
 
@@ -84,20 +85,49 @@ def written(folder: Path) -> list[str]:
 
 def test_a_dataset_is_added_as_the_page_says(tmp_path: Path):
     """One file, one config, one test: the source keeps its promises, and its disc is boxed where it was painted."""
-    assert written(tmp_path) == ["papilla.py", "papilla.yaml", "test_papilla.py"]
+    assert written(tmp_path)[:3] == ["papilla.py", "papilla.yaml", "test_papilla.py"]
     clinic(tmp_path / "clinic" / "papilla")
     run("python -m lmod_train curate --config papilla.yaml --raw clinic --out PAPILLA", tmp_path)
     records = {r.key: r for r in read_records(tmp_path / "PAPILLA" / "records") if r.task == "anatomy"}
     assert {key: [(r.structure, r.box) for r in one.regions] for key, one in records.items()} == {
         f"eye{i:02}": [("optic disc", Box(10 + i, 12, 26 + i, 30))] for i in range(20)
     }
-    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n", encoding="utf-8")
-    path = f"{PACKAGE.parent}{os.pathsep}{tmp_path}"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_papilla.py"]
+    contract_is_kept("test_papilla.py", tmp_path)
+
+
+def contract_is_kept(test: str, folder: Path) -> None:
+    """Run a test that a page shows, in the folder of the files that the pages show."""
+    (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\n", encoding="utf-8")
+    path = f"{PACKAGE.parent}{os.pathsep}{folder}"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
     done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+        command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_task_is_added_as_the_page_says(tmp_path: Path):
+    """Its contract is kept, and its answer is where the disc was painted, in the curated records."""
+    written(tmp_path)
+    clinic(tmp_path / "clinic" / "papilla")
+    contract_is_kept("test_disc_place.py", tmp_path)
+    run("python -m lmod_train curate --config disc_place.yaml --raw clinic --out PLACES", tmp_path)
+    answers = {r.key: r.answer for r in read_records(tmp_path / "PLACES" / "records")}
+    assert answers == {f"eye{i:02}": "LEFT" if 18 + i < 64 / 3 else "MIDDLE" for i in range(20)}
+
+
+def test_the_metric_of_the_page_counts_neighbours_and_no_reply_without_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    written(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    pairs = [("LEFT", "LEFT"), ("MIDDLE", "LEFT"), ("RIGHT", "LEFT"), (Unparsed("empty"), "LEFT")]
+    items = [
+        Item(str(i), "unparsed" if isinstance(answer, Unparsed) else "answered", answer, truth, group=str(i))
+        for i, (answer, truth) in enumerate(pairs)
+    ]
+    (score,) = importlib.import_module("near").near_scores("place", items, ("LEFT", "MIDDLE", "RIGHT"))
+    assert (score.metric, score.n, score.value) == ("near", 4, 0.5)
 
 
 def test_the_dataset_that_was_added_survives_what_tables_are_like(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
