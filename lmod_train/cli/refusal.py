@@ -20,6 +20,7 @@ _GIVEN = re.compile(r"(?:Given value|Got value|but got):? ([^\n]+)")
 _OF_CLASS = re.compile(r"class_path '([\w.]+)'")
 _DEFAULT_FILES = re.compile(r"^default config file locations:\n.*?\n\n", re.MULTILINE | re.DOTALL)
 _RANGE = re.compile(r'key "([^"]+)":\s+Not of type (\w+): (?:.* base 10: )?(.+?)(?: does not conform.*)?$', re.DOTALL)
+_SINGLE = re.compile(r"([\w.]+)='([^'\[\]{}]+)': expected (?:.* )?list\b")
 _NUMBERS = {"NonNegativeInt": "a whole number of at least 0", "PositiveInt": "a whole number of at least 1"}
 PROGRAM = "python -m lmod_train"
 LONGEST = 400
@@ -47,7 +48,10 @@ class Refusing(ArgumentParser):
         cure = f"`{command} {self.whole_help}` shows every option."
         if not command.startswith(PROGRAM):  # parser of a nested class, made by jsonargparse
             cure = f"`{PROGRAM} list options CLASS` shows every option of a class."
-        print(f"error: {in_short(message, known)}\nNext: {cure}", file=sys.stderr)
+        short = in_short(message, known)
+        single = _SINGLE.match(short)
+        listed = f"for a list type `--{single[1]} '[{single[2]}]'`; " if single else ""
+        print(f"error: {short}\nNext: {listed}{cure}", file=sys.stderr)
         raise SystemExit(2)
 
 

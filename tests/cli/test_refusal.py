@@ -57,3 +57,10 @@ def test_no_command_takes_a_seed_that_draws_nothing(command: str, seed: str, cap
         main([*command.split(), "--seed", seed])
     said = capsys.readouterr().err
     assert said.startswith(f"error: seed={seed!r}: expected a whole number of at least 0\nNext: ")
+
+
+def test_a_single_value_where_a_list_is_expected_is_shown_as_a_list(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        main(["curate", "--raw", "x", "--out", "x", "--tasks", "my_task.MyTask"])
+    said = capsys.readouterr().err
+    assert "Next: for a list type `--tasks '[my_task.MyTask]'`; `python -m lmod_train curate --help`" in said
