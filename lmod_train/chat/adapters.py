@@ -1,4 +1,4 @@
-"""What of a checkpoint learns: adapters on the language model or itself, the projector, the tower where asked."""
+"""Trainable parts of a model: adapters or the language model itself, the projector, and optionally the tower."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Lora:
     """Low-rank adapters on every linear map of the language model (Hu et al. 2021).
 
     Attributes:
-        rank: Of the update.
-        alpha: Scale; the update is multiplied by alpha / rank.
-        dropout: On the adapter's input.
-        targets: Regular expression of the linear maps by their whole names; empty for those of the language model.
-            Short names (q_proj) are the tower's too, which the doctor refuses.
+        rank: Rank of the update; default 128.
+        alpha: Scale: the update is multiplied by alpha / rank; default 256.
+        dropout: Probability with which an element of the adapter's input is zeroed, in [0, 1]; default 0.05.
+        targets: Regular expression that the full name of an adapted linear layer matches; empty for all those of the
+            language model. Short names (q_proj) also match the vision tower, which the doctor refuses.
     """
 
     rank: int = 128
@@ -32,7 +32,7 @@ class Lora:
     targets: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no low rank and no share.
+        """Check rank and dropout.
 
         Raises:
             BadArgument: `rank` is below 1, or `dropout` outside [0, 1].
@@ -40,18 +40,18 @@ class Lora:
         if self.rank < 1:
             raise BadArgument("lora.rank", self.rank, "at least 1", "set rank: 8, or `lora: null` for no adapters")
         if not 0 <= self.dropout <= 1:
-            raise BadArgument("lora.dropout", self.dropout, "a share from 0 to below 1", "set dropout: 0.05")
+            raise BadArgument("lora.dropout", self.dropout, "a probability from 0 to below 1", "set dropout: 0.05")
 
 
 def check_scale(ours: Lora | None, theirs: Mapping[str, Any] | None) -> None:
-    """Refuse adapters that were trained at another scale: their tensors fit, and would change every reply in silence.
+    """Refuse adapters that were trained at another scale: their tensors load, but every reply would change silently.
 
     Args:
         ours: Adapters as configured; None for none.
-        theirs: What a checkpoint says of its own, by the names of `Lora`; None for none.
+        theirs: Adapter settings stored in the checkpoint, by the attribute names of `Lora`; None for none.
 
     Raises:
-        WeightsMismatch: alpha / rank is another.
+        WeightsMismatch: alpha / rank differs.
 
     Example:
         >>> check_scale(Lora(rank=8, alpha=16), {"rank": 8, "alpha": 16, "dropout": 0.1})
@@ -66,22 +66,22 @@ def check_scale(ours: Lora | None, theirs: Mapping[str, Any] | None) -> None:
 
 
 def trainable(base: Any, lora: Lora | None, tune_tower: bool = False, tune_language_model: bool = False) -> Any:
-    """Freeze a loaded model and put on it what learns, in float32.
+    """Return a loaded model with everything frozen but the trainable parts, which are in float32.
 
     Args:
         base: As `checkpoint.load` returns it.
         lora: Adapters on the language model; None for none.
-        tune_tower: The vision tower learns too, but for what comes behind the layer whose features are used.
-        tune_language_model: The language model itself learns, its embeddings and head included; needs `lora` None.
+        tune_tower: Train the vision tower too, up to the layer whose features are used.
+        tune_language_model: Train the language model itself, embeddings and head included; needs `lora` None.
 
     Returns:
-        The model itself without adapters, else peft's around it; in training mode, the frozen tower in evaluation mode.
+        The model itself without adapters, else peft's wrapper of it; in training mode, a frozen tower in eval mode.
 
     Raises:
-        BadArgument: Adapters and the language model below them are both to learn.
+        BadArgument: Both adapters and the language model below them are to be trained.
     """
     if lora is not None and tune_language_model:
-        expected = "no adapters, as the language model itself learns"
+        expected = "no adapters, as tune_language_model trains the language model itself"
         raise BadArgument("lora", lora, expected, "set `lora: null` for full tuning, or tune_language_model: false")
     family = family_of(base)
     base.requires_grad_(False)
@@ -94,25 +94,25 @@ def trainable(base: Any, lora: Lora | None, tune_tower: bool = False, tune_langu
         if family.part(name) == "tower" and _is_unused(name, base.config):
             parameter.requires_grad_(False)
         learns = tune_tower and (lora is None or ".modules_to_save." in name)
-        whole = learns and family.part(name) == "tower"  # what is behind the layer that is read is computed too
-        if parameter.requires_grad or whole:
+        unread = learns and family.part(name) == "tower"  # layers behind the one that is read are computed too
+        if parameter.requires_grad or unread:
             parameter.data = parameter.data.float()
-    model.train()  # transformers loads for inference, in which activations would not be recomputed
+    model.train()  # transformers loads in eval mode, in which gradient checkpointing is off
     if not tune_tower:
         base.get_submodule(family.tower).eval()
     return model
 
 
 def _is_unused(name: str, config: Any) -> bool:
-    """Return whether a tower's parameter is behind the layer that is read: no gradient would ever reach it.
+    """Return whether a tower's parameter lies behind the layer whose features are used, so that it gets no gradient.
 
-    A process group that waits for its gradient would wait for ever.
+    Distributed training would wait for such a gradient forever.
     """
     read = getattr(config, "vision_feature_layer", None)
     if not isinstance(read, int):
         return False
     layers = config.vision_config.num_hidden_layers
-    used = read if read >= 0 else layers + 1 + read  # index 0 is what enters the first layer
+    used = read if read >= 0 else layers + 1 + read  # index 0 is the input of the first layer
     at = re.search(r"\.layers\.(\d+)\.", name)
     return "post_layernorm" in name or (at is not None and int(at.group(1)) >= used)
 
@@ -121,7 +121,7 @@ def _adapter(lora: Lora, base: Any, tune_tower: bool) -> LoraConfig:
     family = family_of(base)
     copied = [family.tower] if tune_tower else []
     for path in family.projector:
-        part = base.get_submodule(path)  # of a list each module is copied: peft cannot wrap the list itself
+        part = base.get_submodule(path)  # each module of a list is copied: peft cannot wrap the list itself
         inner = [f"{path}.{name}" for name, _ in part.named_children()] if isinstance(part, ModuleList) else [path]
         copied += [] if tune_tower and path.startswith(f"{family.tower}.") else inner
     return LoraConfig(
@@ -129,5 +129,5 @@ def _adapter(lora: Lora, base: Any, tune_tower: bool) -> LoraConfig:
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
         target_modules=lora.targets or family.adapted,
-        modules_to_save=copied,  # inside the adapter file, so that none lacks them
+        modules_to_save=copied,  # stored in the adapter file, so that it is complete
     )

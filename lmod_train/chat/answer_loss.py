@@ -1,8 +1,8 @@
 """The training loss of a network over sequences of one or several records.
 
-Two means are in use. LLaVA, TRL and transformers average over all answer tokens, so that an answer of forty tokens
-weighs ten times as much as one of four; ours averages over answers, each the mean over its own tokens, so that a
-diagnosis weighs as much as a list of regions. `Over` names which.
+There are two means, see `Over`. LLaVA, TRL and transformers average over all answer tokens, so that an answer of 40
+tokens weighs ten times as much as one of 4. The default here averages over answers, each the mean over its own tokens,
+so that a diagnosis weighs as much as a list of regions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lmod_train.chat.sequences import Sequences, pack
 from lmod_train.chat.shared_prefix import network_inputs, share
 
 Over = Literal["answer", "token"]
-"""What weighs the same in the mean: every answer, or every token of every answer."""
+"""Unit of equal weight in the mean: the answer, or the answer token."""
 
 
 def answer_loss(
@@ -32,15 +32,15 @@ def answer_loss(
 ) -> Tensor:
     """Return the negative log-likelihood of the answers in nats, averaged over answers or over their tokens.
 
-    A record weighs the same whatever it shares a sequence with. The vocabulary is computed where a token is learnt and
-    nowhere else, and its softmax in float32. The network is called once, as a whole, which is what sharding strategies
-    hook into.
+    The weight of a record does not depend on which records share its sequence. Logits are computed only at positions
+    that predict an answer token, and their softmax in float32. The network's own `forward` is called once, as sharding
+    strategies hook into it.
 
     Args:
-        network: Of transformers, with a language-model head.
-        sequences: As `sequences.pack` makes them; without a record the loss is 0 and still hangs on the network.
+        network: A transformers model with a language-model head.
+        sequences: As `sequences.pack` returns them; without a record the loss is 0, with gradients of 0.
         encoded: The images in the order of `sequences.images`, as the network's `mm_encoder_outputs` takes them.
-        grids: Patches of each of these images, where the network has them; see `positions.three_axes`.
+        grids: Patches of each of these images for networks that take them; see `positions.three_axes`.
         over: ``answer`` is the mean over records of the mean over the answer's tokens; ``token`` the mean over the
             tokens of all answers, as transformers' own loss is.
     """
@@ -56,12 +56,12 @@ def answer_loss(
 
 
 def weight_of(batch: ChatBatch, max_tokens: int, over: Over) -> int:
-    """Return what the mean over a batch is divided by: its records, or the tokens of their answers, the too long out.
+    """Return the denominator of the mean over a batch: its records or answer tokens, too long ones left out.
 
     Args:
-        batch: As the family's dialect makes it.
-        max_tokens: Longest record in tokens.
-        over: What weighs the same.
+        batch: As the family's dialect collates it.
+        max_tokens: Maximum length of a record in tokens.
+        over: Unit of equal weight in the mean.
     """
     out = set(too_long(batch, max_tokens))
     kept = [ids for i, ids in enumerate(batch.answer_ids) if i not in out]
@@ -84,20 +84,20 @@ def batch_loss(
     device: torch.device | None = None,
     over: Over = "answer",
 ) -> Tensor:
-    """Return the loss of a batch: the mean over its answers or their tokens, those too long left out.
+    """Return the loss of a batch: the mean over its answers or their tokens, records that are too long left out.
 
-    Tower and projector run once, over each image once, whatever the batch holds: processes that share parameters wait
-    for one another there, and each expects a gradient for all that learns.
+    Tower and projector run once, over each image once, whatever the batch holds: processes that share parameters
+    synchronise there, and each must produce a gradient for every trained parameter.
 
     Args:
-        network: Of a known family, adapters included.
-        batch: As the family's dialect makes it, on the network's device.
+        network: A model of a known family, adapters included.
+        batch: As the family's dialect collates it, on the network's device.
         pad: Id of the padding token.
-        max_tokens: Longest record in tokens; a longer one would have to be cut, and is left out.
+        max_tokens: Maximum length of a record in tokens; longer ones are left out, as they would have to be cut.
         shared_prefix: Records about one image share a sequence; the loss is the same either way.
-        blank: What tower and projector run over where no image takes part; None where they need not.
-        device: That the network computes on, where its parameters are kept elsewhere.
-        over: What weighs the same, see `answer_loss`.
+        blank: Image for tower and projector where the batch has none; None to skip them then.
+        device: Device that the network computes on; None for that of its parameters.
+        over: Unit of equal weight in the mean, see `answer_loss`.
     """
     prompts, answers, images = batch.prompt_ids, batch.answer_ids, batch.images_of
     out = set(too_long(batch, max_tokens))
@@ -111,6 +111,6 @@ def batch_loss(
     encoded = encode(network, batch.images or blank)
     grids = torch.cat([encoded.grids[i] for i in sequences.images]) if sequences.images and encoded.grids else None
     loss = answer_loss(network, sequences, encoded.select(sequences.images), grids, over)
-    if not sequences.images:  # nothing of them is in the loss yet
+    if not sequences.images:  # connect tower and projector to the loss, with gradients of 0
         loss = loss + sum((t * 0).sum() for t in [*encoded.features, *(t for deep in encoded.deep for t in deep)])
     return loss

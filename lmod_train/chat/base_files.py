@@ -1,4 +1,4 @@
-"""What of a base travels with each checkpoint tuned from it: its fingerprint, and template and processor files."""
+"""Facts of a base that are stored in each checkpoint tuned from it: fingerprint, template and processor files."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from lmod_train.errors import WeightsMismatch
 from lmod_train.types import Identity
 
 SAMPLE = 1024
-"""Bytes read of each tensor."""
+"""Bytes of each tensor that enter the fingerprint."""
 
 PROCESSOR = (
     "*token*", "*processor*", "chat_template*", "vocab*", "merges.txt", "added_tokens.json", "generation_config.json",
     "spiece.model",
 )  # fmt: skip
-"""Names of files that say how words and pictures become input, and when a reply ends."""
+"""Names of the files that define how text and images become input, and when a reply ends."""
 
 
 def fingerprint(folder: Path) -> str:
     """Return the SHA-256 of a checkpoint's tensors: name, type, shape and first kilobyte of each.
 
-    Tells merged weights from a delta, and one tuned checkpoint from another, in a second for 7 billion parameters; the
-    same weights in other shard files give the same.
+    It differs between merged weights and a delta and between two tuned checkpoints, and does not depend on how the
+    weights are divided into files. It takes about a second for 7 billion parameters.
 
     Args:
         folder: A checkpoint with *.safetensors.
     """
-    said = []
+    described = []
     for file in sorted(folder.glob("*.safetensors")):
         with file.open("rb") as data:
             (size,) = struct.unpack("<Q", data.read(8))
@@ -42,8 +42,8 @@ def fingerprint(folder: Path) -> str:
                 begin, end = about["data_offsets"]
                 data.seek(8 + size + begin)
                 start = hashlib.sha256(data.read(min(SAMPLE, end - begin))).hexdigest()
-                said.append(f"{name} {about['dtype']} {about['shape']} {start}")
-    return hashlib.sha256("\n".join(sorted(said)).encode()).hexdigest()
+                described.append(f"{name} {about['dtype']} {about['shape']} {start}")
+    return hashlib.sha256("\n".join(sorted(described)).encode()).hexdigest()
 
 
 def processor_files(folder: Path) -> dict[str, bytes]:
@@ -53,11 +53,11 @@ def processor_files(folder: Path) -> dict[str, bytes]:
 
 
 def identity_of(folder: Path, **settings: str) -> Identity:
-    """Return what decides the replies of a checkpoint in transformers layout.
+    """Return the identity of a checkpoint in transformers layout: everything that decides its replies.
 
     Args:
-        folder: Of the checkpoint: its weights and their configuration count, and its processor files as the template.
-        settings: How it decodes.
+        folder: Folder of the checkpoint; weights and config.json enter as files, the processor files as the template.
+        settings: Decoding settings.
     """
     files = [[name, hashlib.sha256(content).hexdigest()] for name, content in processor_files(folder).items()]
     template = hashlib.sha256(json.dumps(files).encode()).hexdigest()
@@ -65,10 +65,10 @@ def identity_of(folder: Path, **settings: str) -> Identity:
 
 
 def write_processor_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write them into a folder, by their plain names.
+    """Write the files of `processor_files` into a folder.
 
     Raises:
-        ValueError: A name leads out of the folder.
+        ValueError: A name is not a plain file name and would lead out of the folder.
     """
     for name, content in files.items():
         if Path(name).name != name:
@@ -77,12 +77,12 @@ def write_processor_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def check_base(folder: Path, ours: str, theirs: Mapping[str, Any]) -> None:
-    """Refuse a base that is not the one a checkpoint was tuned from: its adapters would mean nothing on it.
+    """Refuse a base other than the one that a checkpoint was tuned from: its adapters do not fit any other.
 
     Args:
-        folder: Of the base at hand.
-        ours: Its fingerprint.
-        theirs: What the checkpoint says: `base` and `fingerprint`.
+        folder: Folder of the base.
+        ours: Fingerprint of that base.
+        theirs: `base` and `fingerprint` as stored in the checkpoint.
 
     Raises:
         WeightsMismatch: The fingerprints differ.
@@ -97,7 +97,7 @@ def check_base(folder: Path, ours: str, theirs: Mapping[str, Any]) -> None:
 
 
 def licence_of(folder: Path) -> str:
-    """Return the licence that a model card's header names, `other` where it names none or there is no card."""
+    """Return the licence in the header of a checkpoint's model card; `other` without card or licence."""
     card = folder / "README.md"
     lines = card.read_text(encoding="utf-8").splitlines() if card.is_file() else []
     if lines[:1] != ["---"]:

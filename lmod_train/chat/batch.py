@@ -1,4 +1,4 @@
-"""Questions as a vision-language model takes them: token ids, and the images that they show."""
+"""Batches for vision-language models: token ids of the questions and the distinct images they show."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class ChatBatch(Batch):
     """A batch of questions as token ids, with each distinct image once.
 
     Attributes:
-        records: One per question.
+        records: One record for each question.
         prompt_ids: Token ids of each prompt, image tokens expanded.
         answer_ids: Token ids of each answer, end token included; [] for a record without an answer.
-        rendered: Each prompt as text, one image marker an image.
-        images: The distinct images that the records show; none for a batch of text.
-        images_of: For each record the rows of `images` that it shows, in the order of its prompt; () for none.
-        share: Factor of the batch's mean loss in the mean over its optimiser step; 1 for a step of equal batches.
+        rendered: Each prompt as text, with one image marker per image.
+        images: The distinct images that the records show; empty for a batch of text.
+        images_of: For each record the indices of its images in `images`, in the order of its prompt; () for none.
+        share: Weight of the batch's mean loss in the mean over its optimiser step; 1 where all batches are equal.
     """
 
     def __init__(

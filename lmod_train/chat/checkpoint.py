@@ -1,4 +1,4 @@
-"""Find and load Hugging Face checkpoints, and refuse what would load half or wrong."""
+"""Find and load Hugging Face checkpoints; refuse those that would load incompletely or wrongly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lmod_train.chat.layouts import layout_name
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
 
 SHIPPED = Path(__file__).parent
-"""Checkpoints that come with the package lie beside this file, one folder each."""
+"""Folder of the checkpoints that come with the package, one subfolder each."""
 
 
 def find(checkpoint: str, family: type[Family] | None = None) -> Path:
@@ -27,12 +27,12 @@ def find(checkpoint: str, family: type[Family] | None = None) -> Path:
 
     Args:
         checkpoint: The path or the name.
-        family: Class of its model family, where that is of a module outside this package.
+        family: Class of its model family if that is defined outside this package.
 
     Raises:
-        WeightsNotFound: There is no such folder, or it holds no weights, or not all that its index names.
-        WeightsMismatch: Its `config.json` is of another layout than that of transformers.
-        BadArgument: It is of no known family, or of another one than `family`.
+        WeightsNotFound: There is no such folder, it holds no weights, or a file that its index lists is missing.
+        WeightsMismatch: Its `config.json` is not in the layout of transformers.
+        BadArgument: Its family is unknown, or is not `family`.
 
     Example:
         >>> find("small_base").name
@@ -72,7 +72,7 @@ def find(checkpoint: str, family: type[Family] | None = None) -> Path:
 
 
 def _refuse_layout(folder: Path, config: Mapping[str, Any]) -> None:
-    """Raise what is wrong with another layout than that of transformers, and the command that converts it."""
+    """Raise an error that names the layout and the command that converts it to that of transformers."""
     code = "InternVL's own code" if layout_name(config) == "internvl" else "the original LLaVA code"
     raise WeightsMismatch(
         str(folder),
@@ -99,10 +99,10 @@ def _check_known(checkpoint: str, model_type: str) -> None:
 
 
 def load(folder: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
-    """Load a model whole, or not at all.
+    """Return a model with all its weights loaded.
 
     Raises:
-        WeightsMismatch: A tensor is missing, left over, or of another shape.
+        WeightsMismatch: A tensor is missing, unexpected, or of another shape.
     """
     level = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.ERROR)  # the load report is checked below and belongs in the error

@@ -1,8 +1,8 @@
-"""Delta weights: what a published difference between two models looks like, and how the model is put together again.
+"""Delta weights: detect a published difference between two models, and add it to its base.
 
 The first LLaVA and LLaVA-Med weights were published as differences from LLaMA, gains of the norms, embeddings and all
-(LLaVA's ``make_delta``). A delta has the shapes of a model and loads without an error; what it holds is noise around
-zero, and fine-tuning it teaches nothing but how often each token comes.
+(LLaVA's ``make_delta``). A delta has the shapes of a model and loads without an error, but its values are noise around
+zero, and fine-tuning it learns nothing but token frequencies.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from lmod_train.errors import BadArgument, LmodError, WeightsMismatch
 from lmod_train.files import clear_parts, write_durably
 
 LEAST_GAIN = 0.05
-"""Mean gain of the language model's norms below which weights are a delta: a whole toy had 0.99, its delta 0.005."""
+"""Mean gain of the language model's norms below which weights are a delta; a test model had 0.99, its delta 0.005."""
 MOST_ENTROPY = 0.95
-"""Share of ln(vocabulary) above which nothing is predicted: a whole toy had 0.26, its delta 0.999999."""
+"""Entropy, as a share of ln(vocabulary), above which weights are a delta; a test model had 0.26, its delta 1.00."""
 SENTENCES = ("The optic disc is where the optic nerve leaves the eye.", "What does this photograph show?")
 EMBEDDING, HEAD = "embed_tokens.weight", "lm_head.weight"
 TIED = {HEAD}
-"""Not in every file: a head tied to the embedding."""
+"""Tensors that may be absent, as a head can be tied to the embedding."""
 RECOMPUTED = "rotary_emb.inv_freq"
-"""Written by early versions of transformers, one a layer; every version works it out from the configuration."""
+"""Tensor that early versions of transformers wrote for each layer; every version computes it from the configuration."""
 _NORM = re.compile(r"(^|\.)\w*(layernorm|norm)\w*\.weight$")
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaSigns:
-    """What speaks for a delta.
+    """Evidence on whether weights are a delta.
 
     Attributes:
-        named: The folder's name says delta.
-        gain: Mean gain of the language model's norms; None where they say nothing (Gemma's are stored less one) or
-            no weights are at hand.
-        entropy: Mean next-token entropy on two plain sentences as a share of ln(vocabulary); None where not asked.
+        named: Whether the folder's name contains the word delta.
+        gain: Mean gain of the language model's norms; None where it is no evidence (Gemma stores gains minus one) or
+            there are no weights.
+        entropy: Mean next-token entropy on two plain sentences as a share of ln(vocabulary); None if not computed.
     """
 
     named: bool
@@ -54,14 +54,14 @@ class DeltaSigns:
 
     @property
     def is_delta(self) -> bool:
-        """Whether the weights say so; where they say nothing, whether the name does."""
+        """Whether the weights are a delta: by gain and entropy if either is known, otherwise by name."""
         weighed = [self.gain < LEAST_GAIN] if self.gain is not None else []
         weighed += [self.entropy > MOST_ENTROPY] if self.entropy is not None else []
         return any(weighed) if weighed else self.named
 
 
 def named_delta(checkpoint: str | Path) -> bool:
-    """Return whether the last part of a name or path says that it is a delta.
+    """Return whether the last part of a name or path contains the word delta.
 
     Example:
         >>> named_delta("checkpoints/llava-med-7b-delta"), named_delta("delta-works/llava_med_merged")
@@ -71,7 +71,7 @@ def named_delta(checkpoint: str | Path) -> bool:
 
 
 def mean_gain(folder: Path) -> float | None:
-    """Return the mean gain of the language model's norms, read from the files alone; None where it says nothing.
+    """Return the mean gain of the language model's norms, read from the files alone; None for Gemma and without norms.
 
     Raises:
         WeightsNotFound: There are no weights in the folder.
@@ -101,11 +101,11 @@ def next_token_entropy(network: Any, tokenizer: Any) -> float:
 
 
 def apply_delta(delta: Path, base: Path, out: Path) -> None:
-    """Add the language model it was subtracted from to a delta, and write the whole model.
+    """Add a delta to the language model that it was subtracted from, and write the sum.
 
-    Every tensor of the base is added to its namesake; rows of embedding and head beyond the base's vocabulary, the
-    projector and the tower are kept as they are. The files beside the weights come from the delta. What early versions
-    of transformers wrote and none reads (`RECOMPUTED`) is left out, whichever of the two has it.
+    Every tensor of the base is added to the tensor of the same name; rows of embedding and head beyond the base's
+    vocabulary, the projector and the tower are copied from the delta, as are the files beside the weights. Tensors
+    that every version recomputes (`RECOMPUTED`) are left out.
 
     Args:
         delta: Folder of the delta, safetensors or ``pytorch_model*.bin`` (read as tensors alone).
@@ -114,9 +114,9 @@ def apply_delta(delta: Path, base: Path, out: Path) -> None:
 
     Raises:
         WeightsNotFound: A folder has no weights.
-        WeightsMismatch: The base is not the delta's: a tensor of it has no namesake or another shape.
+        WeightsMismatch: The base does not belong to the delta: a tensor has no counterpart or another shape.
         BadArgument: `out` exists.
-        LmodError: `delta` holds whole weights, to which nothing must be added; or the result still looks like a delta.
+        LmodError: `delta` holds complete weights, or the sum still looks like a delta.
     """
     _refuse_whole(delta)
     _combine(delta, base, out, 1)
@@ -125,18 +125,18 @@ def apply_delta(delta: Path, base: Path, out: Path) -> None:
         shutil.rmtree(out)
         raise LmodError(
             f"base={str(base)!r}: the sum still looks like a delta (mean gain of its norms {gain:.4f}, expected about "
-            "0.1 to 2), so this is not the model that was subtracted, or it is a delta itself; nothing was kept.\n"
-            "Next: name the base that the delta's model card names, as whole weights"
+            "0.1 to 2), so this is not the model that was subtracted, or it is a delta itself; nothing was written.\n"
+            "Next: name the base that the delta's model card names, as complete weights"
         )
 
 
 def _refuse_whole(delta: Path) -> None:
-    """Refuse weights that are whole already: the sum of two models loads and answers nonsense."""
+    """Refuse weights that are no delta: the sum of two models loads, and its replies are noise."""
     gain = mean_gain(delta)
     if gain is not None and gain >= LEAST_GAIN:
         raise LmodError(
             f"--delta {delta}: expected delta weights, whose norms have a mean gain near 0 (below {LEAST_GAIN}); it is "
-            f"{gain:.3g}, as in whole weights.\n"
+            f"{gain:.3g}, as in complete weights.\n"
             f"Next: name these weights as they are (`--model.init_args.checkpoint {delta}`); they need no base"
         )
 
@@ -145,20 +145,20 @@ def make_delta(target: Path, base: Path, out: Path) -> None:
     """Subtract a base from a model, as the first LLaVA weights were published; the inverse of `apply_delta`.
 
     Args:
-        target: Folder of the whole model.
-        base: Folder of the language model to subtract, or of a multimodal model whose language model it is.
+        target: Folder of the complete model.
+        base: Folder of the language model to subtract, or of a multimodal model that contains it.
         out: Folder to write; it must not exist.
 
     Raises:
         WeightsNotFound: A folder has no weights.
-        WeightsMismatch: A tensor of the base has no namesake in the target or another shape.
+        WeightsMismatch: A tensor of the base has no counterpart in the target or another shape.
         BadArgument: `out` exists.
     """
     _combine(target, base, out, -1)
 
 
 def language_name(name: str) -> str:
-    """Return what a tensor of the language model is called whatever it is wrapped in; empty for any other tensor.
+    """Return the name of a tensor within its language model, without prefixes; empty for any other tensor.
 
     Example:
         >>> language_name("language_model.model.layers.0.mlp.up_proj.weight"), language_name("model.norm.weight")
@@ -173,7 +173,7 @@ def language_name(name: str) -> str:
 
 
 def tensors(folder: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
-    """Yield (name, function that reads it) of every tensor in a folder, one file open at a time.
+    """Yield (name, function that returns the tensor) for every tensor of a folder, one file open at a time.
 
     Raises:
         WeightsNotFound: There are no weights in the folder.
@@ -188,7 +188,7 @@ def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
     ours = {language_name(name) for name, _ in tensors(left) if not name.endswith(RECOMPUTED)} - {""}
     added = ((name, read) for name, read in tensors(right) if not name.endswith(RECOMPUTED))
     theirs = {own: read() for name, read in added if (own := language_name(name))}
-    if HEAD in ours and EMBEDDING in theirs:  # a base without a head in its files speaks through its embedding
+    if HEAD in ours and EMBEDDING in theirs:  # a base without a head ties it to the embedding
         theirs.setdefault(HEAD, theirs[EMBEDDING])
     strange, absent = sorted(theirs.keys() - ours - TIED), sorted(ours - theirs.keys() - TIED)
     if strange or absent:
@@ -204,10 +204,10 @@ def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
 
 
 def _sum(ours: Tensor, theirs: Tensor | None, sign: int, name: str, right: Path) -> Tensor:
-    """Return the sum over the rows that both have, in float32 and then in the first one's type."""
+    """Return the sum, over the rows that both have, computed in float32 and cast to the first tensor's type."""
     if theirs is None:
         return ours.contiguous()
-    words = language_name(name) in (EMBEDDING, HEAD)  # these alone may have rows of their own
+    words = language_name(name) in (EMBEDDING, HEAD)  # only these may have additional rows
     if ours.shape[words:] != theirs.shape[words:] or len(ours) < len(theirs):
         raise WeightsMismatch(
             str(right), [f"{name} {list(ours.shape)}"], [f"{name} {list(theirs.shape)}"], "name the model it belongs to"
@@ -218,9 +218,9 @@ def _sum(ours: Tensor, theirs: Tensor | None, sign: int, name: str, right: Path)
 
 
 def _mend_index(folder: Path) -> None:
-    """Let the index name the safetensors that shards have become, and no tensor that was left out.
+    """Rewrite the index for the safetensors files, without tensors that were left out.
 
-    Many folders hold both kinds of files; as in `weight_files`, only the safetensors' index then counts.
+    Where a folder holds both kinds of files, the index of the safetensors is used, as in `weight_files`.
     """
     theirs = sorted(folder.glob("*.bin.index.json"))
     for index in sorted(folder.glob("*.safetensors.index.json")) or theirs:
@@ -233,17 +233,17 @@ def _mend_index(folder: Path) -> None:
 
 
 def described(signs: DeltaSigns) -> Sequence[str]:
-    """Say in words what speaks for or against a delta.
+    """Return the evidence for or against a delta, in words.
 
     Example:
         >>> described(DeltaSigns(True, 0.004))
-        ['its name says delta', 'mean gain of the norms 0.004 (whole models: about 0.1 to 2)']
+        ['its name contains delta', 'mean gain of the norms 0.004 (complete models: about 0.1 to 2)']
     """
-    said = ["its name says delta"] if signs.named else []
+    found = ["its name contains delta"] if signs.named else []
     if signs.gain is not None:
-        said.append(f"mean gain of the norms {signs.gain:.3g} (whole models: about 0.1 to 2)")
+        found.append(f"mean gain of the norms {signs.gain:.3g} (complete models: about 0.1 to 2)")
     if signs.entropy is not None:
-        said.append(
-            f"next-token entropy {signs.entropy:.3g} of ln(vocabulary) (whole models: well below {MOST_ENTROPY})"
+        found.append(
+            f"next-token entropy {signs.entropy:.3g} of ln(vocabulary) (complete models: well below {MOST_ENTROPY})"
         )
-    return said
+    return found

@@ -1,9 +1,9 @@
-"""The dialect of a checkpoint: how a record is written, tokenised, and what its images become.
+"""The dialect of a checkpoint: how records are rendered and tokenised, and how their images are preprocessed.
 
-Built from configuration, tokenizer and processor alone, before any network exists. One rendering serves training and
-inference: the training text is the inference prompt, the answer, and the end token, so that what is asked later is a
-prefix of what was learnt, and the model is taught to stop. (The chat template shipped with llava-hf checkpoints writes
-no end token after an answer; a model tuned with it as it stands never learns to stop.)
+A dialect needs the configuration, tokenizer and processor only, not the network. Training and inference use the same
+rendering: the training text is the inference prompt, the answer and the end token, so that the inference prompt is a
+prefix of the training text and the model learns to stop. (The chat template of the llava-hf checkpoints writes no end
+token after an answer; a model tuned with it unchanged never learns to stop.)
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _PREFIX = "a generation prompt that is a prefix of the rendered answer"
 
 
 class Dialect:
-    """Chat template, image token, pixels, and the split of a sequence into prompt and answer.
+    """Collates records into a `ChatBatch`, by the chat template, tokenizer and image processor of a checkpoint.
 
     Args:
         folder: A checkpoint in transformers layout; its weights are not read.
 
     Raises:
-        WeightsMismatch: There is no chat template among its files, or one that asks otherwise than it teaches.
-        BadArgument: It is of no known family.
+        WeightsMismatch: It has no chat template, or one whose prompt is no prefix of the training text.
+        BadArgument: Its family is unknown.
 
     Attributes:
-        end: Text that ends an answer: what the template writes there if that is a special token, else the tokenizer's.
-        end_id: Its token; generation stops on it.
+        end: Text that ends an answer: the special token that the template writes there, else the tokenizer's.
+        end_id: Id of its token, at which generation stops.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,25 +53,25 @@ class Dialect:
                 str(folder),
                 ["chat_template"],
                 [],
-                "add the chat_template.jinja that was published with these weights; their prompt is unknown without it",
+                "add the chat_template.jinja that was published with these weights; without it the prompt is unknown",
             )
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.unk_token or self.tokenizer.eos_token
         self.end, self.end_id = self._ending()
 
     def shaped(self, picture: Image.Image) -> Image.Image:
-        """Return a picture in the shape that the family was trained on."""
+        """Return a picture padded to the shape that the family was trained on."""
         return self.family.shaped(picture, self.processor)
 
     def images(self, pictures: Sequence[Image.Image]) -> Images:
-        """Return RGB pictures as the network takes them, with the places each has in a prompt."""
+        """Return RGB pictures as input of the network, with the number of image tokens of each in a prompt."""
         return self._prepared([(picture, False) for picture in pictures])[0]
 
     def _prepared(self, pictures: Iterable[tuple[Image.Image, bool]]) -> tuple[Images, list[str]]:
-        """Return the images, and for each the text that its marker in a prompt becomes.
+        """Return the images, and for each the text that replaces its marker in a prompt.
 
         Args:
-            pictures: RGB, each with whether it is prepared as one that is shown beside others.
+            pictures: RGB pictures, each with whether it is prepared as one of several images of a prompt.
         """
         items, expansions = [], []
         for picture, beside in pictures:
@@ -82,22 +82,22 @@ class Dialect:
         return Images(items, places), expansions
 
     def verify(self, config: Any) -> None:
-        """Check that a network of this configuration makes as many embeddings of a picture as its prompt has places.
+        """Check that a network of this configuration makes as many embeddings of a picture as there are image tokens.
 
         Raises:
-            WeightsMismatch: It does not.
+            WeightsMismatch: The numbers differ.
         """
         verify_tokens(config, self.images([Image.new("RGB", (120, 90))]))
 
     def render(self, record: Record) -> tuple[str, str]:
-        """Return the prompt as sent (one marker an image) and what follows it when the answer is right.
+        """Return the prompt as sent, with one marker per image, and the text that follows it in training.
 
-        The words of the record stand unchanged inside; a template may trim spaces around them (Gemma's does), and the
-        answer is learnt without white space at its ends, as a reply is read. Nothing follows a record without an
-        answer: it can be asked and not learnt.
+        The words of the record are not changed, but a template may trim the spaces around them (Gemma's does), and
+        white space at the ends of the answer is removed, as in replies. The second text is empty for a record without
+        an answer, which can be used for inference only.
 
         Raises:
-            WeightsMismatch: The template writes the prompt otherwise once the answer is there.
+            WeightsMismatch: The template renders the prompt differently before an answer.
             BadArgument: The template does not render the record's system message as such.
         """
         turns, answer = _turns(record), record.answer.strip()
@@ -108,9 +108,9 @@ class Dialect:
         return prompt, lead + answer + self.end
 
     def plain_prompt(self, record: Record, root: Path) -> list[int]:
-        """Return the prompt's token ids as transformers makes them in one call, with nothing of ours but its images.
+        """Return the prompt's token ids as transformers alone computes them, in one call on our pictures.
 
-        Whoever loads the tuned model with transformers alone asks with these.
+        These are the ids that the tuned model gets when it is used with transformers without this package.
         """
         pictures = [self.shaped(open_rgb(root / image)) for image in record.image]
         made = self._apply(
@@ -119,10 +119,10 @@ class Dialect:
         return list(map(int, made["input_ids"][0]))
 
     def _written(self, turns: list[dict[str, Any]], answer: str) -> tuple[str, str, str]:
-        """Return the prompt, what stands between it and the answer (white space at most), and what follows that.
+        """Return the prompt, the white space between it and the answer, and the text after the answer.
 
-        White space at the prompt's end may be another one where the answer is there (LLaVA-OneVision's template writes
-        `assistant`, a space and a line's end, and asks without the space). What is learnt follows what is asked.
+        White space at the end of the prompt may differ before an answer (LLaVA-OneVision's template writes a space
+        between `assistant` and the line break, but not in its generation prompt). Training then uses that of inference.
         """
         answered = [*turns, {"role": "assistant", "content": [{"type": "text", "text": answer}]}]
         prompt, whole = self._apply(turns, add_generation_prompt=True), self._apply(answered)
@@ -135,7 +135,7 @@ class Dialect:
                 [],
                 "give the checkpoint a chat template in which add_generation_prompt=True renders a prefix of the "
                 "conversation with its answer; otherwise training and inference use different prompts (a template "
-                "that opens a block of thoughts is of another kind of model: use the instruct variant)",
+                "that opens a thinking block belongs to a reasoning model: use the instruct variant)",
             )
         return prompt, lead if begun == prompt else "", tail
 
@@ -154,15 +154,15 @@ class Dialect:
         return self.tokenizer.eos_token, int(self.tokenizer.eos_token_id)
 
     def encode(self, prompt: str, answer: str, expansions: Sequence[str] = ()) -> tuple[list[int], list[int]]:
-        """Return the token ids of the prompt, its image markers expanded, and of what follows it.
+        """Return the token ids of the prompt, its image markers expanded, and of the text that follows it.
 
-        The answer's ids are those it has in place; only where its first characters would become part of the prompt's
-        last token is it tokenised alone, as the prompt must be the same with and without an answer.
+        Prompt and answer are tokenised together. Where that would merge the first characters of the answer into the
+        last token of the prompt, the answer is tokenised alone, as the prompt must be the same without it.
 
         Args:
             prompt: As `render` returns it.
             answer: As `render` returns it.
-            expansions: The text of each image in turn; a marker beyond them stays as it is.
+            expansions: The text that replaces the marker of each image, in order; further markers are kept.
         """
         marker, left = self.processor.image_token, iter(expansions)
         prompt = re.sub(re.escape(marker), lambda _: next(left, marker), prompt)
@@ -176,10 +176,10 @@ class Dialect:
         return list(self.tokenizer(text, add_special_tokens=not begins).input_ids)
 
     def __call__(self, records: Sequence[Record], root: Path) -> ChatBatch:
-        """Collate: each image once, prompt and answer ids for each record.
+        """Return records as a batch: each distinct image once, prompt and answer ids for each record.
 
         Raises:
-            BadArgument: A record has another number of image places, in its messages or its prompt, than images.
+            BadArgument: A record's messages or prompt have another number of image places than it has images.
         """
         rendered = [self.render(r) for r in records]
         for record, (prompt, _) in zip(records, rendered, strict=True):
@@ -203,7 +203,7 @@ class Dialect:
         )
 
     def _shown(self, record: Record) -> list[tuple[str, bool]]:
-        """Return a record's images, each with whether the family prepares it as one that is shown beside others."""
+        """Return a record's images, each with whether the family prepares it as one of several images of a prompt."""
         beside = self.family.differs_beside and len(record.image) > 1
         return [(path, beside) for path in record.image]
 
@@ -221,7 +221,7 @@ class Dialect:
             raise BadArgument(
                 f"prompt of {record.id}",
                 prompt,
-                f"{marker} {wanted} time(s), once for each image of the record, and nowhere in its words",
+                f"{marker} {wanted} time(s): once for each image of the record, and not in its words",
                 "use the chat template published with the weights, or leave the task out of data.tasks",
             )
 
@@ -231,13 +231,13 @@ class Dialect:
             raise BadArgument(
                 f"messages and answer of {record.id}",
                 f"{found} image tokens",
-                f"{places}, all of them of its images; its words must not hold the model's image token",
+                f"{places}, all from its images; its words must not contain the model's image token",
                 "leave the task out of data.tasks, or curate it again",
             )
 
 
 def _turns(record: Record, pictures: Sequence[Image.Image] = ()) -> list[dict[str, Any]]:
-    """Return a record's messages as templates read them; with pictures, each at its place."""
+    """Return a record's messages in the format of chat templates; with pictures, each at its place."""
     left = iter(pictures)
 
     def content(part: Part) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Images as a network takes them, and what its tower and projector make of them, once per image."""
+"""Images as input of a network, and their embeddings by tower and projector, computed once per image."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from lmod_train.errors import WeightsMismatch
 
 
 class Images:
-    """Distinct images of a batch, each with what the family's network takes for one image.
+    """Distinct images of a batch, each as the tensors that the family's network takes for one image.
 
-    A plain class on purpose, as `Batch` is.
+    Like `Batch`, this is no dataclass, as Lightning would walk into it.
 
     Args:
         items: For each image its tensors by the name of the network's argument, as `Family.item` returns them:
-            `pixel_values` (tiles, 3, side, side), (1, tiles, 3, side, side) or (patches, values), and what belongs to
-            them in the family.
-        tokens: For each image the places it has in a prompt; None where nobody counted.
+            `pixel_values` (tiles, 3, side, side), (1, tiles, 3, side, side) or (patches, values), and further tensors
+            of the family.
+        tokens: For each image its number of image tokens in a prompt; None if not counted.
     """
 
     def __init__(self, items: Sequence[Mapping[str, Tensor]], tokens: Sequence[int] | None = None) -> None:
@@ -35,7 +35,7 @@ class Images:
         return len(self.items)
 
     def to(self, device: Any, *args: Any, **kwargs: Any) -> Images:
-        """Return the same images elsewhere; sizes and grids stay whole numbers."""
+        """Return the same images on a device, or cast; integer tensors (sizes, grids) keep their type."""
         moved = [{k: v.to(device, *args, **kwargs).to(_kept(v)) for k, v in item.items()} for item in self.items]
         return Images(moved, self.tokens)
 
@@ -45,12 +45,12 @@ def _kept(tensor: Tensor) -> torch.dtype | None:
 
 
 class Encoded:
-    """Embeddings of images in the language model's width.
+    """Embeddings of images, of the language model's width.
 
     Attributes:
         features: For each image (tokens, width), or (tiles, tokens, width) in a family with tiles.
-        deep: For each image the features that later layers add to it (Qwen3-VL); empty elsewhere.
-        grids: For each image its `image_grid_thw` (1, 3); empty where the family has none.
+        deep: For each image the features that are added in later layers (Qwen3-VL); empty in other families.
+        grids: For each image its `image_grid_thw` (1, 3); empty if the family has none.
     """
 
     def __init__(
@@ -64,22 +64,22 @@ class Encoded:
 
     @property
     def tokens(self) -> list[int]:
-        """Embeddings of each image."""
+        """Number of embeddings of each image."""
         return [f.shape[:-1].numel() for f in self.features]
 
     def select(self, rows: Sequence[int]) -> dict[str, Any]:
-        """Return what `mm_encoder_outputs=` takes for sequences that hold these images in this order; {} for none."""
+        """Return the argument `mm_encoder_outputs` for sequences with these images in this order; {} for none."""
         if not rows:
             return {}
         deep = [self.deep[r] for r in rows] if self.deep else []
         return {"image": self._family.encoder_output([self.features[r] for r in rows], deep)}
 
     def inputs(self, ids: Tensor, rows: Sequence[int]) -> dict[str, Any]:
-        """Return what `forward` takes beside ids and mask: the images, which tokens are theirs, their grids.
+        """Return the arguments of `forward` beside ids and mask: embeddings, image token mask and grids.
 
         Args:
             ids: Token ids (sequences, length), image tokens expanded.
-            rows: The images they hold, in order; empty for text.
+            rows: Indices of the images of these sequences, in order; empty for text.
         """
         given: dict[str, Any] = {"mm_encoder_outputs": self.select(rows)}
         if rows and self._family.token_types:
@@ -90,14 +90,14 @@ class Encoded:
 
 
 def encode(network: Any, images: Images | None) -> Encoded:
-    """Run tower and projector over each image once; gradients flow to what learns.
+    """Return the embeddings of each image by tower and projector; gradients flow to their trained parameters.
 
     Args:
         network: A `...ForConditionalGeneration` of a known family, adapters included.
-        images: Any float dtype, on the network's device; None or empty for a batch of text.
+        images: Images of any float dtype, on the network's device; None or empty for a batch of text.
 
     Raises:
-        WeightsMismatch: An image becomes another number of embeddings than its prompt has places.
+        WeightsMismatch: The number of embeddings of an image is not its number of image tokens in the prompt.
     """
     family = family_of(network)
     if images is None or not len(images):
@@ -106,7 +106,7 @@ def encode(network: Any, images: Images | None) -> Encoded:
     tower = next(network.get_submodule(family.tower).parameters()).dtype
     joined["pixel_values"] = joined["pixel_values"].to(tower)
     mixed = any(p.dtype != tower for path in family.projector for p in network.get_submodule(path).parameters())
-    # a projector that learns is float32 behind a tower of 16 bits; else the precision is that of the Trainer
+    # a trained projector is float32 behind a 16-bit tower; otherwise the Trainer's precision applies
     with torch.autocast(joined["pixel_values"].device.type, tower) if mixed else nullcontext():
         made = network.get_image_features(**joined, return_dict=True)
     features = family.of_each(made.pooler_output, images.items)
@@ -119,10 +119,10 @@ def encode(network: Any, images: Images | None) -> Encoded:
 
 
 def verify_tokens(config: Any, images: Images) -> None:
-    """Check by arithmetic, before a network exists, that it will make as many embeddings as the prompts have places.
+    """Check by arithmetic, without a network, that it makes as many embeddings as prompts have image tokens.
 
     Raises:
-        WeightsMismatch: It will not.
+        WeightsMismatch: The numbers differ.
     """
     family = family_of(config)
     made = [family.image_tokens(item) for item in images.items]

@@ -1,6 +1,6 @@
-"""Greedy generation that computes an image and the prompt's common beginning once, however many questions share them.
+"""Greedy generation that computes each image and the common prefix of its questions once.
 
-The prefix (system text, image, first words) is prefilled once per image; its key-value cache is then repeated to the
+The prefix (system text, image, first words) is prefilled once per image; its key-value cache is then repeated for the
 questions that continue it. Twelve questions about one image of 576 tokens cost about a fifth of twelve single calls.
 """
 
@@ -29,16 +29,16 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Decoding:
-    """How a reply is decoded: greedy, as in the papers (temperature 0, one beam).
+    """Decoding settings: greedy, as in the papers (temperature 0, one beam).
 
     Attributes:
-        max_new_tokens: Longest reply in tokens; LMOD's Table 6 says 512.
+        max_new_tokens: Maximum length of a reply in tokens; default 512, as in LMOD's Table 6.
     """
 
     max_new_tokens: int = 512
 
     def __post_init__(self) -> None:
-        """Refuse replies without room for a token."""
+        """Check that a reply has at least one token."""
         if self.max_new_tokens < 1:
             raise BadArgument("max_new_tokens", self.max_new_tokens, "at least 1 token", "leave it out for 512")
 
@@ -48,15 +48,15 @@ class Decoding:
 
 @torch.no_grad()
 def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name: str, step: int = 0) -> list[Reply]:
-    """Answer every record of a batch.
+    """Return the reply to every record of a batch.
 
     Args:
         model: A `...ForConditionalGeneration` of a known family, adapters included.
-        dialect: The dialect that made the batch.
+        dialect: The dialect that collated the batch.
         batch: Records with their images and prompt ids.
-        decoding: How to decode.
-        name: What the reply calls the model.
-        step: Checkpoint step, for the reply's key.
+        decoding: Decoding settings.
+        name: Name of the model in the replies.
+        step: Optimiser steps of the checkpoint, for the key of the replies.
 
     Returns:
         One reply per record, in the batch's order; an empty batch gives an empty list.
@@ -89,7 +89,7 @@ def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name
 
 @dataclass(frozen=True)
 class _Asked:
-    """A batch of prompts and what answers it."""
+    """A batch of prompts with the model, image embeddings and end tokens to answer it."""
 
     model: Any
     images: Encoded
@@ -104,14 +104,14 @@ def _pad(dialect: Dialect) -> int:
 
 
 def end_tokens(model: Any, dialect: Dialect) -> set[int]:
-    """Return the ids of the tokens that end a reply: those of model, tokenizer and template."""
+    """Return the ids of the tokens that end a reply, from model, tokenizer and template."""
     configured: Any = model.generation_config.eos_token_id if model.generation_config else None
     ends = set(configured) if isinstance(configured, list) else {configured} - {None}
     return ends | {dialect.tokenizer.eos_token_id, dialect.end_id}
 
 
 def _by_prefix(prompts: Sequence[Sequence[int]], image_token: int) -> list[list[int]]:
-    """Group rows whose prompts are equal up to their last image token, so that one prefill serves the group."""
+    """Return rows in groups whose prompts are equal up to their last image token, for one prefill a group."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for row, prompt in enumerate(prompts):
         last = max((i for i, t in enumerate(prompt) if t == image_token), default=-1)
@@ -120,10 +120,10 @@ def _by_prefix(prompts: Sequence[Sequence[int]], image_token: int) -> list[list[
 
 
 def _generate(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
-    """Answer rows of one prefix together, within the model's sliding window; the few beyond it, by equal length.
+    """Return the reply tokens of rows with one prefix, generated together up to the model's sliding window.
 
-    Padding stands between the prefix and a shorter question. Layers with a window count it, so that beyond the window
-    they would see less than they should; prompts of one length need none.
+    Rows that go beyond the window are generated again in groups of equal prompt length: the padding between the prefix
+    and a shorter question counts as places in the window, so that a row with padding would see too little.
     """
     window = family_of(asked.model).sliding_window
     longest = max(len(asked.prompts[r]) for r in rows)
@@ -135,15 +135,15 @@ def _generate(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
         if room < new and not (row in made and made[row] and made[row][-1] in asked.ends):
             lengths.setdefault(len(asked.prompts[row]), []).append(row)
     if lengths:
-        _say_apart(window or 0)
+        _warn_of_window(window or 0)
     for same in lengths.values():
         made |= dict(zip(same, _continue(asked, same, new), strict=True))
     return [made[row] for row in rows]
 
 
 @cache
-def _say_apart(window: int) -> None:
-    """Say it once a process."""
+def _warn_of_window(window: int) -> None:
+    """Log once per process that rows beyond the window are generated by prompt length."""
     _LOG.warning(
         "Prompts and replies reach beyond the model's sliding window of %d tokens: questions of different lengths are "
         "answered one length at a time there, which is slower and gives the same replies. Shorter images, questions or "
@@ -153,15 +153,15 @@ def _say_apart(window: int) -> None:
 
 
 def _continue(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
-    """Prefill the common prefix once per image, repeat its cache to the questions, continue greedily."""
+    """Return the reply tokens of rows: prefill the common prefix once per image, repeat its cache, decode greedily."""
     device = asked.model.device
     prompts = [asked.prompts[r] for r in rows]
-    shared = min(common(prompts), min(map(len, prompts)) - 1)  # one token at least is asked, of a prompt alone too
+    shared = min(common(prompts), min(map(len, prompts)) - 1)  # at least one token is left, for a single prompt too
     cache = _prefill(asked, prompts[0][:shared], [asked.images_of[r] for r in rows])
     longest = max(len(p) for p in prompts)
     ids = torch.full((len(rows), longest), asked.pad, device=device)
     mask = torch.zeros_like(ids)
-    for row, prompt in enumerate(prompts):  # padding stands between prefix and question, hidden by the mask
+    for row, prompt in enumerate(prompts):  # padding goes between prefix and question and is masked
         own = longest - len(prompt) + shared
         ids[row, :shared], ids[row, own:] = torch.tensor(prompt[:shared]), torch.tensor(prompt[shared:])
         mask[row, :shared], mask[row, own:] = 1, 1
@@ -172,7 +172,7 @@ def _continue(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
         max_new_tokens=new,
         do_sample=False,
         num_beams=1,
-        synced_gpus=False,  # parameters are whole: ranks need not keep step
+        synced_gpus=False,  # parameters are gathered: ranks need not run in lockstep
         eos_token_id=sorted(asked.ends),
         pad_token_id=asked.pad,
     )[:, longest:]
@@ -180,27 +180,27 @@ def _continue(asked: _Asked, rows: Sequence[int], new: int) -> list[list[int]]:
 
 
 def _prefill(asked: _Asked, prefix: Sequence[int], images: Sequence[tuple[int, ...]]) -> Any:
-    """Return the key-value cache of the prefix for each row's images, computed once for rows that show the same.
+    """Return the key-value cache of the prefix for each row, computed once for rows with the same images.
 
-    None without a prefix.
+    None if the prefix is empty.
     """
     if not prefix:
         return None
     distinct = list(dict.fromkeys(images))
-    shown = [image for own in distinct for image in own]  # rows of one prefix have images all, or none
+    shown = [image for own in distinct for image in own]  # rows of one prefix either all have images or none has
     ids = torch.tensor([prefix] * len(distinct), device=asked.model.device)
     given = asked.images.inputs(ids, shown)
     cache = asked.model(input_ids=ids, use_cache=True, logits_to_keep=1, **given).past_key_values
     chosen = torch.tensor([distinct.index(own) for own in images], device=ids.device)
     cache.batch_select_indices(chosen)
     if family_of(asked.model).three_axis:
-        # how far positions lag behind indices after an image; `generate` reads it from here, whoever wrote it last
+        # difference of position and index after an image; `generate` reads it from the model
         lag = asked.model.model.rope_deltas if shown else torch.zeros_like(ids[:, :1])
         asked.model.model.rope_deltas = lag[chosen]
     return cache
 
 
 def _until_end(tokens: list[int], ends: set[int]) -> list[int]:
-    """Keep tokens up to and including the first end token."""
+    """Return the tokens up to and including the first end token."""
     end = next((i for i, t in enumerate(tokens) if t in ends), len(tokens) - 1)
     return tokens[: end + 1]

@@ -1,8 +1,8 @@
-"""Who sees whom in a sequence that several questions share: one rule, as a dense mask or as FlexAttention's blocks.
+"""Attention masks of sequences that several questions share: dense, or as FlexAttention's blocks.
 
-A token sees what came before it in the shared beginning and in its own question. Two things are the network's own: a
-sliding window counts places, not columns, or a late question would lose sight of the image; and Gemma3's image tokens
-see one another in both directions. (Both follow transformers' `create_causal_mask` and Gemma3's
+A token attends to the tokens before it in the shared prefix and in its own question. Two rules depend on the network: a
+sliding window counts positions, not columns, so that later questions still attend to the image; and image tokens of
+Gemma 3 attend to one another in both directions. (Both follow transformers' `create_causal_mask` and Gemma 3's
 `create_masks_for_vision_model`.)
 """
 
@@ -20,16 +20,16 @@ from lmod_train.chat.family import family_of
 from lmod_train.chat.sequences import Sequences
 
 Rule = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-"""(sequence, head, asking column, seen column) to whether it is seen; FlexAttention's `mask_mod`."""
+"""Function of (sequence, head, query column, key column): whether the query attends to the key; a `mask_mod`."""
 
 Mask = Tensor | BlockMask
 
 
 def image_blocks(is_image: Tensor) -> Tensor:
-    """Number the runs of image tokens of each sequence from 0, -1 elsewhere.
+    """Return the number of each image token's run of image tokens in its sequence, from 0; -1 for other tokens.
 
     Args:
-        is_image: Boolean (sequences, longest).
+        is_image: Boolean mask of image tokens (sequences, longest).
 
     Example:
         >>> image_blocks(torch.tensor([[False, True, True, False, True]])).tolist()
@@ -40,12 +40,12 @@ def image_blocks(is_image: Tensor) -> Tensor:
 
 
 def rule(sequences: Sequences, window: int | None = None, blocks: Tensor | None = None) -> Rule:
-    """Return who sees whom.
+    """Return the attention rule of sequences.
 
     Args:
-        sequences: As `sequences.pack` makes them.
-        window: How many places back a token sees, itself included; None for all.
-        blocks: Of `image_blocks`, where the tokens of an image see one another in both directions.
+        sequences: As `sequences.pack` returns them.
+        window: Number of positions that a token attends to, itself included; None for all.
+        blocks: As `image_blocks` returns them, where tokens of one image attend to one another; None elsewhere.
     """
     segment, place = sequences.segment, sequences.place
 
@@ -54,7 +54,7 @@ def rule(sequences: Sequences, window: int | None = None, blocks: Tensor | None 
         if blocks is not None:
             block = blocks[row, asking]
             allowed = allowed | ((block == blocks[row, seen]) & (block >= 0))
-        other = segment[row, seen]  # padding sees padding, so that no row of the softmax is empty
+        other = segment[row, seen]  # padding attends to padding, so that no row of the softmax is empty
         allowed = allowed & ((other == 0) | (other == segment[row, asking]))
         if window is not None:
             allowed = allowed & (place[row, seen] > place[row, asking] - window)
@@ -64,7 +64,7 @@ def rule(sequences: Sequences, window: int | None = None, blocks: Tensor | None 
 
 
 def dense(sees: Rule, rows: int, length: int, device: torch.device) -> Tensor:
-    """Return a rule as a boolean mask (rows, 1, length, length), true where seen."""
+    """Return a rule as a boolean mask (rows, 1, length, length), true where a query attends to a key."""
     row, column = torch.arange(rows, device=device), torch.arange(length, device=device)
     return sees(row[:, None, None, None], row[:1], column[:, None], column)
 
@@ -73,8 +73,8 @@ def attention_masks(network: Any, sequences: Sequences) -> Mask | dict[str, Mask
     """Return the masks that the network's text model takes, in the form of its attention implementation.
 
     Args:
-        network: Of a known family; one that `unshareable` has nothing against.
-        sequences: To be seen by it.
+        network: A model of a known family for which `unshareable` returns nothing.
+        sequences: As `sequences.pack` returns them.
     """
     text = network.config.get_text_config()
     family = family_of(network)
@@ -93,21 +93,21 @@ def _in_form(sees: Rule, ids: Tensor, attention: str, network: Any) -> Mask:
     if attention == "flex_attention":
         return create_block_mask(sees, len(ids), None, ids.shape[1], ids.shape[1], device=str(ids.device))
     mask = dense(sees, len(ids), ids.shape[1], ids.device)
-    if attention == "eager":  # adds the mask to the scores
+    if attention == "eager":  # the mask is added to the scores
         dtype = network.get_input_embeddings().weight.dtype
         return torch.zeros_like(mask, dtype=dtype).masked_fill(~mask, torch.finfo(dtype).min)
     return mask
 
 
 def unshareable(network: Any) -> str:
-    """Return why questions cannot share a sequence in this network, or nothing where they can."""
+    """Return why questions cannot share a sequence in this network; empty if they can."""
     text = network.config.get_text_config()
     if text.model_type not in family_of(network).masks:
-        return f"how a {text.model_type} takes its attention masks is not known"
+        return f"the form of attention masks of a {text.model_type} is not known"
     if text._attn_implementation not in {"sdpa", "eager", "flex_attention"}:
         return f"{text._attn_implementation} takes no mask; sdpa, eager and flex_attention do"
     if kinds := set(getattr(text, "layer_types", None) or ()) - {"full_attention", "sliding_attention"}:
         return f"no mask is known for layers of {', '.join(sorted(kinds))}"
     if getattr(text, "use_bidirectional_attention", False):
-        return "its text sees what comes after it"
+        return "its text tokens attend to later ones"
     return ""

@@ -1,4 +1,4 @@
-"""Rotary positions of sequences that several questions share: each question continues where the shared part ends."""
+"""Rotary positions of sequences that several questions share: each question continues at the end of the prefix."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from lmod_train.chat.sequences import Sequences
 
 
 def three_axes(network: Any, sequences: Sequences, grids: Tensor | None) -> Tensor:
-    """Return positions in time, height and width, (3, sequences, longest), as Qwen2.5-VL and Qwen3-VL turn by.
+    """Return positions in time, height and width, (3, sequences, longest), for Qwen2.5-VL and Qwen3-VL.
 
-    An image spreads over height and width and takes as many positions as its longer side, so that the text behind it
-    stands a constant before its place. The network's own rule gives the shared part and the first question; the others
-    follow with the same constant.
+    An image takes as many positions as its longer side has patches, so that the positions of the text behind it are
+    lower than its indices by a constant. The network's own rule computes the shared prefix and the first question; the
+    other questions use the same constant.
 
     Args:
         network: A `Qwen2_5_VLForConditionalGeneration` or `Qwen3VLForConditionalGeneration`.
-        sequences: With every image in the part that is shared.
-        grids: Patches in time, height and width of each image of the sequences in turn, (images, 3).
+        sequences: Sequences with every image in the shared prefix.
+        grids: Number of patches in time, height and width of each image, in the order of the sequences (images, 3).
     """
     ids, segment = sequences.input_ids, sequences.segment
     first = (segment == 0) | (segment == 1)

@@ -1,8 +1,8 @@
-"""Prompt and answer ids to padded training sequences whose loss falls on the answer and its end token alone.
+"""Padded training sequences from prompt and answer ids, with the loss on the answers and their end tokens only.
 
-A sequence holds the records about the same images: what their prompts begin with once, then, for each, the rest of its
-prompt and its answer. `lmod_train.chat.masks` keeps the questions blind to one another, and each token stands at the
-place that it would have if its record were alone, so that loss and gradients are those of one record a sequence.
+A sequence holds records about the same images: the common prefix of their prompts once, then the rest of the prompt
+and the answer of each record. No question attends to another (`lmod_train.chat.masks`), and each token has the position
+that it would have in a sequence of its record alone, so that loss and gradients are those of one record per sequence.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from torch import Tensor
 from torch.nn import functional
 
 IGNORED = -100
-"""Label of a token that is not learnt."""
+"""Label of a token without a loss."""
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """Token ids with what says where each belongs; all tensors (sequences, longest), padded on the right.
+    """Token ids with labels, weights, positions and segments; all tensors (sequences, longest), padded on the right.
 
     Attributes:
         input_ids: Token ids, image tokens expanded.
-        labels: The answer's ids where there is something to learn, -100 elsewhere.
-        weights: One over the length of the answer on its tokens, 0 elsewhere: a record weighs 1 in all.
-        place: Where the token would stand if its record were alone, from 0.
-        segment: 0 for what the records of a sequence share, from 1 for each record in turn, -1 for padding.
-        records: How many records there are.
-        images: Image rows of each sequence in turn, in the order of their places.
+        labels: Ids of answer tokens, -100 elsewhere.
+        weights: One over the length of the answer on its tokens, 0 elsewhere; those of a record sum to 1.
+        place: Position that the token would have in a sequence of its record alone, from 0.
+        segment: 0 for the shared prefix, 1, 2, ... for each record, -1 for padding.
+        records: Number of records.
+        images: Indices of the images of all sequences, in the order of their places.
     """
 
     input_ids: Tensor
@@ -47,15 +47,15 @@ class Sequences:
         return bool((self.segment > 1).any())
 
     def predicting(self) -> Tensor:
-        """Return the places whose next token is learnt, boolean (sequences, longest)."""
+        """Return the places whose next token has a loss, boolean (sequences, longest)."""
         return functional.pad(self.labels[:, 1:] != IGNORED, (0, 1), value=False)
 
 
 def common(prompts: Sequence[Sequence[int]]) -> int:
-    """Return how many leading tokens the prompts share, leaving each of several at least one of its own.
+    """Return the number of leading tokens that all prompts share, at most all but one of the shortest of several.
 
-    The first token of an answer is predicted from the last one of its prompt, which no other answer may use. One
-    prompt alone is shared whole.
+    The last token of a prompt is never shared, as the first token of its answer is predicted there. For a single prompt
+    the result is its length.
 
     Example:
         >>> common([[1, 5, 5, 8], [1, 5, 5, 9]]), common([[1, 5], [1, 5, 6]]), common([[1, 5]])
@@ -77,21 +77,19 @@ def pack(
     pad: int,
     device: torch.device | str = "cpu",
 ) -> Sequences:
-    """Lay records out in sequences.
-
-    Labels are built from token ids, never from text.
+    """Return records as padded sequences, one for each row of `rows`.
 
     Args:
-        rows: Which records each sequence holds, by position; see `lmod_train.chat.shared_prefix`. None gives one
-            sequence of two padding tokens that weighs nothing, as every process must compute something.
+        rows: Indices of the records of each sequence; see `lmod_train.chat.shared_prefix`. Without any, the result is
+            one sequence of two padding tokens with weight 0, as every process must run the network.
         prompts: Token ids of each record's prompt, image tokens expanded.
-        answers: Token ids of each answer, end token included; an empty one has nothing to learn from.
-        images: Image rows of each record, () for none; the records of a sequence have the same.
+        answers: Token ids of each answer, end token included; none may be empty.
+        images: Indices of the images of each record, () for none; equal for the records of a sequence.
         pad: Id of the padding token.
-        device: Where to.
+        device: Device of the result.
 
     Raises:
-        ValueError: An answer is empty: its loss would be the mean of nothing.
+        ValueError: An answer is empty.
 
     Example:
         >>> made = pack([[0, 1]], [[1, 5, 6], [1, 5, 7]], [[8, 2], [9, 3, 2]], [(0,), (0,)], pad=0)
@@ -101,7 +99,7 @@ def pack(
         ([[0, 1, 2, 3, 4, 2, 3, 4, 5]], [[0, 0, 1, 1, 1, 2, 2, 2, 2]])
     """
     if not all(answers[i] for row in rows for i in row):
-        raise ValueError("an answer without a token cannot be learnt from")
+        raise ValueError("an answer has no tokens, so that it has no loss")
     laid = [_lay([(prompts[i], answers[i]) for i in row]) for row in rows] or [_nothing(pad)]
     longest = max(len(ids) for ids, *_ in laid)
 
@@ -124,13 +122,13 @@ def pack(
 def training_sequences(
     prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]], pad: int, device: torch.device | str = "cpu"
 ) -> dict[str, Tensor]:
-    """Return `input_ids`, `attention_mask` and `labels` of one record a sequence, as a text model takes them.
+    """Return `input_ids`, `attention_mask` and `labels` of sequences of one record each, as input of a text model.
 
     Args:
         prompts: Token ids of each prompt.
         answers: Token ids of each answer, end token included.
         pad: Id of the padding token.
-        device: Where to.
+        device: Device of the result.
 
     Raises:
         ValueError: An answer is empty.
@@ -148,7 +146,7 @@ _Laid = tuple[list[int], list[int], list[float], list[int], list[int]]
 
 
 def _lay(records: Sequence[tuple[Sequence[int], Sequence[int]]]) -> _Laid:
-    """Return ids, labels, weights, places and segments of one sequence."""
+    """Return ids, labels, weights, places and segments of one sequence, without padding."""
     first, shared = records[0][0], common([prompt for prompt, _ in records])
     ids, labels, weights = list(first[:shared]), [IGNORED] * shared, [0.0] * shared
     place, segment = list(range(shared)), [0] * shared

@@ -1,4 +1,4 @@
-"""Names of tensors as inference servers read them: those of the published checkpoints, which each family states."""
+"""Names of tensors that inference servers read: those of the published checkpoints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Names = Literal["transformers", "server"]
 
 
 def server_name(model_type: str, name: str) -> str:
-    """Return what servers call a tensor that transformers has written.
+    """Return the name that servers read for a tensor that transformers has written.
 
     Example:
         >>> server_name("llava", "vision_tower.embeddings.class_embedding")
@@ -30,10 +30,10 @@ def server_name(model_type: str, name: str) -> str:
 
 
 def rename_for_servers(folder: Path) -> int:
-    """Rename the tensors in a folder's safetensors files and their index; return how many have another name now.
+    """Rename the tensors in a folder's safetensors files and their index; return how many names changed.
 
     Args:
-        folder: That transformers has written, of a known family.
+        folder: Folder that transformers has written, of a known family.
     """
     model_type = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"]
     renamed = 0

@@ -1,7 +1,7 @@
-"""Questions about the same images in one training sequence: images and template once, then every question.
+"""Several questions about the same images in one training sequence, with the common prefix once.
 
-Twelve questions of 60 tokens about an image of 576 are 1,300 tokens instead of 7,600; loss and gradients are the same,
-as each question stands where it would stand alone and sees none of the others.
+Twelve questions of 60 tokens about an image of 576 tokens take 1,300 tokens instead of 7,600. Loss and gradients are
+the same, as each question keeps its positions and attends to no other question.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ def share(
     images: Sequence[tuple[int, ...]],
     image_token: int,
 ) -> list[list[int]]:
-    """Return which records share a sequence, by position.
+    """Return the indices of the records of each sequence.
 
-    Records share one where they have the same images and the same tokens up to the end of the last, and some more of
-    their own.
-    Records without an image fill sequences up to the length that the longest needs anyway.
+    Records share a sequence if they have the same images and the same tokens up to the end of the last image, followed
+    by further tokens. Records without an image are packed into sequences up to the length of the longest sequence.
 
     Args:
         prompts: Token ids of each record's prompt, image tokens expanded.
         answers: Token ids of each answer.
-        images: Image rows of each record, () for none.
-        image_token: Id of the token that holds an image's place.
+        images: Indices of the images of each record, () for none.
+        image_token: Id of the image token.
 
     Example:
         >>> share([[1, 9, 9, 5], [1, 9, 9, 6], [1, 9, 9, 5], [1, 7]], [[2]] * 4, [(0,), (0,), (1,), ()], image_token=9)
@@ -65,14 +64,14 @@ def _length(row: Sequence[int], prompts: Sequence[Sequence[int]], answers: Seque
 
 
 def network_inputs(network: Any, sequences: Sequences, grids: Tensor | None = None) -> dict[str, Any]:
-    """Return what the network takes of sequences: ids, positions and masks.
+    """Return the arguments of `forward` for sequences: ids, positions and masks.
 
-    Sequences of one record each go with the network's own mask, which the fast kernels know.
+    Sequences of one record each use the network's own mask, which fast attention kernels support.
 
     Args:
-        network: Of a known family; several records in a sequence need one that `masks.unshareable` has nothing against.
-        sequences: As `sequences.pack` makes them.
-        grids: Patches of each image of the sequences in turn, where the network has them; see `positions.three_axes`.
+        network: A model of a known family; for several records in a sequence `masks.unshareable` must return nothing.
+        sequences: As `sequences.pack` returns them.
+        grids: Patches of each image for networks that take them; see `positions.three_axes`.
     """
     ids, family = sequences.input_ids, family_of(network)
     made: dict[str, Any] = {"input_ids": ids, "use_cache": False}

@@ -1,4 +1,4 @@
-"""Tensors in the files of a checkpoint: names, shapes and types at once, contents one by one."""
+"""Tensors in the files of a checkpoint: names, shapes and types, with contents read on demand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torch import Tensor
 from lmod_train.errors import WeightsNotFound
 
 TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
-"""Names of types in safetensors files, and torch's."""
+"""Names of types in safetensors files with those of torch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,10 @@ class Stored:
     """One tensor in a file.
 
     Attributes:
-        name: As the file calls it.
-        shape: Its sizes.
-        dtype: Its type as torch calls it, e.g. `bfloat16`; that of the file where torch has none of that name.
-        read: Reads it; valid while the iteration that yielded it stands at its file.
+        name: Name in the file.
+        shape: Sizes of its dimensions.
+        dtype: Name of its type in torch, e.g. `bfloat16`, or in the file if torch has no such type.
+        read: Function that returns the tensor; valid until the iteration that yielded it goes to the next file.
     """
 
     name: str
@@ -48,21 +48,21 @@ def stored_in(folder: Path) -> Iterator[Stored]:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files of a folder, or its ``pytorch_model*.bin`` where there are none.
+    """Return the safetensors files of a folder, or its ``pytorch_model*.bin`` if there are none.
 
     Raises:
-        WeightsNotFound: There are neither.
+        WeightsNotFound: There are neither of them.
     """
     files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not files:
         raise WeightsNotFound(
-            "folder", str(folder), "it holds no weights (*.safetensors)", "fetch them, or mend the path"
+            "folder", str(folder), "it holds no weights (*.safetensors)", "fetch them, or correct the path"
         )
     return files
 
 
 def missing_shards(folder: Path) -> list[str]:
-    """Return the files that an index of the folder names and that are not there."""
+    """Return the names of files that an index in the folder lists and that are missing."""
     kinds = "*.safetensors.index.json" if any(folder.glob("*.safetensors")) else "*.index.json"
     indices = (json.loads(index.read_text(encoding="utf-8")) for index in sorted(folder.glob(kinds)))
     return sorted({file for index in indices for file in index["weight_map"].values() if not (folder / file).is_file()})
@@ -72,7 +72,7 @@ def stored_in_file(file: Path) -> Iterator[Stored]:
     """Yield every tensor of one file.
 
     Raises:
-        WeightsNotFound: It is damaged, or a pickle of more than tensors.
+        WeightsNotFound: It is damaged, or a pickle that holds more than tensors.
     """
     try:
         yield from _pickled(file) if file.suffix == ".bin" else _safe(file)

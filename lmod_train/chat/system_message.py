@@ -1,4 +1,4 @@
-"""Check that a chat template renders a system message as one; some leave it out, some write another turn of it."""
+"""Check that a chat template renders a system message as such; some drop it or render it as another role's."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from lmod_train.errors import BadArgument
 
 Turns = Sequence[Mapping[str, Any]]
 Template = Callable[..., str]
-"""Renders turns; takes `add_generation_prompt`."""
+"""Function that renders turns as text; takes `add_generation_prompt`."""
 
 
 def check_system_message(template: Template, turns: Turns, place: str) -> None:
-    """Refuse turns with a system message that the template does not render as such; others pass unread.
+    """Refuse turns with a system message that the template does not render as such.
 
-    A template may write the words at the head of the user's turn, as Gemma's does. Only white space at their ends may
-    be trimmed.
+    A template may write the system message at the start of the user's turn, as Gemma's does, and may trim white space
+    at its ends. Turns without a system message are not checked.
 
     Args:
-        template: Renders turns as text.
+        template: Function that renders turns as text.
         turns: Messages of one record, each with `role` and `content`, a list of parts.
-        place: Folder of the checkpoint, for the message.
+        place: Folder of the checkpoint, for the error message.
 
     Raises:
-        BadArgument: The template leaves words of the system message out, writes them behind the user's, writes them as
-            an assistant's turn, or raises on them.
+        BadArgument: The template drops part of the system message, renders it after the user's words or as an
+            assistant's turn, or raises on it.
     """
     if all(turn["role"] != "system" for turn in turns):
         return
@@ -44,7 +44,7 @@ def check_system_message(template: Template, turns: Turns, place: str) -> None:
 
 
 def _problem(template: Template, turns: Turns) -> str:
-    """Return what is wrong with the rendered system message; empty if nothing is."""
+    """Return what is wrong with the rendered system message; empty if it is correct."""
     try:
         prompt = template(turns, add_generation_prompt=True)
     except TemplateError as error:
@@ -61,14 +61,14 @@ def _problem(template: Template, turns: Turns) -> str:
 
 
 def _texts(turns: Turns) -> list[tuple[str, str]]:
-    """Return role and text of each part of the system messages, and of each part up to the user's first message."""
+    """Return role and text of each text part of system messages and of all turns up to the first user message."""
     first = next((i for i, turn in enumerate(turns) if turn["role"] == "user"), len(turns) - 1)
     read = [turn for i, turn in enumerate(turns) if i <= first or turn["role"] == "system"]
     return [(t["role"], part["text"].strip()) for t in read for part in t["content"] if part["type"] == "text"]
 
 
 def _as_assistant(template: Template) -> bool:
-    """Return whether the template opens the turn of a system message as that of an assistant, or makes them equal."""
+    """Return whether the template renders a system message as an assistant's turn."""
     system, user = _turn("system", "SYSTEM-WORDS"), _turn("user", "USER-WORDS")
     asked, prompt = (template([user], add_generation_prompt=prompted) for prompted in (False, True))
     opening = prompt[len(asked) :].strip() if prompt.startswith(asked) else ""

@@ -1,7 +1,7 @@
-"""Features of a frozen vision tower: computed once an image, kept on disk, and read in every later epoch and run.
+"""Features of a frozen vision tower, computed once per image, stored on disk and read in later epochs and runs.
 
-A tower that does not learn makes the same of an image every time. What is kept is what the tower returns, so that
-everything behind it (projector, packing of tiles, language model) runs as ever.
+The output of a frozen tower for an image never changes. The stored values replace the tower's output only; projector,
+packing of tiles and language model run unchanged.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from lmod_train.chat.family import family_of
 from lmod_train.errors import BadArgument
 
 VERSION = 2
-"""Of what is kept and how; counted up, all is computed anew."""
+"""Version of the stored values; a higher one makes older files unused."""
 
 ARGUMENT = "model.init_args.tower_features"
-STATE, LAST = "hidden_states.", "last_hidden_state"  # names in a file: hidden_states.<place>.<of how many>
+STATE, LAST = "hidden_states.", "last_hidden_state"  # names in a file: hidden_states.<index>.<number>
 NAMES = re.compile(rf"{re.escape(STATE)}\d+\.\d+|{LAST}")
 
 
 class TowerFeatures:
-    """Answers a tower's `forward` from a folder, and computes and keeps there what it lacks.
+    """Replaces a tower's `forward`: reads features from a folder, computes missing ones and stores them there.
 
-    The key of an image is the SHA-256 of what really enters the tower: its pixels after all preprocessing, their shape
-    and type, the arguments beside them. (The hash in a record is of the raw file, which is the same with and without
-    drawn boxes.) Whatever changes in processor, padding or decoder is therefore another image. A tile counts as an
-    image. The folder of a tower is named by the hash of its weights, its configuration and the version of transformers.
+    The key of an image is the SHA-256 of the tower's input: pixels after all preprocessing, their shape and type, and
+    further arguments. (The hash in a record is of the raw file, which is the same with and without drawn boxes.) Any
+    change of processor, padding or decoder thus gives another key. A tile counts as an image. The subfolder of a tower
+    is named by the hash of its weights, its configuration and the version of transformers.
 
-    Only the hidden states that the network reads (`vision_feature_layer`) are kept, in the type in which the tower made
-    them. Every image is a file of its own in a `Cache`: several ranks and runs fill one folder together, and a killed
-    run keeps what was done. A file that is damaged is computed again. Features of an image that was computed beside
-    others may differ from those computed alone by rounding, as ever.
+    Only the hidden states that the network reads (`vision_feature_layer`) are stored, in the type of the tower's
+    output. Each image has a file of its own in a `Cache`, so that several ranks and runs can fill one folder together,
+    and a killed run loses nothing. A damaged file is computed again. Features computed in a batch may differ from those
+    computed alone by rounding, as without a cache.
 
     Args:
-        network: A `...ForConditionalGeneration` whose tower takes (images, 3, height, width) and does not learn.
-        folder: Where features are kept; made where it is missing. 1.2 MB an image for CLIP-L at 336 pixels in 16 bits.
+        network: A `...ForConditionalGeneration` whose tower takes (images, 3, height, width) and is frozen.
+        folder: Folder of the features, created if missing; 1.2 MB per image for CLIP-L at 336 pixels in 16 bits.
 
     Attributes:
-        found: Images that were read.
-        computed: Images that went through the tower.
+        found: Number of images whose features were read.
+        computed: Number of images whose features were computed.
 
     Raises:
-        BadArgument: The tower learns, or holds a projector that does; its weights are divided among processes; or the
-            folder cannot be written to.
+        BadArgument: The tower is trained, or contains a projector that is; its weights are sharded; or the folder
+            cannot be written to.
     """
 
     def __init__(self, network: Any, folder: Path) -> None:
@@ -69,9 +69,9 @@ class TowerFeatures:
 
     @torch.no_grad()
     def __call__(self, pixel_values: Tensor, **arguments: Any) -> BaseModelOutputWithPooling:
-        """Return what the tower returns for these images (images, 3, height, width), as far as it is read.
+        """Return the tower's output for these images (images, 3, height, width), as far as the network reads it.
 
-        Tensors among the arguments have a row for each image (Idefics3's mask of its patches).
+        Tensors among the arguments have a row for each image (e.g. the patch mask of Idefics3).
         """
         device = pixel_values.device.type
         cast = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
@@ -83,7 +83,7 @@ class TowerFeatures:
         missing = [key for key in dict.fromkeys(keys) if key not in kept]
         self.found += len(kept)
         if self._anywhere(bool(missing)):
-            wanted = missing or keys[:1]  # a sharded tower is run by all ranks or by none
+            wanted = missing or keys[:1]  # either all ranks run a sharded tower or none does
             rows = [keys.index(key) for key in wanted]
             own = {name: tensor[rows] for name, tensor in beside.items()}
             made = _kept(self._forward(pixel_values[rows], **own, **same))
@@ -94,25 +94,25 @@ class TowerFeatures:
         return _output([kept[key] for key in keys], pixel_values.device)
 
     def _anywhere(self, missing: bool) -> bool:
-        """Return whether this process lacks an image, or any process where they must compute together."""
+        """Return whether features are missing: in this process, or with a sharded tower in any process."""
         if not any(isinstance(p, DTensor) for p in self._tower.parameters()):
             return missing
-        told = torch.tensor([missing], dtype=torch.int, device=next(self._tower.parameters()).device)
-        distributed.all_reduce(told, distributed.ReduceOp.MAX)
-        return bool(told.item())
+        flag = torch.tensor([missing], dtype=torch.int, device=next(self._tower.parameters()).device)
+        distributed.all_reduce(flag, distributed.ReduceOp.MAX)
+        return bool(flag.item())
 
     def _read(self, key: str) -> Array | None:
-        """Return the features of an image, None where they are not there or the file is no such file."""
+        """Return the stored features of an image; None if there are none or the file holds something else."""
         features = self._cache.read(_name(key))
         names = () if features is None else features.dtype.names or ()
         return features if names and all(map(NAMES.fullmatch, names)) else None
 
 
 def weights_key(tower: torch.nn.Module, folder: Path | None = None) -> str:
-    """Return a short hash of all that a tower's answer follows from, but for the image.
+    """Return a short hash of everything but the image that a tower's output depends on.
 
     Raises:
-        BadArgument: Its weights are divided among processes, and none has them all.
+        BadArgument: Its weights are sharded, so that no process has them all.
     """
     config: Any = getattr(tower, "config", None)
     named = [VERSION, transformers_version, type(tower).__name__, config.to_json_string() if config else ""]
@@ -126,29 +126,27 @@ def weights_key(tower: torch.nn.Module, folder: Path | None = None) -> str:
 
 
 def divided(folder: Path | None) -> BadArgument:
-    """Return the error of a tower whose weights are, or will be, divided among processes."""
-    expected = "a tower whose weights are whole in every process"
-    return BadArgument(
-        ARGUMENT, str(folder), expected, "take ZeRO-2 or FSDP2 in the place of ZeRO-3, or set it to null"
-    )
+    """Return the error for a tower whose weights are or will be sharded."""
+    expected = "a tower whose weights are not sharded"
+    return BadArgument(ARGUMENT, str(folder), expected, "use ZeRO-2 or FSDP2 instead of ZeRO-3, or set it to null")
 
 
 def _refuse_learning(tower: torch.nn.Module, inside: Sequence[str], folder: Path) -> None:
     expected = "a tower that is frozen"
-    if inside:  # its output is the projector's, and that is what is tuned
-        expected += f"; of this family the projector ({', '.join(inside)}) lies inside it, and learns"
+    if inside:  # the tower's output is that of the projector, which is trained
+        expected += f"; in this family it contains the projector ({', '.join(inside)}), which is trained"
     elif not any(p.requires_grad for p in tower.parameters()):
         return
-    raise BadArgument(ARGUMENT, str(folder), expected, "set it to null, or tune_tower to false where the tower learns")
+    raise BadArgument(ARGUMENT, str(folder), expected, "set it to null, or set tune_tower to false if it is true")
 
 
 def _bytes(tensor: Tensor) -> Any:
-    """Return a tensor's bytes, of any type (numpy has no bfloat16), for a hash to read."""
+    """Return the bytes of a tensor of any type (numpy has no bfloat16), for hashing."""
     return tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy()
 
 
 def _image_key(tensors: Sequence[Tensor], settings: str) -> str:
-    """Return a hash of an image's pixels, of the tensors beside them, and of all other arguments."""
+    """Return a hash of an image's tensors and of all other arguments."""
     digest = hashlib.sha256()
     for tensor in tensors:
         digest.update(repr((settings, tensor.dtype, tuple(tensor.shape))).encode())
@@ -157,10 +155,10 @@ def _image_key(tensors: Sequence[Tensor], settings: str) -> str:
 
 
 def _kept(made: Any) -> dict[str, Tensor]:
-    """Return the tensors of a tower's output that a network reads, by name.
+    """Return the tensors of a tower's output that a network may read, by name.
 
-    The hidden states that were asked for; the last one beside them only where it may be read in their place: some
-    families read it for layer -1, and it is after a norm that the hidden state is before.
+    These are the hidden states that were requested, and `last_hidden_state` where it differs from the last of them:
+    some families read it for layer -1, and in some towers a norm lies between the two.
     """
     states: tuple[Tensor | None, ...] = made.hidden_states or ()
     kept = {f"{STATE}{i}.{len(states)}": state for i, state in enumerate(states) if state is not None}
@@ -171,12 +169,12 @@ def _kept(made: Any) -> dict[str, Tensor]:
 
 
 def _name(key: str) -> str:
-    """Return where an image's features are kept: no folder holds more than a 256th of them."""
+    """Return the path of an image's features in the cache, divided over 256 subfolders."""
     return f"{key[:2]}/{key}"
 
 
 def _arrays(made: Mapping[str, Tensor]) -> list[Array]:
-    """Return the rows of tensors (images, ...), each an array of named fields, one for each tensor."""
+    """Return for each image an array with one named field per tensor; the tensors are (images, ...)."""
     columns = {name: _to_numpy(tensor) for name, tensor in made.items()}
     kind = np.dtype([(name, column.dtype, column.shape[1:]) for name, column in columns.items()])
     rows = np.empty(len(next(iter(columns.values()))), kind)
@@ -186,20 +184,20 @@ def _arrays(made: Mapping[str, Tensor]) -> list[Array]:
 
 
 def _to_numpy(tensor: Tensor) -> Array:
-    """Return a tensor as an array; bfloat16, which numpy has not, as its bits in whole numbers."""
+    """Return a tensor as an array; bfloat16, which numpy lacks, as uint16 with the same bits."""
     own = tensor.detach().cpu()
     array: Array = (own.view(torch.uint16) if own.dtype == torch.bfloat16 else own).numpy()
     return array
 
 
 def _to_torch(array: Array) -> Tensor:
-    """Return the tensor of which `_to_numpy` made an array; whole numbers are bfloat16, as no tower makes any."""
+    """Return an array of `_to_numpy` as a tensor; uint16 becomes bfloat16, as no tower returns integers."""
     tensor = torch.from_numpy(array)
     return tensor.view(torch.bfloat16) if tensor.dtype == torch.uint16 else tensor
 
 
 def _output(images: Sequence[Array], device: torch.device) -> BaseModelOutputWithPooling:
-    """Put images together again; hidden states that are not kept are None."""
+    """Return the tower's output for several images; hidden states that are not stored are None."""
     names = images[0].dtype.names or ()
     tensors = {name: _to_torch(np.stack([image[name] for image in images])).to(device) for name in names}
     last = tensors.pop(LAST, None)

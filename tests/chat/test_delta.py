@@ -126,7 +126,7 @@ def test_a_sum_that_is_still_a_delta_is_refused(delta, tmp_path):
 
 def test_whole_weights_are_no_delta_and_nothing_is_added_to_them(language, tmp_path):
     """The sum of two whole models has norms twice as large, and passes for a model."""
-    with pytest.raises(LmodError, match=r"mean gain near 0 .* it is 0\.\d+, as in whole weights") as refused:
+    with pytest.raises(LmodError, match=r"mean gain near 0 .* it is 0\.\d+, as in complete weights") as refused:
         apply_delta(BASE, language, tmp_path / "out")
     assert f"model.init_args.checkpoint {BASE}" in str(refused.value)
     assert not (tmp_path / "out").exists()

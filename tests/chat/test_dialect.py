@@ -128,10 +128,8 @@ def test_what_an_image_processor_makes_is_taken_or_known_or_refused(kin, monkeyp
     assert {*made(processor.image_processor, [picture], **options)} == {*family.tensors, *family.left_out}
     assert {*kin.dialect.images([picture]).items[0]} == {*family.tensors}
     monkeypatch.setattr(image_processor, "__call__", more)
-    with pytest.raises(
-        BadArgument, match=rf"(?s){kin.model_type} makes='.*depth_values.*; not depth_values.*Next: use"
-    ):
+    with pytest.raises(BadArgument, match=rf"(?s){kin.model_type}='.*depth_values.*; not depth_values.*Next: use"):
         kin.dialect.images([picture])
     monkeypatch.setattr(image_processor, "__call__", fewer)
-    with pytest.raises(BadArgument, match=rf"(?s){kin.model_type} makes=.*expected pixel_values"):
+    with pytest.raises(BadArgument, match=rf"(?s){kin.model_type}=.*expected pixel_values"):
         kin.dialect.images([picture])

@@ -84,7 +84,7 @@ def test_beyond_a_sliding_window_nothing_is_lost(window, tmp_path, eyes, caplog)
     expected = [alone(kin, eyes, one, 12)[1] for one in RECORDS]
     lengths = {len(p) for p in kin.dialect(RECORDS, eyes).prompt_ids}
     assert max(lengths) + 12 > window
-    generation._say_apart.cache_clear()
+    generation._warn_of_window.cache_clear()
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             replies = respond(kin.network, kin.dialect, kin.dialect(RECORDS, eyes), Decoding(12), "tiny")

@@ -17,7 +17,7 @@ def test_an_end_token_that_is_also_the_pad_token_is_learnt():
 
 
 def test_an_answer_without_a_token_is_refused():
-    with pytest.raises(ValueError, match="without a token"):
+    with pytest.raises(ValueError, match="no tokens"):
         training_sequences([[1]], [[]], pad=0)
 
 

@@ -242,7 +242,7 @@ def test_networks_in_which_it_is_not_known_to_hold(tmp_path):
     text.layer_types = ["full_attention", "linear_attention"]
     assert "layers of linear_attention" in unshareable(network)
     text.layer_types, text.model_type = None, "mamba"
-    assert "a mamba takes its attention masks is not known" in unshareable(network)
+    assert "the form of attention masks of a mamba is not known" in unshareable(network)
 
 
 def test_prompts_that_part_before_the_image_ends_do_not_share():

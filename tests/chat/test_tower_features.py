@@ -196,7 +196,7 @@ def test_the_same_image_twice_in_a_batch_is_computed_once(folders, tmp_path):
 
 @pytest.mark.parametrize("model_type", INSIDE)
 def test_a_tower_that_holds_the_projector_is_refused_with_the_reason(folders, tmp_path, model_type):
-    with pytest.raises(BadArgument, match=r"(?s)tower_features=.*model.visual.merger.*lies inside it.*null"):
+    with pytest.raises(BadArgument, match=r"(?s)tower_features=.*contains the projector .*model.visual.merger.*null"):
         TowerFeatures(load(folders(model_type)), tmp_path)
 
 

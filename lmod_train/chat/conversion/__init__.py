@@ -1,1 +1,1 @@
-"""From a published layout to that of transformers: what becomes of each tensor, words, pictures, and a model card."""
+"""Convert a checkpoint from a published layout to that of transformers: tensors, tokenizer, processor, model card."""

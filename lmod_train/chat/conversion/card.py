@@ -1,4 +1,4 @@
-"""The model card of a converted checkpoint: where every file and tensor comes from, and what was decided."""
+"""The model card of a converted checkpoint: origin of every file and tensor, and choices of the conversion."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from lmod_train.errors import WeightsNotFound
 from lmod_train.files import remembered_sha256, sha256_of
 
 SHOWN = 3
-"""Names of left-out tensors that are listed for each reason."""
+"""Number of left-out tensors that are named for each reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a card says beside the files.
+    """Content of a card beside the files.
 
     Attributes:
         template: Name of the chat template.
-        rows_added: Rows that embedding and head have more than in the original.
-        notes: Sentences about what was decided.
+        rows_added: Number of rows added to embedding and head.
+        notes: Sentences about choices of the conversion.
     """
 
     template: str
@@ -35,23 +35,23 @@ class Facts:
 
 
 def card(layout: Layout, plan: Plan, facts: Facts, written: Path) -> str:
-    """Return the model card.
+    """Return the text of the model card.
 
     Args:
-        layout: Of the original checkpoint.
-        plan: What became of each tensor.
-        facts: What else was decided.
-        written: Folder of the result, complete but for its card.
+        layout: Layout of the original checkpoint.
+        plan: Plan of the tensors.
+        facts: Further content.
+        written: Folder of the result, complete except for the card.
     """
     licence, name = licence_of(layout.folder), layout.folder.name
-    stated = licence if licence != "other" else "not stated by the source's folder; the source's own terms hold"
+    stated = licence if licence != "other" else "not stated in the source's folder; the terms of the source apply"
     parts = [
         f"---\nlicense: {licence}\nlibrary_name: transformers\npipeline_tag: image-text-to-text\n"
         f"base_model: {name}\n---",
         f"# {name}, in the layout of transformers",
         f"Licence: {stated}.",
         f"Converted by lmod_train {__version__} from the layout of {layout.title}. Nothing was trained; no weight is "
-        f"random. {len(plan.mapped)} tensors of the source became {len(plan.shapes)}; types are the source's.",
+        f"random. {len(plan.mapped)} tensors of the source became {len(plan.shapes)}; their types are unchanged.",
         *_decided(facts),
         "## Left out\n\n" + "\n".join(_left_out(plan)),
         "## Source files\n\n" + "\n".join(_hashes(_sources(layout))),
@@ -62,7 +62,7 @@ def card(layout: Layout, plan: Plan, facts: Facts, written: Path) -> str:
 
 
 def _decided(facts: Facts) -> Iterator[str]:
-    yield f"Chat template: `{facts.template}`, written as the original code writes it."
+    yield f"Chat template: `{facts.template}`, with the same text as the original code."
     if facts.rows_added:
         yield (
             f"Embedding and head have {facts.rows_added} more row(s), for tokens that the processor needs: each is the "
@@ -80,11 +80,11 @@ def _left_out(plan: Plan) -> Iterator[str]:
 
 
 def _sources(layout: Layout) -> Mapping[str, Path]:
-    """Return every file that the result depends on, by the name the card gives it."""
+    """Return every file that the result depends on, by its name in the card."""
     found: dict[str, Path] = {}
     for folder in filter(None, (layout.folder, layout.tower)):
         kept = {file for pattern in ("config.json", "tokenizer.model", *PROCESSOR) for file in folder.glob(pattern)}
-        with suppress(WeightsNotFound):  # a tower's folder may hold its configuration alone
+        with suppress(WeightsNotFound):  # a tower's folder may hold only its configuration
             kept |= set(weight_files(folder))
         found |= {f"{folder.name}/{file.name}": file for file in sorted(kept) if file.is_file()}
     return found

@@ -28,12 +28,12 @@ from lmod_train.files import clear_parts, write_durably
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What was written.
+    """Summary of a conversion.
 
     Attributes:
         title: Name of the original layout.
-        tensors: How many there are in the result.
-        dropped: How many of the original were left out; the card names them and why.
+        tensors: Number of tensors of the result.
+        dropped: Number of original tensors that were left out; the card lists them with the reasons.
         template: Name of the chat template.
     """
 
@@ -46,18 +46,18 @@ class Converted:
 def convert(
     folder: Path, out: Path, tower: Path | None = None, template: str | None = None, shard: int = SHARD
 ) -> Converted:
-    """Write a checkpoint of a published layout in the layout of transformers, whole or not at all.
+    """Write a checkpoint of a published layout in the layout of transformers, completely or not at all.
 
     Args:
-        folder: Of the original checkpoint.
-        out: New or empty folder.
-        tower: Folder of the vision tower, where the checkpoint only names it.
-        template: Name of a chat template; the one the weights were published with where left out.
-        shard: Bytes of a file of the result; the memory it takes.
+        folder: Folder of the original checkpoint.
+        out: Folder of the result, new or empty.
+        tower: Folder of the vision tower, if the checkpoint only names it.
+        template: Name of a chat template; None for the one that the weights were published with.
+        shard: Maximum size of a weight file in bytes, which is also the memory needed.
 
     Raises:
-        BadArgument: `out` holds something, or there is no such template.
-        NotConvertible: The layout is not known, or a tensor, a file or a setting has no place in transformers' classes.
+        BadArgument: `out` is not empty, or there is no such template.
+        NotConvertible: The layout is unknown, or transformers' classes have no place for a tensor, file or setting.
         WeightsNotFound: There are no weights, or they cannot be read as tensors alone.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -87,7 +87,7 @@ def _layout(folder: Path, tower: Path | None) -> Layout:
     """Return the layout of a folder.
 
     Raises:
-        NotConvertible: It is of no layout that is known, or lacks what every checkpoint has.
+        NotConvertible: The layout is unknown, or a file that every checkpoint has is missing.
     """
     values = _values(folder)
     name = layout_name(values)
@@ -98,10 +98,10 @@ def _layout(folder: Path, tower: Path | None) -> Layout:
         raise NotConvertible(folder, "its weights are quantised (quantization_config)", cure)
     weight_files(folder)
     if lacking := missing_shards(folder):
-        raise NotConvertible(folder, f"its index names files that are not there: {', '.join(lacking)}", "fetch them")
+        raise NotConvertible(folder, f"its index names files that are missing: {', '.join(lacking)}", "fetch them")
     gain = mean_gain(folder)
     if gain is not None and gain < LEAST_GAIN:
-        problem = f"it is a delta (mean gain of its norms {gain:.3g}, of whole models about 0.1 to 2)"
+        problem = f"it is a delta (mean gain of its norms {gain:.3g}, of complete models about 0.1 to 2)"
         cure = f"`python -m lmod_train apply-delta --delta {folder} --base LLAMA --out WHOLE`, then convert WHOLE"
         raise NotConvertible(folder, problem, cure)
     known: type[Layout] = import_module(f"lmod_train.chat.layouts.{name}").LAYOUT
@@ -114,23 +114,23 @@ def _values(folder: Path) -> Mapping[str, Any]:
         problem = "it holds adapters (adapter_config.json), not a model"
         raise NotConvertible(folder, problem, "merge them into their base with the code they were trained with")
     if not file.is_file():
-        raise NotConvertible(folder, "it holds no config.json", "name the folder of a checkpoint, or mend the path")
+        raise NotConvertible(folder, "it holds no config.json", "name the folder of a checkpoint, or correct the path")
     try:
         values: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise NotConvertible(folder, f"its config.json is no JSON ({error})", "fetch it again") from error
+        raise NotConvertible(folder, f"its config.json is not valid JSON ({error})", "fetch it again") from error
     return values
 
 
 def _why_not(folder: Path, values: Mapping[str, Any]) -> tuple[str, str]:
-    """Return why a folder has no layout that is known, and what to do."""
+    """Return the problem of a folder without a known layout, and what to do."""
     if "text_config" in values:
         return (
-            "it is in the layout of transformers already",
-            f"name it as it is: `--model.init_args.checkpoint {folder}`",
+            "it is already in the layout of transformers",
+            f"name it directly: `--model.init_args.checkpoint {folder}`",
         )
     if (folder / "llm").is_dir():
-        return "it is VILA's layout, which transformers does not have", "run VILA's own server, behind an endpoint"
+        return "it is in VILA's layout, which transformers does not have", "run VILA's own server, behind an endpoint"
     kind = values.get("model_type")
     known = "LLaVA 1.0, 1.5 and 1.6, LLaVA-Med 1.0 and 1.5, ShareGPT4V, InternVL 1.5 to 2.5"
     return f"its layout (model_type {kind!r}) is none of {known}", "run it with its own code, behind an endpoint"
@@ -147,14 +147,14 @@ def _class_name(config: Any) -> str:
 
 
 def _begun(template: str, words: Words) -> str:
-    """Return a chat template without a first token where the tokenizer puts none before a text."""
+    """Return a chat template, without the BOS token if the tokenizer does not prepend it."""
     tokenizer = words.tokenizer
     begins = tokenizer.bos_token is not None and tokenizer("a").input_ids[0] == tokenizer.bos_token_id
     return template if begins else template.replace("bos_token", "''")
 
 
 def _write_generation(folder: Path, words: Words, out: Path) -> list[str]:
-    """Write how replies end, with the source's own settings of decoding; say what was left out of these."""
+    """Write generation_config.json with the end tokens; return a note on settings that were left out."""
     file, tokenizer = folder / "generation_config.json", words.tokenizer
     stated: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     ids = {"bos_token_id": tokenizer.bos_token_id, "pad_token_id": tokenizer.pad_token_id}

@@ -1,4 +1,4 @@
-"""What becomes of every tensor of a checkpoint, decided from names and shapes before anything is written."""
+"""Plan of the conversion of every tensor, made from names and shapes before anything is written."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Shape = tuple[int, ...]
 
 @dataclass
 class Plan:
-    """What becomes of every tensor.
+    """The result of every tensor.
 
     Attributes:
         mapped: Names of the resulting tensors, by original name.
-        dropped: Why a tensor is left out, by original name.
-        unknown: Original names that no rule of the layout knows.
-        shapes: Of the resulting tensors.
-        original: Shapes of the original tensors.
-        dtype: Type of the language model, as torch calls it.
+        dropped: Reason why a tensor is left out, by original name.
+        unknown: Original names that no rule of the layout matches.
+        shapes: Shapes of the resulting tensors, by name.
+        original: Shapes of the original tensors, by name.
+        dtype: Type of the language model, by its name in torch.
     """
 
     mapped: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -42,10 +42,10 @@ class Plan:
 
 
 def planned(layout: Layout) -> Plan:
-    """Return what becomes of every tensor of a checkpoint, by the rules of its layout.
+    """Return the plan of a checkpoint by the rules of its layout.
 
     Raises:
-        NotConvertible: A tensor has no place, two have the same, or one cannot be split as the layout says.
+        NotConvertible: A tensor matches no rule, two have the same result, or one cannot be split by its rule.
     """
     plan = Plan()
     for tensor in layout.stored():
@@ -53,7 +53,7 @@ def planned(layout: Layout) -> Plan:
         _place(layout, plan, tensor)
     plan.shapes |= {name: tuple(made.shape) for name, made in layout.made(torch.float32).items()}
     if plan.unknown:
-        raise _unlike(layout, f"tensors that no rule of {layout.title} knows: {_few(plan.unknown)}")
+        raise _unlike(layout, f"tensors that no rule of {layout.title} matches: {_few(plan.unknown)}")
     if EMBEDDING not in plan.shapes:
         raise _unlike(layout, "the embedding of the language model is missing")
     return plan
@@ -86,17 +86,17 @@ def _map(layout: Layout, plan: Plan, tensor: Stored, rule: Rule) -> None:
 
 
 def grow(plan: Plan, rows: int) -> None:
-    """Give embedding and head a number of rows in the plan, where they have fewer."""
+    """Raise the number of rows of embedding and head in the plan to `rows`, if it is lower."""
     for name in (EMBEDDING, HEAD):
         if name in plan.shapes:
             plan.shapes[name] = (max(rows, plan.shapes[name][0]), *plan.shapes[name][1:])
 
 
 def check(plan: Plan, layout: Layout, config: Any) -> None:
-    """Hold the resulting tensors against those of the network that the configuration describes.
+    """Compare the resulting tensors with those of the network that the configuration describes.
 
     Raises:
-        NotConvertible: One is missing, left over, or of another shape.
+        NotConvertible: A tensor is missing, unexpected, or of another shape.
     """
     with torch.device("meta"):
         network = AutoModelForImageTextToText.from_config(config)
@@ -107,13 +107,13 @@ def check(plan: Plan, layout: Layout, config: Any) -> None:
         for name, shape in wanted.items()
         if name in plan.shapes and plan.shapes[name] != shape
     ]
-    problems = {"missing": missing, "left over": strange, "of another shape than config.json says": other}
+    problems = {"missing": missing, "left over": strange, "of another shape than config.json states": other}
     if any(problems.values()):
         raise _unlike(layout, "; ".join(f"{what}: {_few(names)}" for what, names in problems.items() if names))
 
 
 def tensors_of(plan: Plan, layout: Layout) -> Iterator[tuple[str, Tensor]]:
-    """Yield name and content of every resulting tensor, each original one read once."""
+    """Yield name and content of every resulting tensor; each original tensor is read once."""
     for stored in layout.stored():
         places = plan.mapped.get(stored.name, ())
         rule = next((rule for rule in layout.rules if rule.places(stored.name)), None) if places else None
@@ -123,9 +123,9 @@ def tensors_of(plan: Plan, layout: Layout) -> Iterator[tuple[str, Tensor]]:
 
 
 def grown(tensor: Tensor, rows: int) -> Tensor:
-    """Return a tensor with more rows, each the mean of those it has.
+    """Return a tensor with additional rows, each the mean of its rows.
 
-    A head whose new rows are the mean gives new tokens the mean of all logits, which is never the largest.
+    In a head, the logit of such a row is the mean of all logits, which is never the largest.
     """
     if rows <= len(tensor):
         return tensor
@@ -138,12 +138,12 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _unlike(layout: Layout, problem: str) -> NotConvertible:
-    cure = "fetch all files of the checkpoint again; if its page says that it is another code's, run it with that"
+    cure = "fetch all files of the checkpoint again; if its page names other code, run it with that code"
     return NotConvertible(layout.folder, problem, cure)
 
 
 def counted(plan: Plan) -> Mapping[str, list[str]]:
-    """Return the names of left-out tensors by the reason."""
+    """Return the names of left-out tensors by reason."""
     reasons: dict[str, list[str]] = {}
     for name, why in plan.dropped.items():
         reasons.setdefault(why, []).append(name)

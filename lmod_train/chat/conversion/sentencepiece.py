@@ -1,6 +1,6 @@
-"""A vocabulary of SentencePiece (``tokenizer.model``), read from its file and as a tokenizer of `tokenizers`.
+"""Read a SentencePiece vocabulary (``tokenizer.model``) and convert it to a tokenizer of `tokenizers`.
 
-Read here as the file is a short list of pieces, for which nothing more needs to be installed.
+The file is a short list of pieces, so that the sentencepiece package is not needed.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from lmod_train.errors import NotConvertible
 
 BPE_MODEL = 2
 SPACE = "\u2581"
-"""What SentencePiece writes for a space."""
+"""Character that SentencePiece uses for a space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What a ``tokenizer.model`` says.
+    """Content of a ``tokenizer.model``.
 
     Attributes:
-        pieces: Text and score of each, in the order of their ids.
-        begins_with_space: Each text begins as if a space stood before it.
-        charsmap: SentencePiece's table of replaced characters; empty for none.
+        pieces: Text and score of each piece, in the order of their ids.
+        begins_with_space: Whether a space is prepended to each text.
+        charsmap: SentencePiece's table of character replacements; empty for none.
     """
 
     pieces: Sequence[tuple[str, float]]
@@ -40,7 +40,7 @@ class Vocabulary:
         """Return the tokenizer, without special tokens.
 
         Args:
-            renamed: Texts of ids that the checkpoint uses for something else than the file says.
+            renamed: Texts of the ids that the checkpoint uses for other tokens than the file.
         """
         texts = [renamed.get(i, text) for i, (text, _) in enumerate(self.pieces)]
         vocabulary = {text: i for i, text in enumerate(texts)}
@@ -59,10 +59,10 @@ class Vocabulary:
 
 
 def read_vocabulary(file: Path) -> Vocabulary:
-    """Return what a ``tokenizer.model`` says.
+    """Return the content of a ``tokenizer.model``.
 
     Raises:
-        NotConvertible: It is damaged, or of another kind than byte-pair encoding.
+        NotConvertible: It is damaged, or is not byte-pair encoding.
     """
     try:
         fields = list(_fields(file.read_bytes()))
@@ -70,14 +70,14 @@ def read_vocabulary(file: Path) -> Vocabulary:
         trainer, normalizer = (dict(_fields(next((v for n, v in fields if n == k), b""))) for k in (2, 3))
         listed = [(p[1].decode("utf-8"), struct.unpack("<f", p.get(2, bytes(4)))[0]) for p in pieces]
     except (KeyError, IndexError, ValueError, struct.error) as error:
-        raise NotConvertible(file, "it is no vocabulary of SentencePiece", "fetch the file again") from error
+        raise NotConvertible(file, "it is not a SentencePiece vocabulary", "fetch the file again") from error
     if not listed or trainer.get(3, 1) != BPE_MODEL:
-        raise NotConvertible(file, "it is no byte-pair encoding", "put the tokenizer.json of this model beside it")
+        raise NotConvertible(file, "it is not byte-pair encoding", "put the tokenizer.json of this model beside it")
     return Vocabulary(listed, bool(normalizer.get(3, 1)), normalizer.get(2, b""))
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Yield (number, value) of each field of a message of Protocol Buffers: bytes, or a whole number."""
+    """Yield (number, value) of each field of a Protocol Buffers message; values are bytes or integers."""
     place = 0
     while place < len(data):
         key, place = _number(data, place)
@@ -95,7 +95,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _number(data: bytes, place: int) -> tuple[int, int]:
-    """Return a whole number of variable length, and where the next value begins."""
+    """Return an integer of variable length (varint), and the offset of the next value."""
     value = shift = 0
     while True:
         byte = data[place]
@@ -105,7 +105,7 @@ def _number(data: bytes, place: int) -> tuple[int, int]:
 
 
 def _merges(scores: Mapping[str, float], vocabulary: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Return pairs in the order in which they are joined: SentencePiece joins to the piece of the highest score."""
+    """Return the merges in order: SentencePiece merges to the piece of the highest score first."""
     found = [
         (score, piece[:cut], piece[cut:])
         for piece, score in scores.items()

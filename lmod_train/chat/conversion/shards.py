@@ -1,4 +1,4 @@
-"""Tensors written to safetensors files of limited size, one file in memory at a time."""
+"""Write tensors to safetensors files of limited size, with one file in memory at a time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 SHARD = 4 * 2**30
-"""Bytes of a file; a larger single tensor has one of its own."""
+"""Maximum size of a file in bytes; a larger single tensor gets a file of its own."""
 
 
 def write_shards(tensors: Iterable[tuple[str, Tensor]], folder: Path, limit: int = SHARD) -> None:
-    """Write tensors in the order they come, with an index where they take more than one file.
+    """Write tensors in the given order, with an index if there is more than one file.
 
     Args:
-        tensors: Name and content; read as they are written.
-        folder: Where to write; it exists.
-        limit: Bytes of a file.
+        tensors: Pairs of name and tensor; read while they are written.
+        folder: Existing folder to write to.
+        limit: Maximum size of a file in bytes.
     """
     written: list[tuple[Path, list[str]]] = []
     total = 0

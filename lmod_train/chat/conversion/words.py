@@ -17,16 +17,16 @@ from lmod_train.errors import NotConvertible
 
 SPECIAL = ("bos_token", "eos_token", "unk_token", "pad_token")
 PLAIN = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-"""Special tokens of LLaMA's vocabulary, which its early folders do not state."""
+"""Special tokens of LLaMA's vocabulary, which early checkpoints do not state."""
 TURN_ENDS = ("<|im_end|>", "<|end|>")
-"""Tokens that end a turn where a vocabulary has them."""
+"""Tokens that end a turn, if the vocabulary has them."""
 
 
 def words_of(layout: Layout) -> Words:
-    """Return the tokenizer of a checkpoint with its image token, and what it decides.
+    """Return the tokenizer of a checkpoint with its image token, and facts that depend on it.
 
     Raises:
-        NotConvertible: There is no tokenizer among its files, or one whose tokens have other ids than the files state.
+        NotConvertible: It has no tokenizer, or one whose tokens have other ids than its files state.
     """
     tokenizer = _tokenizer(layout.folder)
     new = [layout.image_token, *layout.added_tokens.values()]

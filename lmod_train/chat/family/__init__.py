@@ -1,8 +1,7 @@
-"""What is known of each family of vision-language models: one file for each `model_type` of transformers.
+"""Facts about each family of vision-language models, in one file for each `model_type` of transformers.
 
-One code path serves all families; where they differ, they differ in what these files state. The file of a family is
-found by its name, so a new family is a new file here, or a class in a module of the user's own that the option `family`
-of a model names.
+All families share one code path and differ only in the facts stated in these files. The file of a family is found by
+its name; a new family is a new file here, or a class in a user's own module that the option `family` of a model names.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from lmod_train.chat.family.base import Family
 from lmod_train.errors import BadArgument
 
 MODEL_TYPES = tuple(sorted(file.name for file in iter_modules(__path__) if file.name != "base"))
-"""The `model_type` of every config.json that is understood: the files of this folder."""
+"""The supported values of `model_type` in config.json: the names of the files in this folder."""
 
 
 def family_class(model_type: str) -> type[Family]:
-    """Return the family of a `model_type`: an imported class outside this package that has it, else that of its file.
+    """Return the family of a `model_type`: an imported class of that `model_type`, otherwise that of its file here.
 
     Raises:
-        BadArgument: There is neither.
+        BadArgument: There is neither of them.
     """
     if own := [kind for kind in _descendants(Family) if kind.model_type == model_type]:  # type: ignore[type-abstract]
         return own[-1]
@@ -41,13 +40,13 @@ def _descendants(kind: type[Family]) -> Iterator[type[Family]]:
 
 
 def family_of(network: Any) -> Family:
-    """Return the facts of a network, or of its configuration.
+    """Return the family of a network or configuration.
 
     Args:
         network: A `...ForConditionalGeneration` of transformers, or its `config`.
 
     Raises:
-        BadArgument: Its model_type is of no known family.
+        BadArgument: Its model_type is not supported.
     """
     config = getattr(network, "config", network)
     return family_class(config.model_type)(config)

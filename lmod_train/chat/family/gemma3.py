@@ -1,4 +1,4 @@
-"""Gemma 3 and MedGemma: a square of 256 tokens an image, whose tokens see one another in both directions."""
+"""Gemma 3 and MedGemma: 256 tokens per image, which attend to one another in both directions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lmod_train.chat.family.llava import TOWER_NAMES
 
 
 class Gemma3(Family):
-    """Gemma 3: some layers look back a window, others see everything."""
+    """Gemma 3: some layers have a sliding window, the others attend to everything."""
 
     tower = "model.vision_tower"
     projector = ("model.multi_modal_projector",)
     language_model = "model.language_model"
     tensors = ("pixel_values",)
-    left_out = ("num_crops",)  # of pan and scan: the number of further tiles, which pixel_values shows too
+    left_out = ("num_crops",)  # the number of further tiles of pan and scan, which the shape of pixel_values implies
     tiles = True
     token_types = "token_type_ids"  # noqa: S105  # no password
     bidirectional_image = True
@@ -26,7 +26,7 @@ class Gemma3(Family):
     server_names = TOWER_NAMES
 
     def image_tokens(self, item: Mapping[str, Tensor]) -> int:
-        """Return how many embeddings the network makes of one image: those of a tile for each tile."""
+        """Return the number of embeddings of one image: those of a tile times the number of tiles."""
         return len(item["pixel_values"]) * int(self.config.mm_tokens_per_image)
 
 

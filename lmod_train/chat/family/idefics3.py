@@ -1,4 +1,4 @@
-"""Idefics3: an image in tiles and an overview, each between tokens that name its row and column, and a Llama 3."""
+"""Idefics3: an image as tiles and an overview, each marked with tokens for its row and column, and a Llama 3."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lmod_train.chat.family.base import TEXT_MODELS, Family
 
 
 class Idefics3(Family):
-    """Idefics3. Its tower, projector and language model have names of their own."""
+    """Idefics3. Its tower, projector and language model have other names than in other families."""
 
     tower = "model.vision_model"
     projector = ("model.connector",)
@@ -21,9 +21,9 @@ class Idefics3(Family):
     masks = TEXT_MODELS
 
     def image_tokens(self, item: Mapping[str, Tensor]) -> int:
-        """Return how many embeddings the network makes of one image: those of a tile for each tile.
+        """Return the number of embeddings of one image: those of a tile times the number of tiles.
 
-        The network takes tiles in which every value is 0 for padding, and leaves them out.
+        Tiles in which every value is 0 are left out, as the network takes them for padding.
         """
         pixels = item["pixel_values"][0]
         tiles, (high, wide) = int(pixels.flatten(1).any(1).sum()), pixels.shape[-2:]
@@ -31,7 +31,7 @@ class Idefics3(Family):
         return tiles * ((high // patch) * (wide // patch) // int(self.config.scale_factor) ** 2)
 
     def item(self, made: Mapping[str, Any]) -> dict[str, Tensor]:
-        """Return tiles and the mask of their pixels, of one byte in place of eight: it has as many as a colour has."""
+        """Return the tiles and the boolean mask of their pixels, which takes one byte per pixel instead of eight."""
         tensors = super().item(made)
         return tensors | {"pixel_attention_mask": tensors["pixel_attention_mask"].bool()}
 

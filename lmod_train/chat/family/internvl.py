@@ -1,4 +1,4 @@
-"""InternVL 3 and later, in the transformers layout: an image in square tiles, and an overview of it."""
+"""InternVL 3 and later, in the layout of transformers: an image as square tiles and an overview."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lmod_train.chat.family.base import TEXT_MODELS, Family
 
 
 class InternVL(Family):
-    """InternVL: tiles of an image side by side, each of as many tokens."""
+    """InternVL: an image as tiles, each with the same number of tokens."""
 
     tower = "model.vision_tower"
     projector = ("model.multi_modal_projector",)
@@ -21,7 +21,7 @@ class InternVL(Family):
     masks = TEXT_MODELS
 
     def image_tokens(self, item: Mapping[str, Tensor]) -> int:
-        """Return how many embeddings the network makes of one image: those of a tile for each tile."""
+        """Return the number of embeddings of one image: those of a tile times the number of tiles."""
         vision, ratio = self.config.vision_config, self.config.downsample_ratio
         high, wide = (int(s) // int(p) for s, p in zip(vision.image_size, vision.patch_size, strict=True))
         return len(item["pixel_values"]) * int(high * ratio) * int(wide * ratio)

@@ -1,4 +1,4 @@
-"""LLaVA, LLaVA-Med and the small base: a CLIP or SigLIP tower, a square picture, a Llama or Mistral."""
+"""LLaVA, LLaVA-Med and the small base: a CLIP or SigLIP tower on a square picture, and a Llama or Mistral."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from lmod_train.chat.family.base import TEXT_MODELS, Family
 from lmod_train.pixels import pad_square
 
 TOWER_NAMES = ((r"^vision_tower\.(?!vision_model\.)", "vision_tower.vision_model."),)
-"""transformers 5 writes CLIP and SigLIP towers without the `vision_model` of the published checkpoints, and loads both.
-vLLM 0.32 loads the published names alone."""
+"""Names of CLIP and SigLIP towers: transformers 5 leaves out the `vision_model` of the published checkpoints and loads
+both; vLLM 0.32 loads only the published names."""
 
 
 def class_tokens(config: Any) -> int:
-    """Return how many tokens the tower of a LLaVA adds to an image's patches: CLIP one, SigLIP none."""
+    """Return the number of tokens that a LLaVA's tower adds to the patches: 1 for CLIP, 0 for SigLIP."""
     return int(config.vision_config.model_type == "clip_vision_model")
 
 
 def tile_tokens(config: Any) -> int:
-    """Return how many embeddings the projector of a LLaVA makes of what passes the tower at once."""
+    """Return the number of embeddings that a LLaVA's projector makes of one input of the tower."""
     vision = config.vision_config
     made = (vision.image_size // vision.patch_size) ** 2 + class_tokens(config)
     return int(made - (config.vision_feature_select_strategy == "default"))
 
 
 class Llava(Family):
-    """LLaVA. Its processor would crop the centre of a picture, so it is padded to a square before."""
+    """LLaVA. Pictures are padded to a square first, as its processor would crop the centre."""
 
     tower = "model.vision_tower"
     projector = ("model.multi_modal_projector",)
@@ -39,13 +39,13 @@ class Llava(Family):
     server_names = TOWER_NAMES
 
     def image_tokens(self, item: Mapping[str, Tensor]) -> int:
-        """Return how many embeddings the network makes of one image: the same number of each."""
+        """Return the number of embeddings of one image, which is constant."""
         return tile_tokens(self.config)
 
     def prepare(self, processor: Any) -> None:
-        """Set how many tokens the tower adds to the patches.
+        """Set the number of tokens that the tower adds to the patches.
 
-        The count is 0 in some published processors of CLIP towers, which then come out one short (575 of 576).
+        Some published processors of CLIP towers state 0, which gives one image token too few (575 of 576).
         """
         processor.num_additional_image_tokens = class_tokens(self.config)
 

@@ -1,4 +1,4 @@
-"""LLaVA-NeXT (LLaVA 1.6): LLaVA with an image in tiles, by its shape, and a learnt vector at the end of each line."""
+"""LLaVA-NeXT (LLaVA 1.6): an image as tiles, chosen by its shape, with a learnt embedding at the end of each row."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from lmod_train.chat.family.llava import Llava, tile_tokens
 
 
 class LlavaNext(Llava):
-    """LLaVA-NeXT. Its processor cuts a picture into tiles by its shape, which it keeps."""
+    """LLaVA-NeXT. Its processor divides a picture into tiles and keeps its aspect ratio."""
 
     projector_parameters = ("model.image_newline",)
     tensors: ClassVar[tuple[str, ...]] = ("pixel_values", "image_sizes")
 
     def image_tokens(self, item: Mapping[str, Tensor]) -> int:
-        """Return how many embeddings the network makes of one image: by its own rule, on empty features."""
+        """Return the number of embeddings of one image, by the network's own rule applied to empty features."""
         empty = torch.zeros(item["pixel_values"].shape[1], tile_tokens(self.config), 1)
         return len(self._packed(SimpleNamespace(config=self.config), empty, item["image_sizes"]))
 
     def _packed(self, network: Any, features: Tensor, sizes: Tensor) -> Tensor:
-        """Return an image's tiles without padding, with an end for each line."""
+        """Return the features of an image's tiles without padding, with the embedding that ends each row."""
         strategy = self.config.vision_feature_select_strategy
         packed: Tensor = LlavaNextModel.pack_image_features(network, [features], sizes, strategy, torch.zeros(1))[0][0]
         return packed
 
     def shaped(self, picture: Image.Image, processor: Any) -> Image.Image:
-        """Return the picture as it is."""
+        """Return the picture unchanged."""
         return picture
 
 

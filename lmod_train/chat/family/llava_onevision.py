@@ -1,4 +1,4 @@
-"""LLaVA-OneVision: LLaVA-NeXT's tiles behind a SigLIP, scaled down where an image has too many, and a Qwen2."""
+"""LLaVA-OneVision: tiles as in LLaVA-NeXT, scaled down if there are too many, a SigLIP tower and a Qwen2."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from lmod_train.chat.family.llava_next import LlavaNext
 
 
 class LlavaOnevision(LlavaNext):
-    """LLaVA-OneVision, for images and not for videos. Of several images in a prompt each is one tile."""
+    """LLaVA-OneVision, for images only, not videos. In a prompt with several images each image is one tile."""
 
     tensors = ("pixel_values", "image_sizes", "batch_num_images")
     differs_beside = True
 
     def prepare(self, processor: Any) -> None:
-        """Set nothing: this processor states the tokens of a tile in one number, `num_image_tokens`."""
+        """Do nothing: this processor states the number of tokens of a tile itself, `num_image_tokens`."""
 
     def processed(self, picture: Image.Image, processor: Any, beside: bool) -> Any:
-        """Return what the image processor makes of one picture: tiles, or one tile where it is shown beside others."""
+        """Return the result of the image processor: tiles, or one tile if the prompt has several images."""
         if not beside:
             return super().processed(picture, processor, beside)
-        # of a prompt with several images each becomes one tile, whatever the others are
+        # with several images in a prompt each becomes one tile, independent of the others
         made = processor.image_processor([[picture, picture]], return_tensors="pt")
         return type(made)({name: made[name][:1] for name in made})
 
     def joined(self, items: Sequence[Mapping[str, Tensor]]) -> dict[str, Any]:
-        """Return each argument for all images together, those shown alone first."""
+        """Return the arguments for all images together, images shown alone first."""
         alone, beside = _order(items)
         made = super().joined([items[i] for i in (*alone, *beside)])
         counts = [1] * len(alone) + [len(beside)] * bool(beside)
@@ -44,16 +44,16 @@ class LlavaOnevision(LlavaNext):
         return [features[order.index(i)] for i in range(len(items))]
 
     def _packed(self, network: Any, features: Tensor, sizes: Tensor) -> Tensor:
-        """Return an image's tiles without padding, scaled down to `vision_aspect_ratio`, with an end for each line."""
+        """Return an image's features without padding, scaled down to `vision_aspect_ratio`, with row ends."""
         most, end = self.config.vision_aspect_ratio, torch.zeros(1)
         packed: Tensor = LlavaOnevisionModel.pack_image_features(network, [features], sizes, end, most)[0][0]
         return packed
 
 
 def _order(items: Sequence[Mapping[str, Tensor]]) -> tuple[list[int], list[int]]:
-    """Return the images shown alone and those shown beside others, by position; a single one of these twice.
+    """Return the indices of images shown alone and of images shown beside others; a single one of these twice.
 
-    The network takes them for the images of one prompt, and an image that is the only one of its prompt for tiles.
+    The network treats the second group as the images of one prompt, and a single image of a prompt as tiles.
     """
     beside = [i for i, item in enumerate(items) if int(item["batch_num_images"]) > 1]
     alone = [i for i in range(len(items)) if i not in beside]

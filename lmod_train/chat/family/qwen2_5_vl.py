@@ -22,7 +22,7 @@ class Qwen25VL(Family):
     masks: ClassVar[Mapping[str, MaskForm]] = {"qwen2_5_vl_text": "by_layer"}
 
     def image_tokens(self, item: Mapping[str, Tensor]) -> int:
-        """Return how many embeddings the network makes of one image: one of each square of patches of its grid."""
+        """Return the number of embeddings of one image: one for each square of merged patches of its grid."""
         return int(item["image_grid_thw"].prod() // self.config.vision_config.spatial_merge_size**2)
 
 

@@ -1,4 +1,4 @@
-"""Qwen3-VL: as Qwen2.5-VL, with features of the tower's middle layers that are added in the language model's first."""
+"""Qwen3-VL: as Qwen2.5-VL, with features of middle tower layers added in the first layers of the language model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Qwen3VL(Qwen25VL):
     masks: ClassVar[Mapping[str, MaskForm]] = {"qwen3_vl_text": "one"}
 
     def encoder_output(self, features: Sequence[Tensor], deep: Sequence[Sequence[Tensor]]) -> Any:
-        """Return the features of images, and layer by layer those that are added to them later."""
+        """Return the features of images, and by layer those that are added in the language model."""
         each: Any = list(features)
         layers: Any = [list(layer) for layer in zip(*deep, strict=True)]
         return BaseModelOutputWithDeepstackFeatures(pooler_output=each, deepstack_features=layers)

@@ -1,4 +1,4 @@
-"""Layouts in which weights of vision-language models are published, other than that of transformers: one file each."""
+"""Layouts other than that of transformers in which vision-language models are published, one file each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Name = Literal["llava", "llava_next", "internvl"]
 
 
 def layout_name(values: Mapping[str, Any]) -> Name | None:
-    """Return the file of this folder that knows a layout; None where it is transformers' own, or unknown.
+    """Return the name of a checkpoint's layout, a file of this folder; None for transformers' own or an unknown one.
 
     Args:
         values: The content of a ``config.json``.

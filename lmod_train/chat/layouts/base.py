@@ -1,4 +1,4 @@
-"""What every published layout states: its configuration, its tensors' places, its tokens and its pictures."""
+"""Base class of the published layouts: configuration, names of tensors, tokens and image settings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from torch import Tensor
 from lmod_train.chat.stored import Stored
 
 Change = Callable[[Tensor], Sequence[Tensor]]
-"""Makes one or several tensors of a stored one; works on tensors without content too, for the shapes."""
+"""Function from a stored tensor to one or several resulting ones; also works on meta tensors, for the shapes."""
 
 EMBEDDING, HEAD = "language_model.model.embed_tokens.weight", "language_model.lm_head.weight"
-"""Published names of the two tensors with a row for each token."""
+"""Published names of the two tensors with one row per token."""
 
 
 def unchanged(tensor: Tensor) -> Sequence[Tensor]:
@@ -27,12 +27,12 @@ def unchanged(tensor: Tensor) -> Sequence[Tensor]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    r"""Where tensors of one kind go.
+    r"""Rule from an original tensor to the resulting ones.
 
     Attributes:
-        pattern: Regular expression of the whole original name.
-        names: Name of each resulting tensor, with the groups of the pattern as ``\1``.
-        change: Makes the resulting tensors, one for each name.
+        pattern: Regular expression that the whole original name matches.
+        names: Name of each resulting tensor, with groups of the pattern as ``\1``.
+        change: Function that returns the resulting tensors, one for each name.
     """
 
     pattern: str
@@ -40,19 +40,19 @@ class Rule:
     change: Change = unchanged
 
     def places(self, name: str) -> tuple[str, ...]:
-        """Return the names of the resulting tensors; empty where the rule is about other tensors."""
+        """Return the names of the resulting tensors; empty if the rule does not match."""
         found = re.fullmatch(self.pattern, name)
         return tuple(found.expand(new) for new in self.names) if found else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the tokenizer decides.
+    """Facts of a checkpoint that depend on its tokenizer.
 
     Attributes:
-        tokenizer: It holds the image token.
-        rows: Largest id of a token, plus one.
-        image_token_id: Id of the token whose embedding an image's features replace.
+        tokenizer: The tokenizer, with the image token.
+        rows: Largest token id plus one.
+        image_token_id: Id of the image token, whose embedding is replaced by image features.
         ends: Ids of the tokens that end a reply.
     """
 
@@ -63,16 +63,16 @@ class Words:
 
 
 class Layout(ABC):
-    """A layout in which weights are published, and what becomes of it in transformers.
+    """A layout in which weights are published, and its counterpart in transformers.
 
     Args:
-        folder: Of the original checkpoint.
-        values: Its ``config.json``.
-        tower: Folder of the vision tower where the checkpoint's own folder lacks it; None where it is inside.
+        folder: Folder of the original checkpoint.
+        values: Content of its ``config.json``.
+        tower: Folder of the vision tower, if the checkpoint does not contain it; None if it does.
 
     Attributes:
-        image_token: Text of the token that an image's features replace.
-        added_tokens: Tokens that the processor asks the tokenizer for, by attribute.
+        image_token: Text of the image token.
+        added_tokens: Tokens that the processor reads from the tokenizer, by attribute.
         runtime_names: Pairs of a regular expression and its replacement, which make published names of the names that
             transformers gives tensors in memory.
     """
@@ -87,7 +87,7 @@ class Layout(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """Name of the layout, with what tells it from its siblings."""
+        """Name of the layout and its variant."""
 
     @property
     @abstractmethod
@@ -96,47 +96,47 @@ class Layout(ABC):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Sentences for the model card about what the conversion decided."""
+        """Sentences for the model card about choices of the conversion."""
         return ()
 
     @property
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
-        """Where each tensor goes; the first rule that knows a name counts."""
+        """Rules from original to resulting tensors; the first that matches a name applies."""
 
     @property
     @abstractmethod
     def dropped(self) -> Mapping[str, str]:
-        """Regular expressions of tensors that are left out, before any rule is looked at, each with the reason."""
+        """Regular expressions of the names of tensors that are left out, with the reasons; they precede the rules."""
 
     @abstractmethod
     def stored(self) -> Iterator[Stored]:
-        """Yield every tensor, those of a tower in another folder under the names they have inside a checkpoint."""
+        """Yield every tensor; those of a tower in another folder under the names they have inside a checkpoint."""
 
     @abstractmethod
     def made(self, dtype: Any) -> Mapping[str, Tensor]:
-        """Return tensors that the original does not need and transformers does, of a type; fixed ones, never random."""
+        """Return tensors that only transformers needs, in a type; their values are constant, never random."""
 
     @abstractmethod
     def configuration(self, words: Words, rows: int, shapes: Mapping[str, tuple[int, ...]]) -> Any:
         """Return the configuration of transformers.
 
         Args:
-            words: What the tokenizer decides.
-            rows: Tokens of embedding and head.
-            shapes: Of the original tensors, by name.
+            words: Facts that depend on the tokenizer.
+            rows: Number of rows of embedding and head.
+            shapes: Shapes of the original tensors, by name.
         """
 
     @abstractmethod
     def processor(self, words: Words, config: Any, template: str) -> Any:
-        """Return the processor of transformers: pictures, words and their places in a prompt."""
+        """Return the processor of transformers, for images and text."""
 
     def published(self, name: str) -> str:
-        """Return the published name of a tensor that transformers names otherwise in memory."""
+        """Return the published name of a tensor by its name in transformers' network."""
         for pattern, replacement in self.runtime_names:
             name = re.sub(pattern, replacement, name)
         return name
 
     def written(self, template: str) -> str:
-        """Return a chat template with what this checkpoint writes around an image."""
+        """Return a chat template with the tokens that this checkpoint puts around an image."""
         return template

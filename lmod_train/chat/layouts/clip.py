@@ -1,4 +1,4 @@
-"""The CLIP tower of a LLaVA: its configuration from what is known of published towers, and its picture settings."""
+"""Configuration and image settings of a LLaVA's CLIP tower, from its folder or from the published towers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from lmod_train.chat.stored import Stored, stored_in
 from lmod_train.errors import NotConvertible
 
 INSIDE = "model.vision_tower.vision_tower.vision_model."
-"""What the names of a tower's tensors begin with inside a checkpoint of the original code."""
+"""Prefix of the names of a tower's tensors inside a checkpoint of the original code."""
 OF_TEXT = r"text_model\..*|visual_projection\..*|text_projection\..*|logit_scale"
-"""Tensors of a whole CLIP beside its vision tower."""
+"""Regular expression of the tensors of CLIP outside its vision tower."""
 OPENAI = (r"openai/clip-vit-.*", r"Lin-Chen/ShareGPT4V.*vit-large336.*")
-"""Names of towers with OpenAI's activation and 64 dimensions a head: their own, and one tuned from it."""
+"""Names of towers with OpenAI's activation and 64 dimensions per head: OpenAI's, and one tuned from it."""
 HEAD_WIDTH = 64
 
 
 def tower_tensors(folder: Path) -> Iterator[Stored]:
-    """Yield the tensors of a tower's folder, under the names they have inside a checkpoint."""
+    """Yield the tensors of a tower's folder under the names they have inside a checkpoint."""
     for tensor in stored_in(folder):
         name = tensor.name
         if not re.fullmatch(OF_TEXT, name):
@@ -36,20 +36,20 @@ def clip_config(folder: Path, name: str, tower: Path | None, shapes: Mapping[str
     """Return the configuration of a tower.
 
     Args:
-        folder: Of the checkpoint, for the message.
-        name: Under which the checkpoint names its tower.
-        tower: Its folder; where there is none, the tower must be inside and of a known name.
-        shapes: Of the tensors, by name.
+        folder: Folder of the checkpoint, for the error message.
+        name: Name of the tower in the checkpoint's configuration.
+        tower: Folder of the tower; without one the checkpoint must contain a tower of a known name.
+        shapes: Shapes of the tensors, by name.
 
     Raises:
-        NotConvertible: Nothing states the tower's activation and heads.
+        NotConvertible: The tower's activation and number of heads are unknown.
     """
     if tower is not None and (tower / "config.json").is_file():
         return _stated(tower)
     if not any(re.fullmatch(known, name) for known in OPENAI):
         raise NotConvertible(
             folder,
-            f"its vision tower is inside, but {name!r} is not a tower whose heads and activation are known",
+            f"it contains its vision tower, but number of heads and activation of {name!r} are unknown",
             f"`python -m lmod_train convert {folder} --out OUT --tower TOWER`, where TOWER is the folder of {name} "
             "with its config.json; the weights inside the checkpoint are used",
         )
@@ -61,7 +61,7 @@ def _stated(tower: Path) -> CLIPVisionConfig:
     if values.get("model_type") not in ("clip", "clip_vision_model"):
         raise NotConvertible(
             tower,
-            f"expected a CLIP vision tower; its config.json says model_type {values.get('model_type')!r}",
+            f"expected a CLIP vision tower; its config.json states model_type {values.get('model_type')!r}",
             "name the folder of the tower that mm_vision_tower of the checkpoint's config.json names",
         )
     config: CLIPVisionConfig = CLIPVisionConfig.from_pretrained(tower, local_files_only=True)
@@ -69,7 +69,7 @@ def _stated(tower: Path) -> CLIPVisionConfig:
 
 
 def _measured(shapes: Mapping[str, tuple[int, ...]]) -> CLIPVisionConfig:
-    """Return the configuration of one of OpenAI's towers, which its tensors' sizes determine."""
+    """Return the configuration of one of OpenAI's towers from the shapes of its tensors."""
     positions, width = shapes["embeddings.position_embedding.weight"]
     patch = shapes["embeddings.patch_embedding.weight"][-1]
     return CLIPVisionConfig(
@@ -84,7 +84,7 @@ def _measured(shapes: Mapping[str, tuple[int, ...]]) -> CLIPVisionConfig:
 
 
 def picture_statistics(*folders: Path | None) -> dict[str, Any]:
-    """Return mean and spread of pixels from the first folder that states them; empty for CLIP's own."""
+    """Return mean and standard deviation of pixels from the first folder that states them; empty for CLIP's."""
     for folder in folders:
         file = folder / "preprocessor_config.json" if folder else None
         if file and file.is_file():

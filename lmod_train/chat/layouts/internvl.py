@@ -1,4 +1,4 @@
-"""InternVL 1.5, 2.0 and 2.5 in their own code: an InternViT, a projector, InternLM2, Qwen2 or LLaMA."""
+"""The layout of InternVL 1.5, 2.0 and 2.5: an InternViT, a projector, and InternLM2, Qwen2 or LLaMA."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from lmod_train.chat.stored import Stored, stored_in
 from lmod_train.errors import NotConvertible
 
 TEXT = {"InternLM2ForCausalLM": "llama", "LlamaForCausalLM": "llama", "Qwen2ForCausalLM": "qwen2"}
-"""Language model of transformers that computes what each architecture does."""
+"""Equivalent language model of transformers for each architecture."""
 TEMPLATES = {"internlm2-chat": "internlm2-chat", "Hermes-2": "internlm2-chat", "internvl2_5": "internvl2_5"}
-"""Chat template of each name in config.json; the first two write the same."""
+"""Chat template for each name in config.json; the first two names mean the same template."""
 RENAMED_VISION = {
     "attention_dropout": "attention_dropout",
     "dropout": "hidden_dropout_prob",
@@ -42,7 +42,7 @@ RENAMED_VISION = {
     "qkv_bias": "attention_bias",
 }
 VISION_DEFAULTS = {"qkv_bias": False, "qk_normalization": True, "norm_type": "rms_norm", "layer_norm_eps": 1e-6}
-"""What a configuration that leaves them out means in the original code."""
+"""Defaults of the original code."""
 NORM_EPSILON = 1e-6
 """Fixed in transformers' norms of queries and keys."""
 STATISTICS: dict[str, Any] = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
@@ -52,21 +52,21 @@ DECODER = r"language_model.model.layers.\1."
 
 
 def thirds(tensor: Tensor) -> Sequence[Tensor]:
-    """Return queries, keys and values of a fused map."""
+    """Return queries, keys and values of a fused linear layer."""
     if len(tensor) % 3:
         raise RuntimeError("not three maps")
     return tuple(part.clone() for part in tensor.chunk(3))
 
 
 def grouped(tensor: Tensor, groups: int, head: int) -> Sequence[Tensor]:
-    """Return queries, keys and values of InternLM2's fused map.
+    """Return queries, keys and values of InternLM2's fused linear layer.
 
     Its rows are ordered by key head: the queries of the group, then the key, then the value.
 
     Args:
         tensor: (key heads x (groups + 2) x head, width).
-        groups: Query heads a key head.
-        head: Dimensions of a head.
+        groups: Number of query heads per key head.
+        head: Number of dimensions of a head.
     """
     by_head = tensor.reshape(-1, groups + 2, head, *tensor.shape[1:])
     parts = by_head[:, :groups], by_head[:, groups], by_head[:, groups + 1]
@@ -92,7 +92,8 @@ class InternVL(Layout):
     def __init__(self, folder: Path, values: Mapping[str, Any], tower: Path | None = None) -> None:
         super().__init__(folder, values, None)
         if tower is not None:
-            raise NotConvertible(folder, "--tower names a vision tower, but this layout holds its own", "leave it out")
+            problem = "--tower names a vision tower, but this checkpoint contains its own"
+            raise NotConvertible(folder, problem, "leave out --tower")
         self._text: Mapping[str, Any] = values.get("llm_config") or {}
         self._vision: Mapping[str, Any] = VISION_DEFAULTS | (values.get("vision_config") or {})
         self._check()
@@ -103,17 +104,17 @@ class InternVL(Layout):
 
     @property
     def title(self) -> str:
-        """InternVL with its language model."""
+        """Name of the layout, with the language model."""
         return f"InternVL 1.5 to 2.5 (internvl_chat), {self._architecture.removesuffix('ForCausalLM')}"
 
     @property
     def template(self) -> str:
-        """The one that config.json names."""
+        """The template that config.json names."""
         return TEMPLATES[self.values["template"]]
 
     @property
     def rules(self) -> Sequence[Rule]:
-        """Tower, projector and language model."""
+        """Rules of tower, projector and language model."""
         return (*self._of_tower(), *self._of_projector(), *self._of_language())
 
     def _of_tower(self) -> Sequence[Rule]:
@@ -161,15 +162,15 @@ class InternVL(Layout):
 
     @property
     def dropped(self) -> Mapping[str, str]:
-        """What every version works out anew."""
-        return {r".*rotary_emb\.inv_freq": "worked out from the configuration"}
+        """Tensors that every version computes from the configuration."""
+        return {r".*rotary_emb\.inv_freq": "computed from the configuration"}
 
     def stored(self) -> Iterator[Stored]:
         """Yield the checkpoint's tensors."""
         return stored_in(self.folder)
 
     def made(self, dtype: Any) -> Mapping[str, Tensor]:
-        """Return nothing: transformers needs no more than the original."""
+        """Return nothing: transformers needs no additional tensors."""
         return {}
 
     def configuration(self, words: Words, rows: int, shapes: Mapping[str, tuple[int, ...]]) -> Any:
@@ -189,12 +190,12 @@ class InternVL(Layout):
 
     @property
     def _tokens(self) -> int:
-        """Tokens of a tile."""
+        """Number of tokens of a tile."""
         patches = self._vision["image_size"] // self._vision["patch_size"]
         return int(patches**2 * self.values["downsample_ratio"] ** 2)
 
     def processor(self, words: Words, config: Any, template: str) -> Any:
-        """Return InternVL's processor, with the number of tiles that config.json says."""
+        """Return InternVL's processor, with the number of tiles that config.json states."""
         side, tiles = self._vision["image_size"], self.values.get("max_dynamic_patch", 6)
         pictures = GotOcr2ImageProcessor(
             size={"height": side, "width": side},
@@ -208,15 +209,15 @@ class InternVL(Layout):
         )
 
     def _check(self) -> None:
-        """Refuse settings under which the original code computes something that transformers' InternVL does not."""
+        """Refuse settings of the original code that transformers' InternVL does not support."""
         if self._architecture not in TEXT:
             self._refuse(f"the language model {self._architecture}; known are {', '.join(TEXT)}")
         if self.values.get("template") not in TEMPLATES:
             self._refuse(f"template {self.values.get('template')!r}; known are {', '.join(TEMPLATES)}")
         if self.values.get("ps_version", "v1") != "v2":
-            self._refuse("ps_version v1, which turns pictures over their diagonal; transformers has v2")
+            self._refuse("ps_version v1, which transposes images; transformers has v2")
         if self.values.get("pad2square"):
-            self._refuse("pad2square, which transformers' processor does not do")
+            self._refuse("pad2square, which transformers' processor does not support")
         if self.values.get("dynamic_image_size") and not self.values.get("use_thumbnail"):
             self._refuse("tiles without an overview (use_thumbnail false), which transformers' processor always adds")
         if self._vision["qk_normalization"] and self._vision["layer_norm_eps"] != NORM_EPSILON:
@@ -229,7 +230,7 @@ class InternVL(Layout):
 
     def _refuse(self, problem: str) -> None:
         cure = "run it with the code that its page names, behind an endpoint, or name another checkpoint"
-        raise NotConvertible(self.folder, f"config.json says {problem}", cure)
+        raise NotConvertible(self.folder, f"config.json has {problem}", cure)
 
 
 LAYOUT = InternVL

@@ -1,4 +1,4 @@
-"""The original code of LLaVA 1.0 and 1.5, LLaVA-Med 1.0 and 1.5, ShareGPT4V: one flat configuration, a CLIP tower."""
+"""The layout of LLaVA 1.0 and 1.5, LLaVA-Med 1.0 and 1.5 and ShareGPT4V: a flat configuration and a CLIP tower."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ UNDERSTOOD = {
     "mm_use_im_start_end", "mm_vision_select_feature", "mm_vision_select_layer", "mm_vision_tower",
     "mm_vision_tower_lr",
 }  # fmt: skip
-"""Settings of the original code; another one that is set may change the model in a way that is not known here."""
+"""Supported settings of the original code; others, if set, may change the model in unknown ways."""
 PROJECTOR = "multi_modal_projector"
 STRATEGY = {"patch": "default", "cls_patch": "full"}
 
 
 class Llava(Layout):
-    """LLaVA's original code, with one picture in one piece."""
+    """Layout of LLaVA's original code, without tiles."""
 
     image_token = "<image>"  # noqa: S105
     runtime_names = (
@@ -50,36 +50,36 @@ class Llava(Layout):
         self._check()
         self._own_tower = any(tensor.name.startswith(INSIDE) for tensor in stored_in(folder))
         if self.tower is None and not self._own_tower:
-            raise NotConvertible(folder, f"it holds no vision tower, only its name {self._tower!r}", self._fetch())
+            raise NotConvertible(folder, f"it contains no vision tower, only its name {self._tower!r}", self._fetch())
 
     @property
     def title(self) -> str:
-        """LLaVA 1.0 has one linear map as projector, LLaVA 1.5 two with a GELU between."""
+        """Name of the layout: LLaVA 1.0 has one linear layer as projector, LLaVA 1.5 two with a GELU between them."""
         return "LLaVA 1.0, one linear projector" if self._single else "LLaVA 1.5, two-layer projector"
 
     @property
     def template(self) -> str:
-        """Vicuna's turns since LLaVA 1.5, `###` before; Mistral's for LLaVA-Med 1.5."""
+        """Vicuna's template from LLaVA 1.5 on, `###` before; Mistral's for LLaVA-Med 1.5."""
         if self.values["model_type"] == "llava_mistral":
             return "mistral_instruct"
         return "llava_v0" if self._single else "vicuna_v1"
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the projector became, and which tower is used."""
-        said = []
+        """Sentences on the conversion of the projector and on the tower used."""
+        notes = []
         if self._single:
-            said.append(
+            notes.append(
                 "The single linear projector is `linear_1`; `projector_hidden_act` is `linear` and `linear_2` an "
-                "identity, so that the projector computes what it did."
+                "identity, so that the projector's output is unchanged."
             )
         if self.tower and self._own_tower:
-            said.append("The vision tower is the checkpoint's own; of the tower's folder only `config.json` is used.")
-        return said
+            notes.append("The vision tower is the checkpoint's own; of the tower's folder only `config.json` is used.")
+        return notes
 
     @property
     def rules(self) -> Sequence[Rule]:
-        """The projector's maps, the tower inside, and the language model."""
+        """Rules of projector, tower and language model."""
         single = (Rule(r"model\.mm_projector\.(weight|bias)", (rf"{PROJECTOR}.linear_1.\1",)),)
         double = (
             Rule(r"model\.mm_projector\.0\.(weight|bias)", (rf"{PROJECTOR}.linear_1.\1",)),
@@ -94,11 +94,11 @@ class Llava(Layout):
 
     @property
     def dropped(self) -> Mapping[str, str]:
-        """What every version works out anew, and the text half of a whole CLIP."""
+        """Tensors that every version computes from the configuration, and CLIP's text model."""
         return {
-            r".*rotary_emb\.inv_freq": "worked out from the configuration",
+            r".*rotary_emb\.inv_freq": "computed from the configuration",
             r".*embeddings\.position_ids": "an index from 0 upwards",
-            OF_TEXT: "of CLIP's text side, which LLaVA does not use",
+            OF_TEXT: "of CLIP's text model, which LLaVA does not use",
             r"model\.image_newline": "not used, as mm_patch_merge_type is flat",
         }
 
@@ -111,12 +111,12 @@ class Llava(Layout):
         return str(self.values["mm_vision_tower"])
 
     def stored(self) -> Iterator[Stored]:
-        """Yield the checkpoint's tensors, and the tower's where the checkpoint holds none."""
+        """Yield the checkpoint's tensors, and those of the tower's folder if the checkpoint contains no tower."""
         apart = tower_tensors(self.tower) if self.tower and not self._own_tower else ()
         return chain(stored_in(self.folder), apart)
 
     def made(self, dtype: Any) -> Mapping[str, Tensor]:
-        """Return an identity as second map of a projector that had one."""
+        """Return an identity as the second linear layer of a projector that has only one."""
         if not self._single:
             return {}
         width = int(self.values["hidden_size"])
@@ -138,7 +138,7 @@ class Llava(Layout):
         )
 
     def _tiles(self) -> dict[str, Any]:
-        """Return what the configuration says of an image's tiles."""
+        """Return the settings of tiles for the configuration."""
         return {}
 
     @property
@@ -146,7 +146,7 @@ class Llava(Layout):
         return str(self.values.get("mm_vision_select_feature", "patch"))
 
     def processor(self, words: Words, config: Any, template: str) -> Any:
-        """Return LLaVA's processor; it pads to a square where the checkpoint was trained so."""
+        """Return LLaVA's processor; it pads to a square if the checkpoint was trained so."""
         side = config.vision_config.image_size
         pictures = self.processes[1](
             size={"shortest_edge": side},
@@ -165,17 +165,17 @@ class Llava(Layout):
         )
 
     def _cut(self) -> dict[str, Any]:
-        """Return how a picture becomes pieces."""
+        """Return the settings of padding or tiles for the image processor."""
         return {"do_pad": self.values.get("image_aspect_ratio") == "pad"}
 
     def written(self, template: str) -> str:
-        """Return a chat template with the tokens that LLaVA 1.0 writes around an image."""
+        """Return a chat template with the tokens that LLaVA 1.0 puts around an image."""
         if not self.values.get("mm_use_im_start_end"):
             return template
         return template.replace("<image>", "<im_start><image><im_end>")
 
     def _check(self) -> None:
-        """Refuse settings under which the original code computes something that transformers' LLaVA does not."""
+        """Refuse settings of the original code that transformers' LLaVA does not support."""
         kind, found = self.values.get("model_type"), self.values.get("mm_projector_type", LINEAR)
         if kind not in TEXT:
             self._refuse(f"model_type {kind!r}; known are {', '.join(TEXT)}")
@@ -188,10 +188,10 @@ class Llava(Layout):
         if self._feature not in STRATEGY:
             self._refuse(f"mm_vision_select_feature {self._feature!r}; known are {', '.join(STRATEGY)}")
         if not isinstance(self.values.get("mm_vision_select_layer"), int):
-            self._refuse("mm_vision_select_layer is missing: the layer of the tower that is used")
+            self._refuse("no mm_vision_select_layer, the layer of the tower whose features are used")
         strange = sorted(k for k in self.values if k.startswith("mm_") and k not in UNDERSTOOD and self.values[k])
         if strange:
-            self._refuse(f"{', '.join(strange)}: settings of another code than LLaVA's")
+            self._refuse(f"{', '.join(strange)}: unknown settings, which are not of LLaVA's code")
         self._check_tiles()
 
     def _check_tiles(self) -> None:
@@ -202,7 +202,7 @@ class Llava(Layout):
 
     def _refuse(self, problem: str) -> None:
         cure = "run it with the code that its page names, behind an endpoint, or name another checkpoint"
-        raise NotConvertible(self.folder, f"config.json says {problem}", cure)
+        raise NotConvertible(self.folder, f"config.json has {problem}", cure)
 
     def _fetch(self) -> str:
         get = f"`hf download {self._tower} --local-dir TOWER`" if "/" in self._tower else "fetch the tower"

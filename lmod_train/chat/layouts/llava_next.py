@@ -1,4 +1,4 @@
-"""The original code of LLaVA 1.6 (LLaVA-NeXT): a picture in tiles by its shape, a learnt end of each line of them."""
+"""The layout of LLaVA 1.6 (LLaVA-NeXT): tiles chosen by an image's shape, a learnt embedding that ends each row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LlavaNext(Llava):
 
     @property
     def template(self) -> str:
-        """Mistral's turns, ChatML where the tokenizer has its marks (34B), Vicuna's otherwise."""
+        """Mistral's template, ChatML if the tokenizer has its tokens (34B), otherwise Vicuna's."""
         if self.values["model_type"] == "llava_mistral":
             return "mistral_instruct"
         return "chatml_direct" if self._chatml else "vicuna_v1"
@@ -39,17 +39,17 @@ class LlavaNext(Llava):
 
     @property
     def rules(self) -> Sequence[Rule]:
-        """Those of LLaVA, and the end of a line of tiles."""
+        """Rules of LLaVA, and of the embedding that ends a row."""
         return (Rule(r"model\.image_newline", ("image_newline",)), *super().rules)
 
     @property
     def dropped(self) -> Mapping[str, str]:
-        """Those of LLaVA; the end of a line is used."""
+        """As in LLaVA, but `image_newline` is kept."""
         return {pattern: why for pattern, why in super().dropped.items() if "image_newline" not in pattern}
 
     @property
     def _grid(self) -> list[list[int]]:
-        """Heights and widths that a picture may be given; the original code writes width before height."""
+        """Heights and widths to which an image may be resized; the original code states width before height."""
         stated: Any = self.values["image_grid_pinpoints"]
         pairs = literal_eval(stated) if isinstance(stated, str) else stated
         return [[int(height), int(width)] for width, height in pairs]

@@ -1,4 +1,4 @@
-"""The configuration of a language model, from a flat configuration that also describes other parts."""
+"""Configuration of a language model from a flat configuration that also describes other parts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from transformers import AutoConfig
 
 ROTARY = {"rope_theta", "rope_scaling"}
-"""Read by every version of transformers, and written under another name by the present one."""
+"""Settings that every version of transformers reads; the present one writes them under another name."""
 DESCRIPTIVE = {
     "_name_or_path", "architectures", "dtype", "id2label", "label2id", "model_type", "transformers_version",
     "use_cache",
 }  # fmt: skip
-"""Of a whole checkpoint, and not of what its language model computes."""
+"""Settings of the checkpoint that do not affect its language model."""
 
 
 def text_config(model_type: str, values: Mapping[str, Any], rows: int, words: Any) -> Any:
@@ -22,10 +22,10 @@ def text_config(model_type: str, values: Mapping[str, Any], rows: int, words: An
     What the values leave out has the default of its class, as in the original code, whose classes are the same.
 
     Args:
-        model_type: Of the language model alone, e.g. `llama`.
-        values: Settings, among others that the class does not have.
-        rows: Tokens of embedding and head.
-        words: Its tokenizer decides the padding token.
+        model_type: Type of the language model, e.g. `llama`.
+        values: Settings, which may include some that the class does not have.
+        rows: Number of rows of embedding and head.
+        words: Facts that depend on the tokenizer, here the padding token.
     """
     known = (set(AutoConfig.for_model(model_type).to_dict()) | ROTARY) - DESCRIPTIVE
     kept = {key: value for key, value in values.items() if key in known}

@@ -86,5 +86,5 @@ def test_a_vocabulary_of_another_kind_is_refused(tmp_path):
     published.write_pieces(tmp_path / "tokenizer.model")
     data = (tmp_path / "tokenizer.model").read_bytes()
     (tmp_path / "tokenizer.model").write_bytes(data.replace(b"\x18\x02", b"\x18\x01"))  # Unigram in place of BPE
-    with pytest.raises(NotConvertible, match=r"no byte-pair encoding\nNext: put the tokenizer\.json"):
+    with pytest.raises(NotConvertible, match=r"not byte-pair encoding\nNext: put the tokenizer\.json"):
         read_vocabulary(tmp_path / "tokenizer.model")

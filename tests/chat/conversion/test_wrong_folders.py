@@ -60,7 +60,7 @@ def vila(folder: Path) -> None:
 NORM = "model.norm.weight"
 WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "no config": (lambda f: without(f, "config.json"), r"no config\.json\nNext: name the folder of a checkpoint"),
-    "config cut off": (lambda f: (f / "config.json").write_text('{"a'), r"no JSON .*\nNext: fetch it again"),
+    "config cut off": (lambda f: (f / "config.json").write_text('{"a'), r"not valid JSON .*\nNext: fetch it again"),
     "an adapter": (lambda f: (f / "adapter_config.json").write_text("{}"), r"adapters .*\nNext: merge them"),
     "VILA": (vila, r"VILA's layout.*\nNext: run VILA's own server"),
     "another code": (
@@ -68,7 +68,7 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
         r"model_type 'qwen'\) is none of LLaVA 1\.0.*\nNext: run it with its own code",
     ),
     "no weights": (lambda f: without(f, "*.safetensors"), r"no weights .*\nNext: fetch them"),
-    "a missing shard": (lambda f: without(f, "*00002-of-00002.safetensors"), r"not there: model-00002.*\nNext: fetch"),
+    "a missing shard": (lambda f: without(f, "*00002-of-00002.safetensors"), r"missing: model-00002.*\nNext: fetch"),
     "a cut shard": (
         lambda f: sorted(f.glob("*.safetensors"))[0].write_bytes(b"\0" * 99),
         r"cannot be read as tensors alone .*\nNext: fetch the file again",
@@ -81,7 +81,7 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a stranger": (
         lambda f: rewrite(f, lambda t: t.update({"model.resampler.weight": torch.ones(2)})),
-        r"no rule of LLaVA 1\.5.* knows: model\.resampler\.weight\nNext",
+        r"no rule of LLaVA 1\.5.* matches: model\.resampler\.weight\nNext",
     ),
     "a missing tensor": (
         lambda f: rewrite(f, lambda t: t.pop("model.layers.0.mlp.gate_proj.weight")),
@@ -89,11 +89,11 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another size": (
         lambda f: set_to(f, intermediate_size=64),
-        r"of another shape than config\.json says: .*gate_proj\.weight \[48, 32\], expected \[64, 32\].*\nNext",
+        r"of another shape than config\.json states: .*gate_proj\.weight \[48, 32\], expected \[64, 32\].*\nNext",
     ),
     "a resampler": (
         lambda f: set_to(f, mm_resampler_type="perceiver"),
-        r"mm_resampler_type: settings of another code than LLaVA's\nNext",
+        r"mm_resampler_type: unknown settings, which are not of LLaVA's code\nNext",
     ),
     "a deeper projector": (lambda f: set_to(f, mm_projector_type="mlp3x_gelu"), r"mlp3x_gelu.*\nNext"),
     "Yi-VL": (
@@ -101,15 +101,15 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
         r"mlp2x_gelu_Norm.*\nNext: run it with the code",
     ),
     "MPT": (lambda f: set_to(f, model_type="llava_mpt"), r"model_type 'llava_mpt'; known are llava, .*\nNext"),
-    "no layer": (lambda f: set_to(f, mm_vision_select_layer=None), r"mm_vision_select_layer is missing.*\nNext"),
+    "no layer": (lambda f: set_to(f, mm_vision_select_layer=None), r"no mm_vision_select_layer.*\nNext"),
     "an unknown tower": (
         lambda f: set_to(f, mm_vision_tower="laion/CLIP-ViT-H-14"),
-        r"'laion/CLIP-ViT-H-14' is not a tower whose heads.*\nNext: `python -m lmod_train convert .* --tower TOWER`",
+        r"activation of 'laion/CLIP-ViT-H-14' are unknown\nNext: `python -m lmod_train convert .* --tower TOWER`",
     ),
     "no tokenizer": (lambda f: without(f, "tokenizer.model"), r"no tokenizer .*\nNext: fetch the tokenizer's files"),
     "a broken tokenizer": (
         lambda f: (f / "tokenizer.model").write_bytes(b"<html>404</html>"),
-        r"no vocabulary of SentencePiece\nNext: fetch the file again",
+        r"not a SentencePiece vocabulary\nNext: fetch the file again",
     ),
     "other ids": (
         lambda f: (f / "added_tokens.json").write_text('{"<pad>": 900}'),
@@ -120,25 +120,25 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_folder_is_refused_with_its_cure_and_nothing_is_left(name, med, tmp_path):
-    spoil, said = WRONG[name]
+    spoil, setting = WRONG[name]
     spoil(med)
     before = sorted(p.name for p in tmp_path.iterdir())
-    with pytest.raises(LmodError, match=said):
+    with pytest.raises(LmodError, match=setting):
         convert(med, tmp_path / "out")
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
 def test_a_checkpoint_of_transformers_is_used_as_it_is(tmp_path):
-    with pytest.raises(LmodError, match=r"layout of transformers already\nNext: .*model\.init_args\.checkpoint"):
+    with pytest.raises(LmodError, match=r"already in the layout of transformers\nNext: .*model\.init_args\.checkpoint"):
         convert(base(), tmp_path / "out")
 
 
 def test_a_missing_tower_is_asked_for_with_the_command(tmp_path):
     published.write_llava_1_5(tmp_path / "llava")
-    said = (
+    setting = (
         r"no vision tower, only its name .*\nNext: `hf download openai/clip-vit-large-patch14-336 .*convert .*--tower"
     )
-    with pytest.raises(LmodError, match=said):
+    with pytest.raises(LmodError, match=setting):
         convert(tmp_path / "llava", tmp_path / "out")
 
 
@@ -175,9 +175,9 @@ INTERNVL: dict[str, tuple[dict[str, object], str]] = {
 @pytest.mark.parametrize("name", INTERNVL)
 def test_settings_of_internvl_that_transformers_does_not_compute_are_refused(name, tmp_path):
     published.write_internvl(tmp_path / "a")
-    values, said = INTERNVL[name]
+    values, setting = INTERNVL[name]
     set_to(tmp_path / "a", **values)
-    with pytest.raises(LmodError, match=rf"config\.json says .*{said}.*\nNext: "):
+    with pytest.raises(LmodError, match=rf"config\.json has .*{setting}.*\nNext: "):
         convert(tmp_path / "a", tmp_path / "out")
 
 
@@ -185,7 +185,7 @@ def test_a_language_model_that_is_not_known_and_a_tower_too_many_are_refused(tmp
     published.write_internvl(tmp_path / "a", "Phi3ForCausalLM")
     with pytest.raises(LmodError, match=r"the language model Phi3ForCausalLM; known are InternLM2"):
         convert(tmp_path / "a", tmp_path / "out")
-    with pytest.raises(LmodError, match=r"--tower names a vision tower, but .*\nNext: leave it out"):
+    with pytest.raises(LmodError, match=r"--tower names a vision tower, but .*\nNext: leave out --tower"):
         convert(tmp_path / "a", tmp_path / "out", tmp_path)
 
 
