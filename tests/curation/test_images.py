@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lmod_train.curation import images
 from lmod_train.curation.images import open_image, shrink, to_rgb, write_image
 from lmod_train.types import Dropped, Sample
 from tests.curation.world import photograph
@@ -102,6 +103,23 @@ def test_bytes_of_a_torn_image_are_written_over_and_a_longer_file_is_cut(tmp_pat
         (tmp_path / "b.jpg").write_bytes(before)
         assert write_image(tmp_path / "b.jpg", image) == digest
         assert (tmp_path / "b.jpg").read_bytes() == whole
+
+
+def test_the_first_images_of_a_folder_are_written_by_two_workers_at_once(tmp_path, monkeypatch):
+    write, first, second = images._write, tmp_path / "new" / "deep" / "a.jpg", tmp_path / "new" / "deep" / "b.jpg"
+
+    def overtaken(path, data):
+        try:
+            write(path, data)
+        except FileNotFoundError:  # the other worker finds no folder either, and is faster
+            if path == first:
+                write_image(second, Image.new("RGB", (8, 8), "blue"))
+            raise
+
+    monkeypatch.setattr(images, "_write", overtaken)
+    digest = write_image(first, Image.new("RGB", (8, 8), "red"))
+    assert digest == hashlib.sha256(first.read_bytes()).hexdigest()
+    assert sorted(p.name for p in first.parent.iterdir()) == ["a.jpg", "b.jpg"]
 
 
 def test_an_upright_photograph_is_the_decoders_own_pixels(tmp_path):

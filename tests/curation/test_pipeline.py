@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -165,6 +166,24 @@ def test_every_drop_is_listed_and_counted_and_strict_refuses(tmp_path):
     assert len(read_records(out / "records")) == 12 - 3
     with pytest.raises(StrictDrops):
         curate([source], [Regions()], out, strict=True, workers=1, progress=False)
+
+
+def test_strict_lets_accepted_drops_pass_and_no_other(tmp_path):
+    source = Discs.write(tmp_path / "raw", 6)
+    for name in ("images/p001.png", "images/p002.png"):
+        (tmp_path / "raw" / name).write_bytes(b"no image")
+    first, second = (("discs", f"train/p00{n}", "image_unreadable") for n in (1, 2))
+
+    def strictly(*accepted):
+        options = {"strict": True, "workers": 1, "progress": False}
+        return curate([source], [Regions()], tmp_path / "out", accepted=Counter(accepted), **options)
+
+    for accepted in ((), (first,), (first, first)):
+        with pytest.raises(StrictDrops):
+            strictly(*accepted)
+    assert strictly(first, second)["dropped"] == {"discs": {"read": {"image_unreadable": 2}}}
+    with pytest.raises(StrictDrops):  # of a finished folder too
+        strictly(second)
 
 
 def test_small_boxes_are_counted_and_a_sample_without_boxes_still_serves(tmp_path):

@@ -97,6 +97,17 @@ def test_float16_and_missing_gradient_clipping_warn():
     assert (warned.level, warned.what) == ("warn", "gradients are not clipped")
 
 
+def test_the_warning_about_float16_names_the_dtype_of_the_weights_and_float32_where_the_config_names_none():
+    def warned(config):
+        trainer = SOUND | {"precision": "16-mixed"}
+        return next(f.what for f in strategy(Subject({"trainer": trainer} | config, environment={})))
+
+    named = {"model": {"class_path": "pkg.Module", "init_args": {"dtype": "bfloat16"}}}
+    assert warned(named) == "precision 16-mixed with bfloat16 weights"
+    for config in ({}, {"model": None}, {"model": {"class_path": "pkg.Module"}}, {"model": {"init_args": {}}}):
+        assert warned(config) == "precision 16-mixed with float32 weights", config
+
+
 def test_a_strategy_is_read_by_name_or_class():
     assert strategy_of({"strategy": {"class_path": OURS, "init_args": None}}) == ("fullyshard", {})
     assert strategy_of({"strategy": None}) == ("auto", {})
