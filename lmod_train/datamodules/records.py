@@ -20,6 +20,7 @@ from lmod_train.datamodules.order import ImageBatches, by_image
 from lmod_train.datamodules.replay import TASK as CONVERSATION
 from lmod_train.datamodules.replay import read_conversations, replayed
 from lmod_train.datamodules.steps import Steps, Weighing
+from lmod_train.datamodules.unfilled import refuse_unfilled
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.base import Task
 from lmod_train.types import Record
@@ -94,14 +95,18 @@ class RecordsDataModule(LightningDataModule):
         return next(iter(self.tasks.values())).choices if len(self.tasks) == 1 else ()
 
     def setup(self, stage: str) -> None:
-        """Read the records of all named tasks.
+        """Read the records of all named tasks, once, and check that those which the stage uses can be asked alone.
 
         Raises:
             ArtifactError: The folder is not curated.
-            BadArgument: A named task has no records there, or none of the variant; or the subset is of another folder.
+            BadArgument: A named task has no records there, or none of the variant; the subset is of another folder; or
+                words hold answers to earlier questions.
         """
-        if self._records:
-            return
+        self._records = self._records or self._read()
+        refuse_unfilled([*self.records("train"), *self.records("val")] if stage == "fit" else self.asked(stage))
+
+    def _read(self) -> list[Record]:
+        """Return the records of the named tasks, modality and variant, in id order."""
         read_manifest(self.curated)
         everything = read_records(self.curated / "records")
         known = Counter(r.task for r in everything)
@@ -115,13 +120,13 @@ class RecordsDataModule(LightningDataModule):
                 )
         self._check_subset(everything)
         chosen = [r for r in everything if r.task in self.tasks and self._modality in ("", r.modality)]
-        self._records = sorted(self._of_variant(chosen), key=lambda r: r.id)
-        others = sum(known.values()) - len(self._records)
+        used = sorted(self._of_variant(chosen), key=lambda r: r.id)
+        others = sum(known.values()) - len(used)
         if others:
             rank_zero_info(
-                f"{self.curated}: {len(self._records)} records used, "
-                f"{others} of other tasks, modalities or variants left out"
+                f"{self.curated}: {len(used)} records used, {others} of other tasks, modalities or variants left out"
             )
+        return used
 
     def _check_subset(self, records: list[Record]) -> None:
         """Refuse a subset that was drawn from another folder: it would be asked in part, in silence."""

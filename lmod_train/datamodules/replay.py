@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import read_records
+from lmod_train.datamodules.unfilled import refuse_unfilled
 from lmod_train.errors import BadArgument
 from lmod_train.types import Record
 
@@ -24,7 +25,7 @@ def read_conversations(folder: Path) -> list[Record]:
 
     Raises:
         ArtifactError: The folder is not curated.
-        BadArgument: There is no conversation in its training split.
+        BadArgument: There is no conversation in its training split, or one that holds answers to earlier questions.
     """
     read_manifest(folder)
     root = folder.absolute()
@@ -36,6 +37,7 @@ def read_conversations(folder: Path) -> list[Record]:
     if not found:
         expected = f"a folder with records of the task {TASK} in the split train"
         raise BadArgument("data.replay_from", str(folder), expected, f"name one; {IMPORT}")
+    refuse_unfilled(found)
     return sorted(found, key=lambda r: r.id)
 
 

@@ -32,6 +32,11 @@ def placeholders(messages: Sequence[Message]) -> set[int]:
     return {int(n) for m in messages for part in m.parts for n in _PLACEHOLDER.findall(part.text)}
 
 
+def unfilled(record: Record) -> bool:
+    """Return whether a record's own words still hold placeholders, so that they cannot be sent as they are."""
+    return bool(record.needs) and bool(placeholders(record.messages))
+
+
 def filled(record: Record, answers: Mapping[str, Answer | Unparsed]) -> tuple[Message, ...]:
     """Return the messages of a record as they are sent, with the answers to its needs in the place of placeholders.
 
