@@ -3,7 +3,7 @@
 How the authors drew theirs is not published. Here every stratum (modality, task, source, class) gives its proportional
 share, at least one record, drawn by seed; where fewer records than strata are wanted, the largest strata give one each.
 The draw of a record depends on its id alone, so the same curated folder and seed give the same subset on every machine,
-and a larger subset holds most of a smaller one.
+and a larger subset holds most of a smaller one. A chain of questions is drawn whole or not at all.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lmod_train.artifacts.records import read_records
+from lmod_train.curation.families import join
 from lmod_train.errors import BadArgument
 from lmod_train.files import write_durably
 from lmod_train.shuffling import shuffle_key
@@ -48,6 +49,9 @@ def stratum_of(record: Record) -> Stratum:
 def representative(records: Iterable[Record], n: int, seed: int = 0) -> list[Record]:
     """Return `n` records in the order of their ids, all of them where there are fewer.
 
+    Chains are drawn whole, each in the stratum of the question that it begins with. With chains of different lengths
+    there are about `n` records: as many chains and single records as hold `n` on average.
+
     Args:
         records: Of one curated folder, or of one split of it.
         n: How many, from 1.
@@ -56,18 +60,41 @@ def representative(records: Iterable[Record], n: int, seed: int = 0) -> list[Rec
     Raises:
         BadArgument: `n` is below 1.
     """
-    strata: defaultdict[Stratum, list[Record]] = defaultdict(list)
-    for record in {r.id: r for r in records}.values():
-        strata[stratum_of(record)].append(record)
+    known = {r.id: r for r in records}
+    strata: defaultdict[Stratum, list[list[Record]]] = defaultdict(list)
+    for chain in chains(known):
+        strata[stratum_of(chain[0])].append(chain)
     if n < 1:
         raise BadArgument("n", n, "at least 1", f"there are {len(strata)} strata (modality, task, source, class)")
-    shares = allot({stratum: len(members) for stratum, members in strata.items()}, n)
+    sizes = {stratum: len(several) for stratum, several in strata.items()}
+    shares = allot(sizes, max(1, round(n * sum(sizes.values()) / max(1, len(known)))))
     drawn = [
         record
-        for stratum, members in strata.items()
-        for record in sorted(members, key=lambda r: shuffle_key(seed, "subset", r.id))[: shares[stratum]]
+        for stratum, several in strata.items()
+        for chain in sorted(several, key=lambda c: shuffle_key(seed, "subset", c[0].id))[: shares[stratum]]
+        for record in chain
     ]
     return sorted(drawn, key=lambda r: r.id)
+
+
+def chains(records: Mapping[str, Record]) -> list[list[Record]]:
+    """Return the records that are asked together: those of one chain, and those of which one needs another's answer.
+
+    Args:
+        records: Id -> record.
+
+    Returns:
+        Lists of at least one record, each beginning with the record of the fewest needs, the first of them by id. Each
+        record is in one list.
+    """
+    links = [((r.id, ""), other) for r in records.values() for other in _linked(r)]
+    found = [[records[id] for id, _ in several if id in records] for several in join(links)]
+    return [sorted(several, key=lambda r: (len(r.needs), r.id)) for several in found]
+
+
+def _linked(record: Record) -> list[tuple[str, str]]:
+    """Return (id, "") of a record itself and of those that it needs, and ("", chain) where it is in one."""
+    return [(record.id, ""), *((need, "") for need in record.needs), *([("", record.chain)] if record.chain else [])]
 
 
 def allot(sizes: Mapping[Stratum, int], n: int) -> dict[Stratum, int]:
@@ -114,7 +141,8 @@ def write_subset(
 
     Raises:
         ArtifactError: The folder is not curated.
-        BadArgument: `n` is below 1, or no record is of that split and those tasks.
+        BadArgument: `n` is below 1, no record is of that split and those tasks, or one needs the answer to a question
+            of another task.
     """
     known = read_records(curated / "records")
     chosen = [r for r in known if split in ("all", r.split) and (not tasks or r.task in tasks)]
@@ -124,12 +152,23 @@ def write_subset(
         raise BadArgument(
             "--tasks", ",".join(missing or tasks), expected, "name others, or leave `--tasks` out for all"
         )
+    _refuse_missing_needs(chosen, tasks)
     drawn = representative(chosen, n, seed)
     name = "-".join(("representative", str(n), split, f"seed{seed}", *sorted(tasks)))
     path = curated / "subsets" / f"{name}.txt"
     with write_durably(path) as beside:
         beside.write_text("".join(f"{r.id}\n" for r in drawn), encoding="utf-8")
     return path, account(chosen, drawn)
+
+
+def _refuse_missing_needs(chosen: Sequence[Record], tasks: Sequence[str]) -> None:
+    ids = {r.id for r in chosen}
+    for record in chosen:
+        for need in record.needs:
+            if need not in ids:
+                expected = f"the tasks of whole chains: {record.id} needs the answer to {need}, which is not among them"
+                cure = "name the task of that question too, or leave `--tasks` and `--split` out for all"
+                raise BadArgument("--tasks", ",".join(tasks), expected, cure)
 
 
 def account(records: Iterable[Record], drawn: Iterable[Record]) -> list[tuple[Stratum, int, int]]:

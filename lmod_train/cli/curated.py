@@ -25,8 +25,9 @@ def subset(
 
     The draw is stratified over modality, task, source and class: each stratum contributes in proportion to its size,
     and at least one record. If there are more strata than records, the largest contribute one each, and the number of
-    strata left out is printed. Free-text answers have no classes. Writes the record ids to CURATED/subsets/, one per
-    line; `--data.subset FILE` of `validate` and `test` then asks only these.
+    strata left out is printed. Free-text answers have no classes. Chains of questions are drawn whole, so that there
+    may be a few records more or less. Writes the record ids to CURATED/subsets/, one per line; `--data.subset FILE` of
+    `validate` and `test` then asks only these.
 
     Args:
         curated: Folder written by `curate`.

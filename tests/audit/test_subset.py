@@ -1,8 +1,9 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from lmod_train.audit.subset import account, allot, representative, stratum_of, write_subset
+from lmod_train.audit.subset import account, allot, chains, representative, stratum_of, write_subset
 from lmod_train.errors import ArtifactError, BadArgument
 from tests.tiny import record, write_curated
 
@@ -53,6 +54,56 @@ def test_free_text_is_one_stratum_however_many_different_answers_there_are():
     turns = [record(f"conversation/s/{i}", task="conversation", choices=(), answer=f"Answer {i}.") for i in range(66)]
     assert {stratum_of(r) for r in turns} == {("CFP", "conversation", "phantom", "en")}
     assert len(representative(turns, 20)) == 20
+
+
+def chain_of(number, steps, task="staged", split="test", chain=True):
+    """Return a chain: the first question stands alone, each later one needs the answers before it."""
+    made = []
+    for step in range(steps):
+        fields = {"task": task, "split": split, "chain_step": str(step), "answer": ("yes", "no")[(number + step) % 2]}
+        fields |= {"needs": tuple(r.id for r in made), "chain": f"s/{number}" if chain else ""}
+        made.append(record(f"{task}/s/{number}/{step}", choices=("yes", "no"), **fields))
+    return made
+
+
+def whole(drawn, everything):
+    """Whether each drawn record's whole chain, and all that it needs, is drawn too."""
+    ids, named = {r.id for r in drawn}, {r.chain for r in drawn} - {""}
+    together = {r.id for r in everything if r.chain in named} | {need for r in drawn for need in r.needs}
+    return together <= ids
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("n", [1, 2, 7, 30, 100, 399])
+def test_a_chain_is_drawn_whole_whatever_its_length_and_the_seed(n, named):
+    chained = [r for i in range(80) for r in chain_of(i, 1 + i % 5, chain=named)]
+    everything = [*chained, *(record(f"glaucoma/s/{i}") for i in range(160))]
+    for seed in range(10):
+        drawn = representative(everything, n, seed)
+        assert whole(drawn, everything) and len(drawn) == len({r.id for r in drawn})
+        assert abs(len(drawn) - n) <= 4 + 0.25 * n
+    if n >= 30:
+        lengths = [len(representative(everything, n, seed)) for seed in range(40)]
+        assert sum(lengths) / 40 == pytest.approx(n, rel=0.1)
+
+
+def test_a_chain_over_several_tasks_and_languages_is_one():
+    first, second, third = chain_of(1, 3)
+    other = replace(second, id="graded/s/1", task="graded", needs=(first.id,), chain="")
+    chinese = replace(first, id="staged/s/1/zh", language="zh")
+    known = {r.id: r for r in (third, other, chinese, second, first, record("glaucoma/s/1"))}
+    (alone,), together = sorted(chains(known), key=len)
+    assert alone.id == "glaucoma/s/1" and together[0] == first
+    assert {r.id for r in together} == {r.id for r in (first, second, third, other, chinese)}
+
+
+def test_a_task_whose_questions_need_another_tasks_answers_is_refused_alone(tmp_path):
+    first, second = chain_of(1, 2)
+    write_curated(tmp_path, [first, replace(second, id="graded/s/1", task="graded"), record("glaucoma/s/1")])
+    with pytest.raises(BadArgument, match=rf"--tasks='graded'.*graded/s/1 needs the answer to {first.id}"):
+        write_subset(tmp_path, 1, 0, "all", ["graded"])
+    path, _ = write_subset(tmp_path, 2, 0, "all", ["graded", "staged"])
+    assert sorted(path.read_text(encoding="utf-8").split()) == ["graded/s/1", first.id]
 
 
 def test_shares_sum_up_whatever_the_sizes():
