@@ -32,7 +32,7 @@ def prompt(text: str) -> tuple[Message, ...]:
 
 
 def image_type(sample: Sample) -> str:
-    """Return what fills "This is <IMAGE TYPE>.", e.g. "an ophthalmology OCT image"; a combination names each.
+    """Return the words for ``<IMAGE TYPE>`` in a prompt, e.g. "an ophthalmology OCT image"; a combination names each.
 
     Raises:
         BadArgument: The sample is of a modality that has no word here.
