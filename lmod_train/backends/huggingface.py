@@ -13,6 +13,7 @@ from lmod_train.chat.checkpoint import find, load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.family.base import Family
 from lmod_train.chat.generation import Decoding, respond
+from lmod_train.chat.likelihood import Likelihoods
 from lmod_train.types import Batch, Identity, Reply
 
 
@@ -23,6 +24,8 @@ class HuggingFace(Backend):
         checkpoint: Folder in transformers layout, or the name of a checkpoint that comes with the package.
         max_new_tokens: Longest reply in tokens (LMOD Table 6: 512).
         dtype: Of weights and pixels.
+        likelihoods: Whether replies carry the log-likelihood of every choice in the requested format: ``sum`` over its
+            tokens, their ``mean``, or ``none``. The report draws ROC curves and calibration from them.
         family: Class of the checkpoint's model family, where that is of a module outside this package.
 
     Raises:
@@ -34,11 +37,12 @@ class HuggingFace(Backend):
         checkpoint: str,
         max_new_tokens: int = 512,
         dtype: Literal["float32", "bfloat16", "float16"] = "float32",
+        likelihoods: Likelihoods = "none",
         family: type[Family] | None = None,
     ) -> None:
         self._folder = find(checkpoint, family)
         self._name, self._dtype = checkpoint, getattr(torch, dtype)
-        self._decoding = Decoding(max_new_tokens)
+        self._decoding = Decoding(max_new_tokens, likelihoods)
         self._dialect = Dialect(self._folder)
         self.collate = self._dialect
         self._model: PreTrainedModel | None = None

@@ -20,6 +20,7 @@ from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import Encoded, encode
 from lmod_train.chat.family import family_of
+from lmod_train.chat.likelihood import Likelihoods, choice_likelihoods
 from lmod_train.chat.sequences import common
 from lmod_train.errors import BadArgument
 from lmod_train.types import Batch, Reply
@@ -33,9 +34,11 @@ class Decoding:
 
     Attributes:
         max_new_tokens: Maximum length of a reply in tokens; default 512, as in LMOD's Table 6.
+        likelihoods: Whether the log-likelihood of every choice is computed beside the reply, see `chat.likelihood`.
     """
 
     max_new_tokens: int = 512
+    likelihoods: Likelihoods = "none"
 
     def __post_init__(self) -> None:
         """Check that a reply has at least one token."""
@@ -43,7 +46,9 @@ class Decoding:
             raise BadArgument("max_new_tokens", self.max_new_tokens, "at least 1 token", "leave it out for 512")
 
     def __str__(self) -> str:
-        return json.dumps({"do_sample": False, "max_new_tokens": self.max_new_tokens, "num_beams": 1}, sort_keys=True)
+        settings = {"do_sample": False, "max_new_tokens": self.max_new_tokens, "num_beams": 1}
+        wanted = {} if self.likelihoods == "none" else {"likelihoods": self.likelihoods}
+        return json.dumps(settings | wanted, sort_keys=True)
 
 
 @torch.no_grad()
@@ -64,11 +69,13 @@ def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name
     began = time.perf_counter()
     own = ChatBatch.of(batch)
     prompts, ends = own.prompt_ids, end_tokens(model, dialect)
-    asked = _Asked(model, encode(model, own.images), prompts, own.images_of, ends, _pad(dialect))
+    encoded = encode(model, own.images)
+    asked = _Asked(model, encoded, prompts, own.images_of, ends, _pad(dialect))
     made: list[list[int]] = [[] for _ in prompts]
     for rows in _by_prefix(prompts, model.config.image_token_id):
         for row, tokens in zip(rows, _generate(asked, rows, decoding.max_new_tokens), strict=True):
             made[row] = tokens
+    likelihoods = choice_likelihoods(model, dialect, own, encoded, decoding.likelihoods)
     seconds = (time.perf_counter() - began) / max(len(batch), 1)
     return [
         Reply(
@@ -82,6 +89,7 @@ def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name
             seconds=round(seconds, 4),
             model=name,
             settings=str(decoding),
+            likelihoods=likelihoods[i],
         )
         for i, (record, tokens) in enumerate(zip(batch.records, made, strict=True))
     ]

@@ -19,7 +19,7 @@ from lmod_train.vision.cnn import FeasibilityCNN
 from lmod_train.vision.crop_variation import Variation, varied
 from lmod_train.vision.crops import Crops
 from lmod_train.vision.one_picture import refuse_other_counts
-from lmod_train.vision.wording import refuse_several_questions, reply_text, wordings
+from lmod_train.wording import refuse_several_questions, reply_text, wordings
 
 
 class Classifier(LmodModule):

@@ -25,6 +25,7 @@ from lmod_train.chat.encoding import Images
 from lmod_train.chat.family import family_of
 from lmod_train.chat.family.base import Family
 from lmod_train.chat.generation import Decoding, respond
+from lmod_train.chat.likelihood import Likelihoods
 from lmod_train.chat.masks import unshareable
 from lmod_train.chat.tower_features import TowerFeatures, divided
 from lmod_train.errors import BadArgument
@@ -60,7 +61,8 @@ class VisionLanguageModel(LmodModule):
         loss_over: What weighs the same in an optimiser step, over all its batches and ranks: every ``answer``, however
             long it is, or every ``token`` of every answer, as in LLaVA, LLaVA-Med, TRL and transformers, where a list
             of regions outweighs a diagnosis.
-
+        likelihoods: Whether replies carry the log-likelihood of every choice in the requested format: ``sum`` over its
+            tokens, their ``mean``, or ``none``.
         family: Class of the checkpoint's model family, where that is of a module outside this package.
 
     Raises:
@@ -82,6 +84,7 @@ class VisionLanguageModel(LmodModule):
         max_tokens: int = 2048,
         tower_features: Path | None = None,
         loss_over: Over = "answer",
+        likelihoods: Likelihoods = "none",
         family: type[Family] | None = None,
     ) -> None:
         super().__init__()
@@ -89,7 +92,7 @@ class VisionLanguageModel(LmodModule):
             raise BadArgument("max_tokens", max_tokens, "at least 2", "use 2048, as LLaVA does")
         self._folder, self._name = find(checkpoint, family), checkpoint
         self.lora, self.optimisation = lora, optimisation
-        self._decoding = Decoding(max_new_tokens)
+        self._decoding = Decoding(max_new_tokens, likelihoods)
         self._weights_dtype: torch.dtype = getattr(torch, dtype)
         self._gradient_checkpointing, self.tune_tower = gradient_checkpointing, tune_tower
         self.tune_language_model, self._kept_as = tune_language_model, dtype

@@ -29,7 +29,7 @@ from lmod_train.vision.one_picture import refuse_other_counts
 from lmod_train.vision.retfound import Family, Pooling, vision_transformer
 from lmod_train.vision.retfound_weights import LoadReport, TwiceLayerNorm, initialise, load_finetuned, norm_twice
 from lmod_train.vision.whole_image import WholeImages
-from lmod_train.vision.wording import refuse_several_questions, reply_text, wordings
+from lmod_train.wording import refuse_several_questions, reply_text, wordings
 
 
 class FineTuning(LmodModule):

@@ -24,7 +24,7 @@ from lmod_train.modules.training_data import training_data
 from lmod_train.types import Batch, Identity, Reply
 from lmod_train.vision.batch import FeatureBatch
 from lmod_train.vision.feature_table import Encoder, FeatureDialect, feature_table
-from lmod_train.vision.wording import refuse_several_questions
+from lmod_train.wording import refuse_several_questions
 
 
 class FrozenFeatures(LmodModule):

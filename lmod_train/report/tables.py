@@ -49,6 +49,15 @@ _NINE = {
 }
 """The measures of `lmod_train.scoring.retfound`, without what their names begin with -> head of the column."""
 
+_OF_LIKELIHOODS = {
+    "accuracy_likeliest": "accuracy of the likeliest",
+    "auroc_macro": "AUROC",
+    "auprc_macro": "AUPRC",
+    "brier": "Brier",
+    "ece": "ECE",
+}
+"""Measures of `lmod_train.scoring.probability` -> head of the column."""
+
 
 def tables(runs: Sequence[Figures], outcomes: Mapping[str, Outcomes], shortcuts: Sequence[Shortcut] = ()) -> str:
     """Return every table of the report.
@@ -118,10 +127,10 @@ def likelihoods(runs: Sequence[Figures], names: Sequence[str]) -> str:
             given = run.find(task, "likelihoods_given")
             if given is None:
                 continue
-            found = [run.find(task, metric) for metric in ("auroc_macro", "auprc_macro", "brier", "ece")]
+            found = [run.find(task, metric) for metric in _OF_LIKELIHOODS]
             cells = ["-" if s is None or s.value is None else _with_interval(s) for s in found]
             lines.append([task, name, str(found[-1].n if found[-1] else 0), percent(given.value), *cells])
-    heads = ["task", "model", ">n", ">given", "AUROC", "AUPRC", "Brier", "ECE"]
+    heads = ["task", "model", ">n", ">given", *_OF_LIKELIHOODS.values()]
     return grid(heads, lines) if lines else ""
 
 

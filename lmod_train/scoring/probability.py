@@ -24,9 +24,9 @@ def probability_scores(
 ) -> list[Score]:
     """Return areas under curves and calibration over the items whose reply carries a likelihood of every choice.
 
-    ``auroc_macro`` and ``auprc_macro`` (`lmod_train.scoring.ranking`), ``brier`` and ``ece``
-    (`lmod_train.scoring.calibration`), each with the n of these items, and ``likelihoods_given``, their share of all
-    items. The text of the reply is not used: an unparsed reply with likelihoods counts, an answer without is excluded.
+    ``auroc_macro`` and ``auprc_macro`` (`lmod_train.scoring.ranking`), ``accuracy_likeliest``, the share whose likeliest
+    choice (the first of equals) is the true one, ``brier`` and ``ece`` (`lmod_train.scoring.calibration`), each with the
+    n of these items, and ``likelihoods_given``, their share of all items. The text of the reply is not used: an unparsed reply with likelihoods counts, an answer without is excluded.
 
     Args:
         task: Name of the task.
@@ -45,11 +45,12 @@ def probability_scores(
     groups = [items[i].group for i in rows]
     scores = area_scores(task, subset, truths[rows], probabilities, groups, curve_classes(choices, positive))
     measures = calibration_measures(len(choices))
-    scores += compute_scores(task, subset, calibration_columns(truths[rows], probabilities), groups, measures)
+    columns = calibration_columns(truths[rows], probabilities)
+    scores += compute_scores(task, subset, columns, groups, [_LIKELIEST, *measures])
     given = np.zeros(len(items))
     given[rows] = 1
-    columns = {"items": np.ones(len(items)), "given": given}
-    return scores + compute_scores(task, subset, columns, [item.group for item in items], [_GIVEN])
+    shares = {"items": np.ones(len(items)), "given": given}
+    return scores + compute_scores(task, subset, shares, [item.group for item in items], [_GIVEN])
 
 
 def curve_classes(choices: Sequence[str], positive: str | None = None) -> list[int]:
@@ -92,4 +93,5 @@ def probabilities_of(items: Sequence[Item], choices: Sequence[str]) -> tuple[NDA
     return np.array(rows, dtype=np.intp)[usable], weights / weights.sum(axis=1, keepdims=True)
 
 
+_LIKELIEST = Measure("accuracy_likeliest", lambda s: ratio(s["bin_right"].sum(axis=-1), s["items"]), items_in)
 _GIVEN = Measure("likelihoods_given", lambda sums: ratio(sums["given"], sums["items"]), items_in)

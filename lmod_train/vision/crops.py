@@ -15,7 +15,7 @@ from lmod_train.types import Record
 from lmod_train.vision.batch import CropBatch
 from lmod_train.vision.crop_table import Crop, Pixels, Resampling, crop_table, crops_of, cut_all
 from lmod_train.vision.table import Table
-from lmod_train.vision.wording import wordings
+from lmod_train.wording import wordings
 
 
 @dataclass(frozen=True)

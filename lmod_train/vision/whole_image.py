@@ -15,7 +15,7 @@ from lmod_train.types import Record
 from lmod_train.vision.augmentation import FAITHFUL, Augmentation, Transform, eval_transform, seeded, train_transform
 from lmod_train.vision.batch import PictureBatch
 from lmod_train.vision.one_picture import one_picture
-from lmod_train.vision.wording import wordings
+from lmod_train.wording import wordings
 
 
 @dataclass(frozen=True)

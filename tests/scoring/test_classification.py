@@ -56,7 +56,7 @@ def test_all_answered_as_scikit_learn(seed):
 
 
 EVERY = {"accuracy_strict", "accuracy_answered", "accuracy_chance_filled", "balanced_accuracy", "kappa", "macro_f1"}
-EVERY |= {"auroc_macro", "auprc_macro", "brier"}
+EVERY |= {"auroc_macro", "auprc_macro", "accuracy_likeliest", "brier"}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import accuracy_score, average_precision_score, roc_auc_score
 
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.grading import grading_scores
@@ -19,7 +19,7 @@ from tests.contracts import TaskContract
 from tests.scoring.make import by_metric, item, values
 
 CONFIGS = Path(__file__).parents[2] / "configs"
-NAMES = ("auroc_macro", "auprc_macro", "brier", "ece", "likelihoods_given")
+NAMES = ("auroc_macro", "auprc_macro", "accuracy_likeliest", "brier", "ece", "likelihoods_given")
 
 
 def some(n=80, choices=("yes", "no"), seed=0, given=1.0):
@@ -54,7 +54,9 @@ def test_a_question_of_yes_or_no_is_about_its_positive_class():
 def test_several_classes_each_against_the_rest(scores_of):
     items = some(choices=("1", "2", "3"))
     truths, p = table(items, ("1", "2", "3"))
+    items = [replace(i, answer=choice) for i, choice in zip(items, "123" * 27, strict=False)]  # the text is not used
     got = values(scores_of("t", items, ("1", "2", "3")))
+    assert got["accuracy_likeliest"] == pytest.approx(accuracy_score(truths, p.argmax(axis=1))) != got["accuracy_strict"]
     assert got["auroc_macro"] == pytest.approx(roc_auc_score(truths, p, multi_class="ovr", average="macro"))
     assert got["likelihoods_given"] == 1
 
@@ -63,10 +65,10 @@ def test_items_without_likelihoods_are_left_out_and_counted():
     items = some(given=0.6)
     got = by_metric(classification_scores("t", items, ("yes", "no")))
     having = [i for i in items if i.likelihoods]
-    assert [got[name].n for name in NAMES] == [len(having)] * 4 + [80]
+    assert [got[name].n for name in NAMES] == [len(having)] * 5 + [80]
     assert got["likelihoods_given"].value == len(having) / 80 < 1
     alone = by_metric(classification_scores("t", having, ("yes", "no")))
-    assert [got[name].value for name in NAMES[:4]] == [alone[name].value for name in NAMES[:4]]
+    assert [got[name].value for name in NAMES[:5]] == [alone[name].value for name in NAMES[:5]]
 
 
 def test_without_likelihoods_the_metrics_are_absent_and_others_unchanged():

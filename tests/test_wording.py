@@ -11,9 +11,9 @@ from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import Staging
 from lmod_train.types import Box, Patient, Region, Reply, Sample
-from lmod_train.vision.wording import Wording, reply_text, wordings
 from lmod_train.vocabulary.findings import FINDINGS
 from lmod_train.vocabulary.scales import SCALES
+from lmod_train.wording import Wording, reply_text, wordings
 from tests.tiny import record
 
 SAMPLE = {"source": "p", "key": "1", "modality": "CFP", "image": "eye.png", "group": "1", "licence": ""}

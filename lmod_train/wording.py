@@ -1,4 +1,4 @@
-"""Text of a classifier's reply: its class in the format of the record's reference reply."""
+"""Replies in the format of a record's reference reply, with another of its choices."""
 
 from __future__ import annotations
 
@@ -60,6 +60,29 @@ def _line(record: Record, line: str, choices: Sequence[str]) -> Wording:
         )
     word = max(fitting, key=len)
     return Wording(line.removesuffix(word), choices.index(word))
+
+
+def replies_of(record: Record) -> dict[str, str]:
+    """Return the reply of each choice in the record's format; empty where the record has no such reply.
+
+    There is none for a record with regions, with fewer than two choices, without a reference reply, or whose reference
+    reply is not a line that ends with one of the choices.
+
+    Example:
+        >>> record = Record(id="", task="", task_class="", task_version=1, source="", key="", modality="CFP", image=(),
+        ...     image_plain=(), image_sha256=(), split="test", group="", language="en", messages=(),
+        ...     choices=("0", "1"), answer="Stage: 1")
+        >>> replies_of(record)
+        {'0': 'Stage: 0', '1': 'Stage: 1'}
+    """
+    lines = record.answer.splitlines()
+    if record.regions or len(record.choices) < 2 or len(lines) != 1:
+        return {}
+    try:
+        form = wordings(record, record.choices)
+    except BadArgument:  # an open answer
+        return {}
+    return {choice: reply_text(form, [i], record.choices) for i, choice in enumerate(record.choices)}
 
 
 def refuse_several_questions(records: Iterable[Record], choices: Sequence[str]) -> None:
