@@ -26,6 +26,21 @@ def test_it_answers_as_the_network_does(tiny, tmp_path):
     assert len(half.respond(batch)) == 2
 
 
+def test_likelihoods_go_with_the_same_replies_and_are_part_of_what_is_asked(tiny, tmp_path):
+    write_curated(tmp_path, RECORDS)
+    bare, ranked = HuggingFace(str(tiny), 5), HuggingFace(str(tiny), 5, likelihoods="sum")
+    first, second = (_replies(backend, tmp_path) for backend in (bare, ranked))
+    assert [r.reply for r in first] == [r.reply for r in second]
+    assert [list(r.likelihoods) for r in first] == [[], []]
+    assert [list(r.likelihoods) for r in second] == [list(r.choices) for r in RECORDS]
+    assert bare.identity() != ranked.identity() and bare.identity() == HuggingFace(str(tiny), 5).identity()
+
+
+def _replies(backend, folder):
+    backend.prepare("cpu")
+    return backend.respond(backend.collate(RECORDS, folder))
+
+
 @pytest.mark.parametrize("model_type", ["qwen3_vl", "gemma3"])
 def test_other_families_answer_too(model_type, tmp_path):
     write_curated(tmp_path, RECORDS, side=90)
