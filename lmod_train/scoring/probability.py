@@ -24,9 +24,10 @@ def probability_scores(
 ) -> list[Score]:
     """Return areas under curves and calibration over the items whose reply carries a likelihood of every choice.
 
-    ``auroc_macro`` and ``auprc_macro`` (`lmod_train.scoring.ranking`), ``accuracy_likeliest``, the share whose likeliest
-    choice (the first of equals) is the true one, ``brier`` and ``ece`` (`lmod_train.scoring.calibration`), each with the
-    n of these items, and ``likelihoods_given``, their share of all items. The text of the reply is not used: an unparsed reply with likelihoods counts, an answer without is excluded.
+    ``auroc_macro`` and ``auprc_macro`` (`lmod_train.scoring.ranking`), ``accuracy_likeliest``, the share whose
+    likeliest choice (the first of equals) is the true one, ``brier`` and ``ece`` (`lmod_train.scoring.calibration`),
+    each with the n of these items, and ``likelihoods_given``, their share of all items. The text of the reply is not
+    used: an unparsed reply with likelihoods counts, an answer without is excluded.
 
     Args:
         task: Name of the task.

@@ -56,7 +56,9 @@ def test_several_classes_each_against_the_rest(scores_of):
     truths, p = table(items, ("1", "2", "3"))
     items = [replace(i, answer=choice) for i, choice in zip(items, "123" * 27, strict=False)]  # the text is not used
     got = values(scores_of("t", items, ("1", "2", "3")))
-    assert got["accuracy_likeliest"] == pytest.approx(accuracy_score(truths, p.argmax(axis=1))) != got["accuracy_strict"]
+    assert (
+        got["accuracy_likeliest"] == pytest.approx(accuracy_score(truths, p.argmax(axis=1))) != got["accuracy_strict"]
+    )
     assert got["auroc_macro"] == pytest.approx(roc_auc_score(truths, p, multi_class="ovr", average="macro"))
     assert got["likelihoods_given"] == 1
 
