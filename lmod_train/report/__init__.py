@@ -1,1 +1,1 @@
-"""Predictions in; tables, figures and pages out."""
+"""Tables, figures and a web page from the predictions of runs."""

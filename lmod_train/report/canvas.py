@@ -1,6 +1,7 @@
-"""What every picture is drawn on: PNG to look at, SVG for the paper, same bytes twice.
+"""Style and files of all figures: reproducible PNG and SVG.
 
-Colours are Okabe & Ito's, told apart by colour-blind readers, and every run has a marker and a line of its own besides.
+Colours are those of Okabe and Ito, which colour-blind readers can distinguish; every run also has its own marker and
+line style.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ LINES: Any = ("-", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
-    "text.parse_math": False,  # a model's name may hold a dollar
+    "text.parse_math": False,  # a model's name may contain a dollar sign
     "axes.spines.top": False,
     "axes.spines.right": False,
     "svg.hashsalt": "lmod_train",  # otherwise element names in the SVG are random
@@ -30,13 +31,13 @@ def canvas(out: Path, name: str, rows: int, columns: int, size: tuple[float, flo
 
     Args:
         out: Folder to write to.
-        name: Of the files.
-        rows: Of panels.
-        columns: Of panels.
+        name: Name of the files, without suffix.
+        rows: Number of rows of panels.
+        columns: Number of columns of panels.
         size: Width and height in inches.
-        **options: Of matplotlib's ``Figure.subplots``.
+        **options: Options of matplotlib's ``Figure.subplots``.
     """
-    import matplotlib as mpl  # here, as `--help` must not wait for it
+    import matplotlib as mpl  # imported here, as it would slow down `--help`
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -49,6 +50,6 @@ def canvas(out: Path, name: str, rows: int, columns: int, size: tuple[float, flo
 
 
 def hide_from(axes: Any, count: int) -> None:
-    """Leave the panels after the first `count` empty."""
+    """Hide all panels after the first `count`."""
     for axis in list(axes.flat)[count:]:
         axis.set_visible(False)

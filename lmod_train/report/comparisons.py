@@ -1,4 +1,4 @@
-"""Runs against each other on the items that both answered to."""
+"""Comparisons of runs on their common items."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from lmod_train.types import Score
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two runs on the same items of one task.
+    """Comparison of two runs on the same items of one task.
 
     Attributes:
         task: Name of the task.
         first: Label of the first run.
         second: Label of the second run.
-        test: Exact McNemar test on right and wrong.
-        difference: Mean score of first - second, with the interval over patients.
-        adjusted: The p value after Holm, over all pairs of the report; None where there is no common item.
+        test: Exact McNemar test of correct against incorrect answers.
+        difference: Mean score of first - second, with an interval over patients.
+        adjusted: Holm-adjusted p value over all pairs of the report; None without common items.
     """
 
     task: str
@@ -34,7 +34,7 @@ class Pair:
 
 
 def merit(item: Item) -> float:
-    """Return what an item adds to its task's headline: 1 or 0, or for regions the image's F1 (LMOD+).
+    """Return an item's contribution to the headline score: 1 or 0, or for regions the image's F1 (LMOD+).
 
     Example:
         >>> merit(Item("a", "answered", "NORMAL", "NORMAL")), merit(Item("b", "answered", {1: "x"}, {1: "x", 2: "y"}))
@@ -46,7 +46,7 @@ def merit(item: Item) -> float:
 
 
 def pairs(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[Pair]:
-    """Compare every two runs on every task that both have; an image is right when every region is.
+    """Return the comparisons of all pairs of runs on common tasks; an image is correct if every region is.
 
     Args:
         runs: Label of a run -> task -> items.
@@ -67,7 +67,7 @@ def pairs(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[Pair]:
 
 
 def joint(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[tuple[str, int, int, float, float]]:
-    """Return (task, runs, common items, Q, p) of Cochran's Q for each task that three runs or more share items of."""
+    """Return (task, runs, common items, Q, p) of Cochran's Q test per task that three or more runs share."""
     rows = []
     for task in dict.fromkeys(task for items in runs.values() for task in items):
         tables = [{i.id: merit(i) == 1 for i in items[task]} for items in runs.values() if task in items]

@@ -1,4 +1,4 @@
-"""What the likelihoods of the choices show: ROC and precision-recall curves, and calibration."""
+"""ROC curves, precision-recall curves and calibration, from the likelihoods of the choices."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Ranking:
 
     Attributes:
         task: Name of the task.
-        place: Of the run among all runs, for its colour.
-        name: Its label.
-        run: Its figures.
+        place: Index of the run among all runs, which determines its colour.
+        name: Label of the run.
+        run: Scores of the run.
         truths: Index of the true class, (items).
         probabilities: (items, classes).
     """
@@ -44,7 +44,7 @@ class Ranking:
     probabilities: Any
 
     def find(self, metric: str) -> Score:
-        """Return a figure of the run's scores over all items of the task."""
+        """Return a score of the run over all items of the task."""
         score = self.run.find(self.task, metric)
         assert score is not None
         return score
@@ -57,7 +57,7 @@ def rankings(
     task: str,
     classes: Sequence[str],
 ) -> list[Ranking]:
-    """Return the runs whose scores hold areas of the task; items without likelihoods are left out, as in the scores."""
+    """Return the runs with likelihoods for the task; items without are left out, as in the scores."""
     found = []
     for place, (run, name, items) in enumerate(zip(runs, names, outcomes, strict=True)):
         score = run.find(task, "auroc_macro")
@@ -76,10 +76,10 @@ def draw_curves(
     choices: Mapping[str, Sequence[str]],
     out: Path,
 ) -> list[str]:
-    """Draw both curves of each task, all runs in one picture, the areas of ``scores.csv`` in the legends.
+    """Draw both curves of each task, with all runs in one figure and the areas of ``scores.csv`` in the legend.
 
-    A question with two choices is about its first one. With more, the curves are means over the classes, each against
-    the rest, and enclose the very areas. A task without likelihoods has no picture.
+    With two choices, the first is the positive class. With more, the curves are means over the classes, each against
+    the rest, and enclose exactly these areas. Tasks without likelihoods have no figure.
 
     Returns:
         The file names.
@@ -110,7 +110,7 @@ def _roc_panel(axis: Any, ranked: Sequence[Ranking], about: Sequence[int]) -> No
 
 def _precision_panel(axis: Any, ranked: Sequence[Ranking], about: Sequence[int]) -> None:
     shares = [np.mean([np.mean(one.truths == c) for c in about if np.any(one.truths == c)]) for one in ranked]
-    if np.ptp(shares) < 0.0005:  # otherwise the runs were asked other items and have no common line
+    if np.ptp(shares) < 0.0005:  # otherwise the runs have different items, and no common chance level
         axis.axhline(shares[0], color="#999999", lw=1, ls=":", label=f"chance: {shares[0]:.3f}")
     for one in ranked:
         points = precision_recall_points(one.truths, one.probabilities, about)
@@ -144,9 +144,10 @@ def draw_calibration(
     choices: Mapping[str, Sequence[str]],
     out: Path,
 ) -> list[str]:
-    """Draw how often the likeliest class is right against how likely it was held, over the items in each bin.
+    """Draw reliability diagrams, a pair of panels per run, and return the names of the files.
 
-    One pair of panels a run; a task without likelihoods has no picture. Return the file names.
+    The upper panel shows the share of correct predictions against the probability of the likeliest class, the lower one
+    the number of items per bin. Tasks without likelihoods have no figure.
     """
     drawn = []
     for task, classes in choices.items():
@@ -180,7 +181,7 @@ def _reliability_panels(above: Any, below: Any, one: Ranking) -> None:
         "zorder": 3,
     }
     above.plot(curve.confidence[filled], curve.right[filled], **marks)
-    above.set(ylabel="share right", xlim=(0, 1), ylim=(-0.02, 1.02))
+    above.set(ylabel="share correct", xlim=(0, 1), ylim=(-0.02, 1.02))
     error, brier = one.find("ece"), one.find("brier")
     figures = f"ECE {number(error.value)} ({interval(error.low, error.high)}), Brier {number(brier.value)}"
     above.set_title(f"{one.name}\n{figures}", fontsize=9)

@@ -1,4 +1,4 @@
-"""Every figure of a task over all its items, run by run: the headline is one of them."""
+"""Tables of all metrics of each task, with a column per run."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _FIRST = (
     "accuracy_strict", "accuracy_answered", "accuracy_chance_filled", "balanced_accuracy", "kappa", "macro_f1",
     "sensitivity", "specificity", "auroc_macro", "f1_lmod_plus", "f1_lmod_v1", "precision", "recall", "hr",
 )  # fmt: skip
-"""Figures in the order of their rows; the others follow as the scores have them."""
+"""Order of the rows; other metrics follow in the order of the scores."""
 _LEFT_OUT = ("share_", "retfound_", "chance", "majority", "likelihoods_given")
-"""What other tables of the report hold."""
+"""Prefixes of metrics in other tables of the report."""
 
 
 def every_figure(runs: Sequence[Figures], names: Sequence[str]) -> str:
-    """Return one table a task under its name: a row a figure, a column a run, each with n and interval."""
+    """Return a table per task below its name, with a row per metric and a column per run."""
     parts = []
     for task in dict.fromkeys(task for run in runs for task in run.tasks()):
         own = [(name, run) for name, run in zip(names, runs, strict=True) if task in run.tasks()]
         lines = [[metric, *(_cell(run, task, metric) for _, run in own)] for metric in _metrics(task, runs)]
-        parts += [f"### {task}", grid(["figure", *(name for name, _ in own)], lines)]
+        parts += [f"### {task}", grid(["metric", *(name for name, _ in own)], lines)]
     return "\n\n".join(parts)
 
 

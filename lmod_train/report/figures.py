@@ -1,4 +1,4 @@
-"""Scores, modalities and confusions, drawn from ``scores.csv`` and the outcomes."""
+"""Figures of scores, scores by modality and confusion matrices, from ``scores.csv`` and the outcomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lmod_train.types import Score
 
 
 def draw_scores(runs: Sequence[Figures], names: Sequence[str], out: Path) -> list[str]:
-    """Draw the headline of every task with its interval, chance and majority class beside it; return the file names."""
+    """Draw the headline score of every task with interval, chance and majority class; return the file names."""
     tasks = list(dict.fromkeys(task for run in runs for task in run.tasks()))
     height = 0.9 + sum(0.75 + 0.34 * sum(task in r.tasks() for r in runs) for task in tasks)
     ratios = {"height_ratios": [1 + 0.45 * sum(task in r.tasks() for r in runs) for task in tasks]}
@@ -65,7 +65,7 @@ def _with_interval(axis: Any, score: Score, row: float, i: int) -> None:
 def draw_modalities(
     runs: Sequence[Figures], names: Sequence[str], outcomes: Sequence[Mapping[str, Sequence[Item]]], out: Path
 ) -> list[str]:
-    """Draw the headline by modality: a radar where a task has three modalities or more, bars where it has fewer."""
+    """Draw the headline score by modality: a radar chart for three or more modalities, otherwise bars."""
     tasks = list(dict.fromkeys(task for run in runs for task in run.tasks()))
     parted = {t: [_by_modality(r, o, t) for r, o in zip(runs, outcomes, strict=True)] for t in tasks}
     for name, chosen in _kinds(parted).items():
@@ -102,7 +102,7 @@ def _kinds(parted: Mapping[str, Sequence[Mapping[str, Score]]]) -> dict[str, lis
 
 
 def _one_each(axes: Any) -> dict[str, Any]:
-    """Return label -> handle over all panels."""
+    """Return label -> handle of the legend for all panels."""
     found: dict[str, Any] = {}
     for axis in axes.flat:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -111,7 +111,7 @@ def _one_each(axes: Any) -> dict[str, Any]:
 
 
 def _by_modality(run: Figures, items: Mapping[str, Sequence[Item]], task: str) -> dict[str, Score]:
-    """Return modality -> headline; a run about one modality has no such subsets, there it is the figure over all."""
+    """Return modality -> headline score; for a run of a single modality, the score over all items."""
     if task not in run.tasks():
         return {}
     metric = headline_metric(run.scores, task)
@@ -128,7 +128,7 @@ def _radar_panel(axis: Any, spokes: Sequence[str], parted: Sequence[Mapping[str,
     angles = np.linspace(0, 2 * np.pi, len(spokes), endpoint=False)
     for i, values in enumerate(parted):
         found = [values[m].value if m in values else None for m in spokes]
-        radii = [math.nan if v is None else v for v in found]  # a modality not asked leaves a gap, it is not 0
+        radii = [math.nan if v is None else v for v in found]  # NaN leaves a gap for modalities without items
         if values:
             style = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
             axis.plot([*angles, angles[0]], [*radii, radii[0]], lw=1.8, ms=5, label=names[i], clip_on=False, **style)
@@ -159,10 +159,10 @@ def draw_confusions(
     choices: Mapping[str, Sequence[str]],
     out: Path,
 ) -> list[str]:
-    """Draw truth against answer for each task with choices of its own, one panel a run; return the file names.
+    """Draw confusion matrices of each task with fixed choices, a panel per run; return the file names.
 
-    The last column holds whatever is not an answer; shades are shares of the row, numbers are items. The levels of a
-    scale stand in their order, so that an error of one stage lies beside the diagonal.
+    The last column counts replies without an answer. Shades are shares of the row, numbers are items. Levels of a
+    scale are in order, so that errors of one stage are next to the diagonal.
     """
     drawn = []
     for task, classes in choices.items():

@@ -1,4 +1,4 @@
-"""The one table: task x model, with what a score must be read against."""
+"""The headline table: a row per task and run, with the score, its interval and baselines."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lmod_train.report.runs import Figures, read_figures
 from lmod_train.types import Score
 
 HEADLINES = ("accuracy_strict", "f1_lmod_plus")
-"""The figure that speaks for a task is the first of these that it has, otherwise the first figure it has."""
+"""The headline metric of a task is the first of these that it has, otherwise its first metric."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the main table; None where a run has no such figure."""
+    """One row of the headline table; None if a run does not have a value."""
 
     task: str
     run: str
@@ -32,7 +32,7 @@ class Row:
 
 
 def headline_metric(scores: Sequence[Score], task: str) -> str:
-    """Return the name of the figure that speaks for a task.
+    """Return the headline metric of a task.
 
     Example:
         >>> headline_metric([Score("anatomy", "all", m, 9, 0.5) for m in ("precision", "f1_lmod_plus")], "anatomy")
@@ -43,17 +43,17 @@ def headline_metric(scores: Sequence[Score], task: str) -> str:
 
 
 def headline(runs: Sequence[Path]) -> list[Row]:
-    """Return the main table: tasks in the order of first appearance, runs in the order given.
+    """Return the headline table: tasks in order of first appearance, runs in the given order.
 
     Raises:
-        BadArgument: No run was named, or one twice.
+        BadArgument: No run was given, or one twice.
         ArtifactError: A run has no scores.
     """
     return headline_rows(read_figures(runs))
 
 
 def headline_rows(figures: Sequence[Figures]) -> list[Row]:
-    """Return the main table of runs already read."""
+    """Return the headline table of runs whose scores were read."""
     rows = []
     for task in dict.fromkeys(task for run in figures for task in run.tasks()):
         for run in figures:
@@ -70,7 +70,7 @@ def headline_rows(figures: Sequence[Figures]) -> list[Row]:
 
 
 def format_table(rows: Sequence[Row]) -> str:
-    """Return the table as text that reads well in a terminal and is Markdown too; no rows give the heading only.
+    """Return the table as aligned Markdown; without rows only the heading.
 
     Example:
         >>> print(format_table([Row("glaucoma", "tuned", "base", "accuracy_strict", 200, .9, .85, .94, .5, .5, 0.0)]))
@@ -98,7 +98,7 @@ def format_table(rows: Sequence[Row]) -> str:
 
 
 def grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    r"""Return an aligned Markdown table; a head that starts with ``>`` is set to the right.
+    r"""Return an aligned Markdown table; columns whose head starts with ``>`` are right-aligned.
 
     Example:
         >>> print(grid(["a", ">b"], [["x|y", "1"]]))
@@ -123,7 +123,7 @@ def _cell(text: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return three decimals; a dash where there is no value."""
+    """Return a number with three decimals; a dash for None."""
     return "-" if value is None else f"{value:.3f}"
 
 

@@ -1,4 +1,4 @@
-"""One model for each modality, as the papers train the CNN: its runs side by side and their mean."""
+"""Scores by modality and their mean, also over the runs of models trained per modality, as the papers' CNN."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from lmod_train.types import Score
 
 @dataclass(frozen=True, slots=True)
 class AcrossModalities:
-    """One task over modalities.
+    """Scores of one task by modality.
 
     Attributes:
         task: Name of the task.
-        model: The model, or the label of a run that was asked about several modalities by itself.
-        runs: Number of runs that it takes.
-        values: Modality -> mean score; None where several of the runs are about it and none can be preferred.
-        macro: Mean over the modalities, with an interval that draws whole patients; None where a value is missing.
+        model: Name of the model, or label of a single run with several modalities.
+        runs: Number of runs in the row.
+        values: Modality -> mean score; None if several runs have this modality.
+        macro: Mean over the modalities, with an interval over patients; None if a value is None.
     """
 
     task: str
@@ -37,9 +37,9 @@ class AcrossModalities:
 def across_modalities(
     runs: Sequence[Figures], names: Sequence[str], items: Mapping[str, Mapping[str, Sequence[Item]]]
 ) -> list[AcrossModalities]:
-    """Return each run about several modalities, and each model whose runs are about one modality each and not the same.
+    """Return a row per run with several modalities, and per model whose runs have a single modality each.
 
-    The score is the headline's: strict accuracy, or for regions the mean F1 of an image.
+    Scores are those of the headline: strict accuracy, or for regions the mean F1 per image.
 
     Args:
         runs: The runs.
@@ -78,7 +78,7 @@ def _across(task: str, model: str, parts: Sequence[Sequence[Item]]) -> AcrossMod
 def modality_table(
     runs: Sequence[Figures], names: Sequence[str], items: Mapping[str, Mapping[str, Sequence[Item]]]
 ) -> str:
-    """Return the table, the published supervised row of a task beneath ours; empty where there is nothing to show."""
+    """Return the table, with a published supervised row per task; empty if there are no rows."""
     rows = across_modalities(runs, names, items)
     printed = [p for p in published() if p.kind == "supervised" and p.modality and p.task in {r.task for r in rows}]
     columns = sorted({m for r in rows for m in r.values} | {p.modality for p in printed} - {"macro"})
@@ -93,7 +93,7 @@ def modality_table(
         if own:
             p = next(iter(own.values()))
             cells = [own[m].printed if m in own else "-" for m in (*columns, "macro")]
-            lines.append([task, f"{p.model}, published ({p.where}), not ours", p.metric, "-", *cells, "-"])
+            lines.append([task, f"{p.model}, published ({p.where})", p.metric, "-", *cells, "-"])
     heads = ["task", "model", "metric", ">runs", *(f">{column}" for column in columns), ">macro", "95 % interval"]
     return grid(heads, lines) if lines else ""
 

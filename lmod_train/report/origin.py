@@ -1,4 +1,4 @@
-"""Where the rows of a report come from: weights, code, split, what the images are, what the curation found to leak."""
+"""Provenance of the runs in a report: weights, code, split, images, and leaks found in curation."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from lmod_train.report.runs import Outcomes
 from lmod_train.types import Prediction
 from lmod_train.vocabulary.phantoms import DRAWN
 
-SAID = """Weights are the files that the command started from, by the first twelve digits of their SHA-256; steps are
-the optimiser's, at which the replies were given. Leaks are pairs of images that lie in different splits and are of one
-patient, one file or, by content, one photograph, as the curation counted them."""
+NOTE = """Weights are the files that the command started from, with the first twelve digits of their SHA-256. Steps are
+optimiser steps before the replies. Leaks are pairs of images in different splits that are of one patient, one file or
+one photograph (by content), as counted by curation."""
 DIGITS = 12
-_NOT_TOLD = "not told"
+NOT_RECORDED = "not recorded"
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the rows of one run come from; texts are ``not told`` where the run's files do not tell.
+    """Provenance of one run; a text is ``not recorded`` if the run's files do not contain it.
 
     Attributes:
-        weights: Name and SHA-256 of each file, ``random`` where the configuration says so.
-        trained: Epochs of a `fit`, and optimiser steps behind the replies.
-        version: Of the package, and the revision where there is one.
-        splits: Split -> records.
-        sources: Source -> records.
-        phantoms: Records whose image was drawn.
-        leaks: Kind -> pairs that cross splits; None where no curated folder tells.
+        weights: Name and SHA-256 of each file; ``random`` for random weights.
+        trained: Epochs and optimiser steps of training before the replies.
+        version: Version of the package, and its git revision if known.
+        splits: Split -> number of records.
+        sources: Source -> number of records.
+        phantoms: Number of records of phantoms.
+        leaks: Kind -> number of pairs across splits; None without a readable manifest.
     """
 
     weights: str
@@ -46,7 +46,7 @@ class Origin:
 
     @property
     def images(self) -> str:
-        """What was looked at, phantoms called so."""
+        """Sources of the images, with phantoms marked as such."""
         n = sum(self.sources.values())
         named = ", ".join(self.sources)
         if not self.phantoms:
@@ -55,14 +55,14 @@ class Origin:
 
 
 def origin_of(outcomes: Outcomes) -> Origin:
-    """Return where the predictions of a run come from, as its configuration and its records say."""
+    """Return the provenance of a run from its configuration and its records."""
     records = [p.record for p in outcomes.predictions]
-    said = outcomes.config.get("provenance") or {}
-    version = " ".join(filter(None, (str(said.get("lmod_train") or ""), (said.get("git") or "")[:DIGITS])))
+    known = outcomes.config.get("provenance") or {}
+    version = " ".join(filter(None, (str(known.get("lmod_train") or ""), (known.get("git") or "")[:DIGITS])))
     return Origin(
-        _weights(outcomes.config, said.get("weights") or {}),
+        _weights(outcomes.config, known.get("weights") or {}),
         _trained(outcomes.config, outcomes.predictions),
-        version or _NOT_TOLD,
+        version or NOT_RECORDED,
         dict(sorted(Counter(r.split for r in records).items())),
         dict(sorted(Counter(r.source for r in records).items())),
         sum(r.phantom for r in records),
@@ -73,14 +73,14 @@ def origin_of(outcomes: Outcomes) -> Origin:
 def _weights(config: Mapping[str, Any], known: Mapping[str, str]) -> str:
     model = (config.get("model") or {}).get("init_args") or {}
     drawn = ["random"] if model.get("weights") == "random" else []
-    return ", ".join([*drawn, *(f"{name} {sha256[:DIGITS]}" for name, sha256 in known.items())]) or _NOT_TOLD
+    return ", ".join([*drawn, *(f"{name} {sha256[:DIGITS]}" for name, sha256 in known.items())]) or NOT_RECORDED
 
 
 def _trained(config: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:
     steps = sorted({p.reply.step for p in predictions})
     epochs = (config.get("provenance") or {}).get("epochs")
-    said = [f"{epochs} {'epoch' if epochs == 1 else 'epochs'}"] if epochs is not None else []
-    return ", ".join([*said, *(f"{step:,} steps" for step in steps if step)]) or "no step"
+    trained = [f"{epochs} {'epoch' if epochs == 1 else 'epochs'}"] if epochs is not None else []
+    return ", ".join([*trained, *(f"{step:,} steps" for step in steps if step)]) or "no step"
 
 
 def _leaks(outcomes: Outcomes) -> dict[str, int] | None:
@@ -92,12 +92,12 @@ def _leaks(outcomes: Outcomes) -> dict[str, int] | None:
 
 
 def origin_table(origins: Mapping[str, Origin]) -> str:
-    """Return one row a run, as a table that reads well in a terminal and is Markdown too."""
+    """Return the provenance of runs as an aligned Markdown table, a row per run."""
     lines = [
         [name, o.weights, o.trained, _counted(o.splits), o.images, _leaking(o.leaks), o.version]
         for name, o in origins.items()
     ]
-    return grid(["model", "weights", "trained", "records of", "images", "leaks", "lmod_train"], lines)
+    return grid(["model", "weights", "trained", "records", "images", "leaks", "lmod_train"], lines)
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -105,16 +105,16 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def _leaking(leaks: Mapping[str, int] | None) -> str:
-    return _NOT_TOLD if leaks is None else _counted(leaks)
+    return NOT_RECORDED if leaks is None else _counted(leaks)
 
 
 def remarks(runs: Mapping[str, Outcomes]) -> list[str]:
-    """Return what must be said where the numbers stand: phantoms, and runs that do not answer the same records."""
+    """Return remarks to print with the scores: on phantoms, and on runs with different records."""
     return [*_phantoms(runs), *_other_records(runs)]
 
 
 def phantom_tasks(runs: Mapping[str, Outcomes]) -> set[str]:
-    """Return the tasks that any run has asked of a phantom: a published figure is not to be read beside them."""
+    """Return the tasks with records of phantoms in any run, which published scores must not be compared with."""
     return {p.record.task for outcomes in runs.values() for p in outcomes.predictions if p.record.phantom}
 
 
@@ -130,16 +130,16 @@ def _phantoms(runs: Mapping[str, Outcomes]) -> Iterator[str]:
 
 
 def _other_records(runs: Mapping[str, Outcomes]) -> Iterator[str]:
-    """Say of each task which runs do not answer the same records."""
+    """Yield a remark for each task whose runs have different records."""
     for task in dict.fromkeys(p.record.task for o in runs.values() for p in o.predictions):
         asked = {name: own for name, o in runs.items() if (own := _asked(o, task))}
         kinds = {frozenset(own) for own in asked.values()}
         if len(kinds) > 1:
             most = max(len(a & b) for a, b in combinations(kinds, 2))
             each = "; ".join(f"{name} {_counted(Counter(own.values()))}" for name, own in asked.items())
-            yield f"{task}: the runs do not answer the same records ({each}; at most {most} in common)"
+            yield f"{task}: the runs answer different records ({each}; at most {most} in common)"
 
 
 def _asked(outcomes: Outcomes, task: str) -> dict[str, str]:
-    """Return record id -> split of what a run answers of a task."""
+    """Return record id -> split of a run's predictions for a task."""
     return {p.record.id: p.record.split for p in outcomes.predictions if p.record.task == task}

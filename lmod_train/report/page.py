@@ -1,4 +1,4 @@
-"""One self-contained page to look through predictions with their images."""
+"""The page of a report: one HTML file with scores, figures, and predictions with their images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.escaping import without_folders
 from lmod_train.report.comparisons import merit
 from lmod_train.report.headline import Row, interval, number, percent
-from lmod_train.report.origin import SAID, origin_of, remarks
+from lmod_train.report.origin import NOTE, origin_of, remarks
 from lmod_train.report.published import Published
 from lmod_train.report.runs import Outcomes
 from lmod_train.report.template import render
@@ -28,7 +28,7 @@ CAP = 500
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One prediction with the label of its run and the item that it is scored as."""
+    """A prediction with the label of its run and the item it is scored as."""
 
     run: str
     prediction: Prediction
@@ -44,19 +44,19 @@ def page(
     printed: Sequence[Published] = (),
     shortcuts: Sequence[Shortcut] = (),
 ) -> str:
-    """Return the page as HTML, nothing of which is loaded from elsewhere.
+    """Return the page as HTML, which loads no other files.
 
-    Whatever a model wrote is escaped, and the page's own policy forbids it to load or send anything. Of many
-    predictions a fixed sample is shown, spread over runs and tasks, the same ids in every run; the page says so.
+    Replies are escaped, and the page's content security policy forbids loading and sending anything. If there are more
+    than `cap` predictions, a fixed sample over runs and tasks is shown, with the same ids in every run.
 
     Args:
-        rows: The main table.
+        rows: The headline table.
         pictures: PNG files of the figures.
         runs: Label -> outcomes.
-        curated: Label -> curated folder with the images; None where none is known.
-        cap: Predictions shown at most.
-        printed: Published figures, shown beneath the rows of their task.
-        shortcuts: What was reached without looking at the eye, shown beneath the rows of its task.
+        curated: Label -> curated folder with the images; None if unknown.
+        cap: Maximum number of predictions shown.
+        printed: Published scores, shown below the rows of their task.
+        shortcuts: Scores of shortcut classifiers, shown below the rows of their task.
     """
     every = [s for label, outcomes in runs.items() for s in _all_of(label, outcomes)]
     shown = sample(every, cap)
@@ -69,7 +69,7 @@ def page(
         shortcuts=shortcuts,
         remarks=remarks(runs),
         origins={label: origin_of(outcomes) for label, outcomes in runs.items()},
-        origin_said=SAID,
+        origin_note=NOTE,
         drawn=DRAWN,
         number=number,
         interval=interval,
@@ -86,7 +86,7 @@ def page(
 
 
 def sample(every: Sequence[Shown], cap: int) -> list[Shown]:
-    """Return at most `cap` predictions, equally many of each run and task, chosen by a hash of the id."""
+    """Return at most `cap` predictions, equally many per run and task, selected by a hash of the id."""
     parts: dict[tuple[str, str], list[Shown]] = {}
     for s in every:
         parts.setdefault((s.run, s.prediction.record.task), []).append(s)
@@ -108,7 +108,7 @@ def _records(shown: Sequence[Shown], label: str) -> list[Any]:
 
 
 def _card(shown: Shown, curated: Path | None, images: dict[tuple[Path | None, str], str]) -> dict[str, Any]:
-    """Return what the template shows of one prediction; images are numbers into the page's list, each held once."""
+    """Return the values of one prediction for the template; images are indices into the page's list of images."""
     record, item, missing, places = shown.prediction.record, shown.item, [], []
     for image in record.image:
         key = (curated, image)

@@ -1,4 +1,4 @@
-"""What the papers printed, to stand beside what was measured here: facts of their tables, on the real data."""
+"""Published scores of the papers, measured on real data, for comparison with the scores of runs."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from pathlib import Path
 from lmod_train.report.headline import grid
 from lmod_train.report.runs import Figures
 
-SAID = "Printed by the papers for their own runs on the real data, none of it measured here."
+NOTE = "Scores printed in the papers, of the authors' own runs on real data. None was measured here."
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One printed figure: one row of ``published.csv``.
+    """One published score: one row of ``published.csv``.
 
     Attributes:
-        task: Our name of the task.
-        chance: Chance of a right guess where the paper's choices were not always the task's; None where they were.
-        modality: Of a figure about one modality, ``macro`` for their mean, empty for all.
+        task: Name of the task in this package.
+        chance: Accuracy of guessing, if the paper's choices differ from the task's; otherwise None.
+        modality: Modality of the score, ``macro`` for the mean of modalities, empty for all together.
         kind: ``supervised`` or ``zero-shot``.
-        model: As the paper names it; or which mean.
-        metric: As the paper names it.
-        ours: The nearest of our own figures.
-        value: In [0, 1].
+        model: Model in the paper, or the kind of mean over models.
+        metric: Metric in the paper.
+        ours: Most similar metric of this package.
+        value: Score in [0, 1].
         where: Paper and table.
-        note: What must be known to read it.
+        note: Remark needed to interpret the score.
     """
 
     task: str
@@ -44,22 +44,20 @@ class Published:
 
     @property
     def printed(self) -> str:
-        """The value to the four decimals that the papers have."""
+        """The score with four decimals, as in the papers."""
         return f"{self.value:.4f}"
 
     @property
     def line(self) -> str:
-        """The figure in a sentence."""
+        """The score in a sentence."""
         mean = "macro " if self.modality == "macro" else f"{self.modality} " if self.modality else ""
         note = f" ({self.note})" if self.note else ""
-        return f"published ({self.where}), on the real data, not ours: {self.model}, {mean}{self.metric} " + (
-            f"{self.printed}{note}"
-        )
+        return f"published ({self.where}), on real data: {self.model}, {mean}{self.metric} " + (f"{self.printed}{note}")
 
 
 @cache
 def published() -> tuple[Published, ...]:
-    """Return every printed figure that comes with the package."""
+    """Return all published scores in the package."""
     with Path(__file__).with_name("published.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return tuple(
@@ -69,11 +67,11 @@ def published() -> tuple[Published, ...]:
 
 
 def published_beside(runs: Sequence[Figures], drawn: Collection[str] = ()) -> list[Published]:
-    """Return the printed figures of the tasks that runs have, tasks in their order; those of one modality left out.
+    """Return the published scores for the tasks of runs, without those of a single modality.
 
     Args:
         runs: The runs.
-        drawn: Tasks that were asked of phantoms; they have none, as what is printed is of eyes.
+        drawn: Tasks with records of phantoms, which are left out, as published scores are of real eyes.
     """
     found = []
     for task in dict.fromkeys(task for run in runs for task in run.tasks() if task not in drawn):
@@ -86,10 +84,10 @@ def published_beside(runs: Sequence[Figures], drawn: Collection[str] = ()) -> li
 
 
 def published_table(runs: Sequence[Figures], drawn: Collection[str] = ()) -> str:
-    """Return these figures as a table that reads well in a terminal and is Markdown too; empty where there is none."""
+    """Return these scores as an aligned Markdown table; empty if there are none."""
     lines = [
         [p.task, p.model, f"{p.modality} {p.metric}".strip(), p.printed, p.ours, p.where, p.note]
         for p in published_beside(runs, drawn)
     ]
-    heads = ["task", "published, not ours", "metric", ">score", "nearest of ours", "where", "note"]
+    heads = ["task", "published model", "metric", ">score", "most similar metric here", "where", "note"]
     return grid(heads, lines) if lines else ""

@@ -1,4 +1,4 @@
-"""Everything that is drawn from runs, in one folder."""
+"""Writes the report of one or more runs to a folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lmod_train.report.shortcuts import shortcuts_of
 from lmod_train.report.tables import tables
 
 WRITTEN = ("scores.csv", "tables.md", "index.html")
-"""Files by which a folder is known for that of an earlier report, also of one that was cut short."""
+"""Files by which the folder of an earlier report is recognised, even of an incomplete one."""
 
 
 def report(
@@ -32,35 +32,39 @@ def report(
     curated: Path | None = None,
     cap: int = CAP,
     trust: Sequence[str] = (),
-    tell: Callable[[str], object] = str,
+    log: Callable[[str], object] = str,
 ) -> Path:
-    """Write ``scores.csv``, ``tables.md``, the figures and ``index.html``; return the path of the page.
+    """Write ``scores.csv``, ``tables.md``, the figures and ``index.html``; return the path of the latter.
 
-    Every figure of a run is read from its ``scores.csv``; nothing is scored again but what takes several runs. The same
-    runs give the same bytes.
+    Scores are read from ``scores.csv`` of each run; only comparisons of several runs are computed here. The same runs
+    give identical files.
 
     Args:
-        runs: Run folders, each with ``predictions.parquet`` and ``scores.csv``.
-        out: Folder to write to; files of an earlier report in it are replaced.
-        curated: Folder with the images; None takes the one that each run's ``config.yaml`` names. Without images the
-            page says so beside each prediction.
-        cap: Predictions on the page at most.
-        trust: Modules whose task classes may be imported where a run names them.
-        tell: Takes each line that must be said where the numbers stand.
+        runs: Run folders, each containing ``predictions.parquet`` and ``scores.csv``.
+        out: Folder to write to; files of an earlier report are replaced.
+        curated: Curated folder with the images; None uses the one in each run's ``config.yaml``. Missing images are
+            noted next to each prediction.
+        cap: Maximum number of predictions on the page.
+        trust: Modules outside this package with task classes that a run names, which may be imported.
+        log: Called with each remark that readers of the scores must know.
 
     Raises:
-        Untrusted: A run names a task class of neither this package nor these modules.
-        BadArgument: No run was named, or one twice; a task of a run is not installed; `out` holds something else.
-        ArtifactError: A run lacks one of its files.
+        Untrusted: A run names a task class outside this package and `trust`.
+        BadArgument: No run was given, or one twice; a task of a run is not installed; `out` contains other files.
+        ArtifactError: A file of a run is missing.
     """
     runs = [Path(run) for run in runs]
     if Run(out).has_begun():
-        expected = "a folder that is no run: the scores of the run in it would be lost"
+        expected = "a folder that is not a run, whose scores would be overwritten"
         raise BadArgument("--out", str(out), expected, "name another folder, e.g. `--out REPORT`")
     if (out / "manifest.json").exists():
-        raise BadArgument("--out", str(out), "a folder that is not curated", "name another, e.g. `--out REPORT`")
+        raise BadArgument(
+            "--out", str(out), "a folder that is not a curated folder", "name another folder, e.g. `--out REPORT`"
+        )
     if out.is_dir() and not any((out / name).exists() for name in WRITTEN) and not is_empty(out):
-        raise BadArgument("--out", str(out), "a new or empty folder, or that of a report", "e.g. `--out REPORT`")
+        raise BadArgument(
+            "--out", str(out), "a new or empty folder, or one of an earlier report", "e.g. `--out REPORT`"
+        )
     figures = read_figures(runs)
     names = labels(figures)
     outcomes = {name: read_outcomes(run, trust) for name, run in zip(names, runs, strict=True)}
@@ -82,13 +86,13 @@ def report(
         printed = published_beside(figures, phantom_tasks(outcomes))
         html = page(headline_rows(figures), pictures, outcomes, images, cap, printed, shortcuts)
         beside.write_text(html, encoding="utf-8")
-    for said in remarks(outcomes):
-        tell(said)
+    for remark in remarks(outcomes):
+        log(remark)
     return out / "index.html"
 
 
 def _join_scores(runs: Sequence[Figures], out: Path) -> None:
-    """Write the rows of all runs under one heading, each run by its folder's name; of a model's path the last part."""
+    """Write the scores of all runs to one file, with names of runs instead of folders, and models without paths."""
     with write_durably(out) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(SCORE_COLUMNS)

@@ -21,26 +21,26 @@ from lmod_train.types import Prediction, Record
 
 
 def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | None = None) -> list[str]:
-    """Write ``predictions.parquet`` and ``scores.csv`` of a run anew, as the run itself does.
+    """Rewrite ``predictions.parquet`` and ``scores.csv`` of a run from its saved replies.
 
-    Records that have no reply yet are left out. Where replies of several checkpoint steps were saved, each record's
-    newest one counts.
+    Records without a reply are left out. If replies of several checkpoint steps were saved, the latest reply of each
+    record counts.
 
     Args:
-        folder: Of the run, with ``records.parquet`` and ``replies/`` in it.
-        trust: Modules outside this package whose task classes may be imported where the run names them.
-        tasks: Tasks that parse and score; None builds those that the run names. Records of other tasks are left out.
+        folder: Folder of the run, containing ``records.parquet`` and ``replies/``.
+        trust: Modules outside this package with task classes that the run names, which may be imported.
+        tasks: Tasks that parse and score; None uses those named by the run. Records of other tasks are left out.
 
     Returns:
-        Lines that say how many records have a reply, what was left out, and what was written.
+        Lines to print: number of records with a reply, replies left out, and files written.
 
     Raises:
-        ArtifactError: There are no replies, or none to any of the records.
-        FolderBusy: Another process writes into the folder.
+        ArtifactError: There are no replies, or none to the run's records.
+        FolderBusy: Another process is writing to the folder.
     """
     run = Run(folder)
     if not run.replies.is_dir():
-        raise ArtifactError(run.replies, "no saved replies here", _ask_first(folder))
+        raise ArtifactError(run.replies, "no saved replies in this folder", _ask_first(folder))
     with locked(folder, "run"):
         return list(_rescored(run, tuple(trust), tasks))
 
@@ -51,7 +51,7 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
     tasks = given or tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
     predictions = [p for task in tasks for p in parse_replies(task, records, saved.replies)]
     if not predictions:
-        others = f" ({saved.stale} are to something else)" if saved.stale else ""
+        others = f" ({saved.stale} saved replies are outdated)" if saved.stale else ""
         raise ArtifactError(
             run.replies, f"no reply to any of the {len(records)} records{others}", _ask_first(run.folder)
         )
@@ -67,23 +67,23 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
 
 def _left_out(saved: Current) -> Iterator[str]:
     if saved.stale:
-        yield f"left out: {saved.stale} replies to other words, images, choices, weights, template or settings"
+        yield f"left out: {saved.stale} outdated replies, to other prompts, images, choices, weights or settings"
     if saved.unverified:
-        yield f"unverified: {saved.unverified} replies do not say what was asked; `validate` asks these records again"
+        yield f"unverified: {saved.unverified} replies have no hash of their input; `validate` asks these records again"
 
 
 def _versions(tasks: Sequence[Task], records: Sequence[Record]) -> Iterator[str]:
     for task in tasks:
         older = sorted({r.task_version for r in records if r.task == task.name} - {task.version})
         if older:
-            yield f"{task.name}: asked as version {', '.join(map(str, older))}, read and scored as {task.version}"
+            yield f"{task.name}: asked with version {', '.join(map(str, older))}, parsed and scored with {task.version}"
 
 
 def _steps(predictions: Sequence[Prediction]) -> Iterator[str]:
     steps = sorted({p.reply.step for p in predictions})
     if len(steps) > 1:
-        yield f"the replies are of several checkpoint steps: {', '.join(map(str, steps))}"
+        yield f"the replies come from several checkpoint steps: {', '.join(map(str, steps))}"
 
 
 def _ask_first(run: Path) -> str:
-    return f"name the folder of a run, or make its replies: `python -m lmod_train validate --config CONFIG --run {run}`"
+    return f"name the folder of a run, or ask first: `python -m lmod_train validate --config CONFIG --run {run}`"

@@ -1,4 +1,4 @@
-"""A run folder as the report reads it: figures from ``scores.csv``, outcomes from ``predictions.parquet``."""
+"""Reading of run folders: scores from ``scores.csv``, outcomes from ``predictions.parquet``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from lmod_train.types import Prediction, Reply, Score
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The scores of one run: what the main table needs, and nothing slower to read.
+    """The scores of one run.
 
     Attributes:
         path: The run folder.
-        run: Name of the run, which is that of its folder: a copy is not called by the name of what it was copied from.
+        run: Name of the run: that of its folder, also if the run was copied.
         model: Name of the model.
-        scores: Every figure.
+        scores: All scores.
     """
 
     path: Path
@@ -36,7 +36,7 @@ class Figures:
 
     @property
     def called(self) -> str:
-        """The model's name in tables; of a folder of one's own, its last part."""
+        """Name of the model in tables; of an absolute path, the last part."""
         return Path(self.model).name if Path(self.model).is_absolute() else self.model
 
     def tasks(self) -> list[str]:
@@ -44,16 +44,16 @@ class Figures:
         return list(dict.fromkeys(s.task for s in self.scores))
 
     def find(self, task: str, metric: str, subset: str = "all") -> Score | None:
-        """Return one figure, None where the run has none of that name."""
+        """Return one score, None if the run does not have it."""
         return next((s for s in self.scores if (s.task, s.metric, s.subset) == (task, metric, subset)), None)
 
 
 def read_figures(runs: Sequence[Path]) -> list[Figures]:
-    """Read the scores of runs, in the order given.
+    """Return the scores of runs, in the given order.
 
     Raises:
-        BadArgument: No run was named, or one twice.
-        ArtifactError: A run has no scores, or an empty table of them.
+        BadArgument: No run was given, or one twice.
+        ArtifactError: A run has no scores, or an empty table.
     """
     if not runs or len({run.resolve() for run in runs}) < len(runs):
         raise BadArgument("runs", [str(r) for r in runs], "one or more different run folders", "name each run once")
@@ -61,13 +61,13 @@ def read_figures(runs: Sequence[Path]) -> list[Figures]:
     for path in runs:
         rows = read_scores(Run(path).scores)
         if not rows:
-            raise NotScored(Run(path).scores, "holds no figure")
+            raise NotScored(Run(path).scores, "contains no scores")
         found.append(Figures(path, Run(path).name, rows[0][1], tuple(score for _, _, score in rows)))
     return found
 
 
 def tails(paths: Sequence[Path]) -> list[str]:
-    """Return for each path the shortest end that no other of them has.
+    """Return the shortest end of each path that distinguishes it from the others.
 
     Example:
         >>> tails([Path("/a/one/fit"), Path("/a/two/fit"), Path("/b/three")])
@@ -84,9 +84,9 @@ def tails(paths: Sequence[Path]) -> list[str]:
 
 
 def labels(runs: Sequence[Figures]) -> list[str]:
-    """Return a short name for each run: its model, with the run or the folder behind it where that is not enough.
+    """Return a short name for each run: its model, followed by the name or path of the run if that is ambiguous.
 
-    A model that is a folder of one's own is named by the folder's last part and the run.
+    A model given by an absolute path is named by the last part of the path and the run.
 
     Example:
         >>> labels([Figures(Path("a"), "zero", "base", ()), Figures(Path("b"), "tuned", "base", ())])
@@ -105,14 +105,14 @@ def labels(runs: Sequence[Figures]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The predictions of one run and the items that they are scored as.
+    """The predictions of one run and the items they are scored as.
 
     Attributes:
         predictions: One per record id, in the order of the file.
-        items: Task -> items, in id order.
-        choices: Task -> its choices; empty where each question has its own.
-        curated: The curated folder that the run's configuration names, if it names one.
-        config: The run's configuration; empty where it has none.
+        items: Task -> items in the order of their ids.
+        choices: Task -> its choices; empty if each question has its own.
+        curated: The curated folder in the run's configuration, None if there is none.
+        config: The run's configuration; empty if there is none.
     """
 
     predictions: tuple[Prediction, ...]
@@ -123,16 +123,16 @@ class Outcomes:
 
 
 def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
-    """Read the predictions of a run; the truth is what each task's own parser reads from the reference reply.
+    """Return the predictions of a run; the true answer is parsed from the reference reply by the task's parser.
 
     Args:
-        run: Its folder.
-        trust: Modules whose task classes may be imported beside this package's.
+        run: Folder of the run.
+        trust: Modules outside this package whose task classes may be imported.
 
     Raises:
         Untrusted: The run names a task class of another module.
         ArtifactError: The run has no predictions.
-        BadArgument: A task of the run is not installed, or cannot read its own reference.
+        BadArgument: A task of the run is not installed, or cannot parse its own reference reply.
     """
     predictions = tuple({p.record.id: p for p in read_predictions(Run(run).predictions)}.values())
     config = Run(run).read_config()

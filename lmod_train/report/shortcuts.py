@@ -1,4 +1,4 @@
-"""What a classifier reaches that does not look at the eye, beside chance in tables and page."""
+"""Scores of shortcut classifiers, which do not use the medical content of the images."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from lmod_train.artifacts.shortcuts import Shortcut, read_shortcuts
 from lmod_train.report.headline import grid, interval, number
 from lmod_train.types import Prediction
 
-SAID = """Each was fitted on the training split without looking at the eye: words alone, source, border, a thumbnail of
-24 pixels, facts of the file. A model that is not above these rows has not been shown to read the image."""
+NOTE = """Classifiers fitted on the training split that do not use the medical content of the images, but only the words
+of the question, the source, the border, a thumbnail of 24 x 24 pixels, or type and size of the file. A model that does
+not score higher has not been shown to interpret the image."""
 
 UNSEEN = ("names", "most_frequent")
-"""Names of files, which no model sees, and the majority class, which has its column: no shortcuts of a model."""
+"""Rows that are not shown: names of files, which no model sees, and the majority class, which has its own column."""
 
 
 def shortcuts_of(folders: Iterable[Path | None], predictions: Iterable[Prediction]) -> list[Shortcut]:
-    """Return the rows of the curated folders that are of a task and split of the predictions, each once."""
+    """Return the rows of the curated folders for the tasks and splits of the predictions, without duplicates."""
     asked = {(p.record.task, p.record.split) for p in predictions}
     curated = [folder for folder in dict.fromkeys(folders) if folder]
     rows = dict.fromkeys(row for folder in curated for row in read_shortcuts(folder))
@@ -26,7 +27,7 @@ def shortcuts_of(folders: Iterable[Path | None], predictions: Iterable[Predictio
 
 
 def shortcut_table(rows: Iterable[Shortcut]) -> str:
-    """Return the rows as a table that reads well in a terminal and is Markdown too; empty for none."""
+    """Return the rows as an aligned Markdown table; empty if there are none."""
     lines = [[r.task, r.shortcut, r.split, r.metric, str(r.n), number(r.value), interval(r.low, r.high)] for r in rows]
     heads = ["task", "shortcut", "split", "metric", ">n", ">score", "95 % interval"]
     return grid(heads, lines) if lines else ""

@@ -9,32 +9,33 @@ from lmod_train.report.comparisons import joint, pairs
 from lmod_train.report.every_figure import every_figure
 from lmod_train.report.headline import format_table, grid, headline_metric, headline_rows, interval, number, percent
 from lmod_train.report.modalities import modality_table
-from lmod_train.report.origin import SAID as ORIGIN
+from lmod_train.report.origin import NOTE as ORIGIN
 from lmod_train.report.origin import origin_of, origin_table, phantom_tasks, remarks
-from lmod_train.report.published import SAID, published_table
+from lmod_train.report.published import NOTE as PUBLISHED
+from lmod_train.report.published import published_table
 from lmod_train.report.runs import Figures, Outcomes
-from lmod_train.report.shortcuts import SAID as SHORTCUTS
+from lmod_train.report.shortcuts import NOTE as SHORTCUTS
 from lmod_train.report.shortcuts import shortcut_table
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 
-_MAIN = """The figure of each task is its strict one: whatever is not an answer counts as wrong. Intervals draw whole
-patients. Chance and majority class are those of the very items asked. `scores.csv` has every figure."""
-_ACCOUNT = """Items by how the reply ended. Wrong are the answers that were read and are not right; a dash where a task
-has degrees of right."""
-_LIKELIHOODS = """Over the items whose reply carries a likelihood of every choice; their share of all is given. Of two
-choices the first is the positive class; otherwise it is each class against the rest, averaged."""
-_RETFOUND = """What the program behind the published RETFound figures measures, to be read beside those alone: the
-headline above is ours. Its accuracy is no share of right answers; all but the two areas leave out the healthy class, on
-scales the first level. Runs are shown whose every reply carries a likelihood of every choice; a dash where a class
-leaves nothing to divide by."""
-_MACRO = """Each modality counts alike in the mean; a model of which each run is about one modality takes a row for all
-its runs. Beside the published CNN: our classifiers answer among the record's own options; to choose among all classes
-of a modality, where sources have different ones, is harder. Where each box gets one word, as from a classifier,
-precision, recall and F1 of an image are all the share of its boxes named rightly."""
-_PAIRS = """Runs on the items that both have. First only: items that only the first has right (an image is right when
-every region is). p: exact McNemar, two-sided, items taken as independent; Holm: over all rows of this table.
-Difference: of the mean score (accuracy, or F1 per image), with an interval that draws whole patients."""
+_MAIN = """The score of each task is its strict one: a reply without a readable answer counts as wrong. Intervals are
+bootstrapped over patients. Chance and majority class are computed on the same items. `scores.csv` has all metrics."""
+_ACCOUNT = """Number of items by the outcome of the reply. Wrong: parsed answers that are not correct; a dash for tasks
+with partly correct answers."""
+_LIKELIHOODS = """Computed on the items whose reply has a likelihood for every choice; "given" is their share. With two
+choices, the first is the positive class; with more, the mean over classes, each against the rest."""
+_RETFOUND = """Metrics as defined in the program behind the published RETFound results, for comparison with these only.
+Its accuracy is not the share of correct answers, and all metrics but the two areas leave out the healthy class (of
+scales, the first level). Only runs in which every reply has a likelihood for every choice are shown; a dash marks a
+metric whose denominator is zero."""
+_MACRO = """The mean gives every modality the same weight. A model with one run per modality has a single row for all
+its runs. In comparison with the published CNN, note that our classifiers choose among the options of the question,
+which is easier than among all classes of a modality. If each box is given exactly one structure, as by a classifier,
+precision, recall and F1 of an image are all equal to the share of its boxes named correctly."""
+_PAIRS = """Runs are compared on their common items. First only: items that only the first run answers correctly (an
+image is correct if every region is). p: exact two-sided McNemar test, items taken as independent. Holm: p adjusted for
+all rows of this table. Difference: of mean scores (accuracy, or F1 per image), with an interval over patients."""
 
 _NINE = {
     "accuracy": "accuracy",
@@ -47,7 +48,7 @@ _NINE = {
     "auroc": "AUROC",
     "auprc": "AUPRC",
 }
-"""The measures of `lmod_train.scoring.retfound`, without what their names begin with -> head of the column."""
+"""Metric of `lmod_train.scoring.retfound`, without its prefix -> head of the column."""
 
 _OF_LIKELIHOODS = {
     "accuracy_likeliest": "accuracy of the likeliest",
@@ -60,47 +61,50 @@ _OF_LIKELIHOODS = {
 
 
 def tables(runs: Sequence[Figures], outcomes: Mapping[str, Outcomes], shortcuts: Sequence[Shortcut] = ()) -> str:
-    """Return every table of the report.
+    """Return all tables of the report as Markdown.
 
     Args:
         runs: The runs.
         outcomes: Label -> outcomes, in the same order.
-        shortcuts: What was reached without looking at the eye.
+        shortcuts: Scores of shortcut classifiers.
     """
     names, items = list(outcomes), {name: found.items for name, found in outcomes.items()}
-    parts = ["# Scores", *(f"**{said}**" for said in remarks(outcomes)), _MAIN, format_table(headline_rows(runs))]
-    parts += ["## Where the rows come from", ORIGIN, origin_table({n: origin_of(o) for n, o in outcomes.items()})]
+    parts = ["# Scores", *(f"**{remark}**" for remark in remarks(outcomes)), _MAIN, format_table(headline_rows(runs))]
+    parts += ["## Provenance of the runs", ORIGIN, origin_table({n: origin_of(o) for n, o in outcomes.items()})]
     if shortcuts:
-        parts += ["## What answers without reading the eye", SHORTCUTS, shortcut_table(shortcuts)]
+        parts += ["## Shortcut baselines", SHORTCUTS, shortcut_table(shortcuts)]
     printed = published_table(runs, phantom_tasks(outcomes))
     if printed:
-        parts += ["## Published", SAID, printed]
+        parts += ["## Published", PUBLISHED, printed]
     mean = modality_table(runs, names, items)
     if mean:
         parts += ["## Macro over modalities", _MACRO, mean]
-    parts += ["## Every figure", every_figure(runs, names)]
-    parts += ["## How the replies ended", _ACCOUNT, account(runs, names)]
+    parts += ["## All metrics", every_figure(runs, names)]
+    parts += ["## Outcomes of the replies", _ACCOUNT, account(runs, names)]
     ranked = likelihoods(runs, names)
     if ranked:
-        parts += ["## What the likelihoods are worth", _LIKELIHOODS, ranked]
+        parts += ["## Discrimination and calibration", _LIKELIHOODS, ranked]
     original = retfound(runs, names)
     if original:
-        parts += ["## As the RETFound program measures", _RETFOUND, original]
+        parts += ["## Metrics of the RETFound program", _RETFOUND, original]
     compared = comparison(items)
     if compared:
-        parts += ["## Runs compared", _PAIRS, compared]
+        parts += ["## Pairwise comparisons", _PAIRS, compared]
     several = joint(items)
     if several:
         lines = [[task, str(k), str(n), f"{q:.2f}", p_value(p)] for task, k, n, q, p in several]
-        parts += ["Do the runs differ at all (Cochran's Q)?", grid(["task", ">runs", ">n", ">Q", ">p"], lines)]
+        parts += [
+            "Cochran's Q test of the hypothesis that all runs are equally often correct:",
+            grid(["task", ">runs", ">n", ">Q", ">p"], lines),
+        ]
     parted = subsets(runs, names)
     if parted:
-        parts += ["## By subset", "A subset is shown where more than one value of its key occurs.", parted]
+        parts += ["## By subset", "Subsets are shown for keys with more than one value.", parted]
     return "\n\n".join(parts) + "\n"
 
 
 def account(runs: Sequence[Figures], names: Sequence[str]) -> str:
-    """Return the table of how replies ended, in items."""
+    """Return the table of outcomes of the replies, in numbers of items."""
     lines = []
     for task in dict.fromkeys(task for run in runs for task in run.tasks()):
         for run, name in zip(runs, names, strict=True):
@@ -115,12 +119,12 @@ def account(runs: Sequence[Figures], names: Sequence[str]) -> str:
             every = sum(c for c in counts.values() if c is not None)
             rest = [counts["refused"], counts["unparsed"], counts["truncated"], counts["failed"]]
             lines.append([task, name, *("-" if c is None else str(c) for c in (every, answered, wrong, *rest))])
-    heads = [">n", ">answered", ">of them wrong", ">refused", ">unparsed", ">truncated", ">failed"]
+    heads = [">n", ">answered", ">wrong", ">refused", ">unparsed", ">truncated", ">failed"]
     return grid(["task", "model", *heads], lines)
 
 
 def likelihoods(runs: Sequence[Figures], names: Sequence[str]) -> str:
-    """Return the areas and the calibration of each task and run that has them; empty where none has."""
+    """Return areas under curves and calibration per task and run; empty if no run has likelihoods."""
     lines = []
     for task in dict.fromkeys(task for run in runs for task in run.tasks()):
         for run, name in zip(runs, names, strict=True):
@@ -135,7 +139,7 @@ def likelihoods(runs: Sequence[Figures], names: Sequence[str]) -> str:
 
 
 def retfound(runs: Sequence[Figures], names: Sequence[str]) -> str:
-    """Return the RETFound program's own measures of each task and run that has them; empty where none has."""
+    """Return the metrics of the RETFound program per task and run; empty if no run has them."""
     lines = []
     for task in dict.fromkeys(task for run in runs for task in run.tasks()):
         for run, name in zip(runs, names, strict=True):
@@ -157,15 +161,15 @@ def _count(run: Figures, task: str, metric: str) -> int | None:
 
 
 def comparison(items: Mapping[str, Mapping[str, Sequence[Item]]]) -> str:
-    """Return the table of paired comparisons; empty with a single run."""
+    """Return the table of pairwise comparisons; empty for a single run."""
     lines = []
     for pair in pairs(items):
         gap = pair.difference
-        said = "-" if gap.value is None else f"{gap.value:+.3f}"
+        mean = "-" if gap.value is None else f"{gap.value:+.3f}"
         between = "none" if gap.low is None or gap.high is None else f"{gap.low:+.3f} to {gap.high:+.3f}"
         only = [str(pair.test.only_first), str(pair.test.only_second)]
         ps = [p_value(pair.test.p), p_value(pair.adjusted)]
-        lines.append([pair.task, pair.first, pair.second, str(pair.test.n), *only, *ps, said, between])
+        lines.append([pair.task, pair.first, pair.second, str(pair.test.n), *only, *ps, mean, between])
     heads = [
         "task",
         "first",
@@ -182,7 +186,7 @@ def comparison(items: Mapping[str, Mapping[str, Sequence[Item]]]) -> str:
 
 
 def subsets(runs: Sequence[Figures], names: Sequence[str]) -> str:
-    """Return the headline of each subset; empty where there is none."""
+    """Return the headline score of each subset; empty if there are none."""
     lines = []
     for task in dict.fromkeys(task for run in runs for task in run.tasks()):
         for run, name in zip(runs, names, strict=True):
@@ -196,7 +200,7 @@ def subsets(runs: Sequence[Figures], names: Sequence[str]) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """Return a p value as papers print it.
+    """Return a p value in the notation of papers.
 
     Example:
         >>> p_value(0.04), p_value(1e-9), p_value(None)

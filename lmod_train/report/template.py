@@ -1,8 +1,7 @@
-"""The page's template: HTML, style and script as files of the package, the last two named by their hashes.
+"""Template of the report's page, from HTML, CSS and JavaScript files of the package.
 
-The page is one file that loads nothing from elsewhere and reads as one long list without scripts. Its policy names the
-one style and the one script by their hashes, so that a browser runs no other, wherever on the page it may have come
-from.
+The page is a single file that loads no others; without JavaScript it shows one long list. Its content security policy
+allows only this style and this script, by their hashes, so that a browser runs no script in a reply.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ FOLDER = Path(__file__).with_name("page_files")
 
 
 def render(**values: Any) -> str:
-    """Return the page as HTML; whatever the values hold is escaped."""
+    """Return the page as HTML, with all values escaped."""
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     style, script = (Markup(_text(name)) for name in ("page.css", "page.js"))  # noqa: S704  # our own files
     return environment.from_string(_text("page.html")).render(style=style, script=script, hash_of=hash_of, **values)
@@ -30,7 +29,7 @@ def _text(name: str) -> str:
 
 
 def hash_of(text: str) -> str:
-    """Return how a Content-Security-Policy names a script or style: by the SHA-256 of what stands between its tags.
+    """Return the hash of a script or style for a Content-Security-Policy: the SHA-256 of the text between its tags.
 
     Example:
         >>> hash_of("alert('Hello, world.');")  # the example of the standard (CSP Level 3)

@@ -1,4 +1,4 @@
-"""Small pictures for the page, and whether they may leave the machine."""
+"""Thumbnails for the page, and the licences of their images."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SIDE = 256
 
 
 def thumbnail(curated: Path, image: str) -> str:
-    """Return an image of a curated folder as a ``data:`` address, empty where there is no readable image.
+    """Return a thumbnail of an image as a ``data:`` URL, empty if the image cannot be read.
 
-    A path that leads out of the folder is not followed.
+    Paths outside the curated folder are not read.
     """
     file = (curated / image).resolve()
     if not file.is_relative_to(curated.resolve()):
@@ -34,7 +34,7 @@ def thumbnail(curated: Path, image: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """What holds for the images of one source that a page shows."""
+    """Licence of the images of one source; `stays` if they must not be redistributed."""
 
     source: str
     licence: str
@@ -42,11 +42,10 @@ class Licence:
 
 
 def licences(curated: Path | None, records: Iterable[Record]) -> list[Licence]:
-    """Return the licence of each source whose images records show, and whether they must stay on this machine.
+    """Return the licence of each source whose images the records show, and whether they must not be redistributed.
 
-    They may leave only where the manifest of the curated folder says so; what is not known stays. Probes may show the
-    image of another source or a foreign photograph: these are told by their own names. A record without an image shows
-    none.
+    Redistribution is only permitted if the manifest states so. Images that a probe shows are attributed to the source
+    they come from, or to ``foreign`` photographs.
     """
     try:
         manifest = read_manifest(curated) if curated else {}
@@ -69,7 +68,7 @@ def licences(curated: Path | None, records: Iterable[Record]) -> list[Licence]:
 
 
 def owner(image: str, source: str) -> str:
-    """Return the source that an image of a curated folder belongs to; that of the record where its path tells none.
+    """Return the source of an image from its path in a curated folder; without one in the path, the record's source.
 
     Example:
         >>> owner("images/foreign/china.jpg", "refuge"), owner("eye.png", "refuge")

@@ -1,4 +1,4 @@
-"""What a training's probe said, drawn: signs of a collapse, answers with and without their pictures, and the words."""
+"""Figures of the probes of a training: signs of collapse, accuracy with exchanged images, and frequency of answers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from lmod_train.report.canvas import COLOURS, LINES, MARKERS, canvas, hide_from
 
 SIGNS = ("empty", "repetitive", "at_limit", "identical", "unparsed")
 MOST_TASKS = 6
-"""Panels of words; a run of more tasks shows the first ones."""
+"""Maximum number of panels of answers; further tasks are not shown."""
 
 
 def read_probes(run: Path) -> list[dict[str, Any]]:
-    """Return the probes of a run in the order of their steps, the last one of a step asked twice; [] for none.
+    """Return the probes of a run in order of their steps, the last one per step; [] if there are none.
 
     Raises:
-        ArtifactError: A line is not whole JSON; a last one cut off by a crash is left out.
+        ArtifactError: A line is not valid JSON; a last line cut off by a crash is ignored.
     """
     file = Run(run).tripwires
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
@@ -31,13 +31,13 @@ def read_probes(run: Path) -> list[dict[str, Any]]:
         except ValueError as error:
             if number == len(lines):
                 break
-            raise ArtifactError(file, f"line {number} is not whole ({error})", "take the line out") from error
+            raise ArtifactError(file, f"line {number} is not valid JSON ({error})", "delete the line") from error
         probes[probe["step"]] = probe
     return [probes[step] for step in sorted(probes)]
 
 
 def draw_probes(run: Path) -> Path | None:
-    """Draw ``RUN/tripwires.png`` (and .svg) from ``RUN/tripwires.jsonl``; None where the run asked no probe.
+    """Draw ``RUN/tripwires.png`` (and .svg) from ``RUN/tripwires.jsonl``; None if the run has no probes.
 
     Raises:
         ArtifactError: The file is damaged.
@@ -49,7 +49,7 @@ def draw_probes(run: Path) -> Path | None:
     rows = 1 + (len(tasks) + 1) // 2
     with canvas(run, "tripwires", rows, 2, (11, 3.4 * rows)) as axes:
         _shares(axes[0, 0], probes, SIGNS, f"Signs of a collapse (n = {probes[-1]['n']})")
-        _shares(axes[0, 1], probes, ("right", "right_shuffled"), "Right answers, own and exchanged pictures")
+        _shares(axes[0, 1], probes, ("right", "right_shuffled"), "Correct answers with own and with exchanged images")
         for axis, task in zip(axes[1:].flat, tasks, strict=False):
             _words(axis, task, probes[-1]["answers"][task], probes[-1]["step"])
         hide_from(axes[1:], len(tasks))
@@ -69,7 +69,7 @@ def _shares(axis: Any, probes: Sequence[Mapping[str, Any]], names: Sequence[str]
 
 
 def _words(axis: Any, task: str, counted: Mapping[str, Mapping[str, int]], step: int) -> None:
-    """Draw how often each word was answered at the last probe, beside how often it was true."""
+    """Draw how often each answer was given at the last probe, next to how often it is the true one."""
     words = sorted({*counted["true"], *counted["answered"]}, key=lambda w: (w == "unparsed", w))
     places = range(len(words))
     for side, shift, colour in (("true", -0.2, COLOURS[6]), ("answered", 0.2, COLOURS[0])):

@@ -69,8 +69,8 @@ def test_several_steps_and_another_task_version_are_said(
     monkeypatch.setattr(Shout, "version", 2)
     assert rescore(run) == 0
     said = capsys.readouterr().out
-    assert "of several checkpoint steps: 0, 100" in said
-    assert "shout: asked as version 1, read and scored as 2" in said
+    assert "from several checkpoint steps: 0, 100" in said
+    assert "shout: asked with version 1, parsed and scored with 2" in said
 
 
 def test_arguments_of_the_tasks_come_from_the_run_config(run: Path, capsys: pytest.CaptureFixture[str]):

@@ -107,7 +107,7 @@ def test_what_has_changed_is_asked_again_and_scored_alone(again, what, capsys, c
     assert validate(again, *([f"{BACKEND}.max_new_tokens", "3"] if what == "settings" else [])) == 0
     said = capsys.readouterr()
     assert "asked again, and the old lines kept: 3 replies to other words" in caplog.text
-    assert "left out: 3 replies to other words" in said.out
+    assert "left out: 3 outdated replies" in said.out
     after = lines(again)
     assert after[:3] == before and len(after) == 6
     today = read_run_column(again / "run" / "records.parquet", "asked")
@@ -151,7 +151,7 @@ def test_replies_of_an_earlier_version_are_scored_as_unverified_and_asked_again(
     old = [{k: v for k, v in line.items() if k != "asked"} for line in lines(again)]
     file.write_text("".join(json.dumps(line) + "\n" for line in old))
     assert cli.main(["rescore", str(again / "run")]) == 0
-    assert "unverified: 3 replies do not say what was asked" in capsys.readouterr().out
+    assert "unverified: 3 replies have no hash" in capsys.readouterr().out
     assert {p.reply.asked for p in read_predictions(again / "run" / "predictions.parquet")} == {""}
     assert validate(again) == 0
     said = capsys.readouterr()

@@ -14,7 +14,7 @@ def test_every_figure_of_the_scores_is_a_row_with_its_interval(tmp_path: Path):
     figures = read_figures([classify(tmp_path / "cnn", 2.0), run(tmp_path / "base", 0.7)])
     text = every_figure(figures, ["cnn", "base"])
     glaucoma = text.partition("### glaucoma\n\n")[2].partition("\n\n###")[0].splitlines()
-    assert glaucoma[0].split() == ["|", "figure", "|", "cnn", "|", "base", "|"]
+    assert glaucoma[0].split() == ["|", "metric", "|", "cnn", "|", "base", "|"]
     rows = {line.split("|")[1].strip(): line for line in glaucoma[2:]}
     assert list(rows)[:6] == [
         "accuracy_strict", "accuracy_answered", "accuracy_chance_filled", "balanced_accuracy", "kappa",

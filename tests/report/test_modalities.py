@@ -32,7 +32,7 @@ def test_runs_of_one_modality_each_are_one_row_and_their_mean(tmp_path):
     text = (tmp_path / "out" / "tables.md").read_text()
     part = text[text.index("Macro over modalities") :].split("##")[0]
     assert f"{own['anatomy'].macro.value:.3f}" in part
-    assert "our classifiers answer among the record's own options" in part
+    assert "our classifiers choose among the options of the question" in part
     (printed,) = [line for line in part.splitlines() if "published (LMOD, Table 4" in line]
     assert [c.strip() for c in printed.split("|")[5:-1]] == [
         "0.9586",

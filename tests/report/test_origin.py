@@ -50,7 +50,7 @@ def test_weights_code_split_and_leaks_are_told(tuned: Path, tmp_path: Path):
 def test_what_the_files_do_not_tell_is_said_to_be_so_and_random_weights_are_called_random(tuned: Path):
     (tuned / "config.yaml").unlink()
     origin = origin_of(read_outcomes(tuned))
-    assert (origin.weights, origin.version, origin.leaks) == ("not told", "not told", None)
+    assert (origin.weights, origin.version, origin.leaks) == ("not recorded", "not recorded", None)
     configure(tuned, model={"class_path": "x.Y", "init_args": {"weights": "random"}})
     assert origin_of(read_outcomes(tuned)).weights == "random"
 
@@ -80,7 +80,7 @@ def test_runs_of_other_records_do_not_stand_side_by_side_without_a_word(tuned: P
     other = change(run(tmp_path / "val", 0.5, model="other", n=20), split="val")
     said = remarks({"base": read_outcomes(tuned), "other": read_outcomes(other)})
     assert said[0] == (
-        "four_way: the runs do not answer the same records (base test 24; other val 20; at most 20 in common)"
+        "four_way: the runs answer different records (base test 24; other val 20; at most 20 in common)"
     )
     assert len(said) == 3 and remarks({"a": read_outcomes(tuned), "b": read_outcomes(tuned)}) == []
     report([tuned, other], tmp_path / "out")

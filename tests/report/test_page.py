@@ -48,7 +48,7 @@ def test_every_prediction_has_a_card_with_its_status(three, read):
     refused = sum(p.status == "refused" for p in outcomes.predictions)
     shown = [c for c in cards(read) if c["data-run"] == "base (untuned)" and c["data-status"] == "refused"]
     assert len(shown) == refused > 0
-    assert "Shown are all 216 predictions." in "".join(read.text)
+    assert "All 216 predictions are shown." in "".join(read.text)
 
 
 def test_nothing_a_model_wrote_becomes_markup(read):
@@ -128,7 +128,7 @@ def test_the_cap_is_stated_and_shows_the_same_ids_of_every_run(three, tmp_path):
     runs, _, _ = three
     text = report(runs, tmp_path / "out", cap=45).read_text()
     reader = Reader(text)
-    assert "Shown are 45 of 216 predictions" in text
+    assert "45 of 216 predictions are shown" in text
     ids = [re.findall(r"<dd>((?:four_way|glaucoma|anatomy)/[^\n]+)", part)[0] for part in text.split("<article")[1:]]
     by_run = {}
     for card, name in zip(cards(reader), ids, strict=True):

@@ -33,7 +33,7 @@ def test_a_run_without_predictions_names_the_cure(three, tmp_path):
 def test_a_report_is_not_written_over_a_run(three, tmp_path):
     run = shutil.copytree(three[0][0], tmp_path / "run")
     before = {file.name: file.read_bytes() for file in run.iterdir() if file.is_file()}
-    with pytest.raises(BadArgument, match=r"--out='.*/run': expected a folder that is no run"):
+    with pytest.raises(BadArgument, match=r"--out='.*/run': expected a folder that is not a run"):
         report([three[0][1], run], run)
     assert {file.name: file.read_bytes() for file in run.iterdir() if file.is_file()} == before
 
@@ -61,6 +61,6 @@ def test_a_folder_of_something_else_is_not_written_into(holds, allowed, three, t
     if allowed:
         assert report(three[0], out) == out / "index.html"
         return
-    with pytest.raises(BadArgument, match=r"--out=.*expected a new or empty folder, or that of a report"):
+    with pytest.raises(BadArgument, match=r"--out=.*expected a new or empty folder, or one of an earlier report"):
         report(three[0], out)
     assert [f.name for f in out.iterdir()] == [holds]

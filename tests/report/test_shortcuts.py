@@ -33,7 +33,7 @@ def test_they_stand_in_tables_and_page_for_the_task_and_split_that_are_asked(cur
     assert "0.613" in row or "0.612" in row
     assert "0.500-0.700" in row and "0.778" not in tables
     html = page.read_text()
-    assert html.count("border mask, without reading the eye, test") == 1 and "conditions" not in html
+    assert html.count("shortcut border mask, test") == 1 and "conditions" not in html
     assert "| names" not in tables, "no model sees them"
 
 

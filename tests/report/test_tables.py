@@ -15,7 +15,7 @@ def test_the_account_is_the_one_of_the_predictions(three):
     counts = [len(status), status.count("answered"), status.count("answered") - right]
     counts += [status.count(s) for s in ("refused", "unparsed", "truncated", "failed")]
     text = (out / "tables.md").read_text()
-    part = text[text.index("How the replies ended") : text.index("Runs compared")]
+    part = text[text.index("Outcomes of the replies") : text.index("Pairwise comparisons")]
     (line,) = [row for row in part.splitlines() if row.startswith("| four_way | base (untuned)")]
     assert [int(cell) for cell in line.split("|")[3:-1]] == counts
     assert status.count("refused") + status.count("unparsed") > 0, "the fixture must have something to account for"
@@ -36,7 +36,7 @@ def test_the_measures_of_retfound_stand_beside_ours_and_the_headline_is_ours(tmp
     report(runs, tmp_path / "out")
     (figures, some), text = read_figures(runs), (tmp_path / "out" / "tables.md").read_text()
     assert {r.metric for r in headline_rows([figures])} == {"accuracy_strict"}
-    part = text[text.index("As the RETFound program measures") :].split("\n## ")[0]
+    part = text[text.index("Metrics of the RETFound program") :].split("\n## ")[0]
     lines = [[cell.strip() for cell in row.split("|")] for row in part.splitlines() if row.startswith("|")]
     rows = {cells[1]: cells[3:-1] for cells in lines}
     for task in ("glaucoma", "macular_hole_stage"):
