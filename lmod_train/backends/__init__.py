@@ -1,1 +1,1 @@
-"""Responders that only generate."""
+"""Models that generate replies and are not trained here."""

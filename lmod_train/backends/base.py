@@ -1,4 +1,4 @@
-"""What every backend implements: a dialect, an identity, and replies."""
+"""Base classes of backends."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ class Backend(ABC):
     """A model that generates replies and is not trained here.
 
     Attributes:
-        collate: Makes its batches; available before `prepare`.
+        collate: Function that makes its batches; available before `prepare`.
     """
 
     collate: Collate
 
     @abstractmethod
     def prepare(self, device: Any) -> None:
-        """Load what is needed onto the device; called again, do nothing."""
+        """Load the model onto the device; further calls have no effect."""
 
     @abstractmethod
     def identity(self) -> Identity:
-        """Return what decides its replies: weights, template and settings; of an endpoint its URL and model name."""
+        """Return what determines the replies: weights, template and settings; for an endpoint URL and model."""
 
     def summary(self) -> str:
-        """Return what a command has used, to be printed at its end; empty for nothing to state."""
+        """Return a summary of usage to print at the end of a command; empty if there is none."""
         return ""
 
     @abstractmethod
     def respond(self, batch: Batch) -> list[Reply]:
-        """Return one reply per record, carrying its id; a failure is a reply with `error` set, not an exception."""
+        """Return one reply per record, with its id; failures are replies with `error` set, not exceptions."""
 
 
 class StreamBackend(Backend):
-    """A backend with several requests in flight, such as a server: it reads batches ahead of its replies."""
+    """A backend with concurrent requests, e.g. to a server, which reads batches before earlier replies arrive."""
 
     @abstractmethod
     def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
-        """Yield one reply per record of all batches, as `lmod_train.types.StreamResponder` states it."""
+        """Yield one reply per record of all batches, see `lmod_train.types.StreamResponder`."""
 
     def respond(self, batch: Batch) -> list[Reply]:
-        """Return one reply per record, carrying its id, in the order in which they came."""
+        """Return one reply per record, with its id, in the order of arrival."""
         return list(self.respond_stream(iter([batch])))

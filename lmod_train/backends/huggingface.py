@@ -1,4 +1,4 @@
-"""A checkpoint in transformers layout that answers and does not learn: the zero-shot rows."""
+"""Backend for zero-shot evaluation of a local checkpoint in the layout of transformers."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from lmod_train.types import Batch, Identity, Reply
 
 
 class HuggingFace(Backend):
-    """Greedy replies of a local checkpoint of any family in `lmod_train.chat.family`, or of one of your own.
+    """Generates greedy replies with a local checkpoint of a family in `lmod_train.chat.family`, or of your own.
 
     Args:
-        checkpoint: Folder in transformers layout, or the name of a checkpoint that comes with the package.
-        max_new_tokens: Longest reply in tokens (LMOD Table 6: 512).
-        dtype: Of weights and pixels.
-        likelihoods: Whether replies carry the log-likelihood of every choice in the requested format: ``sum`` over its
+        checkpoint: Folder in the layout of transformers, or name of a checkpoint in the package.
+        max_new_tokens: Maximum length of a reply in tokens (LMOD Table 6: 512).
+        dtype: Data type of weights and pixels.
+        likelihoods: Log-likelihood of every choice in the requested format to store with the replies: ``sum`` over its
             tokens, their ``mean``, or ``none``. The report draws ROC curves and calibration from them.
-        family: Class of the checkpoint's model family, where that is of a module outside this package.
+        family: Class of the checkpoint's model family, if it is defined outside this package.
 
     Raises:
-        WeightsNotFound: There is no such checkpoint.
+        WeightsNotFound: The checkpoint does not exist.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class HuggingFace(Backend):
         """Load the network.
 
         Raises:
-            WeightsMismatch: The weights do not fill it, or make another number of image tokens than the prompt holds.
+            WeightsMismatch: The weights do not fit, or give another number of image tokens than the prompt has.
         """
         if self._model is None:
             self._model = load(self._folder, self._dtype).eval()
@@ -59,11 +59,11 @@ class HuggingFace(Backend):
         self._model.to(device)
 
     def identity(self) -> Identity:
-        """Return its files and how it decodes."""
+        """Return the checkpoint's files and the decoding settings."""
         return identity_of(self._folder, decoding=str(self._decoding), dtype=str(self._dtype))
 
     def respond(self, batch: Batch) -> list[Reply]:
-        """Answer the batch."""
+        """Return one reply per record."""
         if self._model is None:
             raise RuntimeError("call prepare(device) first")
         return respond(self._model, self._dialect, batch, self._decoding, self._name)

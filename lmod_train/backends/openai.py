@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible endpoint: a commercial service, or a server of your own (vLLM, SGLang, lmdeploy, ...)."""
+"""Backend for OpenAI-compatible endpoints: commercial services, or your own server (vLLM, SGLang, lmdeploy)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lmod_train.types import Batch, Identity, Reply
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """What exists once the first record is asked."""
+    """Objects that are created before the first request."""
 
     background: Background
     asking: Asking
@@ -34,32 +34,32 @@ class _Open:
 
 
 class OpenAI(StreamBackend):
-    """Replies of a server that takes chat-completions requests.
+    """Generates replies with a server that accepts chat-completions requests.
 
-    Replies are identified by `base_url`, `model`, the images' size and format and the decoding; the key, the pace, the
-    budget and the replicas decide none, and may change when a run is continued.
+    `base_url`, `model`, decoding, and size and format of the images identify the replies of a run. Key, pace, budget
+    and replicas may change when a run is continued.
 
     Args:
-        base_url: Of the server, up to and including ``/v1``.
-        model: The name by which the server knows the model.
-        max_new_tokens: Longest reply in tokens (LMOD Table 6: 512), the hidden thinking of a reasoning model included.
-        temperature: 0 for greedy; null sends none. Reasoning models are sent none.
-        rules: Names of the fields: ``classic`` (``max_tokens``), ``reasoning`` (``max_completion_tokens``, no
-            temperature), or ``auto`` by the model's name (``reasoning`` for GPT-5 and the o series).
+        base_url: URL of the server, up to and including ``/v1``.
+        model: Name of the model on the server.
+        max_new_tokens: Maximum length of a reply in tokens (LMOD Table 6: 512), including hidden reasoning.
+        temperature: Sampling temperature; 0 for greedy decoding, null to send none. Never sent to reasoning models.
+        rules: Names of the request fields: ``classic`` (``max_tokens``), ``reasoning`` (``max_completion_tokens``, no
+            temperature), or ``auto`` to choose by the model's name (``reasoning`` for GPT-5 and the o series).
         system_prompt: Text of a system message before the record's own; empty for none.
         extra: Further fields of the request body, e.g. ``{reasoning_effort: low}``.
         images: Size and format in which images are sent.
-        key_variable: Environment variable that holds the key. Servers of your own network need none.
-        ending_stated: False for a server that never states how a reply ended (VILA's own): every reply is then taken
-            for a whole one, and cut-off ones are not counted as truncated.
-        replicas: Further base URLs that serve the same model; questions about one image go to one server.
-        send_sources: Sources whose images may be sent outside your network although their licence does not let them be
-            passed on: you state that your agreement with their provider allows it.
-        pace: Requests at once, time-outs, attempts.
-        budget: Most requests, tokens or money of one command and process.
+        key_variable: Environment variable that contains the API key. Not needed for servers in your own network.
+        ending_stated: Set to false for a server that does not return a finish reason (VILA's own). Every reply then
+            counts as complete, and truncated ones are not recognised.
+        replicas: Base URLs of further servers with the same model. Questions about one image are sent to one server.
+        send_sources: Names of sources whose images may be sent outside your network although their licence does not
+            permit redistribution, because your agreement with their provider allows it.
+        pace: Concurrent requests, time-outs and attempts.
+        budget: Maximum number of requests, tokens or costs per command and process.
 
     Raises:
-        BadArgument: An option has a value that cannot be used.
+        BadArgument: The value of an option is invalid.
     """
 
     def __init__(
@@ -88,17 +88,17 @@ class OpenAI(StreamBackend):
         self._opened: _Open | None = None
 
     def prepare(self, device: Any) -> None:
-        """Nothing to load; the server is asked when there is a record to ask about."""
+        """Do nothing; the server is contacted with the first record."""
 
     def identity(self) -> Identity:
-        """Return the URL with the model's name, and how it is asked."""
+        """Return the URL with the model's name, and the settings of the requests."""
         return Identity((f"{self._urls[0]} {self._decoding.model}",), settings=self._settings())
 
     def _settings(self) -> Mapping[str, Any]:
         return {**self._decoding.settings(), "images": self._images.settings()}
 
     def summary(self) -> str:
-        """Return what the command has spent, and why it stopped asking if it did; empty where nothing was sent."""
+        """Return the usage, and why requests were stopped, if they were; empty if nothing was sent."""
         if self._opened is None:
             return ""
         asking = self._opened.asking
@@ -106,7 +106,7 @@ class OpenAI(StreamBackend):
         return f"{self._urls[0]}: {self._opened.spending.summary()}{stopped}"
 
     def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
-        """Yield replies as they come; batches are read until twice as many questions wait as may be in flight."""
+        """Yield replies as they arrive; batches are read until twice as many requests wait as may be in flight."""
         most = 2 * self._pace.concurrency * len(self._urls)
         done: SimpleQueue[Future[Reply]] = SimpleQueue()
         waiting: set[Future[Reply]] = set()
@@ -126,7 +126,7 @@ class OpenAI(StreamBackend):
                 future.cancel()
 
     def _begun(self, batch: Batch, done: SimpleQueue[Future[Reply]]) -> set[Future[Reply]]:
-        """Begin to ask about the records of a batch; each future is put into `done` when it has ended."""
+        """Start the requests of a batch; each future is put into `done` when it has finished."""
         if not batch.records:
             return set()
         asked, opened = RequestBatch.of(batch), self._open()
@@ -138,10 +138,10 @@ class OpenAI(StreamBackend):
         return begun
 
     def _open(self) -> _Open:
-        """Connect, and find out what the server supports, once.
+        """Connect to the server and test which features it supports, only once.
 
         Raises:
-            LmodError: There is no key, or the server does not answer.
+            LmodError: There is no key, or the server does not reply.
         """
         import lightning.pytorch  # noqa: F401  (imports torch; sets the rank that `rank_zero_info` asks for)
         from lightning_utilities.core.rank_zero import rank_zero_info

@@ -1,4 +1,4 @@
-"""A backend without a network: replies written beforehand, for trying the whole way and for baselines."""
+"""Backend with prepared replies instead of a model, for tests and baselines."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from lmod_train.types import Batch, Identity, Record, Reply
 
 
 def _plain(records: Sequence[Record], root: Path) -> Batch:
-    """Collate without pixels."""
+    """Return a batch without images."""
     return Batch(records)
 
 
 class Scripted(Backend):
-    """Replies from a file of JSON lines (`id`, `reply`), or one text for every record.
+    """Returns replies from a JSON-lines file with `id` and `reply`, or one text for every record.
 
     Args:
-        replies: File to look replies up in; a record without a line has failed.
-        text: Reply to every record, where no file is given. ``{answer}`` in it stands for the record's own answer.
+        replies: File of the replies; records that are not in it fail.
+        text: Reply to every record, if no file is given. ``{answer}`` is replaced by the record's answer.
 
     Example:
         >>> Scripted(text="I cannot tell from this image.").settings
@@ -31,21 +31,21 @@ class Scripted(Backend):
 
     def __init__(self, replies: Path | None = None, text: str = "") -> None:
         if (replies is None) == (text == ""):
-            raise BadArgument("backend.replies", replies, "either a file of replies or a text, not both", "give one")
+            raise BadArgument("backend.replies", replies, "either `replies` or `text`, and not both", "set one of them")
         self.collate = _plain
         self._text, self._file = text, replies
         self._replies: Mapping[str, str] = _read(replies) if replies else {}
         self.settings = json.dumps({"replies": str(replies)} if replies else {"text": text})
 
     def prepare(self, device: Any) -> None:
-        """Nothing to load."""
+        """Do nothing; there is no model."""
 
     def identity(self) -> Identity:
-        """Return its file, or its text."""
+        """Return the file, or the text, of the replies."""
         return Identity((Path(self._file),)) if self._file else Identity(settings={"text": self._text})
 
     def respond(self, batch: Batch) -> list[Reply]:
-        """Look the replies up."""
+        """Return one reply per record."""
         return [self._reply(record) for record in batch.records]
 
     def _reply(self, record: Record) -> Reply:
@@ -62,7 +62,7 @@ def _read(file: Path) -> dict[str, str]:
     Raises:
         BadArgument: The file is missing or a line is not an object with id and reply.
     """
-    expected = 'a file with one object a line: {"id": ..., "reply": ...}'
+    expected = 'a file with one object per line: {"id": ..., "reply": ...}'
     if not file.is_file():
         raise BadArgument("backend.replies", str(file), expected, "name an existing file")
     found = {}
@@ -71,5 +71,5 @@ def _read(file: Path) -> dict[str, str]:
             row = json.loads(line)
             found[str(row["id"])] = str(row["reply"])
         except (ValueError, KeyError, TypeError) as error:
-            raise BadArgument("backend.replies", f"{file}:{number}", expected, "mend that line") from error
+            raise BadArgument("backend.replies", f"{file}:{number}", expected, "correct that line") from error
     return found

@@ -128,7 +128,7 @@ def test_a_second_run_sends_nothing_and_needs_no_server(world):
 
 
 def test_a_wrong_address_is_corrected_in_the_same_run_folder(world):
-    with pytest.raises(LmodError, match="No record was asked"):
+    with pytest.raises(LmodError, match="No record was sent"):
         world.test("http://127.0.0.1:9/v1", "--model.backend.pace.attempts", "1")
     with serving(world.plan()) as server:
         world.test(server.url, "--data.limit", "4")
@@ -200,7 +200,7 @@ def test_the_key_is_nowhere(world, monkeypatch, capfd, caplog, status):
     ("options", "message"),
     [
         ({"base_url": "https://api.example.com/v1"}, r"(?s)key_variable='OPENAI_API_KEY'.*export OPENAI_API_KEY"),
-        ({"base_url": "http://127.0.0.1:9/v1"}, r"(?s)No record was asked.*start the server"),
+        ({"base_url": "http://127.0.0.1:9/v1"}, r"(?s)No record was sent.*start the server"),
     ],
 )
 def test_what_is_missing_is_named_before_a_record_is_asked(world, options, message):
@@ -262,7 +262,7 @@ def test_what_was_spent_is_printed_at_the_end(world, capsys):
     with serving(world.plan()) as server:
         world.test(server.url, "--model.backend.budget.requests", "20")
     printed = capsys.readouterr().out
-    assert f"{server.url}: 20 requests, 2,000 tokens of prompts, 200 of replies" in printed
+    assert f"{server.url}: 20 requests, 2,000 prompt tokens, 200 reply tokens" in printed
     assert "103 records were not asked: the budget of 20 requests is spent" in printed
 
 

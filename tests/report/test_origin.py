@@ -79,9 +79,7 @@ def test_phantoms_among_photographs_are_counted(tuned: Path):
 def test_runs_of_other_records_do_not_stand_side_by_side_without_a_word(tuned: Path, tmp_path: Path):
     other = change(run(tmp_path / "val", 0.5, model="other", n=20), split="val")
     said = remarks({"base": read_outcomes(tuned), "other": read_outcomes(other)})
-    assert said[0] == (
-        "four_way: the runs answer different records (base test 24; other val 20; at most 20 in common)"
-    )
+    assert said[0] == ("four_way: the runs answer different records (base test 24; other val 20; at most 20 in common)")
     assert len(said) == 3 and remarks({"a": read_outcomes(tuned), "b": read_outcomes(tuned)}) == []
     report([tuned, other], tmp_path / "out")
     assert said[0] in (tmp_path / "out" / "tables.md").read_text()

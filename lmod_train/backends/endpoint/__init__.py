@@ -1,1 +1,1 @@
-"""Requests to an OpenAI-compatible endpoint: what is sent, how an attempt ends, and how many are in flight."""
+"""Requests to OpenAI-compatible endpoints: content, results, retries, concurrency and budget."""

@@ -1,4 +1,4 @@
-"""Ask until there is a reply, or until it makes no sense: retries, pauses, the budget, and the end of an outage."""
+"""Retries of requests: waiting times, budget, and stopping after repeated failures."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from lmod_train.types import Record, Reply
 
 
 class Asking:
-    """Asks servers about records; lives in one event loop.
+    """Sends the requests for records to servers; used in a single event loop.
 
     Args:
         fleet: The servers.
-        decoding: What every request holds beside its messages.
+        decoding: Fields of every request besides the messages.
         pace: Time-outs and attempts.
-        spending: What was spent, and the budget.
-        settings: What decides the replies, written beside each.
+        spending: Usage and budget.
+        settings: Settings that determine the replies, stored with each reply.
 
     Attributes:
-        stopped: Why nothing is asked any more; empty while it is.
-        not_asked: Records that have failed because of that.
+        stopped: Reason why no more requests are sent; empty while they are.
+        not_asked: Number of records that failed for this reason.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Asking:
         self.stopped, self.not_asked = "", 0
 
     async def reply(self, record: Record, messages: Sequence[Mapping[str, Any]], rendered: str) -> Reply:
-        """Return the reply to a record; a failure is a reply with `error` set."""
+        """Return the reply to a record; on failure one with `error` set."""
         if self.stopped:
             return self._not_asked(record)
         began = time.perf_counter()
@@ -61,15 +61,15 @@ class Asking:
     async def completed(
         self, body: Mapping[str, Any], images: tuple[str, ...] = (), attempts: int = 0
     ) -> tuple[Completion | Trouble, float, Any]:
-        """Send a request until it succeeds, or cannot.
+        """Send a request until it succeeds or fails finally.
 
         Args:
             body: Fields of the request.
-            images: Names of the images in it.
-            attempts: At most; 0 for as many as the pace allows.
+            images: Names of its images.
+            attempts: Maximum number of attempts; 0 for that of the pace.
 
         Returns:
-            How it ended, the seconds of the last attempt, and the body of the reply.
+            The result, the seconds of the last attempt, and the body of the reply.
         """
         ended: Completion | Trouble = Trouble("not asked")
         seconds, received, most = 0.0, None, attempts or self._pace.attempts
@@ -103,7 +103,7 @@ class Asking:
             return ended, time.perf_counter() - began, received
 
     async def _spent(self) -> str:
-        """Wait while requests in flight may use up the budget, and return why nothing more is asked; empty to ask."""
+        """Wait while requests in flight may exhaust the budget; return why no request may be sent, empty if one may."""
         while not self.stopped and (spent := self._spending.spent()):
             if not self._spending.in_flight:
                 self._end(spent)
@@ -120,7 +120,7 @@ class Asking:
             replica.throttle.pause(ended.wait)
 
     def _wait(self, replica: Replica, trouble: Trouble, attempt: int, images: tuple[str, ...]) -> float:
-        """Return the seconds until the next attempt: what the server asks for, or more with every attempt."""
+        """Return the seconds until the next attempt: those requested by the server, or exponential backoff."""
         if trouble.unreachable or (trouble.slower and not trouble.wait):
             self._fleet.move(images)
             if trouble.unreachable and self._fleet.another_than(replica):
@@ -132,12 +132,12 @@ class Asking:
             await asyncio.wait_for(self._stop.wait(), seconds)
 
     def _count(self, trouble: Trouble) -> None:
-        """Note that a record has failed, and stop where all others would fail too."""
+        """Count a failed record, and stop if all others would fail too."""
         self._failed_in_a_row += 1
         if trouble.hopeless:
             self._end(trouble.text)
         elif self._failed_in_a_row >= self._pace.give_up_after:
-            self._end(f"{self._failed_in_a_row} records have failed in a row, the last with: {trouble.text}")
+            self._end(f"{self._failed_in_a_row} consecutive records failed, the last with: {trouble.text}")
 
     def _end(self, reason: str) -> None:
         self.stopped = self.stopped or reason

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, so that requests go on while their replies are written to the disk."""
+"""An event loop in its own thread, so that requests continue while replies are written to disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Background:
-    """Runs coroutines; the thread ends with the process."""
+    """Runs coroutines in a thread that ends with the process."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()

@@ -1,4 +1,4 @@
-"""A batch as requests: the messages of each record, images included, and what a log keeps of them."""
+"""Batches of requests: the messages of each record, and their text for the reply file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lmod_train.types import Batch, Record
 
 
 class RequestBatch(Batch):
-    """Records with what is sent for each.
+    """Records with the messages to send.
 
     Attributes:
-        messages: Of each record, as a chat-completions request holds them.
-        rendered: The same as text, images by size and hash.
+        messages: Messages of each record in the format of chat-completions requests.
+        rendered: The same as text, with images replaced by size and hash.
     """
 
     def __init__(
@@ -28,19 +28,19 @@ class RequestBatch(Batch):
         self.messages, self.rendered = list(messages), list(texts)
 
     def to(self, device: Any, *args: Any, **kwargs: Any) -> RequestBatch:
-        """Return the batch itself: nothing in it is on a device."""
+        """Return the batch itself, as it contains no tensors."""
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Writes records as requests, in the loader's processes.
+    """Collate function that makes requests of records, in the processes of the data loader.
 
     Attributes:
-        decoding: What every request holds.
+        decoding: Fields of every request.
         images: Size and format of images.
         sends_away: Whether the server is outside the user's network.
-        allowed: Sources that may be sent there whatever their licence states.
+        allowed: Sources that may be sent there although they are not redistributable.
     """
 
     decoding: Decoding
@@ -49,7 +49,7 @@ class Writing:
     allowed: tuple[str, ...] = ()
 
     def __call__(self, records: Sequence[Record], root: Path) -> RequestBatch:
-        """Return the batch; each image is read and encoded once.
+        """Return the batch; each image is only read and encoded once.
 
         Raises:
             LmodError: An image cannot be read, or may not be sent.

@@ -1,4 +1,4 @@
-"""One attempt over the wire: the official client, without retries of its own."""
+"""Single requests with the official client, without its retries."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Client:
 
     Args:
         url: Base URL, up to and including ``/v1``.
-        key: Whose value is sent and never shown.
-        timeout: Seconds until an attempt is given up.
-        ending_stated: Whether the server states how a reply ended.
+        key: API key, which is never shown.
+        timeout: Seconds until a request is aborted.
+        ending_stated: Whether the server returns a finish reason.
 
     Raises:
         LmodError: The package ``openai`` is not installed.
@@ -50,7 +50,7 @@ class Client:
             body: Fields of the request.
 
         Returns:
-            How it ended, and the parsed body of a reply (None without one), the key removed from both.
+            The result, and the parsed body of the reply (None without one), with the key removed from both.
         """
         import openai
 
@@ -58,7 +58,7 @@ class Client:
             async with asyncio.timeout(self._timeout):
                 made = await self._client.chat.completions.with_raw_response.create(
                     model=body["model"],
-                    messages=[],  # those of `extra_body` take their place, which the client does not walk through
+                    messages=[],  # replaced by those in `extra_body`, which the client does not validate
                     extra_body=dict(body),
                 )
             text = made.http_response.text
@@ -70,8 +70,8 @@ class Client:
             return refused_status(response.status_code, headers, self._key.hide(_text(response))), None
         except openai.APIConnectionError as error:
             return self._broken(error), None
-        except Exception as error:  # what decoders and transports raise on bytes that are no reply
-            return Trouble(f"no reply: {self._key.hide(_said(error))}", again=True), None
+        except Exception as error:  # raised by decoders and transports for malformed replies
+            return Trouble(f"no reply: {self._key.hide(_named(error))}", again=True), None
         return self._read(text)
 
     def _read(self, text: str) -> tuple[Completion | Trouble, Any]:
@@ -82,32 +82,32 @@ class Client:
         return completion_of(body, self._stated), body
 
     def _broken(self, error: Exception) -> Trouble:
-        """Return what became of a connection: one that was never made, or one that broke off within the reply."""
+        """Return the trouble of a connection that failed, or was lost during the reply."""
         cause = error.__cause__ or error
         unreachable = type(cause).__name__ in ("ConnectError", "ConnectTimeout", "UnsupportedProtocol")
-        return Trouble(f"connection: {self._key.hide(_said(cause))}", again=True, unreachable=unreachable)
+        return Trouble(f"connection: {self._key.hide(_named(cause))}", again=True, unreachable=unreachable)
 
     async def models(self) -> list[str]:
-        """Return the names of the models that the server lists; [] where it lists none or cannot."""
+        """Return the names of the models on the server; [] if it does not list them."""
         try:
             async with asyncio.timeout(min(self._timeout, 10.0)):
                 made = await self._client.models.with_raw_response.list()
             listed = self._key.hide(json.loads(made.http_response.text))["data"]
             return [str(model["id"]) for model in listed]
         except Exception:
-            return []  # `transformers serve` answers 500 without a hub cache; the list is only a courtesy
+            return []  # `transformers serve` answers 500 without a hub cache; the list is only used in a message
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close all connections."""
         await self._client.close()
 
 
 def _text(response: Any) -> str:
     try:
         return str(response.text)
-    except Exception:  # the body broke off, or is in no encoding
+    except Exception:  # the body is incomplete or cannot be decoded
         return ""
 
 
-def _said(error: BaseException) -> str:
+def _named(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]

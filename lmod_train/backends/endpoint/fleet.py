@@ -1,4 +1,4 @@
-"""The servers that share a run: questions about one image go to one of them, and none waits for a dead one."""
+"""Distribution of requests over servers: questions about one image go to one server, failed servers are avoided."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from lmod_train.backends.endpoint.client import Client
 from lmod_train.backends.endpoint.pace import Throttle
 
 COOLDOWN, LONGEST_COOLDOWN = 5.0, 60.0
-"""Seconds that a server that could not be reached is left alone; doubled each time, up to the second."""
+"""Seconds during which an unreachable server is avoided; doubled each time, up to the second value."""
 
 
 class Replica:
     """One server.
 
     Attributes:
-        client: Sends to it.
-        throttle: Limits the requests in flight to it.
-        questions: Records that are with it, waiting ones included.
+        client: Client that sends the requests.
+        throttle: Limit of requests in flight.
+        questions: Number of records assigned to it, including waiting ones.
     """
 
     def __init__(self, client: Client, concurrency: int) -> None:
@@ -28,25 +28,26 @@ class Replica:
 
     @property
     def down(self) -> float:
-        """Seconds that it is still left alone; 0 for one that is asked."""
+        """Seconds during which it is still avoided; 0 for a server in use."""
         return max(0.0, self._down_until - asyncio.get_running_loop().time())
 
     def lost(self) -> None:
-        """Note that it could not be reached."""
+        """Record that it could not be reached."""
         if not self.down:
             self._down_until = asyncio.get_running_loop().time() + self._cooldown
             self._cooldown = min(LONGEST_COOLDOWN, 2 * self._cooldown)
 
     def answered(self) -> None:
-        """Note that it has sent something."""
+        """Record that it has replied."""
         self._down_until, self._cooldown = 0.0, COOLDOWN
 
 
 class Fleet:
-    """Chooses a server for each attempt.
+    """Chooses a server for each request.
 
-    The first question about an image goes to the server with the fewest questions, the others follow it there, where
-    the image is in the prefix cache. Where a server cannot be reached or does not reply in time, its images move.
+    The first question about an image goes to the server with the fewest questions, and all others to the same, as it
+    has the image in its prefix cache. If a server cannot be reached or does not reply in time, its images are
+    reassigned.
 
     Args:
         replicas: At least one.
@@ -58,7 +59,7 @@ class Fleet:
 
     @contextmanager
     def choose(self, images: tuple[str, ...]) -> Iterator[Replica]:
-        """Yield the server for a question about these images, and count the question as its own in the block."""
+        """Yield the server for a question about these images, and count the question there during the block."""
         replica = self._chosen(images)
         replica.questions += 1
         try:
@@ -76,9 +77,9 @@ class Fleet:
         return best
 
     def move(self, images: tuple[str, ...]) -> None:
-        """Let the next question about these images choose anew."""
+        """Reassign the next question about these images."""
         self._home.pop(images, None)
 
     def another_than(self, replica: Replica) -> bool:
-        """Return whether there is another server that can be asked."""
+        """Return whether another server is reachable."""
         return any(not other.down for other in self.replicas if other is not replica)

@@ -20,13 +20,14 @@ Detail = Literal["", "auto", "low", "high"]
 
 @dataclass(frozen=True)
 class ImagePolicy:
-    """How an image is sent; part of what decides the replies.
+    """Size and format of sent images.
 
     Attributes:
-        longest_side: Pixels; a larger image is shrunk to it (Lanczos). 0 sends the curated size.
-        format: ``as_is`` sends the bytes of a curated JPEG as they are, and everything else as PNG; ``jpeg`` and
-            ``png`` write every image anew.
-        quality: Of JPEG, 1 to 95.
+        longest_side: Maximum length of the longer side in pixels, to which larger images are reduced (Lanczos); 0 for
+            the curated size.
+        format: ``as_is`` sends a curated JPEG unchanged and any other image as PNG; ``jpeg`` and ``png`` re-encode all
+            images.
+        quality: JPEG quality, 1 to 95.
         detail: OpenAI's ``detail`` of an image; empty sends none.
     """
 
@@ -42,14 +43,14 @@ class ImagePolicy:
             raise BadArgument("images.quality", self.quality, "a number from 1 to 95", "set 95")
 
     def settings(self) -> Mapping[str, Any]:
-        """Return the policy as JSON holds it."""
+        """Return the policy as JSON values."""
         return asdict(self)
 
     def url(self, file: Path) -> str:
         """Return an image file as a data URL.
 
         Raises:
-            CuratedDamaged: It is missing or cannot be read.
+            CuratedDamaged: The file is missing or cannot be read.
         """
         data = self._bytes(file)
         kind = "jpeg" if data.startswith(b"\xff\xd8") else "png"
@@ -70,7 +71,7 @@ def _is_jpeg(file: Path) -> bool:
 
 
 def _as_it_is(file: Path, image: Image.Image) -> bytes:
-    """Return the file without what stands beside its pixels; not a JPEG, its pixels as PNG."""
+    """Return a JPEG without metadata; any other file as PNG of its pixels."""
     try:
         return blank(read_bytes(file)) if _is_jpeg(file) else png_bytes(image)
     except UNREADABLE as error:
@@ -78,7 +79,7 @@ def _as_it_is(file: Path, image: Image.Image) -> bytes:
 
 
 def _shrunk(image: Image.Image, longest: int) -> Image.Image:
-    """Return the image with its longer side at most `longest` pixels; the same image where it is, or `longest` is 0."""
+    """Return the image, reduced to at most `longest` pixels on its longer side; `longest` of 0 keeps the size."""
     if not longest or max(image.size) <= longest:
         return image
     scale = longest / max(image.size)
@@ -87,18 +88,18 @@ def _shrunk(image: Image.Image, longest: int) -> Image.Image:
 
 
 def urls_of(root: Path, names: Sequence[str], policy: ImagePolicy) -> dict[str, str]:
-    """Return image name -> data URL, each image read once.
+    """Return image name -> data URL, reading each image only once.
 
     Args:
         root: The curated folder.
-        names: Paths relative to it; one may come several times.
+        names: Paths relative to it; duplicates are allowed.
         policy: Size and format.
     """
     return {name: policy.url(root / name) for name in dict.fromkeys(names)}
 
 
 def described(url: str) -> str:
-    """Return a data URL without its data, for a log: type, bytes and the beginning of the SHA-256.
+    """Return a data URL for a log, with its data replaced by its size and the start of its SHA-256.
 
     Example:
         >>> described("data:image/png;base64,AAAA")

@@ -1,4 +1,4 @@
-"""The secret of an endpoint: read from the environment when it is sent, and removed from every text that comes back."""
+"""API keys: read from the environment when sent, and removed from every text that a server returns."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from lmod_train.errors import LmodError
 
 SHORTEST = 12
-"""Characters from which a value is taken for a secret; ``EMPTY`` and its like, for servers without keys, are words."""
+"""Minimum length of a secret in characters; shorter values such as ``EMPTY`` are placeholders."""
 
 NO_KEY = "none"
-"""What is sent where there is no key: the client sends a header in any case."""
+"""Value sent without a key, as the client always sends a header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The name of an environment variable that holds the key; the value is never kept in an object of ours.
+    """Name of the environment variable with the API key; its value is never stored in an object.
 
     Attributes:
-        variable: Its name; empty where the server takes no key.
+        variable: Name of the variable; empty if the server needs no key.
 
     Example:
         >>> Key("OPENAI_API_KEY")
@@ -30,11 +30,11 @@ class Key:
     variable: str
 
     def value(self) -> str:
-        """Return the key; ``none`` where the variable is not set."""
+        """Return the key; ``none`` if the variable is not set."""
         return os.environ.get(self.variable, "").strip() or NO_KEY
 
     def required(self, url: str) -> None:
-        """Refuse to begin without a key.
+        """Refuse to start without a key.
 
         Raises:
             LmodError: The variable is not set.
@@ -42,13 +42,13 @@ class Key:
         if self.value() == NO_KEY:
             name = self.variable or "OPENAI_API_KEY"
             raise LmodError(
-                f"key_variable={self.variable!r}: expected an environment variable that holds the key of {url}; it is "
-                f"not set.\nNext: `export {name}=...` (never in a configuration or on the command line) and type the "
-                f"same again" + ("" if self.variable else f", with `--model.backend.key_variable {name}`")
+                f"key_variable={self.variable!r}: expected an environment variable with the key of {url}; it is "
+                f"not set.\nNext: `export {name}=...` (never in a configuration or on the command line) and run the "
+                f"command again" + ("" if self.variable else f", with `--model.backend.key_variable {name}`")
             )
 
     def hide(self, value: Any) -> Any:
-        """Return a text, or JSON, in which the key is replaced by ``[key]``, wherever a server repeats it."""
+        """Return a text, or JSON values, with the key replaced by ``[key]``."""
         secret = self.value()
         return _hidden(value, secret) if len(secret) >= SHORTEST else value
 

@@ -1,6 +1,6 @@
-"""How one attempt ends: a completion that counts as a reply, or a trouble and what to do about it.
+"""Results of single requests: a completion, or a failure with the way to handle it.
 
-A server is a stranger: nothing of what it sends is taken to be of the expected shape.
+Servers are not trusted: nothing they send is assumed to have the expected structure.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ _ENDINGS: dict[str, Ending] = {
     "content_filter": "content_filter",
     "refusal": "refusal",
 }
-"""How servers name the end of a reply -> how it ended; other reasons (tool calls, errors) are no reply."""
+"""Finish reason of a server -> ending; with other reasons (tool calls, errors) there is no reply."""
 
 _LATER = {408, 409, 425, 429}
 _SLOWER = {429, 503, 529}
 _NEVER_ANY = {401, 402}
 LONGEST = 300
-"""Characters of a server's message that an error quotes."""
+"""Maximum characters of a server's message in an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a server replied.
+    """The reply of a server.
 
     Attributes:
-        text: Of the reply; hidden thinking that the server shows stands before it in ``<think>`` tags.
+        text: Text of the reply, after the model's reasoning in ``<think>`` tags if the server returns it.
         ending: ``stop``, ``length`` (cut off), ``content_filter`` (withheld or cut off by the service), ``refusal``
             (declined; `text` is the refusal).
-        model: As the server names it.
-        fingerprint: ``system_fingerprint``; empty where the server sends none.
-        tokens_in: Of the prompt.
-        tokens_out: Generated, hidden thinking included.
+        model: Name of the model, as returned by the server.
+        fingerprint: ``system_fingerprint``; empty if the server returns none.
+        tokens_in: Number of prompt tokens.
+        tokens_out: Number of generated tokens, including hidden reasoning.
     """
 
     text: str
@@ -53,14 +53,14 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why an attempt brought no reply.
+    """The failure of a request.
 
     Attributes:
-        text: In one line.
+        text: Description on one line.
         again: Whether the same request may succeed later.
-        slower: Whether fewer requests at once are asked for (429, 503, a time-out).
-        wait: Seconds that the server asks to wait.
-        hopeless: Whether every other request will fail in the same way: a wrong key, an empty account.
+        slower: Whether to send fewer concurrent requests (429, 503, a time-out).
+        wait: Seconds to wait, as requested by the server.
+        hopeless: Whether all other requests will fail too, e.g. because of a wrong key or an empty account.
         unreachable: Whether there was no connection to the server.
     """
 
@@ -73,25 +73,25 @@ class Trouble:
 
 
 def completion_of(body: Any, stated: bool = True) -> Completion | Trouble:
-    """Return what a body with status 200 says.
+    """Return the result of a response with status 200.
 
-    A reply whose ending is not stated is a half one, as of a stream that broke off; an empty list of choices and an
-    error in place of a reply occur with status 200 too. They are asked again.
+    A reply without a finish reason is incomplete, e.g. as the stream broke off. An empty list of choices and an error
+    instead of a reply also occur with status 200. In these cases the request is repeated.
 
     Args:
-        body: Parsed JSON, of any shape.
-        stated: Whether the server states how a reply ended; of one that never does, a reply without it is whole.
+        body: Parsed JSON of any structure.
+        stated: Whether the server returns finish reasons; if not, a reply without one is complete.
 
     Example:
         >>> completion_of({"choices": [{"message": {"content": "YES"}, "finish_reason": "stop"}]}).text
         'YES'
         >>> completion_of({"choices": [{"message": {"content": "YE"}, "finish_reason": None}]}).text
-        'half a reply: the server did not state how it ended'
+        'incomplete reply: the server returned no finish reason'
     """
     if not isinstance(body, Mapping):
         return Trouble(f"not a completion: {_quoted(body)}", again=True)
     if body.get("error"):
-        return Trouble(f"an error in place of a reply: {message_of(body)}", again=True)
+        return Trouble(f"an error instead of a reply: {message_of(body)}", again=True)
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         return Trouble("no choices in the reply", again=True)
@@ -104,10 +104,10 @@ def _of_choice(choice: Mapping[str, Any], body: Mapping[str, Any], stated: bool)
         return Trouble("a choice without a message", again=True)
     reason = choice.get("finish_reason") or ("" if stated else "stop")
     if not isinstance(reason, str) or not reason:
-        return Trouble("half a reply: the server did not state how it ended", again=True)
+        return Trouble("incomplete reply: the server returned no finish reason", again=True)
     ending = _ENDINGS.get(reason.lower())
     if ending is None:
-        return Trouble(f"a reply that ended with {_quoted(reason)}, which is no end of a text", again=True)
+        return Trouble(f"unexpected finish reason {_quoted(reason)}", again=True)
     text = f"{_thinking(message)}{_text(message.get('content'))}"
     if isinstance(message.get("refusal"), str) and message["refusal"]:
         text, ending = _word(message["refusal"]), "refusal"
@@ -124,20 +124,20 @@ def _of_choice(choice: Mapping[str, Any], body: Mapping[str, Any], stated: bool)
 
 
 def _text(content: object) -> str:
-    """Return the text of a message, which some servers send as a list of parts."""
+    """Return the text of a message, which some servers return as a list of parts."""
     if isinstance(content, list):
         return "".join(_word(part.get("text")) for part in content if isinstance(part, Mapping))
     return _word(content)
 
 
 def _thinking(message: Mapping[str, Any]) -> str:
-    """Return thinking that the server sends apart, in the tags that parsers take off; empty for none."""
+    """Return separately returned reasoning in the tags that parsers remove; empty if there is none."""
     thought = _word(message.get("reasoning_content") or message.get("reasoning"))
     return f"<think>{thought}</think>" if thought.strip() else ""
 
 
 def _word(value: object) -> str:
-    """Return a text that a file can hold: halves of surrogate pairs, which JSON can carry, become question marks."""
+    """Return a text that can be written as UTF-8, with lone surrogates replaced by question marks."""
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
 
 
@@ -146,14 +146,15 @@ def _count(value: object) -> int:
 
 
 def refused_status(status: int, headers: Mapping[str, str], body: str) -> Completion | Trouble:
-    """Return what a status of 400 or more means.
+    """Return the result of a response with status 400 or higher.
 
-    A prompt that the service's filter withheld is a refusal, not a failure (Azure: 400 with code ``content_filter``).
+    A prompt blocked by the service's content filter is a completion, not a failure (Azure: 400 with code
+    ``content_filter``).
 
     Args:
-        status: Of HTTP.
-        headers: Of the response, names in small letters.
-        body: Its text, the key removed.
+        status: HTTP status.
+        headers: Headers of the response, names in lower case.
+        body: Text of the response, with the key removed.
 
     Example:
         >>> refused_status(429, {"retry-after": "3"}, "").wait
@@ -174,7 +175,7 @@ def refused_status(status: int, headers: Mapping[str, str], body: str) -> Comple
 
 
 def wait_of(headers: Mapping[str, str]) -> float:
-    """Return the seconds that ``retry-after-ms`` or ``Retry-After`` (seconds or a date) ask for; 0 for none."""
+    """Return the seconds to wait by ``retry-after-ms`` or ``Retry-After`` (seconds or a date); 0 if absent."""
     try:
         if "retry-after-ms" in headers:
             return _positive(float(headers["retry-after-ms"]) / 1000)
@@ -193,7 +194,7 @@ def _positive(seconds: float) -> float:
 
 
 def message_of(body: Any) -> str:
-    """Return the message of an error's body in one line, in whatever shape it came."""
+    """Return the error message in a response of any structure, on one line."""
     error = body.get("error", body.get("detail", body)) if isinstance(body, Mapping) else body
     if isinstance(error, Mapping):
         error = error.get("message") or error

@@ -1,4 +1,4 @@
-"""How many requests are in flight at once: more while all goes well, half as many when a server asks for less."""
+"""Adaptive limit of concurrent requests, and waiting times between attempts."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from lmod_train.errors import BadArgument
 
 START = 16
-"""Requests in flight at first; doubled with every round of replies until the server asks for less."""
+"""Initial limit of concurrent requests, doubled with every round of replies until the server is overloaded."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How hard a server is asked; decides no reply, and may differ when a run is continued.
+    """Concurrency, time-outs and retries of requests; may change when a run is continued.
 
     Attributes:
-        concurrency: Most requests in flight at once, on each replica.
-        timeout: Seconds until an attempt without a whole reply is given up.
-        attempts: How often one record is asked in one command before it has failed.
-        longest_wait: Most seconds between two attempts; a record whose server asks for more has failed.
-        give_up_after: Records that fail in a row before the command stops asking; the next run asks them again.
+        concurrency: Maximum number of concurrent requests per server.
+        timeout: Seconds until a request without a complete reply is aborted.
+        attempts: Maximum number of attempts per record and command.
+        longest_wait: Maximum seconds between two attempts; a record fails if the server requests more.
+        give_up_after: Number of consecutive failed records after which no more are sent; the next run asks them again.
     """
 
     concurrency: int = 32
@@ -35,14 +35,16 @@ class Pace:
     def __post_init__(self) -> None:
         for name in ("concurrency", "timeout", "attempts", "longest_wait", "give_up_after"):
             if not getattr(self, name) > 0:
-                raise BadArgument(f"pace.{name}", getattr(self, name), "a number above 0", f"leave pace.{name} out")
+                raise BadArgument(
+                    f"pace.{name}", getattr(self, name), "a number above 0", f"remove pace.{name} to use its default"
+                )
 
     def backoff(self, attempt: int, draw: float) -> float:
-        """Return the seconds to wait after an attempt: doubled each time, and jittered so that requests spread.
+        """Return the seconds to wait after an attempt: exponential backoff with jitter.
 
         Args:
-            attempt: Attempts made, from 1.
-            draw: From 0 to 1, at random.
+            attempt: Number of attempts made, from 1.
+            draw: Random number from 0 to 1.
 
         Example:
             >>> [Pace().backoff(n, 1.0) for n in (1, 2, 3, 9)], Pace().backoff(1, 0.0)
@@ -52,18 +54,18 @@ class Pace:
 
 
 class Throttle:
-    """Lets requests to one server through: at most `limit` at once, none before `paused_until`.
+    """Limits the concurrent requests to one server, as congestion control in TCP does.
 
-    The limit grows by one with each reply (which doubles it in a round) until the server first asks for less, and by
-    one a round from then on. Each time the server asks for less it is halved, once for all requests that were in flight
-    together. It grows only while it is reached.
+    The limit grows by one with each reply (doubling per round) until the server first reports overload, and by one per
+    round afterwards. With each overload it is halved, only once for all requests in flight at that time. It only grows
+    while it is reached.
 
     Args:
-        most: Largest limit.
+        most: Maximum limit.
 
     Attributes:
-        limit: Requests that may be in flight now.
-        in_flight: Requests that are.
+        limit: Current limit of concurrent requests.
+        in_flight: Current number of requests.
     """
 
     def __init__(self, most: int) -> None:
@@ -76,7 +78,7 @@ class Throttle:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Slot]:
-        """Wait for room and hold it within the block."""
+        """Wait until a request may be sent, and count it during the block."""
         await self._enter()
         slot = Slot(self._halvings)
         try:
@@ -85,7 +87,7 @@ class Throttle:
             self._leave(slot)
 
     def pause(self, seconds: float) -> None:
-        """Send nothing for so many seconds; requests in flight go on."""
+        """Send no new requests for some seconds; those in flight continue."""
         self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + seconds)
 
     async def _enter(self) -> None:
@@ -101,7 +103,7 @@ class Throttle:
             raise
 
     async def _room(self) -> None:
-        """Wait until `_wake` has counted this request as in flight."""
+        """Wait until `_wake` counts this request as in flight."""
         room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(room)
         try:
@@ -121,7 +123,7 @@ class Throttle:
         self._wake()
 
     def _wake(self) -> None:
-        """Let as many go on as there is room for, in the order in which they came."""
+        """Start waiting requests up to the limit, in the order of arrival."""
         while self._waiting and self.in_flight < int(self.limit):
             room = self._waiting.popleft()
             if not room.done():
@@ -131,12 +133,12 @@ class Throttle:
 
 @dataclass(slots=True)
 class Slot:
-    """The place of one request in flight.
+    """A request in flight.
 
     Attributes:
-        halvings: How often the limit had been halved when it was sent.
-        fine: Whether it brought a reply.
-        slower: Whether the server asked for fewer requests.
+        halvings: Number of times the limit had been halved when it was sent.
+        fine: Whether it returned a reply.
+        slower: Whether the server reported overload.
     """
 
     halvings: int

@@ -1,4 +1,4 @@
-"""What a server supports, found out by a few requests before the first record is asked."""
+"""Test of a server's features with a few requests before the first record."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ FEATURES: Mapping[str, tuple[Mapping[str, Any], Callable[[Any], bool]]] = {
     "logprobs": ({"logprobs": True, "top_logprobs": 5}, _of_reply),
     "prompt_logprobs": ({"prompt_logprobs": 1}, _of_prompt),
 }
-"""What may be supported -> fields that ask for it, and whether a reply holds it: some servers take them in silence."""
+"""Feature -> request fields, and test whether the reply contains it, as some servers ignore unknown fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What a server gives.
+    """Model and features of a server.
 
     Attributes:
-        model: The name of the model, as the server returns it.
-        fingerprint: Of the system behind it; empty for none.
-        features: Names of `FEATURES` that it supports.
+        model: Name of the model, as returned by the server.
+        fingerprint: ``system_fingerprint`` of the server; empty if it returns none.
+        features: Names of the `FEATURES` it supports.
     """
 
     model: str
@@ -46,24 +46,24 @@ class Support:
     features: frozenset[str]
 
     def summary(self, url: str) -> str:
-        """Return all in one line."""
+        """Return a summary on one line."""
         known = ", ".join(f"{name}: {'yes' if name in self.features else 'no'}" for name in FEATURES)
         version = f" ({self.fingerprint})" if self.fingerprint else ""
-        return f"{url} answers as {self.model}{version}; {known}"
+        return f"{url} serves {self.model}{version}; {known}"
 
 
 async def probe(asking: Asking, client: Client, decoding: Decoding, key: Key) -> Support:
-    """Ask one question as the run will ask, and once for each feature.
+    """Send a test question with the settings of the run, and one for each feature.
 
     Raises:
-        LmodError: The server cannot be reached, or refuses every request; nothing of the run was asked.
+        LmodError: The server cannot be reached, or refuses every request. No record was sent.
     """
     body = {**decoding.fields(), "messages": [{"role": "user", "content": QUESTION}]}
     ended, _, _ = await asking.completed(body)
     if isinstance(ended, Trouble):
         raise LmodError(
-            f"base_url={client.url!r}, model={decoding.model!r}: the server did not answer a first, short question: "
-            f"{ended.text}. No record was asked.\nNext: {await _cure(ended, client, decoding, key)}"
+            f"base_url={client.url!r}, model={decoding.model!r}: the test question failed: "
+            f"{ended.text}. No record was sent.\nNext: {await _cure(ended, client, decoding, key)}"
         )
     found = [name for name in FEATURES if await _supports(asking, {**body, **FEATURES[name][0]}, FEATURES[name][1])]
     return Support(ended.model or decoding.model, ended.fingerprint, frozenset(found))
@@ -78,7 +78,7 @@ async def _cure(trouble: Trouble, client: Client, decoding: Decoding, key: Key) 
     if trouble.unreachable:
         return "start the server (launch lines: configs/server), or correct `--model.backend.base_url`"
     if trouble.text.startswith(("HTTP 401", "HTTP 403")):
-        return f"put a valid key into the environment: `export {key.variable or 'OPENAI_API_KEY'}=...`"
+        return f"set a valid key in the environment: `export {key.variable or 'OPENAI_API_KEY'}=...`"
     if "max_completion_tokens" in trouble.text and not decoding.reasoning:
         return "add `--model.backend.rules reasoning`"
     if "max_tokens" in trouble.text and decoding.reasoning:

@@ -1,4 +1,4 @@
-"""What is sent for a record: its messages, its images at their places, and how the reply is to be decoded."""
+"""Requests for records: messages, images, and decoding settings."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from lmod_train.types import Message, Record
 Rules = Literal["auto", "classic", "reasoning"]
 
 _REASONING = re.compile(r"(?:.*/)?(?:gpt-5|o[1-9])(?![a-z0-9])", re.IGNORECASE)
-"""Models that refuse ``max_tokens`` and every temperature but their own: GPT-5 and the o series."""
+"""Names of models that refuse ``max_tokens`` and ``temperature``: GPT-5 and the o series."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """What every request of a run holds beside its messages.
+    """Fields of every request of a run besides the messages.
 
     Attributes:
-        model: The name by which the server knows the model.
-        max_new_tokens: Longest reply in tokens; of a reasoning model its hidden thinking counts too.
-        temperature: 0 for greedy; None sends none, and the server's default holds. Reasoning models are sent none.
+        model: Name of the model on the server.
+        max_new_tokens: Maximum length of a reply in tokens, including hidden reasoning.
+        temperature: Sampling temperature; 0 for greedy decoding, None for the server's default. Never sent to reasoning
+            models.
         rules: ``classic`` sends ``max_tokens`` and the temperature, ``reasoning`` sends ``max_completion_tokens`` and
-            no temperature; ``auto`` takes ``reasoning`` for names of GPT-5 and the o series.
+            no temperature; ``auto`` selects ``reasoning`` for names of GPT-5 and the o series.
         system_prompt: Text of a system message before the record's own messages; empty for none.
         extra: Further fields of the request body, such as ``reasoning_effort`` or ``seed``.
     """
@@ -48,15 +49,17 @@ class Decoding:
         if taken:
             raise BadArgument("backend.extra", taken, "fields that no other option sets", "use the option of that name")
         if "stream" in self.extra or self.extra.get("n", 1) != 1:
-            raise BadArgument("backend.extra", sorted(self.extra), "one reply, sent whole", "remove `stream` and `n`")
+            raise BadArgument(
+                "backend.extra", sorted(self.extra), "a single reply without streaming", "remove `stream` and `n`"
+            )
 
     @property
     def reasoning(self) -> bool:
-        """Whether the rules of reasoning models hold."""
+        """Whether the rules of reasoning models apply."""
         return self.rules == "reasoning" or (self.rules == "auto" and _REASONING.match(self.model) is not None)
 
     def fields(self, *, bare: bool = False) -> dict[str, Any]:
-        """Return the body without its messages; `bare` leaves `extra` out too."""
+        """Return the request body without messages, and with `bare` also without `extra`."""
         extra = {} if bare else dict(self.extra)
         if self.reasoning:
             return {"model": self.model, "max_completion_tokens": self.max_new_tokens, **extra}
@@ -64,23 +67,23 @@ class Decoding:
         return {"model": self.model, "max_tokens": self.max_new_tokens, **temperature, **extra}
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides a reply, as JSON holds it."""
+        """Return the settings that determine a reply, as JSON values."""
         return {**self.fields(), "system_prompt": self.system_prompt}
 
 
 def messages_of(
     record: Record, urls: Mapping[str, str], decoding: Decoding, detail: Detail = ""
 ) -> list[dict[str, Any]]:
-    """Return the messages of a record as a chat-completions request holds them, words unchanged.
+    """Return the messages of a record in the format of chat-completions requests, with unchanged wording.
 
     Args:
-        record: What is asked; its image parts stand for `record.image` in their order.
+        record: The record; its image parts correspond to `record.image` in order.
         urls: Image name -> data URL.
-        decoding: Whose system prompt goes first.
+        decoding: Settings with the system prompt.
         detail: OpenAI's ``detail`` of an image.
 
     Raises:
-        BadArgument: The messages have more or fewer places for images than the record has images.
+        BadArgument: The numbers of image parts and of images differ.
     """
     places = sum(part.type == "image" for m in record.messages for part in m.parts)
     if places != len(record.image):
@@ -92,7 +95,7 @@ def messages_of(
 
 
 def _content(message: Message, images: Any, detail: Detail) -> str | list[dict[str, Any]]:
-    """Return the parts of a message; text alone as a plain string, which every server takes."""
+    """Return the parts of a message; a single text as a plain string, which every server accepts."""
     if all(part.type == "text" for part in message.parts) and len(message.parts) == 1:
         return message.parts[0].text
     parts: list[dict[str, Any]] = []
@@ -109,7 +112,7 @@ def _image(url: str, detail: Detail) -> dict[str, str]:
 
 
 def rendered(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return messages as JSON, each data URL replaced by its size and hash."""
+    """Return messages as JSON, with data URLs replaced by size and hash."""
     return json.dumps([{**m, "content": _short(m["content"])} for m in messages], ensure_ascii=False)
 
 

@@ -87,7 +87,7 @@ def test_it_gives_up_after_failures_in_a_row_and_a_wrong_key_at_once():
         errors = [r.error for r in asked(range(9), server.url, pace=pace)]
         assert sum(server.stats()["asked"].values()) == 3
     assert errors[0].startswith("HTTP 403")
-    assert sum(e.startswith("not asked: 3 records have failed in a row") for e in errors) == 6
+    assert sum(e.startswith("not asked: 3 consecutive records failed") for e in errors) == 6
     with serving(Plan(answers=[""] * 9, status=401)) as server:
         asked(range(9), server.url, pace=pace)
         assert sum(server.stats()["asked"].values()) == 1
@@ -144,11 +144,11 @@ def test_the_probe_finds_what_a_server_takes_in_silence_and_does_not_give(logpro
     assert found.features == (frozenset({"logprobs"}) if logprobs else frozenset())
     assert (found.model, found.fingerprint) == ("served-7b-2026", "fp_7")
     expected = f"logprobs: {'yes' if logprobs else 'no'}, prompt_logprobs: no"
-    assert found.summary(server.url) == f"{server.url} answers as served-7b-2026 (fp_7); {expected}"
+    assert found.summary(server.url) == f"{server.url} serves served-7b-2026 (fp_7); {expected}"
 
 
 def test_a_server_that_is_not_there_ends_the_command_with_a_cure():
-    with pytest.raises(LmodError, match=r"(?s)No record was asked.*configs/server"):
+    with pytest.raises(LmodError, match=r"(?s)No record was sent.*configs/server"):
         probed(NOBODY, pace=Pace(attempts=1))
 
 
