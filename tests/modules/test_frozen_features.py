@@ -9,6 +9,7 @@ import pytest
 import torch
 from lightning.pytorch.callbacks import Callback
 from PIL import Image
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
@@ -110,6 +111,32 @@ def test_the_neighbours_vote_as_scikit_learn_s(folder, tmp_path):
     for said in (replies_of(module, folder, tmp_path), replies_of(fresh, folder, tmp_path, checkpoint)):
         found = [[math.exp(said[i].likelihoods[c]) for c in TASK.choices] for i in sorted(said)]
         assert np.allclose(found, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("temperature", [1e-6, 0.001, 0.07, 1e6])
+@pytest.mark.parametrize("turned", [1.0, -1.0])
+def test_votes_are_a_softmax_over_the_neighbours_whatever_temperature_and_sign_of_the_cosines(temperature, turned):
+    random = np.random.default_rng(5)
+    centre = np.ones(8)
+    bank, asked = centre + random.normal(0, 0.3, (9, 8)), turned * (centre + random.normal(0, 0.3, (6, 8)))
+    targets = np.array([0, 1, 1, 0, 1, 0, 0, 1, 1])
+    module = NearestNeighbour(TINY, TASK.choices, neighbours=9, temperature=temperature)
+    module.bank = {"features": torch.tensor(bank).float(), "targets": torch.tensor(targets)}
+    found = module.scores(torch.tensor(asked).float()).exp().numpy()
+    unit = [v / np.linalg.norm(v, axis=1, keepdims=True) for v in (asked, bank)]
+    cosine = unit[0] @ unit[1].T
+    for row, shares in zip(cosine, found, strict=True):
+        weights = softmax(row / temperature)
+        assert shares == pytest.approx([weights[targets == c].sum() for c in (0, 1)], abs=2e-3)
+
+
+def test_the_identity_has_all_that_changes_the_vote_and_not_where_features_are_kept():
+    changes = [{"neighbours": 5}, {"temperature": 0.5}, {"neighbours": 5, "temperature": 0.5}]
+    changes += [{"choices": TASK.choices[::-1]}, {"encoder": Encoder("random", "tiny", 32, pooling="cls")}]
+    plain, *others = [NearestNeighbour(**{"encoder": TINY, "choices": TASK.choices, **c}) for c in ({}, *changes)]
+    settings = [module.identity().settings for module in (plain, *others)]
+    assert all(one != other for i, one in enumerate(settings) for other in settings[:i])
+    assert NearestNeighbour(TINY, TASK.choices, cache="memory").identity() == plain.identity()
 
 
 def test_neighbours_come_from_the_checkpoint_and_not_from_the_folder(folder, tmp_path):

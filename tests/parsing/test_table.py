@@ -41,3 +41,21 @@ def test_two_rows_with_different_answers_are_unparsed() -> None:
 @pytest.mark.parametrize("text", [f"| Region ID | Type |\n{RULE}\n| 1 | iris |", "| a | b |\n| c | d |"])
 def test_other_tables_are_unchanged(text: str) -> None:
     assert flatten_tables(text) == text
+
+
+@pytest.mark.parametrize("question", ["Condition", "Finding", "疾病"])
+@pytest.mark.parametrize("unknown", ["Severity", "Zone", "Type"])
+def test_a_head_is_dropped_only_where_every_column_beside_the_question_is_an_answer(
+    question: str, unknown: str
+) -> None:
+    def table(*columns: str) -> str:
+        return "\n".join(
+            f"| {' | '.join(cells)} |" for cells in ((question, *columns), ["---"] * (1 + len(columns)), row)
+        )
+
+    row = ("Drusen", "No", "2", "x")
+    rows = "| Drusen | No | 2 | x |"
+    for known in (("Present", "Notes", "Eye"), ("Notes", "Detected", "Why"), ("Present", "Result", "Comments")):
+        assert flatten_tables(table(*known)) == rows
+    for mixed in (("Present", unknown, "Notes"), (unknown, "Present", "Notes"), ("Detected", "Result", unknown)):
+        assert flatten_tables(table(*mixed)) == table(*mixed)
