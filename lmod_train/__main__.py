@@ -1,14 +1,14 @@
-"""``python -m lmod_train``: the front door."""
+"""Entry point of ``python -m lmod_train``."""
 
 import os
 import sys
 
 
 def _leave_the_working_folder() -> None:
-    """Take the working folder off the search path, where ``python -m`` puts it before everything that is installed.
+    """Remove the working folder from the module search path, where ``python -m`` puts it first.
 
-    A folder that was received may hold a ``yaml.py``, and whoever looks at it may stand in it. Commands that build what
-    the user's own words name put it back, at the end (`lmod_train.cli.own`). A checkout that was not installed stays.
+    A folder received from others may contain e.g. a ``yaml.py``, which would be run by commands started there. Commands
+    that build the user's own classes append it again (`lmod_train.cli.own`). A checkout that is not installed stays.
     """
     here = os.getcwd()  # noqa: PTH109 - `pathlib` itself could come from there
     if not sys.flags.safe_path and sys.path and sys.path[0] in ("", here):

@@ -1,6 +1,6 @@
-"""Arrays out of ``.npz`` and ``.mat`` files from strangers: nothing in such a file is ever executed.
+"""Arrays from untrusted ``.npz`` and ``.mat`` files, read without executing anything in them.
 
-Level 0 beside the types: sources read demographics with it, curation reads pixels.
+Used by sources for demographics and by curation for pixels.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ __all__ = ["ArrayProblem", "array_names", "pickled_names", "read_array"]
 def read_array(path: Path, names: Sequence[str], *, pickled: bool = False) -> npt.NDArray[Any]:
     """Return one array of an ``.npz`` or ``.mat`` file.
 
-    Only the array asked for is read. With `pickled`, an array of Python objects is read by `unpickled`, so that no code
-    of the file runs; a 0-d array of one object gives that object as an array.
+    Only the requested array is read. With `pickled`, an array of Python objects is read by `unpickled`, which runs no
+    code of the file; a 0-d array of an object returns this object as an array.
 
     Args:
-        path: The file; its ending decides how it is read.
-        names: Names under which the array may be found; the first present one counts.
-        pickled: The user's word that pickled arrays of this file may be read.
+        path: The file; its suffix determines the format.
+        names: Possible names of the array, of which the first present one is used.
+        pickled: Whether the user permits reading pickled arrays of this file.
 
     Raises:
-        ArrayProblem: The file is damaged, has none of the names, holds a pickle that may not be read, or an array of
-            more than `MOST_ARRAY_BYTES` or of another size than it states.
+        ArrayProblem: The file is damaged, has none of the names, contains a pickle that may not be read, or an array of
+            more than `MOST_ARRAY_BYTES` or of another size than its header states.
     """
     if path.suffix.lower() == ".mat":
         return _of_mat(path, names)
@@ -48,7 +48,7 @@ def read_array(path: Path, names: Sequence[str], *, pickled: bool = False) -> np
 
 
 def array_names(path: Path) -> list[str]:
-    """Return the names of the arrays in an ``.npz`` file, sorted, without reading any.
+    """Return the sorted names of the arrays in an ``.npz`` file, without reading the arrays.
 
     Raises:
         ArrayProblem: The file is damaged.
@@ -58,7 +58,7 @@ def array_names(path: Path) -> list[str]:
 
 
 def pickled_names(path: Path, names: Sequence[str]) -> list[str]:
-    """Return which of the named arrays of an ``.npz`` file hold pickled objects, by their headers alone.
+    """Return the given names whose arrays in an ``.npz`` file are pickled objects, reading only headers.
 
     Raises:
         ArrayProblem: The file is damaged.
@@ -87,7 +87,7 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
 def _present(names: Sequence[str], held: Sequence[str] | dict[str, str]) -> str:
     name = next((n for n in names if n in held), None)
     if name is None:
-        raise ArrayProblem(f"no array named {' or '.join(names)}; it holds {', '.join(sorted(held)[:20]) or 'none'}")
+        raise ArrayProblem(f"no array named {' or '.join(names)}; it contains {', '.join(sorted(held)[:20]) or 'none'}")
     return name
 
 
@@ -99,9 +99,9 @@ def _header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _of_npy(member: Any, size: int, name: str, pickled: bool) -> npt.NDArray[Any]:
-    """Return the array of one member, whose archive states how many bytes it has."""
+    """Return the array of one member of the archive, of the size stated there."""
     if size > MOST_ARRAY_BYTES:
-        raise ArrayProblem(f"array {name}: {size:,} bytes, and at most {MOST_ARRAY_BYTES:,} are read")
+        raise ArrayProblem(f"array {name}: {size:,} bytes, expected at most {MOST_ARRAY_BYTES:,}")
     file = io.BytesIO(member.read(size))
     try:
         shape, fortran, dtype = _header(file)
@@ -110,7 +110,7 @@ def _of_npy(member: Any, size: int, name: str, pickled: bool) -> npt.NDArray[Any
     except (ValueError, TypeError, SyntaxError, RecursionError) as error:
         raise ArrayProblem(f"array {name}: damaged ({error})") from error
     if not pickled:
-        raise ArrayProblem(f"array {name}: holds pickled objects, which are read only where you allow it")
+        raise ArrayProblem(f"array {name}: contains pickled objects, which are only read if you allow it")
     try:
         return unpickled(file)
     except ArrayProblem as error:
@@ -137,30 +137,30 @@ def _of_mat(path: Path, names: Sequence[str]) -> npt.NDArray[Any]:
         name = _present(names, list(held))
         shape, kind = held[name]
         if kind not in _NUMBERS or math.prod(shape) * 8 > 8 * MOST_ARRAY_BYTES:
-            raise ArrayProblem(f"array {name}: {kind} of shape {shape}, expected numbers in a sensible shape")
+            raise ArrayProblem(f"array {name}: {kind} of shape {shape}, expected numbers, at most {MOST_ARRAY_BYTES:,}")
         array: npt.NDArray[Any] = loadmat(io.BytesIO(data), variable_names=[name])[name]
         return array
     except ArrayProblem:
         raise
-    except Exception as error:  # scipy raises whatever the bytes of a damaged file happen to mean
+    except Exception as error:  # scipy raises any exception for damaged files
         raise ArrayProblem(f"not a readable mat file ({type(error).__name__}: {error})") from error
 
 
 def _check_inflated(data: bytes) -> None:
-    """Refuse a MATLAB 5 file that is unpacked to more than `MOST_ARRAY_BYTES`."""
+    """Raise an error for a MATLAB 5 file of more than `MOST_ARRAY_BYTES` when decompressed."""
     order = "little" if data[126:128] == b"IM" else "big"
     at, left = 128, MOST_ARRAY_BYTES
     while at + 8 <= len(data) and data[126:128] in (b"IM", b"MI"):
         kind, size = (int.from_bytes(data[at + n : at + n + 4], order) for n in (0, 4))  # type: ignore[arg-type]
-        if kind == 15:  # packed by zlib
+        if kind == 15:  # compressed by zlib
             left -= _inflated(data[at + 8 : at + 8 + size], left)
         if left <= 0:
-            raise ArrayProblem(f"unpacked it has more than {MOST_ARRAY_BYTES:,} bytes")
+            raise ArrayProblem(f"more than {MOST_ARRAY_BYTES:,} bytes when decompressed")
         at += 8 + size
 
 
 def _inflated(packed: bytes, most: int) -> int:
-    """Return the unpacked size of data, counted up to `most`."""
+    """Return the decompressed size of data, counted up to `most`."""
     unpacking, size = zlib.decompressobj(), 0
     while size < most and not unpacking.eof:
         piece = unpacking.decompress(packed, 2**20)

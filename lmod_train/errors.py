@@ -1,4 +1,4 @@
-"""Errors that write their own cure: what was given, what was expected, and the next command to type."""
+"""Errors with the argument, its value, what was expected, and the next command to type."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class LmodError(Exception):
-    """Base of every error a user can mend. The command line prints it without a traceback and exits with status 2."""
+    """Base class of errors that users can correct; the command line prints them without traceback, with status 2."""
 
     def __reduce__(self) -> tuple[Callable[..., LmodError], tuple[type[LmodError], tuple[object, ...]]]:
-        """Travel between processes as the message: a worker's error comes back as it was, whatever made it."""
+        """Pickle the message only, so that errors of worker processes can be unpickled whatever their arguments."""
         return _again, (type(self), self.args)
 
 
@@ -22,13 +22,13 @@ def _again(kind: type[LmodError], args: tuple[object, ...]) -> LmodError:
 
 
 class SourceNotFound(LmodError):
-    """A raw dataset is not where it should be."""
+    """A raw dataset is missing or incomplete."""
 
     def __init__(self, source: str, root: Path, missing: str, tree: str) -> None:
         super().__init__(
             f"source {source!r}: {missing} is missing under root={str(root)!r}.\n"
             f"Expected one of these layouts:\n{tree}\n"
-            f"Next: put the files there, or name another root, e.g. "
+            f"Next: put the files there, or give another folder, e.g. "
             f"`python -m lmod_train curate --roots.{source} PATH --out CURATED`."
         )
 
@@ -39,21 +39,21 @@ class NothingToCurate(LmodError):
     def __init__(self, raw: Path, known: Sequence[str]) -> None:
         super().__init__(
             f"raw={str(raw)!r}: no known source was recognised in it (known: {', '.join(known)}).\n"
-            f"Next: `python -m lmod_train list sources` shows the folders each source is recognised by; "
-            f"a source of your own is looked for if the config names its class: `--config FILE`; "
-            f"`python -m lmod_train phantom --out PHANTOMS --n 64` draws phantoms to try with."
+            f"Next: `python -m lmod_train list sources` shows the expected folders of each source; "
+            f"your own sources are searched if the config names their classes: `--config FILE`; "
+            f"`python -m lmod_train phantom --out PHANTOMS --n 64` draws phantoms for a trial."
         )
 
 
 class ArtifactError(LmodError):
-    """A file of ours is missing, damaged or of another schema."""
+    """A file written by this package is missing, damaged or of another schema version."""
 
     def __init__(self, path: Path, problem: str, cure: str) -> None:
         super().__init__(f"{path}: {problem}\nNext: {cure}")
 
 
 class CuratedDamaged(ArtifactError):
-    """A file of a finished curated folder is missing or damaged; curating into the same folder would change nothing."""
+    """A file of a complete curated folder is missing or damaged; curating into the same folder would not repair it."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
@@ -62,7 +62,7 @@ class CuratedDamaged(ArtifactError):
 
 
 class NotCurated(ArtifactError):
-    """A folder that should be a curated one is none."""
+    """A folder is not a curated folder."""
 
     def __init__(self, curated: Path) -> None:
         taken = curated.is_dir() and any(curated.iterdir())
@@ -71,56 +71,56 @@ class NotCurated(ArtifactError):
         super().__init__(
             curated / "manifest.json",
             "missing: this folder is not curated, or its curation did not finish",
-            f"name the folder that `curate` wrote, or make it: `python -m lmod_train curate --raw {raw} --out {out}`",
+            f"name a folder written by `curate`, or create it: `python -m lmod_train curate --raw {raw} --out {out}`",
         )
 
 
 class NotScored(ArtifactError):
-    """A folder that should be a run with scores holds none."""
+    """A run has no scores."""
 
     def __init__(self, path: Path, problem: str) -> None:
         run = path.parent
-        cure = f"derive it from the replies: `python -m lmod_train rescore {shlex.quote(str(run))}`"
+        cure = f"create it from the replies: `python -m lmod_train rescore {shlex.quote(str(run))}`"
         if not (run / "replies").is_dir():
-            cure = "name the folder of a run, which `python -m lmod_train validate --config CONFIG --run RUN` makes"
+            cure = "name the folder of a run, written by `python -m lmod_train validate --config CONFIG --run RUN`"
         super().__init__(path, problem, cure)
 
 
 class NotAsked(ArtifactError):
-    """The records of a run are missing or damaged; asking again writes them anew and keeps the replies."""
+    """The records of a run are missing or damaged; `validate` rewrites them and keeps the replies."""
 
     def __init__(self, path: Path, problem: str) -> None:
         run = shlex.quote(str(path.parent))
-        cure = f"`python -m lmod_train validate --config CONFIG --run {run}` writes it anew and keeps the replies"
+        cure = f"`python -m lmod_train validate --config CONFIG --run {run}` rewrites it and keeps the replies"
         super().__init__(path, problem, cure)
 
 
 class ConfigDamaged(ArtifactError):
-    """The ``config.yaml`` of a run cannot be read; without it the run can be scored, reported and continued."""
+    """The ``config.yaml`` of a run cannot be read; it is not needed to score, report and continue the run."""
 
     def __init__(self, path: Path, problem: str) -> None:
         aside = shlex.join(["mv", str(path), f"{path}.damaged"])
-        super().__init__(path, problem, f"`{aside}` and type the same again; replies and checkpoints stay as they are")
+        super().__init__(path, problem, f"`{aside}`, and run the command again; replies and checkpoints are kept")
 
 
 class Unbuildable(LmodError):
-    """Options that are each of the right type, and of which no model, data or trainer can be made."""
+    """Model, data or trainer cannot be built from the options, although each is of the right type."""
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, problem: str) -> None:
         super().__init__(
-            f"model, data and trainer cannot be built from these options: {said}\n"
-            "Next: change the option that this names; `python -m lmod_train fit --help_all` shows every option"
+            f"model, data and trainer cannot be built from these options: {problem}\n"
+            "Next: change the option named above; `python -m lmod_train fit --help_all` shows every option"
         )
 
 
 class FolderConflict(LmodError):
-    """A folder was begun with other values than it is asked to go on with."""
+    """A folder would be continued with other values than it was started with."""
 
     def __init__(self, option: str, folder: Path, begun: str, differences: Sequence[str]) -> None:
         listed = "\n".join(f"  {line}" for line in differences)
         super().__init__(
             f"{option}={str(folder)!r} was {begun}; these keys differ (was -> now):\n{listed}\n"
-            f"Next: use the same values to continue it, or name a new folder with `--{option} DIR`."
+            f"Next: use the same values to continue, or name a new folder with `--{option} DIR`."
         )
 
 
@@ -132,7 +132,7 @@ class RunConflict(FolderConflict):
 
 
 class FolderBusy(LmodError):
-    """Another process writes into a folder."""
+    """Another process is writing to a folder."""
 
     def __init__(self, option: str, folder: Path, holder: Mapping[str, object]) -> None:
         who, host = (holder.get(name, "?") for name in ("pid", "host"))
@@ -140,27 +140,27 @@ class FolderBusy(LmodError):
         stop = f", or stop it (`kill {who}` on {host})" if holder else ""
         instead = f", or name another folder: `{option} DIR`" if option.startswith("--") else ""
         super().__init__(
-            f"{option}={str(folder)!r}: another process writes into it ({known if holder else 'it has just begun'}).\n"
+            f"{option}={str(folder)!r}: another process is writing to it ({known if holder else 'just started'}).\n"
             f"Next: wait until it has ended{stop}{instead}."
         )
 
 
 class WeightsNotFound(LmodError):
-    """Model weights are not where the configuration says."""
+    """Model weights do not exist at the configured path."""
 
     def __init__(self, argument: str, value: str, what: str, cure: str) -> None:
         super().__init__(f"{argument}={value!r}: {what}\nNext: {cure}")
 
 
 class NotConvertible(LmodError):
-    """A checkpoint of another layout cannot be turned into one that transformers loads; nothing was written."""
+    """A checkpoint cannot be converted to the layout of transformers; nothing was written."""
 
     def __init__(self, folder: Path, problem: str, cure: str) -> None:
         super().__init__(f"{folder}: not converted, and nothing was written: {problem}\nNext: {cure}")
 
 
 class WeightsMismatch(LmodError):
-    """A weights file does not fit the model that should take it."""
+    """A weights file does not fit the model."""
 
     def __init__(self, path: str, missing: Sequence[str], unexpected: Sequence[str], cure: str) -> None:
         def few(names: Sequence[str]) -> str:
@@ -168,78 +168,77 @@ class WeightsMismatch(LmodError):
 
         super().__init__(
             f"{path}: weights do not fit the model (missing: {few(missing)}; unexpected: {few(unexpected)}). "
-            f"Nothing was loaded: a half-loaded model answers nonsense without an error.\nNext: {cure}"
+            f"Nothing was loaded, as a partly loaded model gives wrong answers without an error.\nNext: {cure}"
         )
 
 
 class BadArgument(LmodError):
-    """An argument has a value that cannot be used."""
+    """An argument has an invalid value."""
 
     def __init__(self, argument: str, value: object, expected: str, cure: str) -> None:
         super().__init__(f"{argument}={value!r}: expected {expected}.\nNext: {cure}")
 
 
 class Untrusted(LmodError):
-    """A file names a class whose code is neither this package's nor trusted by the user.
+    """A file names a class that is neither of this package nor trusted by the user.
 
     Attributes:
-        module: What `--trust` would have to name; empty where that would not help.
-        place: Where it would be imported from; None where there is nothing of that name.
+        module: Module to name in `--trust`; empty if that would not help.
+        place: File it would be imported from; None if there is none.
     """
 
     def __init__(self, path: str, module: str, place: Path | None, folder: str) -> None:
         self.module, self.place = "" if folder or place is None else module, place
         where = f"it would be imported from {place}" if place else "no module of that name is installed"
         if folder:
-            cure = f"nothing in {folder} is ever run; if the module is yours, keep it elsewhere and start from there"
+            cure = f"code in {folder} is never run; if the module is yours, move it elsewhere and run the command there"
         elif place is None:
-            cure = "install the package that defines it, or start where its file lies, and trust its module"
+            cure = "install its package, or run the command in the folder of its file, and trust the module"
         else:
-            cure = f"look into that file; if you trust it, type the same with `--trust {module}`"
+            cure = f"read that file; if you trust it, run the command with `--trust {module}`"
         super().__init__(
-            f"task_class={path!r}: expected a class of this package, as a file names it and nobody else; {where}.\n"
-            f"Next: {cure}"
+            f"task_class={path!r}: expected a class of this package, as only a file names it; {where}.\nNext: {cure}"
         )
 
     def typed(self, arguments: Sequence[str]) -> str:
-        """Return the message with the whole command that trusts the module."""
+        """Return the message with the complete command that trusts the module."""
         again = shlex.join(["python", "-m", "lmod_train", *arguments, "--trust", self.module])
         return f"{self}: `{again}`" if self.module else str(self)
 
 
 class CurationConflict(FolderConflict):
-    """A curated folder was begun with other settings or other inputs."""
+    """A curated folder was started with other settings or inputs."""
 
     def __init__(self, out: Path, differences: Sequence[str]) -> None:
         super().__init__("out", out, "curated with other settings or inputs", differences)
 
 
 class StrictDrops(LmodError):
-    """A strict curation left something out that nobody accepted."""
+    """A strict curation dropped something that is not in the accepted list."""
 
     def __init__(self, listing: Path, reasons: Sequence[str], command: str = "") -> None:
         copied, again = listing.parent.with_name(f"{listing.parent.name}-accepted.csv"), _with_accepted(command)
         super().__init__(
             f"strict=True: some samples or files were dropped ({'; '.join(reasons)}); {listing} lists them.\n"
-            f"Next: mend these files and curate into a new folder, or curate without `--strict`, or look through the "
-            f"list, `cp {shlex.quote(str(listing))} {shlex.quote(str(copied))}`, remove what must not pass, and type "
-            f"`{again} --accept {shlex.quote(str(copied))}` (what is done is kept)."
+            f"Next: repair these files and curate into a new folder, or curate without `--strict`, or accept drops: "
+            f"`cp {shlex.quote(str(listing))} {shlex.quote(str(copied))}`, delete the rows you do not accept, and run "
+            f"`{again} --accept {shlex.quote(str(copied))}` (finished work is kept)."
         )
 
 
 def _with_accepted(command: str) -> str:
-    """Return a command without its ``--accept FILE``, for another one to follow."""
+    """Return a command without its ``--accept FILE``."""
     words = shlex.split(command) or ["python", "-m", "lmod_train", "curate", "--strict"]
     left = [w for before, w in zip(["", *words], words, strict=False) if "--accept" not in (before, w)]
     return shlex.join(word for word in left if not word.startswith("--accept="))
 
 
 class BadSample(LmodError):
-    """A source yielded something that curation cannot use; its author can mend it."""
+    """A source yielded an invalid sample, which its author has to correct."""
 
     def __init__(self, source: str, key: object, problem: str, where: str) -> None:
         super().__init__(
             f"source {source!r}, key {key!r}: {problem}.\n"
-            f"Next: mend `samples` of `{where}`; a test class that inherits `SourceContract` of tests/contracts.py "
+            f"Next: correct `samples` of `{where}`; a test class that inherits `SourceContract` of tests/contracts.py "
             f"finds such values"
         )

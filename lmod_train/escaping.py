@@ -1,8 +1,8 @@
-r"""Make text from outside harmless where it is shown: what a model, a file name or a table says commands nobody.
+r"""Escaping of untrusted text, such as replies of models, names of files, and cells of tables.
 
-Level 0, one function a medium: `for_terminal`, `for_markdown`, `for_csv` (and back, `from_csv`). HTML is escaped by its
-template engine. Control characters, escape sequences of terminals and marks that turn the direction of writing are
-written as ``\u001b``, so that they are seen and nothing is lost.
+There is a function for each medium: `for_terminal`, `for_markdown` and `for_csv` (and its inverse `from_csv`). HTML is
+escaped by its template engine. Control characters, escape sequences of terminals and marks of writing direction are
+written like ``\u001b``, so that they are visible and nothing is lost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _COMMANDS = re.compile(
     "["
     "\x00-\x1f\x7f-\x9f"  # C0, delete, C1: line breaks, escape sequences
     "\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # direction of writing, invisible, lines
-    "\ud800-\udfff"  # half letters: names of files that are no UTF-8
+    "\ud800-\udfff"  # lone surrogates: names of files that are not UTF-8
     "\U000e0000-\U000e007f"  # tags: text that is not shown
     "]"
 )
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 def for_terminal(text: str) -> str:
-    r"""Return a text on one line that no terminal takes for a command.
+    r"""Return a text on one line without control characters.
 
     Example:
         >>> for_terminal("a\x1b[2Jb\n\u202ec")
@@ -36,7 +36,7 @@ def for_terminal(text: str) -> str:
 
 
 def for_markdown(text: str) -> str:
-    r"""Return a text that stands in a line or a table cell of Markdown as it is: no HTML, link, image, code or column.
+    r"""Return a text that Markdown shows literally, without HTML, links, images, code or table columns.
 
     Example:
         >>> for_markdown("<img src=x> a|b ![c](d) `e`")
@@ -47,9 +47,9 @@ def for_markdown(text: str) -> str:
 
 
 def for_csv(value: object) -> str:
-    r"""Return a cell of a table that no spreadsheet takes for a formula and no terminal for a command.
+    r"""Return a CSV cell that spreadsheets do not interpret as a formula, without control characters.
 
-    Numbers stay as they are, negative ones too; None is empty. `from_csv` gives every text back.
+    Numbers, also negative ones, are unchanged; None is empty. `from_csv` is the inverse for texts.
 
     Example:
         >>> for_csv("=HYPERLINK(1)"), for_csv(-0.5), for_csv("-0.5"), for_csv("- none"), for_csv(None)
@@ -62,7 +62,7 @@ def for_csv(value: object) -> str:
 
 
 def from_csv(cell: str) -> str:
-    r"""Return the text that `for_csv` made a cell of; what it did not make is returned as it is.
+    r"""Return the text of a cell written by `for_csv`; other cells are returned unchanged.
 
     Example:
         >>> [from_csv(for_csv(text)) for text in ("=1", "'=1", "a\nb", "\\u000a", "-3")]
@@ -73,13 +73,13 @@ def from_csv(cell: str) -> str:
 
 
 def without_folders(text: str) -> str:
-    """Return a text in which files are named without their absolute folders, which tell users and projects.
+    """Return a text without absolute folders of files, which contain names of users and projects.
 
     Example:
         >>> without_folders("OSError: /srv/ada/data/x.jpg is gone; see https://example.org/a/b and runs/one")
         'OSError: x.jpg is gone; see https://example.org/a/b and runs/one'
     """
-    for known in (str(Path.home()), str(Path.cwd())):  # they may have blanks in them
+    for known in (str(Path.home()), str(Path.cwd())):  # they may contain spaces
         text = text.replace(f"{known}/", "/~/") if len(known) > 1 else text
     return _FOLDERS.sub("", text)
 

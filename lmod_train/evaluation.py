@@ -1,4 +1,4 @@
-"""Ask a model the records of a datamodule from Python, by the same way as the command `validate`."""
+"""Evaluation of a model from Python, with the same code as the command `validate`."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def evaluate(
 ) -> list[Prediction]:
     """Return the predictions of a model for the records of a datamodule.
 
-    Replies are appended to ``RUN/replies`` as they come, and predictions.parquet and scores.csv are derived from them.
-    A second call with the same model, records and folder asks only what has no reply yet.
+    Replies are appended to ``RUN/replies`` as they arrive; predictions.parquet and scores.csv are written from them. A
+    second call with the same model, records and folder only asks records without a reply.
 
     Args:
-        model: A backend, or a module.
-        data: Which records: its `split` decides, ``command`` meaning the validation split.
+        model: A backend or a module.
+        data: Datamodule of the records; its `split` selects them, where ``command`` is the validation split.
         run: Folder of the run; new, or of an earlier call.
-        ckpt_path: Checkpoint of the module to evaluate; None takes its weights as they are.
-        **options: Of `lightning.Trainer`, such as ``accelerator="cpu"``, ``devices=1`` or ``logger=...`` (none unless
-            given). ``callbacks`` are added to the one that stores the replies.
+        ckpt_path: Checkpoint of the module to evaluate; None for its current weights.
+        **options: Options of `lightning.Trainer`, such as ``accelerator="cpu"``, ``devices=1`` or ``logger=...``
+            (default: none). ``callbacks`` are added to the one that stores the replies.
 
     Returns:
-        One prediction per record that was asked, tasks one after another.
+        One prediction per record, ordered by task.
 
     Raises:
-        LmodError: There are no records to ask, the folder is in use by another process, or the checkpoint does not fit.
+        LmodError: There are no records, another process uses the folder, or the checkpoint does not fit.
     """
     callbacks = [GenerationEval(), *(options.pop("callbacks", None) or ())]
     chosen = {"logger": False, "enable_checkpointing": False} | options | {"use_distributed_sampler": False}

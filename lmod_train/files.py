@@ -1,4 +1,4 @@
-"""Files as bytes: written whole or not at all, and known by their content."""
+"""Atomic writing of files, and hashes of their content."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import TextIO
 
 STALE = 24 * 3600.0
-"""Seconds after which a file that is still being written is taken for a killed process's."""
+"""Seconds after which an unfinished file is considered to be of a killed process."""
 
 LARGE = 64 * 2**20
-"""Bytes from which the hash of a file is remembered; smaller ones are read again in less than a tenth of a second."""
+"""Bytes from which the hash of a file is cached; smaller ones are hashed in less than a tenth of a second."""
 
 SETTLED = 2.0
-"""Seconds since its last change after which a file is remembered: a clock may be too coarse to tell two changes."""
+"""Seconds since its last change before a hash is cached, as the resolution of file times may be too coarse."""
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Let what the system refuses in the block name the file: a full disk, for one, does not say which it was."""
+    """Add the file's name to system errors in the block that lack it, e.g. that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -37,10 +37,10 @@ def naming(path: Path) -> Iterator[None]:
 
 @contextmanager
 def write_beside(path: Path) -> Iterator[Path]:
-    """Yield a name beside `path` for a file or folder, which appears under `path` only when the block succeeds.
+    """Yield a temporary name for a file or folder, which is renamed to `path` if the block succeeds.
 
-    A killed process leaves nothing half-written under `path`. For what can be made again; `write_durably` survives a
-    power failure too. A folder takes the place of an empty one only.
+    A killed process leaves no incomplete file at `path`. To be safe against power failures too, use `write_durably`. A
+    folder can only replace an empty one.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
@@ -54,14 +54,14 @@ def write_beside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def write_durably(path: Path) -> Iterator[Path]:
-    """Yield a name beside `path` as `write_beside` does, and wait until all is on the disk before it is renamed."""
+    """Yield a temporary name as `write_beside` does, and flush the content to disk before it is renamed."""
     with write_beside(path) as part:
         yield part
         flush(part)
 
 
 def flush(written: Path) -> None:
-    """Wait until a file, or every file of a folder, is on the disk."""
+    """Flush a file, or every file of a folder, to disk."""
     for file in sorted(written.rglob("*")) if written.is_dir() else [written]:
         if file.is_file():
             with file.open("rb") as stream:
@@ -70,7 +70,7 @@ def flush(written: Path) -> None:
 
 
 def flush_names(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk; some file systems know no such thing."""
+    """Flush the entries of a folder to disk, where the file system supports it."""
     with suppress(OSError):
         place = os.open(folder, os.O_RDONLY)
         try:
@@ -80,7 +80,7 @@ def flush_names(folder: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, if there is one; of a link the link alone."""
+    """Remove a file or folder if it exists; of a link only the link."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -88,29 +88,29 @@ def remove(path: Path) -> None:
 
 
 def clear_parts(path: Path) -> None:
-    """Remove what killed processes have left half-written of `path`; for whoever alone may write there."""
+    """Remove temporary files of `path` left by killed processes; only for its sole writer."""
     sweep(path.parent, f".{glob.escape(path.name)}.*.part", older=0)
 
 
 def sweep(folder: Path, pattern: str = ".*.part", older: float = STALE) -> None:
-    """Remove what killed processes have left half-written below a folder.
+    """Remove temporary files in a folder left by killed processes.
 
     Args:
-        folder: Where to look.
-        pattern: Of the names, as `Path.glob` takes it.
-        older: Seconds since the last change; what is younger may be another process's, which is still writing.
+        folder: The folder.
+        pattern: Glob pattern of the names.
+        older: Minimum seconds since the last change, as another process may still be writing newer files.
     """
     for left in folder.glob(pattern):
-        with suppress(FileNotFoundError):  # another process has just finished it, or swept
+        with suppress(FileNotFoundError):  # another process has finished or removed it
             if time.time() - left.stat().st_mtime >= older:
                 remove(left)
 
 
 def write_through(file: TextIO, text: str) -> None:
-    """Write to an open file and wait until it is on the disk.
+    """Write to an open file and flush it to disk.
 
     Raises:
-        OSError: The disk refuses, e.g. as it is full; the error names the file.
+        OSError: Writing failed, e.g. as the disk is full; the error names the file.
     """
     with naming(Path(file.name)):
         file.write(text)
@@ -125,10 +125,10 @@ def sha256_of(path: Path) -> str:
 
 
 def remembered_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes; a large one that has not changed is not read again.
+    """Return the SHA-256 of a file's bytes, cached for large files that have not changed.
 
-    A file is taken for unchanged where place, size, inode and the times of its last change (of content, and of the
-    entry, which no program can set back) are as they were. What is known lies in the user's cache folder.
+    A file is unchanged if its path, size, inode and times of the last change (of the content, and of the inode, which
+    no program can set) are the same. The cache is a file in the user's cache folder.
     """
     if path.stat().st_size < LARGE:
         return sha256_of(path)
@@ -142,16 +142,16 @@ def remembered_sha256(path: Path) -> str:
 
 
 def _state(path: Path) -> list[int]:
-    """Return size, inode and the times of the last change, in nanoseconds; not that of the last reading."""
+    """Return size, inode and the times of the last change in nanoseconds."""
     about = path.stat()
     return [about.st_size, about.st_ino, about.st_mtime_ns, about.st_ctime_ns]
 
 
 def content_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes; of a folder, that of the names and hashes of all files in it.
+    """Return the SHA-256 of a file's bytes, or of the names and hashes of all files in a folder.
 
     Raises:
-        FileNotFoundError: There is neither.
+        FileNotFoundError: The path does not exist.
     """
     if not path.is_dir():
         return remembered_sha256(path)
@@ -161,7 +161,7 @@ def content_sha256(path: Path) -> str:
 
 
 def known_by(weights: Path | str) -> str:
-    """Return the SHA-256 of a file's or folder's content; what is not on this machine is known by its name."""
+    """Return the SHA-256 of a file's or folder's content; of a remote model, its name."""
     return content_sha256(weights) if isinstance(weights, Path) and weights.exists() else str(weights)
 
 
@@ -172,12 +172,12 @@ def _memory() -> Path:
 def _known() -> dict[str, list[object]]:
     try:
         known = json.loads(_memory().read_text(encoding="utf-8"))
-    except (OSError, ValueError, RuntimeError):  # none yet, damaged, or no home
+    except (OSError, ValueError, RuntimeError):  # no cache yet, damaged, or no home folder
         return {}
     return {k: v for k, v in known.items() if isinstance(v, list)} if isinstance(known, dict) else {}
 
 
 def _remember(known: dict[str, list[object]]) -> None:
-    """Write what is known; a home that cannot be written to costs time, and nothing else."""
+    """Write the cache; without write access, hashes are only computed again."""
     with suppress(OSError, RuntimeError), write_durably(_memory()) as beside:
         beside.write_text(json.dumps(known), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One process a folder: who writes into a run or a curated folder holds its lock, and a second process is told who."""
+"""Locks of run folders and curated folders, so that only one process writes to a folder."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ from typing import Any
 from lmod_train.errors import BadArgument, FolderBusy
 
 NAME = ".lock"
-"""File in the folder that is locked; it says who holds the lock. A kill leaves the file, but not the lock."""
+"""File in the folder that is locked and describes its holder. A killed process leaves the file, but not the lock."""
 
 RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
-"""What launchers set: all are 0, or not set, in the first process of a run on several devices."""
+"""Variables set by launchers, which are 0 or not set in the first process of a run on several devices."""
 
 _BUSY = (errno.EAGAIN, errno.EACCES)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 _held: dict[Path, int] = {}
-"""Folder -> open file of its lock, of this process."""
+"""Folder -> file descriptor of its lock, for locks held by this process."""
 
 
 @contextmanager
 def locked(folder: Path, option: str) -> Iterator[None]:
-    """Hold the lock of a folder for the block; the folder is made where it is missing, and removed if it stays empty.
+    """Hold the lock of a folder in the block; a missing folder is created, and removed if it stays empty.
 
-    The lock is the kernel's (``flock``, which NFS passes on to its server): a process that is killed frees it. The
-    first process of a run on several devices holds it for all of them. A block within a block of the same folder, in
-    one process, shares the lock.
+    The lock is one of the kernel (``flock``, which NFS forwards to its server), and freed if the process is killed. The
+    first process of a run on several devices holds it for all of them. Nested blocks of one process share the lock.
 
     Args:
-        folder: What is written into.
-        option: What names the folder on the command line, e.g. ``--run``.
+        folder: The folder to write to.
+        option: Option that names the folder on the command line, e.g. ``--run``.
 
     Raises:
         FolderBusy: Another process holds the lock.
@@ -52,17 +51,17 @@ def locked(folder: Path, option: str) -> Iterator[None]:
         yield
         return
     if place.exists() and not place.is_dir():
-        raise BadArgument(option, str(folder), "a folder, and this is a file", f"name another: `{option} DIR`")
+        raise BadArgument(option, str(folder), "a folder; this is a file", f"name another path: `{option} DIR`")
     made = not place.exists()
     place.mkdir(parents=True, exist_ok=True)
     _held[place] = _acquire(place / NAME, folder, option)
     try:
         yield
     finally:
-        (place / NAME).unlink(missing_ok=True)  # before it is closed, so that nobody locks a file that is going away
+        (place / NAME).unlink(missing_ok=True)  # before closing, so that no process locks a removed file
         os.close(_held.pop(place))
         if made:
-            with suppress(OSError):  # not empty: the block has written something
+            with suppress(OSError):  # not empty
                 place.rmdir()
 
 
@@ -72,12 +71,12 @@ def is_first() -> bool:
 
 
 def is_empty(folder: Path) -> bool:
-    """Return whether a folder holds nothing but its lock."""
+    """Return whether a folder contains no files except its lock."""
     return all(entry.name == NAME for entry in folder.iterdir())
 
 
 def _acquire(path: Path, folder: Path, option: str) -> int:
-    """Return the open, locked file."""
+    """Return the descriptor of the open, locked file."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -90,16 +89,16 @@ def _acquire(path: Path, folder: Path, option: str) -> int:
                 os.close(file)
                 raise
             warnings.warn(
-                f"{folder}: its filesystem has no locks; see to it that one process writes there", stacklevel=3
+                f"{folder}: its file system has no locks; make sure that only one process writes to it", stacklevel=3
             )
         if _is(file, path):
             _sign(file)
             return file
-        os.close(file)  # who held it before has removed it between our opening and our locking it
+        os.close(file)  # its previous holder removed it between opening and locking
 
 
 def _is(file: int, path: Path) -> bool:
-    """Return whether an open file is still the one of this path."""
+    """Return whether an open file still exists at this path."""
     try:
         return os.path.samestat(os.fstat(file), path.stat())
     except FileNotFoundError:
@@ -107,7 +106,7 @@ def _is(file: int, path: Path) -> bool:
 
 
 def _sign(file: int) -> None:
-    """Write who holds the lock."""
+    """Write the holder of the lock to its file."""
     command = shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]])
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": since, "command": command}
@@ -117,16 +116,16 @@ def _sign(file: int) -> None:
 
 
 def _holder(path: Path) -> Mapping[str, Any]:
-    """Return what the holder has written, nothing where it has not come to that yet."""
+    """Return the holder of a lock from its file, empty if it has not been written yet."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        holder = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return holder if isinstance(holder, dict) else {}
 
 
 def _let_go() -> None:
-    """Close the locks in a forked child: a worker that outlives its parent would go on holding them."""
+    """Close the locks in a forked child, so that a worker does not hold them after its parent has ended."""
     while _held:
         os.close(_held.popitem()[1])
 

@@ -1,7 +1,7 @@
-"""Images in and out: six formats are opened, within limits, and no image is written with a word about its patient.
+"""Reading and writing of images: six formats are read, within limits, and images are written without metadata.
 
-Level 0. Pillow opens some forty formats, of which one starts another program (EPS) and few are needed; and it writes
-back what it read beside the pixels: comments, colour profiles, texts.
+Pillow reads about forty formats, of which one starts another program (EPS), and writes back metadata it has read:
+comments, colour profiles and texts.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from lmod_train.errors import CuratedDamaged
 from lmod_train.raw import open_file, read_bytes
 
 KINDS = ("JPEG", "PNG", "TIFF", "BMP", "GIF", "WEBP")
-"""Formats that are opened, whatever a file's ending says."""
+"""Formats that are read, independent of a file's suffix."""
 
 MOST_PIXELS = 50_000_000
-"""Of an image: 200 MB in memory. The largest photographs of the sources have 12 million, of cameras 45 million.
+"""Maximum pixels of an image (200 MB in memory). Photographs of the sources have up to 12 million, of cameras 45.
 
-The scans of a progressive JPEG, each of which goes over all pixels, may go over ten times as many; encoders write ten.
+Progressive JPEGs are limited to ten times as many, counted over all their scans; encoders write ten scans.
 """
 
 UNREADABLE = (
@@ -41,7 +41,7 @@ UNREADABLE = (
     Image.DecompressionBombError,
     Image.DecompressionBombWarning,
 )
-"""What decoders raise on damaged files; a missing file is an OSError too."""
+"""Exceptions of decoders for damaged files; a missing file is an OSError too."""
 
 _TURNED = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -52,31 +52,31 @@ _TURNED = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-"""EXIF orientation -> how the pixels are made upright."""
+"""EXIF orientation -> transposition that makes the image upright."""
 
 
 def open_picture(file: Path | bytes) -> Image.Image:
-    """Return the first frame of an image file, fully decoded, in its own mode, as it is stored (see `upright`).
+    """Return the first frame of an image file, decoded, in its own mode and orientation (see `upright`).
 
     Args:
         file: A path, or the file's bytes.
 
     Raises:
-        OSError: Or another of `UNREADABLE`: missing, damaged, cut short, of another format than `KINDS`, or of more
-            pixels, scans or bytes of description than an image has.
+        OSError: Or another of `UNREADABLE`: the file is missing, damaged, truncated, not in `KINDS`, or exceeds a limit
+            of pixels, scans or metadata.
     """
     data = file if isinstance(file, bytes) else read_bytes(file)
-    with io.BytesIO(data) as stream:  # closed, it lets go of the bytes, which the image would keep beside its pixels
+    with io.BytesIO(data) as stream:  # closing frees the bytes, which the image would keep
         image = _opened(data, stream)
         image.load()
     return image
 
 
 def open_rgb(path: Path) -> Image.Image:
-    """Open a curated image as RGB.
+    """Return a curated image as RGB.
 
     Raises:
-        ArtifactError: It is missing or damaged.
+        ArtifactError: The image is missing or damaged.
     """
     try:
         image = open_picture(path)
@@ -86,9 +86,9 @@ def open_rgb(path: Path) -> Image.Image:
 
 
 def picture_size(path: Path) -> tuple[int, int]:
-    """Return width and height by the header alone, as stored; raises as `open_picture` does."""
+    """Return width and height as stored, reading only the header; raises the errors of `open_picture`."""
     with open_file(path) as file:
-        if file.read(2) in _ORDERS:  # a TIFF has its header anywhere
+        if file.read(2) in _ORDERS:  # the header of a TIFF can be anywhere in the file
             data = read_bytes(path)
             return _opened(data, io.BytesIO(data)).size
         file.seek(0)
@@ -97,42 +97,42 @@ def picture_size(path: Path) -> tuple[int, int]:
 
 
 _ORDERS = {b"II": "<", b"MM": ">"}
-"""First bytes of a TIFF file or EXIF block -> byte order, as `struct` names it."""
+"""First bytes of a TIFF file or EXIF block -> byte order for `struct`."""
 
 
 def _opened(data: bytes, stream: io.BytesIO) -> Image.Image:
     _check_directory(data)
     image = Image.open(stream, formats=KINDS)
     pixels, most = image.width * image.height, min(MOST_PIXELS, Image.MAX_IMAGE_PIXELS or MOST_PIXELS)
-    if pixels > most:  # Pillow warns only, and a filter of warnings would hold for other threads
-        raise Image.DecompressionBombWarning(f"{image.width} x {image.height} pixels, and at most {most:,} are read")
+    if pixels > most:  # Pillow only warns, and warning filters affect other threads
+        raise Image.DecompressionBombWarning(f"{image.width} x {image.height} pixels, expected at most {most:,}")
     scans = data.count(b"\xff\xda") if data.startswith(b"\xff\xd8") else 0
     if scans > 10 and scans * pixels > 10 * MOST_PIXELS:
-        raise ValueError(f"{scans} scans of {pixels:,} pixels, and at most {10 * MOST_PIXELS // pixels} are read")
+        raise ValueError(f"{scans} scans of {pixels:,} pixels, expected at most {10 * MOST_PIXELS // pixels}")
     return image
 
 
 def upright(image: Image.Image) -> Image.Image:
-    """Return the image as its EXIF orientation says it is to be looked at; the same object where it is upright.
+    """Return the image turned by its EXIF orientation; the same object if it is upright.
 
     Raises:
-        ValueError: Its EXIF claims more than it holds.
+        ValueError: Its EXIF block is invalid.
     """
     exif = image.info.get("exif")
     if isinstance(exif, bytes):
         _check_directory(exif.removeprefix(b"Exif\0\0"))
     profile = image.info.get("Raw profile type exif")
     if isinstance(profile, str) and len(profile) > 1 << 17:
-        raise ValueError(f"an EXIF profile of {len(profile):,} letters")
+        raise ValueError(f"an EXIF profile of {len(profile):,} characters")
     turn = _TURNED.get(image.getexif().get(0x0112, 1))
     return image if turn is None else image.transpose(turn)
 
 
 def _check_directory(data: bytes) -> None:
-    """Refuse a TIFF directory whose entries claim more bytes than there are: they lie over each other, to fill memory.
+    """Refuse a TIFF directory whose entries claim more bytes than the file has, which could fill the memory.
 
     Raises:
-        ValueError: Of a TIFF file, or an EXIF block, which is one; other data passes.
+        ValueError: The data is such a TIFF file or EXIF block; other data is accepted.
     """
     order = _ORDERS.get(data[:2])
     if order is None or len(data) < 16 or struct.unpack_from(f"{order}H", data, 2)[0] not in (42, 43):
@@ -143,7 +143,7 @@ def _check_directory(data: bytes) -> None:
 
 
 def _claims(data: bytes, order: str) -> Iterator[int]:
-    """Yield the bytes that each entry of the first directory claims outside of itself."""
+    """Yield the number of bytes that each entry of the first directory claims elsewhere in the file."""
     big = struct.unpack_from(f"{order}H", data, 2)[0] == 43
     start = struct.unpack_from(f"{order}Q", data, 8)[0] if big else struct.unpack_from(f"{order}I", data, 4)[0]
     head, entry, inside = ("Q", "HHQQ", 8) if big else ("H", "HHII", 4)
@@ -159,7 +159,7 @@ def _claims(data: bytes, order: str) -> Iterator[int]:
 
 
 def pad_square(image: Image.Image, fill: tuple[int, int, int]) -> Image.Image:
-    """Centre the image on a square of its longer side: a centre crop would cut 25 % off a 4:3 photograph.
+    """Return the image centred on a square of its longer side; a centre crop would remove 25 % of a 4:3 photograph.
 
     Example:
         >>> pad_square(Image.new("RGB", (40, 20)), (127, 127, 127)).size
@@ -174,15 +174,14 @@ def pad_square(image: Image.Image, fill: tuple[int, int, int]) -> Image.Image:
 
 
 def jpeg_bytes(image: Image.Image, quality: int = 95, subsampling: int = 0) -> bytes:
-    """Return the image as a JPEG file of its pixels and nothing else: no comment, EXIF, colour profile or resolution.
+    """Return the image as a JPEG file without metadata: no comment, EXIF, colour profile or resolution.
 
-    With `png_bytes` the one place of the package that makes image files of what came from outside. The same pixels give
-    the same bytes.
+    All image files of the package are written by this function and `png_bytes`. The same pixels give the same bytes.
 
     Args:
-        image: RGB or L; what was read beside its pixels (`image.info`) is not written.
-        quality: 1 to 95.
-        subsampling: 0 keeps the colours of every pixel (4:4:4).
+        image: RGB or L image; its metadata (`image.info`) is not written.
+        quality: JPEG quality, 1 to 95.
+        subsampling: Chroma subsampling; 0 for none (4:4:4).
     """
     bare = image.copy() if image.info else image
     bare.info = {}
@@ -192,7 +191,7 @@ def jpeg_bytes(image: Image.Image, quality: int = 95, subsampling: int = 0) -> b
 
 
 def png_bytes(image: Image.Image) -> bytes:
-    """Return the image as a PNG file of its pixels and nothing else."""
+    """Return the image as a PNG file without metadata."""
     bare = image.copy() if image.info else image
     bare.info = {}
     buffer = io.BytesIO()
@@ -201,16 +200,16 @@ def png_bytes(image: Image.Image) -> bytes:
 
 
 _KEPT = {*range(0xC0, 0xD0), 0xDA, 0xDB, 0xDD}
-"""JPEG segments that the pixels need: frames and tables of the coding, scans, quantisation tables, restarts."""
+"""JPEG segments needed to decode the pixels: frames, Huffman and quantisation tables, scans, restarts."""
 
 _MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])")
 
 
 def blank(data: bytes) -> bytes:
-    """Return an image file without anything beside its pixels; one that has nothing beside them as it is.
+    """Return an image file without metadata; a file without metadata is returned unchanged.
 
-    Of a JPEG the segments that hold no pixels are left out and all others are kept byte for byte; an image in another
-    format becomes a JPEG.
+    Of a JPEG, metadata segments are removed and all others are kept byte for byte. An image of another format is
+    converted to JPEG.
 
     Raises:
         OSError: Or another of `UNREADABLE`.
@@ -227,7 +226,7 @@ def blank(data: bytes) -> bytes:
 
 
 def _segments(data: bytes) -> Iterator[bytes]:
-    """Yield what a JPEG must keep: its marks, the segments of `_KEPT`, its scans, a bare JFIF header."""
+    """Yield the parts of a JPEG to keep: markers, the segments in `_KEPT`, scans, and a minimal JFIF header."""
     yield data[:2]
     at = 2
     while (found := _MARKER.match(data, at)) is not None:
@@ -240,7 +239,7 @@ def _segments(data: bytes) -> Iterator[bytes]:
         end = body + struct.unpack_from(">H", data, body)[0]
         if kind == 0xE0 and data[body + 2 : body + 7] == b"JFIF\0":
             yield b"\xff\xe0\x00\x10" + data[body + 2 : body + 14] + b"\0\0"  # without its thumbnail
-        elif kind == 0xEE and data[body + 2 : body + 7] == b"Adobe":  # which colours the pixels are in
+        elif kind == 0xEE and data[body + 2 : body + 7] == b"Adobe":  # the colour space
             yield b"\xff\xee\x00\x0e" + data[body + 2 : body + 14]
         elif kind in _KEPT:
             yield b"\xff" + data[body - 1 : end]

@@ -1,7 +1,7 @@
-"""Read files from strangers within limits: no device, no pipe, nothing that fills the memory or never ends.
+"""Reading of untrusted files within limits, so that none can fill the memory or block: no devices, no pipes.
 
-Level 0: sources read tables and annotations with it, curation reads pixels, formats read other tools' files. Everything
-that is wrong with a file is an `OSError` or a `ValueError`, whose message names what was found, never where it lay.
+Used for raw datasets and files of other tools. Every problem of a file is an `OSError` or a `ValueError`, whose message
+names what was found, but not the path.
 """
 
 from __future__ import annotations
@@ -18,56 +18,56 @@ from typing import Any, BinaryIO
 import yaml
 
 MOST_IMAGE_BYTES = 200 * 2**20
-"""Of a file that holds pixels: 50 million of them uncompressed in three colours are 150 million bytes."""
+"""Maximum bytes of an image file: 50 million uncompressed pixels in three colours have 150 million bytes."""
 
 MOST_TABLE_BYTES = 64 * 2**20
-"""Of a table or an annotation file."""
+"""Maximum bytes of a table or an annotation file."""
 
 MOST_YAML_BYTES = 100_000
-"""Of a YAML file, which is read at some 100 kB a second; the class names of a dataset take a few hundred."""
+"""Maximum bytes of a YAML file, which is parsed at about 100 kB/s; class names of a dataset take a few hundred."""
 
 MOST_BRACKETS = 500
-"""Of a YAML file: where they are nested, PyYAML's time grows with the square of their number."""
+"""Maximum opening brackets in a YAML file, as PyYAML takes quadratic time for nested ones."""
 
 MOST_LISTED_BYTES = 2**20
-"""Of a zip archive's list of members, about 70 bytes each."""
+"""Maximum bytes of a zip archive's directory, with about 70 bytes per member."""
 
 MOST_CONTAINERS, MOST_COMMAS = 1_000_000, 6_000_000
-"""Of a JSON file: lists and objects, and what stands between values; each costs many times its bytes in memory."""
+"""Maximum lists and objects, and commas, in a JSON file, as each takes many times its size in memory."""
 
 MOST_DIGITS = 300
-"""Of a whole number in JSON; a longer one is read as infinity, which no check of a measure lets pass."""
+"""Maximum digits of an integer in JSON; longer ones are read as infinity, which later checks refuse."""
 
 
 def read_bytes(path: Path, most: int = MOST_IMAGE_BYTES) -> bytes:
-    """Return the bytes of a regular file; a link is followed to one.
+    """Return the bytes of a regular file; links are followed.
 
     Args:
         path: The file.
-        most: Bytes at most.
+        most: Maximum size in bytes.
 
     Raises:
-        OSError: It is missing, may not be read, or is a folder, a pipe, a socket or a device (which may never end).
-        ValueError: It is larger than `most`, or than it says (as files below ``/proc`` are).
+        OSError: The file is missing, cannot be read, or is a folder, pipe, socket or device.
+        ValueError: The file is larger than `most`, or than its stated size (as files in ``/proc``).
     """
     with open_file(path, most) as file:
         size = os.fstat(file.fileno()).st_size
         data = file.read(size + 1)
     if len(data) > size:
-        raise ValueError(f"more bytes than the {size:,} that its size tells")
+        raise ValueError(f"more bytes than its stated size of {size:,}")
     return data
 
 
 def open_file(path: Path, most: int = MOST_IMAGE_BYTES) -> BufferedReader:
     """Open a regular file for reading; arguments and errors are those of `read_bytes`."""
-    _check(path.stat().st_mode)  # before opening: to open a device can already do something
+    _check(path.stat().st_mode)  # before opening, as opening a device can have effects
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")
     try:
         facts = os.fstat(file.fileno())
         _check(facts.st_mode)
         if facts.st_size > most:
-            raise ValueError(f"{facts.st_size:,} bytes, and at most {most:,} are read")
+            raise ValueError(f"{facts.st_size:,} bytes, expected at most {most:,}")
     except BaseException:
         file.close()
         raise
@@ -84,13 +84,13 @@ def _check(mode: int) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a JSON file holds, written in UTF-8 (with a mark or without) or cp1252.
+    """Return the content of a JSON file in UTF-8 (with or without byte-order mark) or cp1252.
 
-    Whole numbers of more than `MOST_DIGITS` digits are infinite, as ``1e999`` is.
+    Integers of more than `MOST_DIGITS` digits are infinite, like ``1e999``.
 
     Raises:
-        OSError: As for `read_bytes`.
-        ValueError: It is too large, no text or no JSON, nested too deeply, or has too many lists and objects.
+        OSError: See `read_bytes`.
+        ValueError: The file is too large, not text, not JSON, nested too deeply, or has too many lists and objects.
     """
     data = read_bytes(path, MOST_TABLE_BYTES)
     if data.count(b"[") + data.count(b"{") > MOST_CONTAINERS or data.count(b",") > MOST_COMMAS:
@@ -102,32 +102,32 @@ def read_json(path: Path) -> Any:
 
 
 def read_yaml(path: Path) -> Any:
-    """Return what a YAML file of plain values holds, in the encodings of `read_json`.
+    """Return the content of a YAML file of plain values, in the encodings of `read_json`.
 
     Raises:
-        OSError: As for `read_bytes`.
-        ValueError: It has more than `MOST_YAML_BYTES`, is no text or no YAML, is nested too deeply, or has an alias:
-            ten lines of them can stand for a billion values.
+        OSError: See `read_bytes`.
+        ValueError: The file has more than `MOST_YAML_BYTES`, is not text or not YAML, is nested too deeply, or contains
+            aliases, of which ten lines can expand to a billion values.
     """
     text = decoded(read_bytes(path, MOST_YAML_BYTES))
     if text.count("[") + text.count("{") > MOST_BRACKETS:
         raise ValueError(f"more than {MOST_BRACKETS} lists and objects in brackets")
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            raise ValueError("an alias (*name) in it, which is not read")
+            raise ValueError("it contains an alias (*name), which is not supported")
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(str(error).splitlines()[0]) from error
-    except (RecursionError, LookupError, AttributeError, TypeError) as error:  # as PyYAML does on odd tags and keys
+    except (RecursionError, LookupError, AttributeError, TypeError) as error:  # of PyYAML for invalid tags and keys
         raise ValueError(f"not readable ({type(error).__name__})") from error
 
 
 def open_zip(file: BinaryIO) -> zipfile.ZipFile:
-    """Open a zip archive (npz, xlsx) whose list of members is read only if it is of a sensible length.
+    """Open a zip archive (npz, xlsx), unless its directory is too long.
 
     Raises:
-        ValueError: The list is longer than `MOST_LISTED_BYTES`, or in the form for archives beyond 4 GB.
-        zipfile.BadZipFile: It is no zip archive.
+        ValueError: The directory is longer than `MOST_LISTED_BYTES`, or in the format for archives over 4 GB.
+        zipfile.BadZipFile: The file is not a zip archive.
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 2**16 - 42))
@@ -135,7 +135,7 @@ def open_zip(file: BinaryIO) -> zipfile.ZipFile:
     at = tail.rfind(b"PK\x05\x06")
     listed = int.from_bytes(tail[at + 12 : at + 16], "little") if at >= 0 else 0
     if listed > MOST_LISTED_BYTES or tail[max(0, at - 20) : at].startswith(b"PK\x06\x07"):
-        raise ValueError("a zip archive of too many members")
+        raise ValueError("a zip archive with too many members")
     file.seek(0)
     return zipfile.ZipFile(file)
 
@@ -147,10 +147,10 @@ def _whole_number(text: str) -> int | float:
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a file: UTF-8 with or without byte-order mark, else Windows' western code page.
+    """Return the text of a file: UTF-8 with or without byte-order mark, otherwise cp1252.
 
     Raises:
-        UnicodeDecodeError: It is neither, by what cp1252 says: a few bytes are no letters there.
+        UnicodeDecodeError: It is neither, as some bytes are undefined in cp1252.
 
     Example:
         >>> [decoded("João".encode(encoding)) for encoding in ("utf-8", "utf-8-sig", "cp1252")]

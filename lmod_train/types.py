@@ -1,7 +1,7 @@
-"""The nouns of the project, and the two protocols that everything else meets at.
+"""Data classes of the package, and its protocols.
 
-Level 0: imports nothing of the project and no torch. Every noun is a frozen dataclass but `Batch`, which Lightning
-walks into and must therefore find plain.
+Imports neither other modules of the package nor torch. All are frozen dataclasses except `Batch`, as Lightning fails on
+frozen dataclasses in batches.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 Answer = str | float | Mapping[int, str]
-"""What a parser understood: a word, a number, or region id -> structure."""
+"""A parsed answer: a word, a number, or region id -> structure."""
 
 Split = Literal["train", "val", "test"]
 Status = Literal["answered", "unparsed", "refused", "truncated", "failed"]
@@ -40,23 +40,23 @@ class Box:
 
     @property
     def width(self) -> int:
-        """Columns covered."""
+        """Width in pixels."""
         return self.x1 - self.x0
 
     @property
     def height(self) -> int:
-        """Rows covered."""
+        """Height in pixels."""
         return self.y1 - self.y0
 
     @property
     def area(self) -> int:
-        """Pixels covered."""
+        """Area in pixels."""
         return self.width * self.height
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A structure and the box around it; `id` is the number drawn on the image, 0 while none has been given."""
+    """A structure and its box; `id` is the number drawn on the image, 0 if none is assigned yet."""
 
     structure: str
     box: Box
@@ -65,13 +65,13 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Which part of a file holds the pixels; by default all of a picture.
+    """The part of a file that contains the pixels; by default a whole image file.
 
     Attributes:
-        half: ``left`` or ``right`` half of a picture whose image and mask stand side by side, divided at width // 2.
-        arrays: Names under which an ``.npz`` or ``.mat`` file may hold the array, the first present one counts; empty
-            for a picture.
-        pickled: Whether the user allows arrays that only a pickle can give back (see `lmod_train.arrays`).
+        half: ``left`` or ``right`` half of an image file with image and mask side by side, split at width // 2.
+        arrays: Possible names of the array in an ``.npz`` or ``.mat`` file, of which the first present one is used;
+            empty for an image file.
+        pickled: Whether the user permits reading pickled arrays (see `lmod_train.arrays`).
     """
 
     half: Literal["", "left", "right"] = ""
@@ -80,17 +80,17 @@ class Cut:
 
 
 OTHER: tuple[int, ...] = ()
-"""In a coding: every pixel value that no other name has."""
+"""In a coding: all pixel values that no other name has."""
 
 
 @dataclass(frozen=True, slots=True)
 class MaskFile:
-    """A mask on disk and how it may be coded.
+    """A mask file and its possible codings.
 
-    Each coding maps a name to the pixel values that belong to it; the name ``background`` is required. A structure may
-    share values with another (a disc is rim and cup), and one name may have `OTHER`. Values are grey values, palette
-    indices or signed array values; a colour is the one number 0xRRGGBB. The coding that holds is decided by the values
-    present in the file, and nothing else is accepted (`spec` of REFUGE: three codings circulate).
+    A coding maps each name to its pixel values; the name ``background`` is required. Structures may share values (a
+    disc is rim and cup), and one name may have `OTHER`. Values are grey values, palette indices or signed array values;
+    colours are numbers 0xRRGGBB. The coding is selected by the values in the file, and other values are an error (of
+    REFUGE, three codings are in circulation).
     """
 
     path: Path
@@ -100,12 +100,12 @@ class MaskFile:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A structure's outline as a source writes it down: a polygon, or two opposite corners of a box.
+    """A structure's outline as annotated in a source: a polygon, or two opposite corners of a box.
 
     Attributes:
-        structure: Word of the vocabulary.
-        points: (x, y) of every corner, at least two; x to the right, y down, from the image's upper left corner.
-        unit: ``pixel`` of the raw image, or ``side``: fractions of its width and height.
+        structure: Name of the structure in the vocabulary.
+        points: (x, y) of every corner, at least two; x to the right and y down from the image's upper left corner.
+        unit: ``pixel`` for pixels of the raw image, ``side`` for fractions of its width and height.
     """
 
     structure: str
@@ -115,7 +115,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """What a source states about the person and the exposure; None where it states nothing."""
+    """Patient and exposure as stated by a source; None if not stated."""
 
     age: float | None = None
     sex: str | None = None
@@ -126,7 +126,7 @@ class Patient:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a message: text, or the place of an image (`text` then empty)."""
+    """A part of a message: text, or a placeholder of an image (with empty `text`)."""
 
     type: Literal["text", "image"]
     text: str = ""
@@ -142,12 +142,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """An earlier question about the same sample, in the same language, whose answer a question's words hold.
+    """Reference to an earlier question about the same sample and in the same language, whose answer a prompt contains.
 
     Attributes:
         chain_step: Step of the earlier question.
-        task: Its task; empty for the task of the question that needs it.
-        variant: Its variant.
+        task: Task of the earlier question; empty if it is the same.
+        variant: Variant of the earlier question.
     """
 
     chain_step: str
@@ -157,32 +157,33 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a task asks of a sample.
+    """A question of a task about a sample.
 
-    A sample of a question-answer data set carries ready questions (`Sample.asked`): there the words, the choices and
-    the answer are the data set's own, and the task of that name puts them into its prompt.
+    Samples of question-answering datasets contain ready questions (`Sample.asked`) with wording, choices and answer of
+    the dataset; the task with that name puts them into its prompt.
 
     Attributes:
         task: Name of the task.
-        messages: What is asked, word for word; ends with the user's turn.
-        choices: The words a reply may choose from, in the prompt's own spelling.
-        answer: The reference reply in the requested format and the training target; `parse` gives the truth back.
+        messages: The prompt; its last turn is the user's.
+        choices: Words that a reply may choose from, spelled as in the prompt.
+        answer: Reference reply in the requested format, and training target; `parse` returns the true answer from it.
         language: ISO 639-1 code.
-        marked: Whether the image with drawn, numbered boxes is shown instead of the plain one.
-        regions: The numbered boxes, where the question is about them.
-        variant: Names one of several questions of the same task about the same sample; empty when there is one.
-        stratum: What balanced sampling balances, usually the answer's class; empty is not balanced.
-        shows: Which image goes with it: the sample's ``own``; ``none``; ``another`` sample's of the same modality whose
-            stratum differs; or ``foreign``, a photograph that is not an eye (the probes of LMOD, figure 6).
-        images: For each image place of the messages, which of the sample's images stands there (0 is the first, see
-            `Sample.image_keys`); empty for the first ones in their order. A question without an image place shows none.
+        marked: Whether the image with numbered boxes is shown instead of the plain one.
+        regions: The numbered boxes, if the question is about them.
+        variant: Name of the variant, if the task has several questions about a sample; otherwise empty.
+        stratum: Class for balanced sampling, usually that of the answer; empty if not balanced.
+        shows: Which image is shown: the sample's ``own``; ``none``; that of ``another`` sample of the same modality
+            and a different stratum; or ``foreign``, a photograph that does not show an eye (the probes of LMOD, figure
+            6).
+        images: Index of the sample's image (see `Sample.image_keys`) for each image placeholder of the messages; empty
+            for the first images in order.
         chain: Name of the chain of questions it belongs to, unique within its source; empty for none. All records of a
             chain are in one split.
-        chain_step: Which step of the chain it is; unique within task, sample, language and variant.
-        needs: Earlier questions whose answers its words hold, as `lmod_train.tasks.filled` fills them in; the first
-            stands at the placeholder ``{answer 1}``.
-        tags: Key -> value; each key is a subset of the scores (level, impact, condition, subspecialty), beside those
-            that every record has (modality, source, split, language, sex, age).
+        chain_step: Step of the chain; unique within task, sample, language and variant.
+        needs: Earlier questions whose answers are inserted in the prompt by `lmod_train.tasks.filled`, the first at the
+            placeholder ``{answer 1}``.
+        tags: Key -> value for additional subsets of the scores (level, impact, condition, subspecialty); those of every
+            record are modality, source, split, language, sex and age.
     """
 
     task: str
@@ -204,14 +205,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class ImageFile:
-    """An image file that several samples may show; it is curated once.
+    """An image file that several samples may show, curated only once.
 
     Attributes:
         path: The raw file.
-        key: Its place in the source, which becomes ``images/<source>/<key>.jpg``. One key is one file; where a sample
-            of this key has the same file as its own image, that image is shown.
-        modality: Of this image; empty where it is the sample's.
-        cut: Which part of the file is the image.
+        key: Key within the source, which determines the path ``images/<source>/<key>.jpg``. A key belongs to one file;
+            it may be that of a sample with this image.
+        modality: Modality of the image; empty for that of the sample.
+        cut: Part of the file that is the image.
     """
 
     path: Path
@@ -222,30 +223,30 @@ class ImageFile:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One image, or several, with annotation and ready questions, as a source gives it.
+    """One or several images with annotations and ready questions, as returned by a source.
 
     Attributes:
         source: Name of the source.
-        key: Place in the source, ``part/split/id`` as the source names it; unique within the source.
-        modality: A word of `lmod_train.vocabulary.modalities`; of several images with different ones a combination,
-            e.g. ``CFP+OCT``; empty where the source does not state it.
-        image: The raw image file that masks, outlines and regions are about; None where there are only
-            `shared_images`, or no image at all.
-        group: Patient or augmentation family; its samples stay in one split.
-        licence: Licence of the source, as the source states it.
-        labels: Concept -> word; a concept not known is absent. ``diagnosis``: a name of `CONDITIONS`; ``glaucoma`` and
-            every name of `CONDITIONS`: ``yes`` or ``no``; every name of `SCALES`: one of its levels, e.g. ``"2"``.
-        masks: Mask files still to be read (pixels are read by curation, never by a source).
-        outlines: Polygons and boxes as the source writes them, made boxes by curation, which knows the image's size.
-        regions: Boxes known; curation adds those it finds in masks and outlines.
-        cut: Which part of the image file is the image.
+        key: Key ``part/split/id`` with the names of the source; unique within the source.
+        modality: A name in `lmod_train.vocabulary.modalities`, or a combination for several images, e.g. ``CFP+OCT``;
+            empty if the source does not state it.
+        image: The raw image file with the masks, outlines and regions; None if there are only `shared_images`, or no
+            image.
+        group: Patient or augmentation family, whose samples are in one split.
+        licence: Licence as stated by the source.
+        labels: Concept -> word; unknown concepts are absent. ``diagnosis``: a name in `CONDITIONS`; ``glaucoma`` and
+            every name in `CONDITIONS`: ``yes`` or ``no``; every name in `SCALES`: one of its levels, e.g. ``"2"``.
+        masks: Mask files; their pixels are read by curation, not by the source.
+        outlines: Polygons and boxes of the source; curation converts them to boxes in pixels.
+        regions: Known boxes; curation adds those of masks and outlines.
+        cut: Part of the image file that is the image.
         patient: Demographics and exposure.
         size: Width and height of the raw image in pixels, (0, 0) until curation has opened it.
-        sha256: Of the raw image file, empty until curation has read it.
-        phantom: Whether the image was drawn by this project and is no eye.
-        shared_images: Further image files, behind `image` in the order in which questions count them; other samples may
-            show them too. Samples that share one stay in one split.
-        asked: Ready questions that come with the sample; the task of each one's name asks it.
+        sha256: SHA-256 of the raw image file, empty until curation has read it.
+        phantom: Whether the image is a phantom, drawn by this project.
+        shared_images: Further image files, numbered after `image` in questions; other samples may show them too.
+            Samples that share an image are in one split.
+        asked: Ready questions of the sample, each asked by the task of its name.
     """
 
     source: str
@@ -268,10 +269,10 @@ class Sample:
 
     @property
     def own_image(self) -> Path:
-        """The raw file of its own image.
+        """Raw file of the sample's own image.
 
         Raises:
-            ValueError: It has none.
+            ValueError: The sample has none.
         """
         if self.image is None:
             raise ValueError(f"sample {self.source}/{self.key} has no image of its own")
@@ -279,16 +280,15 @@ class Sample:
 
     @property
     def image_keys(self) -> tuple[str, ...]:
-        """Keys of its images in the order in which questions count them: its own first, which has the sample's key."""
+        """Keys of the images in the order of their indices in questions: first its own, with the sample's key."""
         return (*((self.key,) if self.image is not None else ()), *(shared.key for shared in self.shared_images))
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A sample or file that curation leaves out: counted by `reason`, listed with `detail`.
+    """A sample or file that curation leaves out; counted by `reason` and listed with `detail`.
 
-    `extent` is ``gone`` where the whole sample or file is left out, ``part`` where only some of its regions or labels
-    are and the rest of it is used.
+    `extent` is ``gone`` if the whole sample or file is left out, ``part`` if only some of its regions or labels are.
     """
 
     source: str
@@ -301,20 +301,20 @@ class Dropped:
 
     @classmethod
     def of(cls, sample: Sample, step: str, reason: str, detail: str = "", extent: Extent = "gone") -> Dropped:
-        """Return the line for a sample, which names its own image file, or no file where it has none."""
+        """Return the entry of a sample, with the path of its own image if it has one."""
         return cls(sample.source, sample.key, str(sample.image or ""), step, reason, detail, extent)
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A question with its place: one row of ``records/<task>.parquet``.
+    """A question with id, split and image files: one row of ``records/<task>.parquet``.
 
     Paths are relative to the curated folder, with forward slashes. `regions` are in pixels of the original image;
-    `scale` is curated pixels per original pixel, of the first image. `image`, `image_plain` and `image_sha256` have one
-    entry for each image place of the messages, in their order. `chain` is ``source/chain``, `chain_step` the step of
-    the chain, `needs` the ids of the records whose answers its words hold (see `lmod_train.tasks.filled`). `variant`
-    names one of several questions of a task about one sample. Each key of `tags` is a subset of the scores. `phantom`
-    marks a drawing of the project itself, which is no eye.
+    `scale` is curated pixels per original pixel of the first image. `image`, `image_plain` and `image_sha256` have one
+    entry per image placeholder of the messages, in order. `chain` is ``source/chain``, `chain_step` the step of the
+    chain, and `needs` are the ids of the records whose answers are inserted in the prompt (see
+    `lmod_train.tasks.filled`). `variant` is the name of one of several questions of a task about a sample. Each key of
+    `tags` is a subset of the scores. `phantom` marks images drawn by this project.
     """
 
     id: str
@@ -346,10 +346,10 @@ class Record:
 
 
 def own_part(answer: str, choices: Sequence[str]) -> str:
-    """Return the part of a reference reply that is about one task; the reply itself where it has one part.
+    """Return the part of a reference reply that belongs to one task; the whole reply if it has one part.
 
-    A template that asks for two things at once has one reply for both ("MALE / 60–69", LMOD v1, section 3.1.2); of the
-    parts between the slashes, the one that is a choice is the task's own.
+    A prompt with two questions has one reply for both ("MALE / 60–69", LMOD v1, section 3.1.2). Of the parts separated
+    by slashes, the one among the choices belongs to the task.
 
     Example:
         >>> own_part("Sex/Age group: MALE / 60–69", ("MALE", "FEMALE")), own_part("DRUSEN TRUE", ("TRUE", "FALSE"))
@@ -362,24 +362,24 @@ def own_part(answer: str, choices: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The text a responder returned for one record, and how it ended: one line of ``replies/rank-<r>.jsonl``.
+    """The reply to a record with its finish reason: one line of ``replies/rank-<r>.jsonl``.
 
     Attributes:
         id: Record id.
-        reply: The new text only, special tokens removed.
-        finish_reason: ``stop``; ``length`` (cut off); ``content_filter`` (withheld or cut off by a service's filter);
-            ``refusal`` (declined by the service, `reply` is its text); ``error``.
-        error: What went wrong where there is no reply; empty otherwise.
-        rendered: What the model was really sent, template and all.
-        step: Checkpoint step (global optimiser step); 0 for an untuned model.
-        tokens_in: Tokens of the prompt, image tokens included.
-        tokens_out: Tokens generated.
-        seconds: Share of the batch's time.
-        model: Which model answered.
+        reply: Generated text without special tokens.
+        finish_reason: ``stop``; ``length`` (truncated); ``content_filter`` (blocked or cut off by a service's filter);
+            ``refusal`` (declined by the service with `reply`); ``error``.
+        error: Description of the failure if there is no reply; otherwise empty.
+        rendered: The complete input of the model, including its template.
+        step: Optimiser step of the checkpoint; 0 for an untuned model.
+        tokens_in: Number of prompt tokens, including image tokens.
+        tokens_out: Number of generated tokens.
+        seconds: Time of the batch divided by its number of records.
+        model: Name of the model.
         settings: Generation settings as sorted JSON.
-        likelihoods: Choice -> log-likelihood, where asked.
-        asked: Hash over everything that decides what is asked of whom (weights, template, words, images, choices,
-            decoding); empty in replies of schema version 1.
+        likelihoods: Choice -> log-likelihood, if requested.
+        asked: Hash of everything that determines the reply (weights, template, prompt, images, choices, decoding);
+            empty in replies of schema version 1.
     """
 
     id: str
@@ -399,7 +399,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """Not an answer, and why. A value of its own: never a guess, never a class."""
+    """The reason why a reply has no answer; a value of its own, neither a guess nor a class."""
 
     reason: Reason
     detail: str = ""
@@ -407,9 +407,9 @@ class Unparsed:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A record, the reply to it, and what the task's parser understood.
+    """A record, its reply, and the answer parsed by its task.
 
-    `confidence` is the confidence that the reply states, 0 to 1; None where it states none or was not asked for it.
+    `confidence` is the confidence stated in the reply, from 0 to 1; None if it was not stated or not requested.
 
     Example:
         >>> status_of(Unparsed("ambiguous")), status_of(Unparsed("refused")), status_of("NORMAL")
@@ -423,12 +423,12 @@ class Prediction:
 
     @property
     def status(self) -> Status:
-        """answered, unparsed, refused, truncated or failed."""
+        """Status: answered, unparsed, refused, truncated or failed."""
         return status_of(self.answer)
 
 
 def status_of(answer: Answer | Unparsed) -> Status:
-    """Return the account under which an answer is counted."""
+    """Return the status of an answer."""
     if not isinstance(answer, Unparsed):
         return "answered"
     if answer.reason in ("refused", "truncated", "failed"):
@@ -438,10 +438,10 @@ def status_of(answer: Answer | Unparsed) -> Status:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One figure: one row of ``scores.csv`` before run and model are written beside it.
+    """The value of a metric: one row of ``scores.csv`` without run and model.
 
-    `subset` is ``all`` or ``key=value[;key=value]``. `value` is None when there is nothing to score (then `n` is 0);
-    `low` and `high` are None where no interval is defined.
+    `subset` is ``all`` or ``key=value[;key=value]``. `value` is None if there are no items (`n` is 0); `low` and `high`
+    are None if no interval is defined.
     """
 
     task: str
@@ -454,13 +454,13 @@ class Score:
 
 
 class Batch:
-    """Records that are computed together; a subclass declares what a kind of model takes of them.
+    """A batch of records; subclasses add the inputs of a model.
 
-    A plain class on purpose: Lightning walks into dataclasses and raises on frozen ones under bf16-true, FSDP and
-    DeepSpeed. Casting to another type is the module's business.
+    Not a dataclass, as Lightning converts the fields of dataclasses and fails on frozen ones under bf16-true, FSDP and
+    DeepSpeed. Modules cast to other data types themselves.
 
     Attributes:
-        records: One per question.
+        records: The records, one per question.
     """
 
     def __init__(self, records: Sequence[Record]) -> None:
@@ -471,7 +471,7 @@ class Batch:
         return len(self.records)
 
     def to(self, device: Any, *args: Any, **kwargs: Any) -> Self:
-        """Return a copy in which every attribute with a method `to` is on `device`; all others are the same objects."""
+        """Return a copy with every attribute that has a method `to` on `device`; all others are shared."""
         moved = copy(self)
         for name, value in vars(self).items():
             if hasattr(value, "to"):
@@ -480,10 +480,10 @@ class Batch:
 
     @classmethod
     def of(cls, batch: Batch) -> Self:
-        """Return a batch that is of this class.
+        """Return the batch after checking that it is of this class.
 
         Raises:
-            TypeError: It is of another class, because another model's `collate` made it.
+            TypeError: It is of another class, made by another model's `collate`.
         """
         if not isinstance(batch, cls):
             found, expected = (f"{kind.__module__}.{kind.__qualname__}" for kind in (type(batch), cls))
@@ -496,13 +496,13 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What of a responder decides its replies: replies of two that are equal in it may stand for one another.
+    """Everything that determines a responder's replies; responders with equal identities give the same replies.
 
     Attributes:
-        weights: Files and folders that hold the weights, known by their content; or texts that name what lies
-            elsewhere, e.g. the URL of an endpoint and the name of its model. Empty for what is drawn at random.
-        template: What turns messages into input (chat template, tokenizer, processor), as a text or its hash.
-        settings: How replies are decoded, and all else in its configuration that decides them; what JSON can hold.
+        weights: Files and folders of the weights, compared by content; for remote models a text, e.g. the URL of an
+            endpoint and the name of its model. Empty for random weights.
+        template: Chat template, tokenizer and processor, as a text or its hash.
+        settings: Decoding and other settings that affect the replies, as JSON values.
     """
 
     weights: tuple[Path | str, ...] = ()
@@ -511,38 +511,38 @@ class Identity:
 
 
 class Responder(Protocol):
-    """Anything that answers a batch of records, such as a backend or a module."""
+    """A model that replies to a batch of records, such as a backend or a module."""
 
     def respond(self, batch: Batch) -> list[Reply]:
-        """Return one reply per record, carrying its id, in any order."""
+        """Return one reply per record, with its id, in any order."""
         ...
 
 
 @runtime_checkable
 class StreamResponder(Protocol):
-    """A responder with several requests in flight, which reads ahead and answers as replies come."""
+    """A responder with concurrent requests, which reads batches ahead of its replies."""
 
     def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
-        """Yield one reply per record of all batches, carrying its id, as soon as it is there and in any order.
+        """Yield one reply per record of all batches, with its id, as soon as it arrives.
 
-        A failure is a reply with `error` set. Closing the iterator abandons what is in flight.
+        On failure, the reply has `error` set. Closing the iterator cancels requests in flight.
 
         Args:
-            batches: None of them empty; read as far ahead as requests are sent, in the thread that takes the replies.
+            batches: Batches, none of them empty; read when requests can be sent, in the thread that takes the replies.
         """
         ...
 
 
 class Collate(Protocol):
-    """Turns records into the kind of batch that one model takes; a module has one, and the datamodule calls it."""
+    """Collate function of a model, called by the datamodule."""
 
     def __call__(self, records: Sequence[Record], root: Path) -> Batch:
-        """Return the batch; image paths of the records are relative to `root`, the curated folder."""
+        """Return a batch of the records; their image paths are relative to `root`, the curated folder."""
         ...
 
 
 Parser = Callable[[str, Sequence[str]], Answer | Unparsed]
-"""Text and the allowed choices in, an answer or the reason why not out. Never raises, never guesses."""
+"""Function from text and choices to an answer or the reason why there is none; it never raises or guesses."""
 
 SampleStream = Iterator[Sample | Dropped]
-"""What a source yields: samples, and the files it had to leave out."""
+"""Samples of a source, and the files it left out."""

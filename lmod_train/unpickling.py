@@ -1,8 +1,8 @@
-"""Read a pickled array without letting the pickle make anything but plain data.
+"""Safe reading of pickled arrays, which creates only plain data.
 
-Level 0. A pickle is a program. This reader knows its plain instructions (numbers, texts, lists, dicts) and calls none
-of the classes that it names, not even those of numpy, whose constructors believe what they are given: an array is built
-here, once its type, shape and bytes are seen to fit.
+A pickle is a program. This reader supports its instructions for plain data (numbers, texts, lists, dicts) and calls no
+class that it names, not even those of numpy, whose constructors do not check their arguments. An array is built here
+after its type, shape and bytes were checked.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ import numpy as np
 import numpy.typing as npt
 
 MOST_ARRAY_BYTES = 100 * 2**20
-"""Of one array."""
+"""Maximum bytes of an array."""
 
 MOST_INSTRUCTIONS = 3_000_000
-"""Of a pickle; a value takes one to three."""
+"""Maximum instructions in a pickle; a value takes one to three."""
 
 MOST_VALUES = 1_000_000
-"""Of a pickle, each counted as often as it is shown: a list of lists of one list grows without limit."""
+"""Maximum values in a pickle, each counted as often as it is referenced, as nested references grow exponentially."""
 
 _TYPE = re.compile(r"[<>=|]?([biufc]\d{1,2}|\?|[SU]\d{1,6})")
 
 
 class ArrayProblem(ValueError):
-    """An array cannot be had; the message says what was found and what was expected."""
+    """An array cannot be read; the message names what was found and what was expected."""
 
 
 def unpickled(file: BinaryIO) -> npt.NDArray[Any]:
-    """Return the array, or the plain object as an array, of the pickle that begins here.
+    """Return the array, or the plain object as an array, of the pickle at the current position.
 
-    Arrays of numbers and texts, and of plain objects, are known in every form that numpy has written them.
+    Supports arrays of numbers, texts and plain objects in all formats written by numpy.
 
     Raises:
-        ArrayProblem: The pickle is damaged, names anything that is not data, or holds an array whose bytes do not fit
+        ArrayProblem: The pickle is damaged, names anything that is not data, contains an array whose bytes do not fit
             its type and shape, or more than `MOST_VALUES` values.
     """
     try:
@@ -48,12 +48,12 @@ def unpickled(file: BinaryIO) -> npt.NDArray[Any]:
         return np.asarray(value)
     except ArrayProblem:
         raise
-    except Exception as error:  # a damaged pickle raises whatever its bytes happen to mean
+    except Exception as error:  # damaged pickles raise any exception
         raise ArrayProblem(f"damaged pickle ({type(error).__name__}: {error})") from error
 
 
 class _Made:
-    """What stands for a thing of numpy while the pickle is read; it takes nothing but its state."""
+    """Placeholder of a numpy object while the pickle is read; only stores its arguments and state."""
 
     __slots__ = ("given", "state")
 
@@ -65,13 +65,13 @@ class _Made:
 
 
 class _Type(_Made):
-    """A ``numpy.dtype``; `real` is the type, for numbers and texts alone."""
+    """Placeholder of a ``numpy.dtype``; `real` returns the type, if it is one of numbers or texts."""
 
     __slots__ = ()
 
     @property
     def name(self) -> str:
-        """What it was called."""
+        """Name of the type in the pickle."""
         return str(self.given[0]) if self.given else ""
 
     def real(self) -> np.dtype[Any]:
@@ -83,7 +83,7 @@ class _Type(_Made):
 
 
 class _Array(_Made):
-    """An array that ``_reconstruct`` began; its state brings shape, type, order and content."""
+    """Placeholder of an array made by ``_reconstruct``; its state has shape, type, order and content."""
 
     __slots__ = ()
 
@@ -95,7 +95,7 @@ class _Array(_Made):
 
 
 class _Buffered(_Made):
-    """An array that ``_frombuffer`` makes (protocol 5)."""
+    """Placeholder of an array made by ``_frombuffer`` (protocol 5)."""
 
     __slots__ = ()
 
@@ -107,7 +107,7 @@ class _Buffered(_Made):
 
 
 class _Scalar(_Made):
-    """One number or text."""
+    """Placeholder of a number or text of numpy."""
 
     __slots__ = ()
 
@@ -125,7 +125,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 class _Maker:
-    """Calls a function in place of what the pickle names; takes no state, so that no pickle changes it."""
+    """Calls a function instead of the one named in the pickle; has no state that a pickle could change."""
 
     __slots__ = ("_make",)
 
@@ -150,16 +150,16 @@ _KNOWN: dict[tuple[str, str], _Maker] = {
     ("numpy", "ndarray"): _Maker(_Made),
     ("numpy", "dtype"): _Maker(_Type),
     ("_codecs", "encode"): _Maker(_encoded),
-    ("__builtin__", "bytes"): _Maker(lambda: b""),  # so the empty bytes are written in the oldest form
+    ("__builtin__", "bytes"): _Maker(lambda: b""),  # empty bytes in the oldest protocol
     **{(f"{core}.multiarray", "_reconstruct"): _Maker(_Array) for core in _CORES},
     **{(f"{core}.multiarray", "scalar"): _Maker(_Scalar) for core in _CORES},
     **{(f"{core}.numeric", "_frombuffer"): _Maker(_Buffered) for core in _CORES},
 }
-"""All a pickled array names."""
+"""All names that occur in pickled arrays."""
 
 
 class _Counted(dict[int, Any]):
-    """What to do at each instruction, given out `MOST_INSTRUCTIONS` times."""
+    """Dispatch table of instructions that permits `MOST_INSTRUCTIONS` look-ups."""
 
     left = MOST_INSTRUCTIONS
 
@@ -174,7 +174,7 @@ _InPython: Any = pickle._Unpickler  # type: ignore[attr-defined, unused-ignore]
 
 
 class _Reader(_InPython):  # type: ignore[misc]
-    """Python's reader written in Python: the one in C lets a pickle of ten bytes ask for all memory (its memo)."""
+    """Python's unpickler in Python, as a pickle of ten bytes can make the one in C allocate all memory (its memo)."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__(file)
@@ -185,20 +185,20 @@ class _Reader(_InPython):  # type: ignore[misc]
         self.dispatch[pickle.BYTEARRAY8[0]] = _Reader._load_bytearray8
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what makes a part of an array; refuse any other name before it is looked up."""
+        """Return the placeholder for a part of an array; any other name raises an error before it is looked up."""
         if (module, name) not in _KNOWN:
-            raise ArrayProblem(f"its pickle names {module[:40]}.{name[:40]}, which is not data and is never read")
+            raise ArrayProblem(f"its pickle names {module[:40]}.{name[:40]}, which is not data and is not read")
         return _KNOWN[module, name]
 
     def _load_bytearray8(self) -> None:
         size = int.from_bytes(self.read(8), "little")
-        if size > self._left:  # Python's own would take the memory first
+        if size > self._left:  # Python's own would allocate the memory first
             raise ArrayProblem("its pickle claims more bytes than it has")
         self.append(bytearray(self.read(size)))
 
 
 class _Plain:
-    """Makes plain values of what was read, counting them."""
+    """Converts placeholders to plain values, and counts them."""
 
     def __init__(self) -> None:
         self._left = MOST_VALUES

@@ -1,4 +1,4 @@
-"""Check sums of the zip files that `torch.save` writes; PyTorch itself reads them without a look at these."""
+"""Checksums of zip files written by `torch.save`, which PyTorch does not verify."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 AT_ONCE = 1 << 22
-"""Bytes read in one call."""
+"""Bytes per read."""
 HEADER = struct.Struct("<4s22xHH")
-"""Of an entry's own header: its mark, and the lengths of name and extra field, which the entry's bytes follow."""
+"""Local header of an entry: signature, and lengths of name and extra field, followed by the entry's bytes."""
 
 
 class _Hash(Protocol):
@@ -23,7 +23,7 @@ class _Hash(Protocol):
 
 class _Nothing:
     def update(self, data: Any, /) -> None:
-        """Take no notice."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,42 +35,42 @@ class _Entry:
 
 
 def sha256_and_damage(path: Path) -> tuple[str, str]:
-    """Return a file's SHA-256, and what is damaged in it where it is a zip file; it is read once.
+    """Return a file's SHA-256 and, for a zip file, a description of its damage; the file is read once.
 
     Args:
-        path: Any file; one that is no zip file has no check sums, and so no damage that could be seen.
+        path: Any file; one that is not a zip file has no checksums, and its damage is empty.
     """
     digest = hashlib.sha256()
-    said = _read(path, digest)
-    return digest.hexdigest(), said
+    found = _read(path, digest)
+    return digest.hexdigest(), found
 
 
 def damage(path: Path) -> str:
-    """Return what is damaged in a zip file, empty where each entry is as it was written.
+    """Return a description of the damage of a zip file, empty if all checksums are correct.
 
     Args:
-        path: A file of `torch.save`; any other is named as cut off.
+        path: A file written by `torch.save`; any other is reported as truncated.
     """
     if not zipfile.is_zipfile(path):
-        return "cut off: its table of contents, at its end, is missing"
+        return "truncated: its directory, at its end, is missing"
     return _read(path, _Nothing())
 
 
 def _read(path: Path, digest: _Hash) -> str:
-    """Feed a file to a hash from its first byte to its last, and return the first damage on the way."""
+    """Hash a whole file, and return the first damage found."""
     with path.open("rb") as stream:
-        entries, said = _entries(path, stream)
+        entries, found = _entries(path, stream)
         stream.seek(0)
         for entry in entries:
             _feed(stream, entry.begin - stream.tell(), digest)
             if _feed(stream, entry.end - entry.begin, digest) != entry.crc:
-                said = said or f"{entry.name} is not as it was written (its check sum differs)"
+                found = found or f"{entry.name} has a wrong checksum"
         _feed(stream, path.stat().st_size - stream.tell(), digest)
-    return said
+    return found
 
 
 def _feed(stream: IO[bytes], length: int, digest: _Hash) -> int:
-    """Read so many bytes, and return their CRC-32."""
+    """Hash the next `length` bytes, and return their CRC-32."""
     crc = 0
     while length > 0 and (piece := stream.read(min(length, AT_ONCE))):
         digest.update(piece)
@@ -80,7 +80,7 @@ def _feed(stream: IO[bytes], length: int, digest: _Hash) -> int:
 
 
 def _entries(path: Path, stream: IO[bytes]) -> tuple[list[_Entry], str]:
-    """Return where each entry's bytes lie, in the file's order, and what is wrong with the file's own structure."""
+    """Return the entries in the order of the file, and a description of a damaged structure."""
     if not zipfile.is_zipfile(path):
         return [], ""
     try:
@@ -92,7 +92,7 @@ def _entries(path: Path, stream: IO[bytes]) -> tuple[list[_Entry], str]:
             return [], ""
         return list(_placed(listed, stream)), ""
     except (zipfile.BadZipFile, struct.error, zlib.error, ValueError, OSError, RuntimeError) as error:
-        return [], f"it is no whole zip file ({error})"
+        return [], f"not a complete zip file ({error})"
 
 
 def _placed(listed: list[zipfile.ZipInfo], stream: IO[bytes]) -> Iterator[_Entry]:
@@ -102,13 +102,13 @@ def _placed(listed: list[zipfile.ZipInfo], stream: IO[bytes]) -> Iterator[_Entry
         mark, name, extra = HEADER.unpack(stream.read(HEADER.size))
         begin = info.header_offset + HEADER.size + name + extra
         if mark != b"PK\x03\x04" or begin < end:
-            raise zipfile.BadZipFile(f"no entry where {info.filename} should begin")
+            raise zipfile.BadZipFile(f"no entry {info.filename} at its stated position")
         end = begin + info.file_size
         yield _Entry(info.filename, begin, end, info.CRC)
 
 
 def _unpacked(path: Path) -> str:
-    """Return what is damaged in a compressed file, which `torch.save` does not write."""
+    """Return the damage of a compressed zip file, which `torch.save` does not write."""
     with zipfile.ZipFile(path) as opened:
         name = opened.testzip()
-    return f"{name} is not as it was written (its check sum differs)" if name else ""
+    return f"{name} has a wrong checksum" if name else ""

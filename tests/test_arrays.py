@@ -39,7 +39,7 @@ def test_plain_arrays_come_back_whatever_else_is_in_the_file(tmp_path):
 def test_pickled_data_needs_the_users_word(tmp_path):
     held = {"note": np.array({"sex": "F", "n": np.int64(3)}), "text": np.array(["a", None], dtype=object)}
     np.savez(tmp_path / "a.npz", **held)
-    with pytest.raises(ArrayProblem, match="pickled objects, which are read only where you allow"):
+    with pytest.raises(ArrayProblem, match="pickled objects, which are only read if you allow"):
         read_array(tmp_path / "a.npz", ["note"])
     assert read_array(tmp_path / "a.npz", ["note"], pickled=True).item() == {"sex": "F", "n": 3}
     assert read_array(tmp_path / "a.npz", ["text"], pickled=True).tolist() == ["a", None]
@@ -65,7 +65,7 @@ def test_damaged_and_missing_files_and_names_are_told(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(ArrayProblem):
             read_array(path, ["x"])
-    with pytest.raises(ArrayProblem, match="no array named y; it holds x"):
+    with pytest.raises(ArrayProblem, match="no array named y; it contains x"):
         read_array(tmp_path / "a.npz", ["y"])
     with pytest.raises(ArrayProblem):
         read_array(tmp_path / "none.npz", ["x"])
@@ -78,7 +78,7 @@ def test_mat_files(tmp_path):
     mask[1:3, 2] = 2
     savemat(tmp_path / "a.mat", {"mask": mask, "note": "text"})
     assert np.array_equal(read_array(tmp_path / "a.mat", ["mask"]), mask)
-    with pytest.raises(ArrayProblem, match="it holds mask, note"):
+    with pytest.raises(ArrayProblem, match="it contains mask, note"):
         read_array(tmp_path / "a.mat", ["disc"])
     (tmp_path / "b.mat").write_bytes((tmp_path / "a.mat").read_bytes()[:150])
     (tmp_path / "c.mat").write_bytes(b"")
@@ -142,5 +142,5 @@ def test_mat_files_of_objects_and_packed_zeros_are_refused(tmp_path, monkeypatch
     savemat(tmp_path / "z.mat", {"mask": np.zeros((2000, 2000), dtype=np.uint8)}, do_compression=True)
     assert read_array(tmp_path / "z.mat", ["mask"]).shape == (2000, 2000)
     monkeypatch.setattr("lmod_train.arrays.MOST_ARRAY_BYTES", 1_000_000)
-    with pytest.raises(ArrayProblem, match="unpacked it has more than 1,000,000 bytes"):
+    with pytest.raises(ArrayProblem, match="more than 1,000,000 bytes when decompressed"):
         read_array(tmp_path / "z.mat", ["mask"])

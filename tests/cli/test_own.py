@@ -130,7 +130,7 @@ def test_a_class_that_a_file_names_is_not_imported_wherever_it_lies(
     assert not (tmp_path / "mark").exists() and "evil" not in sys.modules
     assert "task_class='evil.Evil'" in said and str(here / where / "evil.py") in said
     if where and str(here / where) in arguments:
-        assert f"nothing in {here / where} is ever run" in said and "--trust" not in said
+        assert f"code in {here / where} is never run" in said and "--trust" not in said
     else:
         assert f"`python -m lmod_train {' '.join(arguments)} --trust evil`" in said
 
@@ -144,7 +144,7 @@ def test_the_command_that_the_message_asks_for_works_from_the_working_folder_and
     (tmp_path / "mark").unlink()
     (here / "evil.py").rename(here / "run" / "evil.py")
     within = started(here / "run", "rescore", ".", "--trust", "evil")
-    assert within.returncode == 2 and "is ever run" in within.stderr and not (tmp_path / "mark").exists()
+    assert within.returncode == 2 and "is never run" in within.stderr and not (tmp_path / "mark").exists()
 
 
 MINE = '''

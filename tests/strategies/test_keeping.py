@@ -163,7 +163,7 @@ def test_zeroed_bytes_in_the_last_checkpoint_are_found_and_the_previous_one_is_t
     content[20_000:24_096] = bytes(4096)
     last.write_bytes(content)
     assert torch.load(last)["global_step"] == 2, "PyTorch reads it as if it were whole"
-    assert "check sum" in damage(last) and to_continue(last) == set_aside(last)
+    assert "checksum" in damage(last) and to_continue(last) == set_aside(last)
 
 
 @pytest.mark.parametrize(

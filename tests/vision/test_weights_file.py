@@ -16,7 +16,7 @@ def test_a_hole_of_zeros_in_a_pytorch_file_is_refused(tmp_path):
     content[4096:8192] = bytes(4096)
     path.write_bytes(content)
     assert torch.load(path)["layer.weight"].isfinite().all(), "PyTorch itself takes it for whole"
-    with pytest.raises(WeightsNotFound, match=r"(?s)damaged: .*/data/0 .*check sum.*fetch the file again"):
+    with pytest.raises(WeightsNotFound, match=r"(?s)damaged: .*/data/0 .*checksum.*fetch the file again"):
         read_weights(path)
 
 
