@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lmod_train.parsing.bare_choice import contains_only_choices, is_isolated, is_option_with_reason
+from lmod_train.parsing.bare_choice import contains_only_choices, is_conclusion, is_isolated, is_option_with_reason
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
 
@@ -89,6 +89,16 @@ def test_an_option_in_capitals_with_its_reason(clause: str, wanted: bool) -> Non
 @pytest.mark.parametrize("lead", ["Based on what is seen,", "Given these features,", "Considering it all,"])
 def test_a_choice_behind_an_opening_phrase(lead: str, name: str) -> None:
     assert parse("four_way", f"{lead} {name}.") == name
+
+
+@pytest.mark.parametrize("name", ["cataract", "diabetic retinopathy", "glaucoma"])
+@pytest.mark.parametrize(
+    "lead",
+    ["Family history,", "You asked about,", "To be excluded,", "Given no cupping,", "Considering the lack of it,"],
+)
+def test_no_choice_behind_another_lead_or_an_opening_phrase_with_a_negation(lead: str, name: str) -> None:
+    assert not is_conclusion(f"{lead} {name}", len(lead) + 1, len(lead) + 1 + len(name), healthy=False)
+    assert not isinstance(parse("four_way", f"{lead} {name}."), str)
 
 
 @pytest.mark.parametrize("lead", ["I found nothing wrong:", "I looked for cupping and exudates and see none:"])
