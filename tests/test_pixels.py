@@ -162,6 +162,21 @@ def test_too_many_pixels_or_scans(monkeypatch):
         open_picture(file.getvalue())
 
 
+def test_the_error_about_scans_names_the_most_that_are_read(monkeypatch):
+    file = io.BytesIO()
+    noise(size=(40, 30)).save(file, "JPEG", progressive=True)
+    whole = file.getvalue()
+    scan = re.search(rb"\xff\xda.*?(?=\xff[\xc4\xda\xd9])", whole, flags=re.DOTALL)[0]
+
+    def with_scans(count):
+        return whole[:-2] + scan * (count - whole.count(b"\xff\xda")) + b"\xff\xd9"
+
+    monkeypatch.setattr(pixels, "MOST_PIXELS", 2 * 40 * 30 + 7)  # ten times that is 20 times the picture
+    assert open_picture(with_scans(20)).size == (40, 30)
+    with pytest.raises(ValueError, match=r"^21 scans of 1,200 pixels, expected at most 20$"):
+        open_picture(with_scans(21))
+
+
 def test_every_image_of_the_package_is_opened_and_written_here():
     """Drawn eyes are written by the phantoms themselves, figures and maps by matplotlib."""
     package = Path(pixels.__file__).parent

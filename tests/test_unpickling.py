@@ -2,6 +2,7 @@ import contextlib
 import io
 import os
 import pickle
+import pickletools
 import struct
 
 import numpy as np
@@ -99,6 +100,17 @@ def test_no_pickle_takes_more_memory_than_it_has():
         with pytest.raises(ArrayProblem):
             unpickled(io.BytesIO(data))
             pytest.fail(name)
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_a_pickle_is_read_up_to_the_last_instruction_of_the_limit(protocol, monkeypatch):
+    data = pickle.dumps(np.array([{"a": 1}, "text", None], dtype=object), protocol=protocol)
+    instructions = sum(1 for _ in pickletools.genops(data))
+    monkeypatch.setattr(unpickling._Counted, "left", instructions)
+    assert unpickled(io.BytesIO(data)).tolist() == [{"a": 1}, "text", None]
+    monkeypatch.setattr(unpickling._Counted, "left", instructions - 1)
+    with pytest.raises(ArrayProblem, match=f"more than {unpickling.MOST_INSTRUCTIONS:,} instructions"):
+        unpickled(io.BytesIO(data))
 
 
 def test_no_state_changes_what_the_next_pickle_finds():
