@@ -1,4 +1,4 @@
-"""The weights that scored best in validation, beside the last ones that a run is continued from."""
+"""Callback that keeps the weights with the best validation score."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from lmod_train.errors import BadArgument
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """Keeps ``RUN/checkpoints/best.ckpt``: weights alone, of the validation with the highest figure so far.
+    """Keeps ``RUN/checkpoints/best.ckpt``: the weights, without optimiser state, with the highest score so far.
 
-    The figure is the one logged and reported, ``val/<task>/<metric>``, of the run's one task. The checkpoint a run is
-    continued from, ``last.ckpt``, is another callback's and is not touched.
+    The score is the logged and reported ``val/<task>/<metric>`` of the run's one task. ``last.ckpt``, from which a run
+    is continued, belongs to another callback and is not changed.
 
     Args:
-        metric: What is compared, the higher the better; RETFound's is the macro one-versus-rest AUROC.
+        metric: Name of the metric, higher is better; default the macro one-versus-rest AUROC, as in RETFound.
 
     Raises:
-        BadArgument: There are several tasks, no validation records, or no such figure after the first validation.
+        BadArgument: There are several tasks, no validation records, or no such metric after the first validation.
     """
 
     def __init__(self, metric: str = "auroc_macro") -> None:
@@ -38,7 +38,7 @@ class BestCheckpoint(ModelCheckpoint):
         self._metric = metric
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Find out which figure it is, and refuse a run that can never give it."""
+        """Set the monitored metric, and refuse a run that cannot compute it."""
         data = data_of(trainer)
         names = list(data.tasks)
         if len(names) != 1:
@@ -55,9 +55,9 @@ class BestCheckpoint(ModelCheckpoint):
         super().setup(trainer, pl_module, stage)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from the best score so far, however the run's folder is spelled now, if the best weights lie in it.
+        """Restore the best score so far if the run's folder holds ``best.ckpt``, under whatever path it now has.
 
-        Without them (a new run that began from another run's checkpoint) the first validation is the best so far.
+        Without it (a new run from another run's checkpoint) the next validation is the best so far.
         """
         best = str(Path(str(self.dirpath)) / f"best{self.FILE_EXTENSION}")
         if state_dict["best_model_path"] and Path(best).is_file():
@@ -65,13 +65,13 @@ class BestCheckpoint(ModelCheckpoint):
             super().load_state_dict({**state_dict, **ours, "best_k_models": {best: state_dict["best_model_score"]}})
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Keep the weights if they are the best."""
+        """Save the weights if they are the best so far."""
         if trainer.state.fn == "fit" and not trainer.sanity_checking and self.monitor not in trainer.callback_metrics:
             known = sorted(name for name in trainer.callback_metrics if name.startswith("val/"))
             raise BadArgument(
                 "trainer.callbacks.metric",
                 self._metric,
-                f"a figure of the validation, which gave {', '.join(known) or 'none'}",
+                f"a metric of the validation, which logged {', '.join(known) or 'none'}",
                 "name one of them; an AUROC needs at least two classes in the split val",
             )
         super().on_validation_end(trainer, pl_module)

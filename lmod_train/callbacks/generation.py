@@ -1,7 +1,7 @@
-"""The one evaluation path: replies from any module are appended as they come, and scored at the end.
+"""The evaluation callback: replies of any module are stored as they come, and scored at the end.
 
-Zero-shot or tuned, a CNN or a language model, local or behind an API: `validate`, `test`, `predict` and the validation
-inside `fit` all pass here, and the figures logged come from the function that `rescore` and the report call.
+`validate`, `test`, `predict` and the validation in `fit` all use it, for every kind of model. The logged scores are
+computed by the function that `rescore` and the report call.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from lmod_train.types import Batch, Identity, Record, Reply
 
 
 class GenerationEval(Callback):
-    """Takes replies from the batch-end hooks, appends them to ``RUN/replies``, scores them at the end and logs.
+    """Appends the replies of each batch to ``RUN/replies``; at the end scores them and logs the scores.
 
-    A run that is continued does not ask again what has a reply: one to the same words about the same images, of the
-    same weights, template and settings (`lmod_train.tasks.asked`). Every rank writes its own file; at the end all ranks
-    gather outcomes, keep one per record id, and log the same value.
+    A continued run does not ask a record again that has a reply to the same words and images by the same weights,
+    template and settings (`lmod_train.tasks.asked`). Every rank writes its own file; at the end all ranks gather
+    outcomes, keep one per record id, and log the same value.
 
     Args:
-        log_subsets: Log figures of subsets (modality, sex, age ...) too, and not only those over all records.
+        log_subsets: Log scores of subsets (modality, sex, age ...) too; by default only those over all records.
     """
 
     def __init__(self, log_subsets: bool = False) -> None:
@@ -46,16 +46,16 @@ class GenerationEval(Callback):
         self._replies: dict[str, Reply] = {}
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Prepare to find out what has been answered before, as soon as the weights are loaded."""
+        """Register the records that are already answered, which are determined once the weights are loaded."""
         data, module = data_of(trainer), answering(pl_module)
         self._records = {r.id: r for r in data.asked(stage)}
 
         def answered() -> list[str]:
-            """Ids with a reply of the weights now loaded to what is asked now; a failed one is asked again."""
+            """Return the ids with a valid reply by the loaded weights; failed requests are not among them."""
             saved = self._begin(trainer, module, stage)
             now = [r for r in saved if r.step == module.step and r.asked == self._asked.get(r.id)]
             self._replies = {r.id: r for r in now if not has_failed(r)}
-            _tell_asked_again(current(self._asked, saved), len(now) - len(self._replies))
+            _log_asked_again(current(self._asked, saved), len(now) - len(self._replies))
             return list(self._replies)
 
         data.leave_out(frozenset if stage == "fit" else answered)
@@ -63,14 +63,14 @@ class GenerationEval(Callback):
             self._begin(trainer, module, stage)
 
     def _begin(self, trainer: Trainer, module: Answering, stage: str) -> list[Reply]:
-        """Write down what is asked of whom, open the reply file, and return the replies that were saved before."""
+        """Write the run's records, open the reply file, and return the replies that were stored before."""
         run = Run(Path(trainer.default_root_dir))
         who = module.identity()
         weights = _weights(trainer, who, stage)
         self._asked = {r.id: asked(r, weights, who.template, who.settings) for r in self._records.values()}
         saved = list(read_replies(run.replies).values())
         if trainer.is_global_zero:
-            _tell_other_truths(run.records, self._records, self._asked)
+            _log_changed_answers(run.records, self._records, self._asked)
             write_run_records(run.records, self._records.values(), self._asked)
         trainer.strategy.barrier("every rank has read the saved replies before one writes")
         self._file = ReplyFile(run.replies_of(trainer.global_rank))
@@ -86,12 +86,12 @@ class GenerationEval(Callback):
         """Append the replies of a batch.
 
         Raises:
-            RuntimeError: A reply carries the id of no record in the batch, or a record has none.
+            RuntimeError: The ids of the replies are not those of the batch.
         """
         if trainer.sanity_checking or self._file is None:
             return
         if {r.id for r in replies} != {r.id for r in batch.records}:
-            raise RuntimeError("a responder must return one reply per record of the batch, carrying its id")
+            raise RuntimeError("a responder must return one reply per record of the batch, with its id")
         marked = [replace(r, asked=self._asked[r.id]) for r in replies]
         self._file.append(marked)
         self._replies |= {r.id: r for r in marked}
@@ -105,22 +105,22 @@ class GenerationEval(Callback):
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
-        """Take the replies of a validation batch."""
+        """Store the replies of a batch."""
         self._take(trainer, outputs, batch)
 
     on_test_batch_end = on_validation_batch_end
     on_predict_batch_end = on_validation_batch_end
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Score and log."""
+        """Compute and log the scores."""
         self._score(trainer, pl_module, "val")
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Score and log."""
+        """Compute and log the scores."""
         self._score(trainer, pl_module, "test")
 
     def on_validation_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """In `fit`, forget the replies of the last validation."""
+        """In `fit`, discard the replies of the previous validation."""
         if trainer.state.fn == "fit":
             self._replies = {}
 
@@ -135,41 +135,41 @@ class GenerationEval(Callback):
                     pl_module.log(name, score.value, sync_dist=False, batch_size=score.n)
 
     def _scores(self, trainer: Trainer, pl_module: LightningModule, task: Task) -> Any:
-        """Gather the outcomes of one task over all ranks, one per id, and score them."""
+        """Return the scores of one task over all ranks, with one outcome per record id."""
         metric = PredictionMetric(task.score, sync_on_compute=False).to(pl_module.device)
         metric.update(parse_replies(task, self._records.values(), self._replies))
         if trainer.world_size > 1:
-            metric.sync(dist_sync_fn=metric.dist_sync_fn)  # left out, a rank without replies sends another type
+            metric.sync(dist_sync_fn=metric.dist_sync_fn)  # the default has another type on a rank without replies
         return metric.compute()
 
 
 def _weights(trainer: Trainer, who: Identity, stage: str) -> list[str]:
-    """Return what the weights of a command are known by; the first rank reads the files for all.
+    """Return the hashes or names of a command's weights; the first rank reads the files for all.
 
-    In `fit` these are the weights that training begins from; the step of a reply tells the rest.
+    In `fit` these are the weights at step 0; the step of a reply identifies the later ones.
     """
     loaded = [] if stage == "fit" or not trainer.ckpt_path else [Path(trainer.ckpt_path)]
     known = [known_by(weights) for weights in (*who.weights, *loaded)] if trainer.is_global_zero else []
     return trainer.strategy.broadcast(known)
 
 
-def _tell_asked_again(saved: Current, failed: int) -> None:
+def _log_asked_again(saved: Current, failed: int) -> None:
     counted = {
         "replies to other words, images, choices, weights, template or settings": saved.stale,
-        "replies that do not say what was asked": saved.unverified,
-        "failures": failed,
+        "replies that do not record what was asked": saved.unverified,
+        "failed requests": failed,
     }
     if any(counted.values()):
         listed = ", ".join(f"{n} {kind}" for kind, n in counted.items() if n)
         rank_zero_info(f"asked again, and the old lines kept: {listed}")
 
 
-def _tell_other_truths(file: Path, records: Mapping[str, Record], now: Mapping[str, str]) -> None:
-    """Say how many reference answers have changed of what is asked as before."""
+def _log_changed_answers(file: Path, records: Mapping[str, Record], now: Mapping[str, str]) -> None:
+    """Log the number of records with unchanged questions whose reference answers have changed."""
     if not file.exists():
         return
     answers = read_run_column(file, "answer")
     same = [id for id, hash in read_run_column(file, "asked").items() if hash and hash == now.get(id)]
     changed = sum(records[id].answer != answers[id] for id in same)
     if changed:
-        rank_zero_info(f"{changed} of {len(records)} reference answers have changed; the same replies are scored anew")
+        rank_zero_info(f"{changed} of {len(records)} reference answers have changed; stored replies are scored again")

@@ -1,4 +1,4 @@
-"""A table of predictions with their images on wandb, so that replies are looked at and not only counted."""
+"""Callback that logs a table of predictions with their images to wandb."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ COLUMNS = ["id", "task", "image", "reply", "parsed", "reference", "status"]
 
 
 class PredictionTable(Callback):
-    """Logs the first predictions of every task after each evaluation; nothing where no wandb logger is configured.
+    """Logs the first predictions of every task after each evaluation, if a wandb logger is configured.
 
     Args:
-        rows: At most so many of each task.
+        rows: Maximum number of predictions of each task; default 32.
     """
 
     def __init__(self, rows: int = 32) -> None:
@@ -54,7 +54,7 @@ class PredictionTable(Callback):
         return {name: parse_replies(task, records, replies)[: self._rows] for name, task in data.tasks.items()}
 
     def _table(self, trainer: Trainer, predictions: list[Prediction]) -> list[list[Any]]:
-        import wandb  # seconds to import, and only runs that log to it need it
+        import wandb  # takes seconds to import, and only runs that log to it need it
 
         root = data_of(trainer).curated
         return [
@@ -62,8 +62,8 @@ class PredictionTable(Callback):
                 p.record.id,
                 p.record.task,
                 wandb.Image(shown([root / name for name in p.record.image])) if p.record.image else None,
-                html.escape(p.reply.reply),  # what a model writes is not to be trusted by a page that shows it,
-                html.escape(answer_json(p.answer), quote=False),  # nor what a parser quotes of it
+                html.escape(p.reply.reply),  # untrusted text of a model, escaped for the page,
+                html.escape(answer_json(p.answer), quote=False),  # as are a parser's quotes of it
                 p.record.answer,
                 p.status,
             ]
@@ -72,10 +72,10 @@ class PredictionTable(Callback):
 
 
 def shown(files: Sequence[Path]) -> str | Image.Image:
-    """Return the images of a record as one: the path of its only image, or several side by side as an RGB picture.
+    """Return the images of a record as one: the path of a single image, or several joined as an RGB picture.
 
     Args:
-        files: At least one; several are placed in their order from the left, aligned at the top, on black.
+        files: At least one; several are placed side by side in order, aligned at the top, on black.
 
     Raises:
         CuratedDamaged: One of several is missing or cannot be decoded.
@@ -83,7 +83,7 @@ def shown(files: Sequence[Path]) -> str | Image.Image:
     if len(files) == 1:
         return str(files[0])
     pictures = [open_rgb(file) for file in files]
-    whole = Image.new("RGB", (sum(p.width for p in pictures), max(p.height for p in pictures)))
+    joined = Image.new("RGB", (sum(p.width for p in pictures), max(p.height for p in pictures)))
     for place, picture in enumerate(pictures):
-        whole.paste(picture, (sum(p.width for p in pictures[:place]), 0))
-    return whole
+        joined.paste(picture, (sum(p.width for p in pictures[:place]), 0))
+    return joined

@@ -1,4 +1,4 @@
-"""Lines about the progress of a run, for logs in which no progress bar can move."""
+"""Callback that prints progress as lines, for logs without a progress bar."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 
 
 class Progress(Callback):
-    """Prints one line about every minute and after each validation, where the progress bar is switched off.
+    """Prints a line about every minute and after each validation, if the progress bar is off.
 
     A line of `fit` states the step and the number of steps, loss, learning rate and time left; a line of an evaluation
     the batch, the number of batches and the time left. The loss is that of the last batch, the learning rate the
@@ -32,7 +32,7 @@ class Progress(Callback):
         self._evaluation_begun = 0.0
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Note where the training begins or continues."""
+        """Store time and step at which the training starts."""
         self._begun = self._printed = self._clock()
         self._first_step = self._last_step = trainer.global_step
         self._steps = trainer.estimated_stepping_batches
@@ -48,7 +48,7 @@ class Progress(Callback):
             self._print(trainer, f"validated at {self._of_training(trainer)}")
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Print a line about the last step, if there is none yet."""
+        """Print a line about the last step, unless it has been printed."""
         if _is_log(trainer) and self._last_step < trainer.global_step:
             self._print(trainer, self._of_training(trainer))
 
@@ -101,7 +101,7 @@ class Progress(Callback):
 
 
 def time_left(seconds: float) -> str:
-    """Return a duration in words, rounded to the unit that is read at a glance.
+    """Return a duration in words, rounded to its largest units.
 
     Example:
         >>> [time_left(s) for s in (0, 41.2, 600, 5400, 200_000, float("inf"))]

@@ -1,4 +1,4 @@
-"""What callbacks call of the datamodule and of the module, and nothing beyond."""
+"""Interfaces of the datamodule and the module that callbacks use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class EvaluationData(Protocol):
         ...
 
     def records(self, split: str) -> Sequence[Record]:
-        """Return the records of a split (``all`` for every one)."""
+        """Return the records of a split, or all for ``all``."""
         ...
 
     def asked(self, stage: str) -> Sequence[Record]:
@@ -40,7 +40,7 @@ class EvaluationData(Protocol):
         """Leave records out of evaluation that have a reply.
 
         Args:
-            answered: Returns their ids; called whenever an evaluation loader is made, after the weights are loaded.
+            answered: Function that returns their ids; called for each evaluation loader, after the weights are loaded.
         """
         ...
 
@@ -51,25 +51,25 @@ class Answering(Protocol):
 
     @property
     def collate(self) -> Collate:
-        """Makes the batches that it takes."""
+        """Function that makes its batches."""
         ...
 
     @property
     def device(self) -> torch.device:
-        """Where its parameters are."""
+        """Device of its parameters."""
         ...
 
     @property
     def step(self) -> int:
-        """Optimiser steps behind its weights."""
+        """Optimiser steps of its weights."""
         ...
 
     def identity(self) -> Identity:
-        """Return what decides its replies, besides the checkpoint that is loaded."""
+        """Return everything that its replies depend on, beside the loaded checkpoint."""
         ...
 
     def respond(self, batch: Batch) -> list[Reply]:
-        """Return one reply per record, carrying its id."""
+        """Return one reply for each record, with its id."""
         ...
 
 
@@ -77,7 +77,7 @@ def data_of(trainer: Trainer) -> EvaluationData:
     """Return the datamodule of a Trainer.
 
     Raises:
-        BadArgument: There is none, or it is not one whose records are evaluated.
+        BadArgument: There is none, or it is no `EvaluationData`.
     """
     data = getattr(trainer, "datamodule", None)
     if not isinstance(data, EvaluationData):
@@ -88,10 +88,10 @@ def data_of(trainer: Trainer) -> EvaluationData:
 
 
 def answering(module: LightningModule) -> Answering:
-    """Return a module that answers records.
+    """Return a module as one that answers records.
 
     Raises:
-        BadArgument: It does not.
+        BadArgument: It is no `Answering`.
     """
     if not isinstance(module, Answering):
         cure = "derive it from lmod_train.modules.base.LmodModule, or leave the callback out"

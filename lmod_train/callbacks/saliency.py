@@ -1,4 +1,4 @@
-"""Where a classifier looked: its maps over the first pictures of an evaluation, as files to look at."""
+"""Callback that writes saliency maps of a classifier over the first images of an evaluation."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class Explaining(Answering, Protocol):
     """A module that returns a saliency map of each of its answers."""
 
     def saliency(self, batch: Batch) -> Tensor:
-        """Return maps (maps, height, width) in [0, 1], 1 where most of the answer comes from.
+        """Return maps (maps, height, width) in [0, 1], 1 at the largest contribution to the answer.
 
-        In the order of the records: of a record with regions one map for each of them, stretched over its box; of any
-        other one map, over the picture padded to a square with the picture in the middle. It must work where gradients
-        are off, as they are in evaluation.
+        Maps are in the order of the records: for a record with regions one per region, stretched to its box; for any
+        other one map of the image padded to a square, with the image in the centre. It must work where gradients are
+        off, as in evaluation.
         """
         ...
 
 
 def explaining(module: LightningModule) -> Explaining:
-    """Return a module that has saliency maps.
+    """Return a module as one with saliency maps.
 
     Raises:
-        BadArgument: It has none.
+        BadArgument: It has no method `saliency`.
     """
     if not isinstance(module, Explaining):
         raise BadArgument(
@@ -54,16 +54,16 @@ def explaining(module: LightningModule) -> Explaining:
 
 
 class Saliency(Callback):
-    """Writes ``RUN/saliency/<record>.png`` in `validate`, `test` and the validation inside `fit`.
+    """Writes ``RUN/saliency/<record>.png`` in `validate`, `test` and the validation in `fit`.
 
-    Each file shows the picture, the map over it, the truth, the answer and how probable the model held it. In `fit`
-    the files of the last validation replace those before. Each rank writes the first records of its own share.
+    Each file shows the image, the map over it, the truth, the answer and its probability. In `fit` the files of a
+    validation replace those of the previous one. Each rank writes the first records of its own part.
 
-    A map shows what moved the answer, not whether the reason is a good one. Weights that are spread over devices (FSDP,
-    DeepSpeed stage 3) give none: the ranks would wait for each other.
+    A map shows which parts of an image affected the answer, not whether they should. Sharded weights (FSDP, DeepSpeed
+    stage 3) are not supported: the ranks would wait for each other.
 
     Args:
-        first: At most so many records.
+        first: Maximum number of records of a rank, from 1; default 16.
 
     Raises:
         BadArgument: `first` is below 1, or the module has no method ``saliency``.
@@ -76,11 +76,11 @@ class Saliency(Callback):
         self._written = 0
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Refuse a module without maps before anything is computed."""
+        """Refuse a module without saliency maps."""
         explaining(pl_module)
 
     def on_validation_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Begin again with the first record."""
+        """Reset the number of written records."""
         self._written = 0
 
     on_test_epoch_start = on_validation_epoch_start
@@ -94,13 +94,13 @@ class Saliency(Callback):
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
-        """Write the maps of a batch, while there are too few."""
+        """Write the maps of a batch, up to the maximum number of records."""
         if trainer.sanity_checking or self._written >= self._first or not len(batch):
             return
         replies = {reply.id: reply for reply in outputs}
         module, curated = explaining(pl_module), data_of(trainer).curated
         left = self._first - self._written
-        if len(batch) > left:  # a map can cost hundreds of answers: none is made that is not drawn
+        if len(batch) > left:  # a map can take hundreds of forward passes: compute only those that are drawn
             batch = module.collate(batch.records[:left], curated).to(module.device)
         maps = _by_record(batch.records, module.saliency(batch))
         out = Path(trainer.default_root_dir) / "saliency"
@@ -117,7 +117,7 @@ def _by_record(records: Sequence[Record], maps: Tensor) -> list[Floats]:
     """Return the maps of each record, (its maps, height, width).
 
     Raises:
-        RuntimeError: There are not as many maps as regions and whole pictures.
+        RuntimeError: The number of maps is not that of regions and whole images.
     """
     counts = [max(1, len(record.regions)) for record in records]
     if maps.ndim != 3 or len(maps) != sum(counts):
@@ -127,15 +127,15 @@ def _by_record(records: Sequence[Record], maps: Tensor) -> list[Floats]:
 
 
 def spread(record: Record, maps: Floats, size: tuple[int, int]) -> Floats:
-    """Lay the maps of a record over its plain picture.
+    """Return the maps of a record as one map of its plain image.
 
     Args:
-        record: Its regions are in pixels of the original; `scale` brings them to the picture's.
+        record: The record; its regions are in pixels of the original and multiplied by `scale`.
         maps: (maps, height, width), one for each region, or one of the padded square.
-        size: Width and height of the picture.
+        size: Width and height of the image in pixels.
 
     Returns:
-        (height, width) of the picture; 0 outside all regions, the larger where two overlap.
+        The map (height, width): 0 outside all regions, the maximum where two overlap.
     """
     width, height = size
     if not record.regions:
@@ -159,9 +159,10 @@ def _resized(values: Floats, width: int, height: int) -> Floats:
 
 
 def caption(record: Record, reply: Reply) -> str:
-    """Return the lines above the pictures: id, truth, answer and the answer's probability where the model told it."""
-    told = {choice: math.exp(value) for choice, value in reply.likelihoods.items()}
-    sure = f" (probability {max(told.values()) / sum(told.values()):.2f})" if sum(told.values()) > 0 else ""
+    """Return the caption: id, truth, answer, and the answer's probability if the reply holds likelihoods."""
+    probabilities = {choice: math.exp(value) for choice, value in reply.likelihoods.items()}
+    total = sum(probabilities.values())
+    sure = f" (probability {max(probabilities.values()) / total:.2f})" if total > 0 else ""
     truth, answer = ("; ".join(text.splitlines()) for text in (record.answer, reply.reply))
     return f"{record.id}\ntruth: {_short(truth)}\nanswer: {_short(answer)}{sure}"
 
@@ -171,7 +172,7 @@ def _short(text: str, most: int = 100) -> str:
 
 
 def name_of(record: Record) -> str:
-    """Return the file name of a record: its id, a hash for the end of one that is too long.
+    """Return the file name of a record: its id, with a hash in place of the end of a long one.
 
     Example:
         >>> from types import SimpleNamespace
@@ -185,15 +186,15 @@ def name_of(record: Record) -> str:
 
 
 def draw(picture: Image.Image, values: Floats, text: str, out: Path) -> None:
-    """Write the picture and, beside it, the map over its grey version.
+    """Write a figure of the image and, beside it, the map over its grey version.
 
     Args:
-        picture: RGB.
-        values: (height, width) of the picture, in [0, 1].
-        text: Lines above.
+        picture: RGB image.
+        values: Map (height, width) of the image, in [0, 1].
+        text: Caption.
         out: File to write.
     """
-    import matplotlib as mpl  # here, as only runs with maps need it
+    import matplotlib as mpl  # imported here, as only runs with maps need it
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,8 +1,8 @@
-"""Tripwires: a small fixed probe asked again and again while a model learns to write, so that a collapse stops the run.
+"""Callback that asks a small fixed set of records (the probe) during training, and stops a run that collapses.
 
-LMOD's fine-tuning ran three epochs without being asked a question and came out saying one word a thousand times. The
-probe shows at its first asking: empty replies, replies cut off or looping, one reply to everything, and answers that
-do not change when the picture does.
+LMOD's fine-tuning ran for three epochs without a validation and ended in a model that repeats one word. The probe
+detects empty replies, replies that are cut off or repetitive, the same reply to every question, and answers that do not
+depend on the image.
 """
 
 from __future__ import annotations
@@ -27,41 +27,42 @@ from lmod_train.tasks.reading import parse_replies
 from lmod_train.types import Record, Reply
 
 SHOWN = 6
-"""Replies that a line of the file quotes."""
+"""Number of replies that a line of the file quotes."""
 PROBES, AT_LEAST = 5, 10
-"""Probes of a run that is shorter than so many times `every`, and steps between them at least."""
+"""Number of probes of a short run (below `PROBES` times `every` steps), and minimum number of steps between them."""
 
 
 class Collapsed(LmodError):
-    """The probe says that the model has stopped answering.
+    """The probe found at two evaluations in a row that the model has collapsed.
 
     Attributes:
-        file: Where every probe is written.
+        file: File of all probe results.
     """
 
     def __init__(self, step: int, signs: Sequence[str], quoted: Sequence[str], file: Path) -> None:
         self.file = file
         super().__init__(
             f"tripwires: at step {step}, for the second time in a row: {'; '.join(signs)}.\n"
-            f"The model said, e.g.: {' | '.join(repr(q) for q in quoted)}\n"
-            f"Training was stopped; the last checkpoint is kept, {file} holds every probe.\n"
+            f"Replies, e.g.: {' | '.join(repr(q) for q in quoted)}\n"
+            f"Training was stopped; the last checkpoint is kept, and {file} holds all probe results.\n"
             "Next: `python -m lmod_train doctor --config CONFIG` looks for the cause (delta weights, templates, "
-            "labels); a lower learning rate is the next thing to try; `--tripwires.stop false` trains on regardless."
+            "labels); then try a lower learning rate; `--tripwires.stop false` continues the training regardless."
         )
 
 
 class Tripwires(Callback):
-    """Asks a small fixed probe before training and every so many steps; logs, keeps, and may stop.
+    """Asks the probe before training and at regular steps; logs and stores the result, and may stop the run.
 
-    Every rank asks the whole probe, so that sharded models take the same steps everywhere; rank 0 writes one line a
-    probe to ``RUN/tripwires.jsonl``. Classifiers cannot collapse in words and are passed over.
+    Every rank asks the whole probe, as sharded models need all ranks; rank 0 appends a line per probe to
+    ``RUN/tripwires.jsonl``. Classifiers, which do not generate text, are skipped.
 
     Args:
-        every: Optimiser steps between probes; 0 for none. In a short run a fifth of its steps, from ten: two bad probes
-            are needed to stop it.
-        n: Records in the probe, drawn evenly over tasks and answers from the split val, or train where val is empty.
-        stop: Stop the run when signs are past their limits at two probes in a row.
-        limits: What is borne.
+        every: Optimiser steps between probes, default 200; 0 for no probes. In a short run it is a fifth of the steps,
+            at least 10, as stopping takes two bad probes.
+        n: Number of records of the probe, default 24, drawn evenly over tasks and answers from the split val, or train
+            if val is empty.
+        stop: Stop the run if a limit is exceeded at two probes in a row; default true.
+        limits: Limits of the signs of a collapse.
     """
 
     def __init__(self, every: int = 200, n: int = 24, stop: bool = True, limits: Limits = Limits()) -> None:
@@ -70,37 +71,37 @@ class Tripwires(Callback):
         self._stride, self._asked_at, self._before = every, -1, False
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Choose the probe and ask it once, of the model as it is before it learns."""
+        """Choose the probe and ask it once before training."""
         data = data_of(trainer)
         writes = not getattr(pl_module, "choices", ()) and isinstance(pl_module, Answering)
         if not (self._every and writes):
             return
         self._stride = int(min(self._every, max(AT_LEAST, trainer.estimated_stepping_batches / PROBES)))
         self._probe = probe_of(data.records("val") or data.records("train"), self._n)
-        if self._probe and trainer.global_step == 0:  # a run that is continued has asked it
+        if self._probe and trainer.global_step == 0:  # a continued run has already asked it
             self._ask(trainer, pl_module)
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Ask the probe where its turn has come."""
+        """Ask the probe if it is due."""
         step = trainer.global_step
         if self._probe and step != self._asked_at and step % self._stride == 0:
             self._ask(trainer, pl_module)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return when the last probe was asked, and whether it was past a limit."""
+        """Return the step of the last probe, and whether it exceeded a limit."""
         return {"before": self._before, "asked_at": self._asked_at}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Restore step and result of the last probe."""
         self._before, self._asked_at = bool(state_dict["before"]), int(state_dict.get("asked_at", -1))
 
     def _ask(self, trainer: Trainer, module: LightningModule) -> None:
-        """Ask, log and write.
+        """Ask the probe, log and store the result.
 
         Raises:
-            Collapsed: For the second time in a row a sign is past its limit, and the run is to stop.
+            Collapsed: A limit is exceeded for the second time in a row, and `stop` is set.
         """
         step = self._asked_at = trainer.global_step
         tasks = data_of(trainer).tasks
@@ -119,13 +120,13 @@ class Tripwires(Callback):
         if trainer.is_global_zero:
             _write(file, step, signs, found, histograms(items, asked), self._probe, replies)
         rank_zero_info(f"probe at step {step}: " + ", ".join(f"{k} {v:.2f}" for k, v in signs.shares().items()))
-        bad = trainer.strategy.reduce_boolean_decision(bool(found), all=False)  # or one rank stops and others wait
+        bad = trainer.strategy.reduce_boolean_decision(bool(found), all=False)  # all ranks stop, or none
         again, self._before = bad and self._before, bad
         if again and self._stop:
             raise Collapsed(step, found, [replies[r.id].reply[:60] for r in self._probe[:3]], file)
 
     def _replies(self, trainer: Trainer, module: LightningModule, records: list[Record]) -> dict[str, Reply]:
-        """Let the module answer in evaluation mode, and leave every part of it in the mode it was in."""
+        """Return the replies of the module in eval mode; each part is then returned to its former mode."""
         answers, curated = answering(module), data_of(trainer).curated
         modes = {part: part.training for part in module.modules()}
         module.eval()
@@ -139,9 +140,9 @@ class Tripwires(Callback):
 
 
 def probe_of(records: Sequence[Record], n: int) -> list[Record]:
-    """Return `n` records, or all where there are fewer: in turn from every task and, within it, every answer.
+    """Return `n` records, or all if there are fewer, taken in turn from every task and its answers.
 
-    The same records give the same probe, whatever their order.
+    The result does not depend on the order of the records.
     """
     piles: dict[str, dict[str, list[Record]]] = {}
     for record in sorted(records, key=lambda r: r.id):
@@ -151,14 +152,14 @@ def probe_of(records: Sequence[Record], n: int) -> list[Record]:
 
 
 def _in_turn(piles: list[list[Record]]) -> list[list[Record]]:
-    """Return the first of every pile, then the second of every pile, and so on until all are empty."""
+    """Return a list of the first records of all piles, one of the second records, and so on."""
     return [[p[i] for p in piles if i < len(p)] for i in range(max(map(len, piles), default=0))]
 
 
 def exchanged(records: Sequence[Record]) -> list[Record]:
-    """Return the same questions, each with the images of the next record of its task that shows as many, but others.
+    """Return the same questions, each with other images: those of the next record of its task with as many.
 
-    A record without such a neighbour, or without an image, is left out: its reply could not depend on the exchange.
+    A record without images, or without such another record, is left out.
     """
     others = []
     for i, record in enumerate(records):
@@ -176,12 +177,12 @@ def _exchangeable(record: Record, other: Record) -> bool:
 
 
 def with_images_of(record: Record, other: Record) -> Record:
-    """Return a question with its words unchanged, asked of another record's images."""
+    """Return a record with unchanged words and another record's images."""
     return replace(record, image=other.image, image_sha256=other.image_sha256)
 
 
 def items_read(tasks: Iterable[Task], records: Sequence[Record], replies: Mapping[str, Reply]) -> list[Item]:
-    """Return answers and truths of records as they are scored, one item a record that has a reply."""
+    """Return answers and truths of records for scoring, one item for each record with a reply."""
     return [
         task.as_scored(item)
         for task in tasks

@@ -1,1 +1,1 @@
-"""Records in, batches out."""
+"""Datamodules: batches of curated records."""

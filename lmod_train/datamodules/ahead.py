@@ -1,4 +1,4 @@
-"""Evaluation batches for a module that reads ahead: it takes many batches, and answers as replies come."""
+"""Evaluation loader for modules that read several batches ahead of their replies."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from lmod_train.datamodules.loader import RecordLoader
 from lmod_train.types import Batch
 
 Stream = Callable[[Iterable[Batch]], Iterator[Batch]]
-"""Batches to be answered in, batches of which each record is answered out, in the order of the replies."""
+"""Function from batches to batches of answered records, in the order of the replies."""
 
 
 @runtime_checkable
 class ReadingAhead(Protocol):
-    """A module that may take its evaluation batches before it has answered the earlier ones."""
+    """A module that can read evaluation batches before it has answered the earlier ones."""
 
     @property
     def stream(self) -> Stream | None:
-        """Answers a stream of batches; None where the module answers one batch at a time."""
+        """Function that answers a stream of batches; None if the module answers one batch at a time."""
         ...
 
 
 class AnsweredLoader:
-    """Gives Lightning's loop one answered record after the other.
+    """Iterates over answered records, one at a time.
 
-    Lightning counts its items as batches: `len` is the number of questions, of the process that has most of them. A
-    process with fewer ends with empty batches, so that all processes take as many.
+    Lightning counts the items as batches: `len` is the number of questions of the process that has most of them. A
+    process with fewer ends with empty batches, so that all processes have the same number.
 
     Args:
-        loader: Of the questions.
-        stream: Answers them.
+        loader: Loader of the questions.
+        stream: Function that answers them.
         questions: Number of questions of the process that has most of them.
     """
 

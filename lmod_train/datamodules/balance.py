@@ -1,4 +1,4 @@
-"""How many questions of each class and each modality an epoch of training asks, and which ones."""
+"""Class and modality balance of training: the number and choice of questions in each epoch."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 from lmod_train.types import Record, own_part
 
 Balance = Literal["none", "class", "modality", "class_modality"]
-"""What is drawn equally often in an epoch of training."""
+"""Groups that are drawn equally often in an epoch of training."""
 
 
 class Cell(NamedTuple):
-    """Questions that are drawn as one: what a field leaves empty is not told apart.
+    """A group of questions with a common sampling rate; an empty field does not divide questions.
 
     Attributes:
         modality: CFP, OCT ...
         task: Name of the task.
-        word: The answer that is right.
-        replayed: Whether they are general conversations, mixed in against forgetting.
+        word: The correct answer.
+        replayed: Whether they are general conversations, which are added against forgetting.
     """
 
     modality: str = ""
@@ -32,10 +32,10 @@ class Cell(NamedTuple):
 
 
 def class_of(record: Record) -> str:
-    """Return the answer word that a question counts under; empty where its task is one class.
+    """Return the answer word that is the class of a question; empty if its task is one class.
 
-    Answers per region (anatomy) name several structures at once, and a conversation answers in its own words: such
-    tasks are one class each. A language's words are classes of their own, and so are those of one condition.
+    Tasks with answers per region (anatomy) or in free text (conversations) are one class each. The words of each
+    language and of each condition are separate classes.
 
     Example:
         >>> from dataclasses import replace
@@ -49,7 +49,7 @@ def class_of(record: Record) -> str:
 
 
 def cells_of(records: Sequence[Record], balance: Balance) -> list[Cell]:
-    """Return the cell of each record: as finely as `balance` needs it."""
+    """Return the cell of each record, with the fields that `balance` needs."""
     by_class, by_modality = balance in ("class", "class_modality"), balance in ("modality", "class_modality")
     return [
         Cell(
@@ -62,14 +62,14 @@ def cells_of(records: Sequence[Record], balance: Balance) -> list[Cell]:
 
 
 def shares(cells: Sequence[Cell]) -> dict[Cell, float]:
-    """Return how many questions of each cell an epoch asks; together as many as there are, each number above 0.
+    """Return the number of questions of each cell in an epoch; all above 0, their sum is the number of questions.
 
-    Modalities get equally many. Within a modality every task keeps its share, and within a task the classes get equally
-    many. So a task with two words is not drowned by one with twenty-six, and a task with one class (anatomy) comes as
-    often as it would have; fields that no cell fills balance nothing.
+    All modalities get equal numbers. Within a modality every task keeps its share, and within a task all classes get
+    equal numbers. So the number of a task's classes does not affect its share, and a task with one class (anatomy)
+    keeps its number. Fields that are empty in all cells have no effect.
 
     Args:
-        cells: Of every question; none gives none.
+        cells: Cell of every question; may be empty.
 
     Example:
         >>> lp, oct = Cell("LP", "four_way", "NORMAL"), Cell("OCT", "four_way", "NORMAL")
@@ -90,23 +90,23 @@ def shares(cells: Sequence[Cell]) -> dict[Cell, float]:
 
 @dataclass(frozen=True)
 class Draw:
-    """Which questions each epoch asks, grouped by image; of (seed, epoch) alone.
+    """The questions of each epoch, grouped by image, as a function of seed and epoch.
 
-    A cell's number is met to within one question in every epoch, and exactly on average. A question comes again only
-    after every other of its cell has come, so that a rare class is repeated evenly; of a frequent class every epoch
-    leaves out others.
+    The number of a cell is met to within one question in every epoch, and exactly on average. A question is repeated
+    only after every other of its cell has been drawn, so that a rare class is repeated evenly; of a frequent class each
+    epoch leaves out other questions.
 
-    Questions about one image share its prefix in training, which is worth several times the speed; a draw of single
-    questions would tear them apart. Therefore all cells choose by one lot of the images: the images that come early in
-    an epoch's lot are asked everything, and what is left out is left out of the same late images. What is traded:
-    repetitions of a rare class come with the image alone, and the questions of an epoch are about fewer images than
-    independent draws would reach; over the epochs all images are equally likely.
+    Questions about one image share its prefix in training, which makes it several times faster; independent draws of
+    questions would separate them. Therefore all cells draw by one random order of the images per epoch: images early in
+    the order keep all their questions, and questions are left out of the same late images. The cost: an epoch covers
+    fewer images than independent draws would, and a repeated question of a rare class does not share its image with
+    others. Over all epochs every image is equally likely.
 
     Attributes:
-        groups: Positions of questions about one image, each position in one group.
-        cells: Of each position.
-        numbers: Questions of each cell an epoch; a whole number together.
-        seed: Of the draw.
+        groups: Indices of the questions about one image, each index in one group.
+        cells: Cell of each index.
+        numbers: Number of questions of each cell in an epoch; their sum is an integer.
+        seed: Seed of the draw.
     """
 
     groups: Sequence[Sequence[int]]
@@ -115,8 +115,8 @@ class Draw:
     seed: int = 0
 
     def __call__(self, epoch: int) -> list[list[int]]:
-        """Return the groups of an epoch: those given, without what is left out, and again for what is repeated."""
-        random = np.random.default_rng([self.seed, epoch, 1])  # not the stream that shuffles
+        """Return the groups of an epoch, without questions left out; repeated questions are in further groups."""
+        random = np.random.default_rng([self.seed, epoch, 1])  # another stream than that of the shuffle
         counts = _whole(self.numbers, random.random())
         members: dict[Cell, list[int]] = {cell: [] for cell in counts}
         for i in random.permutation(len(self.groups)):
@@ -131,21 +131,21 @@ class Draw:
 
 
 def _whole(numbers: Mapping[Cell, float], offset: float) -> dict[Cell, int]:
-    """Round numbers up or down so that their sum stays and a random offset (0 to 1) gives each on average.
+    """Return numbers rounded up or down with the same sum; exact on average over `offset` in [0, 1).
 
-    Systematic sampling: whole numbers are counted off along the cells laid end to end.
+    This is systematic sampling: the cumulative sums plus the offset are rounded down.
     """
     ends = np.cumsum([0.0, *numbers.values()])
-    marks = np.floor(np.round(ends, 6) + offset).astype(int)  # rounded, or a sum of thirds ends just below a whole
+    marks = np.floor(np.round(ends, 6) + offset).astype(int)  # a sum of thirds may be just below an integer
     return {cell: int(n) for cell, n in zip(numbers, np.diff(marks), strict=True)}
 
 
 def histogram(records: Sequence[Record], draw: Draw) -> list[str]:
-    """Return a line for each modality, task and class: records there are, and questions of the first epoch.
+    """Return a line for each modality, task and class: number of records, and of questions in the first epoch.
 
     Args:
-        records: Of training, as the draw counts them; none gives no line.
-        draw: Which of them an epoch asks.
+        records: Training records, in the order of the draw; may be empty.
+        draw: Draw of their questions.
 
     Example:
         >>> histogram([], Draw([], [], {}))

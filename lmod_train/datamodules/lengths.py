@@ -1,4 +1,4 @@
-"""Batches of like length: less padding, and no batch that mixes text alone with images but at an epoch's end."""
+"""Training batches of similar length, with less padding; questions with and without images are not mixed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from lmod_train.types import Record
 
 MEGA = 50
-"""Steps that are sorted together, as in `LengthGroupedSampler` of transformers: like lengths, and still a shuffle."""
+"""Number of steps that are sorted by length together, as in `LengthGroupedSampler` of transformers."""
 
 
 class Length(NamedTuple):
-    """How long a question is.
+    """Length of a question.
 
     Attributes:
-        images: How many it shows, each of about as many tokens; questions of text alone are batched together.
-        characters: Of prompt and answer, which stand for their tokens and need no tokenizer.
+        images: Number of images, each with about the same number of tokens; 0 for text only.
+        characters: Number of characters of prompt and answer, an estimate of their tokens without a tokenizer.
     """
 
     images: int
@@ -26,7 +26,7 @@ class Length(NamedTuple):
 
 
 def length_of(record: Record) -> Length:
-    """Return the length of a question: its images, and the characters of its words and its answer."""
+    """Return the length of a question: its number of images, and of characters of prompt and answer."""
     asked = sum(len(part.text) for message in record.messages for part in message.parts)
     return Length(len(record.image), asked + len(record.answer))
 
@@ -34,18 +34,18 @@ def length_of(record: Record) -> Length:
 def steps_of_like_length(
     groups: Iterable[Sequence[int]], lengths: Sequence[Length], size: int, random: np.random.Generator
 ) -> list[list[int]]:
-    """Return the steps of an epoch: positions in lists of `size`, the last shorter.
+    """Return the steps of an epoch: lists of `size` indices, the last one shorter.
 
-    After `group_by_modality_length` of LLaVA. Groups with images and groups of text alone are shuffled apart, and runs
-    of about `MEGA` steps are sorted by length: of a group all its questions together, as they become one sequence. The
-    steps are then shuffled. What fills no step of its own kind makes the last one or two, which may mix. A group is
-    torn only where a step ends.
+    As `group_by_modality_length` of LLaVA. Groups with images and groups of text only are shuffled separately, and runs
+    of about `MEGA` steps are sorted by the total length of a group, as its questions become one sequence. The steps are
+    then shuffled. Questions that do not fill a step of their kind form the last one or two steps, which may mix both
+    kinds. A group is divided only at the end of a step.
 
     Args:
-        groups: Positions of the questions about one image.
-        lengths: Of each position.
-        size: Questions of a step on all ranks together, from 1.
-        random: Shuffles.
+        groups: Indices of the questions about one image.
+        lengths: Length of each index.
+        size: Number of questions of a step over all ranks, from 1.
+        random: Random generator of the shuffles.
 
     Example:
         >>> short, long = Length(1, 10), Length(1, 99)
@@ -54,21 +54,21 @@ def steps_of_like_length(
         [[0, 2], [1, 3]]
     """
     everything = [list(group) for group in groups if group]
-    whole: list[list[int]] = []
+    full: list[list[int]] = []
     rest: list[int] = []
     for pictured in (True, False):
         kind = [g for g in everything if (lengths[g[0]].images > 0) is pictured]
         steps, left = _sorted_steps([kind[i] for i in random.permutation(len(kind))], lengths, size)
-        whole += steps
+        full += steps
         rest += left
-    whole = [whole[i] for i in random.permutation(len(whole))]
-    return [*whole, *(rest[i : i + size] for i in range(0, len(rest), size))]
+    full = [full[i] for i in random.permutation(len(full))]
+    return [*full, *(rest[i : i + size] for i in range(0, len(rest), size))]
 
 
 def _sorted_steps(
     groups: Sequence[list[int]], lengths: Sequence[Length], size: int
 ) -> tuple[list[list[int]], list[int]]:
-    """Return whole steps, and what is left of the last run: less than a step."""
+    """Return full steps, and the remaining indices of the last run, fewer than a step."""
     steps: list[list[int]] = []
     run: list[list[int]] = []
     waiting = 0

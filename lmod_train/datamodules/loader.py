@@ -1,4 +1,4 @@
-"""A loader that knows how far it is, so that a run resumed in mid-epoch sees every item once."""
+"""A loader whose position is stored, so that a run resumed in mid-epoch reads every item once."""
 
 from __future__ import annotations
 
@@ -17,28 +17,27 @@ from lmod_train.types import Batch, Collate, Record
 
 @runtime_checkable
 class Augmenting(Protocol):
-    """A dialect that prepares images differently in training: one dialect an epoch."""
+    """A dialect that augments images in training, with another collate function in each epoch."""
 
     def training(self, seed: int, epoch: int) -> Collate:
-        """Return the dialect of an epoch; what it draws depends on seed, epoch and record id alone."""
+        """Return the collate function of an epoch; its random values depend on seed, epoch and record id only."""
         ...
 
 
 class RecordLoader:
-    """Batches of records, collated by the model's own dialect.
+    """Loader of batches of records, collated by the model's dialect.
 
-    Lightning stores `state_dict` in its checkpoints and gives it back before it goes on in mid-epoch. Every iteration
-    is an epoch of its own, also after one that was left early; only a loaded state goes on where it was taken. Not a
-    `DataLoader` but around one: Lightning rebuilds those for `predict`, with a sampler that it makes up.
+    Lightning stores `state_dict` in its checkpoints and restores it before it continues in mid-epoch. Every iteration
+    is a new epoch, also after one that was stopped early; only a loaded state continues an epoch. It wraps a
+    `DataLoader` instead of being one, as Lightning rebuilds those for `predict` with a sampler of its own.
 
     Args:
-        records: What is asked.
-        batches: In which order.
-        collate: The dialect; in training, that of the epoch where it augments.
+        records: The records.
+        batches: Batch sampler: their order.
+        collate: The dialect; one that augments is replaced by that of the epoch in training.
         root: The curated folder.
-        workers: Processes that read and collate.
-        steps: Looks at the batches of an optimiser step together before the first of them is given out; None for
-            batches one by one.
+        workers: Number of processes that read and collate; 0 for none.
+        steps: Passes the batches of an optimiser step to the module together; None for batches one by one.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class RecordLoader:
         self._done, self._continues = 0, False
 
     def __len__(self) -> int:
-        """Batches of a whole epoch."""
+        """Return the number of batches of an epoch."""
         return len(self._batches)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -77,28 +76,28 @@ class RecordLoader:
             yield batch
 
     def sizes(self) -> list[int]:
-        """Return how many questions each batch of the present training epoch holds, on each rank."""
+        """Return the number of questions of each batch of the current training epoch, equal on all ranks."""
         return self._batches.sizes()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return epoch, batches done and how many there are, and the questions of a step."""
-        whole = {"of": len(self._batches), "at_once": self._batches.at_once}
-        return {"epoch": self._batches.epoch, "done": self._done, **whole}
+        """Return epoch, number of batches done and in all, and number of questions of a step."""
+        sizes = {"of": len(self._batches), "at_once": self._batches.at_once}
+        return {"epoch": self._batches.epoch, "done": self._done, **sizes}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken.
+        """Continue where `state_dict` was taken.
 
         Raises:
-            BadArgument: That was in mid-epoch, of steps of another size: batches done would be other questions here.
+            BadArgument: That was in mid-epoch with another step size, so that other questions have been asked.
         """
-        at_once = state.get("at_once", self._batches.at_once)  # older checkpoints do not say
+        at_once = state.get("at_once", self._batches.at_once)  # not in older checkpoints
         if at_once != self._batches.at_once and 0 < state["done"] < max(state["of"], len(self)):
             raise BadArgument(
                 "devices x data.batch_size",
                 self._batches.at_once,
-                f"{at_once} questions a step, as in the epoch that is to be gone on with",
-                "use as many devices and the batch size that it was stopped with; or begin anew, a model that writes "
+                f"{at_once} questions a step, as in the epoch to be continued",
+                "use the number of devices and the batch size of the stopped run; or start a new run (a language model "
                 "from its weights: `python -m lmod_train merge --ckpt CKPT --out DIR`, then "
-                "--model.init_args.checkpoint DIR",
+                "`--model.init_args.checkpoint DIR`)",
             )
         self._batches.epoch, self._done, self._continues = state["epoch"], state["done"], True

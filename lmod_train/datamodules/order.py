@@ -1,6 +1,4 @@
-"""In which order records are asked: questions about one image together, every rank its own images, every epoch its own
-shuffle.
-"""
+"""Order of records: questions about one image together, images divided over ranks, a new shuffle in every epoch."""
 
 from __future__ import annotations
 
@@ -14,13 +12,13 @@ from lmod_train.types import Record
 
 
 def by_image(records: Sequence[Record], max_questions: int) -> list[list[int]]:
-    """Group record positions by the images they ask about, at most `max_questions` in a group.
+    """Return indices of records in groups with the same images, at most `max_questions` in a group.
 
-    Order of first appearance; records without an image stand alone.
+    Groups are in the order of their first record; records without an image are groups of one.
 
     Args:
-        records: In any order.
-        max_questions: From 1.
+        records: Records in any order.
+        max_questions: Maximum size of a group, from 1.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     for position, record in enumerate(records):
@@ -29,36 +27,35 @@ def by_image(records: Sequence[Record], max_questions: int) -> list[list[int]]:
 
 
 class ImageBatches(Sampler[list[int]]):
-    """Batches of record positions; a batch counts questions.
+    """Batch sampler of record indices; the size of a batch is its number of questions.
 
-    Every rank takes the same number of batches, or ranks would wait for one another for ever.
+    Every rank has the same number of batches, as ranks wait for one another.
 
-    In training, groups are shuffled anew each epoch from (seed, epoch), laid end to end and cut into batches of exactly
-    `batch_size`, dealt to the ranks in turn; a group is torn only where a batch ends. So the number of batches is the
-    same in every epoch, which Lightning counts once and plans its schedule by. The rest is a smaller batch on each
-    rank, less than one question a rank being left out for that epoch. Where `draw` is given, it chooses what an epoch
-    asks (`lmod_train.datamodules.balance`); where `lengths` are given, a step's batches, on all ranks, are of like
-    length and of one kind (`lmod_train.datamodules.lengths`).
+    In training, groups are shuffled in each epoch from (seed, epoch), concatenated and divided into batches of exactly
+    `batch_size`, which the ranks take in turn; a group is divided only at the end of a batch. So the number of batches
+    is the same in every epoch, which Lightning reads once for its schedule. The remainder is a smaller batch on each
+    rank; the last questions, fewer than ranks, are left out in that epoch. If `draw` is given, it selects the questions
+    of an epoch (`lmod_train.datamodules.balance`); if `lengths` are given, all batches of a step have similar lengths
+    and either all or none have images (`lmod_train.datamodules.lengths`).
 
-    In evaluation, groups are dealt to the ranks whole and every record comes once; a rank that has fewer batches than
-    another ends with empty ones.
+    In evaluation, groups are not divided and every record occurs once; a rank with fewer batches ends with empty ones.
 
     Args:
-        groups: Positions of the questions about one image.
-        batch_size: Questions of a batch, from 1.
+        groups: Indices of the questions about one image.
+        batch_size: Number of questions of a batch, from 1.
         shuffle: Whether it is the order of training.
-        seed: Of the training order.
-        rank: Whose batches these are.
-        ranks: How many share an epoch.
-        draw: From the number of an epoch to its groups, as many questions in every epoch; None for all of `groups`.
-        lengths: Of each position, to batch like with like; None for batches as they come.
+        seed: Seed of the training order.
+        rank: Rank of this process.
+        ranks: Number of ranks.
+        draw: Function from an epoch to its groups, with the same number of questions in each; None for `groups`.
+        lengths: Length of each index, for batches of similar length; None for batches in shuffled order.
 
     Attributes:
         shuffle: Whether it is the order of training.
-        seed: Of the training order.
-        epoch: Which epoch the next iteration is.
-        start: How many batches of it are already done.
-        at_once: Questions of a step, over all ranks: what an epoch is cut into.
+        seed: Seed of the training order.
+        epoch: Epoch of the next iteration.
+        start: Number of its batches to skip.
+        at_once: Number of questions of a step over all ranks.
     """
 
     def __init__(
@@ -81,7 +78,7 @@ class ImageBatches(Sampler[list[int]]):
         self._sized: tuple[int, list[int]] = (-1, [])
 
     def _training(self) -> list[list[int]]:
-        """Return this rank's batches of the present epoch."""
+        """Return this rank's batches of the current epoch."""
         batches = []
         for step in self._steps():
             size = min(self._batch_size, len(step) // self._ranks)
@@ -89,7 +86,7 @@ class ImageBatches(Sampler[list[int]]):
         return [batch for batch in batches if batch]
 
     def _steps(self) -> list[list[int]]:
-        """Return the present epoch: what all ranks together take at each step, the last being smaller."""
+        """Return the indices of each step of the current epoch over all ranks; the last step is smaller."""
         random = np.random.default_rng([self.seed, self.epoch])
         groups = self._draw(self.epoch) if self._draw else self._groups
         if self._lengths is not None:
@@ -112,19 +109,19 @@ class ImageBatches(Sampler[list[int]]):
         yield from batches[self.start :]
 
     def sizes(self) -> list[int]:
-        """Return how many questions each batch of the present training epoch holds, the same on every rank."""
+        """Return the number of questions of each batch of the current training epoch, equal on all ranks."""
         if self._sized[0] != self.epoch:
             self._sized = self.epoch, [len(batch) for batch in self._training()]
         return self._sized[1]
 
     @property
     def most_questions(self) -> int:
-        """Questions that evaluation asks on the rank that asks most."""
+        """Number of evaluation questions of the rank that has most of them."""
         return max(sum(map(len, self._evaluation(rank))) for rank in range(self._ranks))
 
     def __len__(self) -> int:
-        """Batches of a whole epoch, the same on every rank."""
+        """Return the number of batches of an epoch, equal on all ranks."""
         if not self.shuffle:
             return max(len(self._evaluation(rank)) for rank in range(self._ranks))
-        whole, rest = divmod(self._questions, self.at_once)
-        return whole + (rest >= self._ranks)
+        full, rest = divmod(self._questions, self.at_once)
+        return full + (rest >= self._ranks)

@@ -1,4 +1,4 @@
-"""Curated records in, batches out: one datamodule for every task and every model."""
+"""The datamodule of curated records, for all tasks and models."""
 
 from __future__ import annotations
 
@@ -27,31 +27,33 @@ from lmod_train.types import Record
 
 
 class RecordsDataModule(LightningDataModule):
-    """Records of the named tasks, batched by image, in the dialect of the module being run.
+    """Records of tasks, batched by image and collated by the module's dialect.
 
     Args:
-        curated: Folder that `curate` wrote.
-        tasks: Which tasks to train and evaluate on; records of other tasks are left out and counted.
-        batch_size: Questions in a training batch.
-        eval_batch_size: Questions in an evaluation batch.
-        max_questions: At most so many questions about one image travel together.
-        split: What `validate`, `test` and `predict` ask: the split the command is named after, or all records.
-        modality: Only records of this modality; empty for all.
-        variant: Only records of this variant, the last piece of their id (``drusen`` of the task conditions); empty for
-            all.
-        subset: File of record ids, one a line, as `subset` writes it: what evaluation asks of; training is not touched.
-        limit: At most so many records of each task in evaluation, the first in id order; 0 for all.
-        workers: Processes that read images.
-        seed: Of the training order.
-        balance: What training asks equally often in each epoch: ``class`` the answer words of each task, ``modality``
-            the modalities, ``class_modality`` both, within each modality the words of each task. A task keeps its
-            share, and one that answers per region (anatomy) or in its own words is one class. An epoch is as long as
-            without; rare classes are repeated, of frequent ones each epoch leaves out others. Questions about one
-            image stay together as far as that allows (`lmod_train.datamodules.balance.Draw`).
-        length_groups: Training batches of like length, text alone apart from images: less padding.
-        replay: Share of each training epoch that is general conversation, added to the tasks' questions against
-            forgetting, from 0 to below 1; 0.05 to 0.2 is usual. Trained on, and evaluated only where the task is named.
-        replay_from: Folder that `import` wrote with these conversations; null where `curated` itself holds some.
+        curated: Folder written by `curate`.
+        tasks: Tasks to train and evaluate on; records of other tasks are left out and counted.
+        batch_size: Number of questions in a training batch, per device; default 16.
+        eval_batch_size: Number of questions in an evaluation batch, per device; default 32.
+        max_questions: Maximum number of questions about one image in a group; default 16.
+        split: Split that `validate`, `test` and `predict` evaluate: ``command``, the one named after the command (test
+            for `predict`), another, or ``all``.
+        modality: Use only records of this modality; empty for all.
+        variant: Use only records of this variant, the last part of their id (``drusen`` of the task conditions); empty
+            for all.
+        subset: File of record ids, one per line, as `subset` writes it, to restrict evaluation to; training is not
+            affected. Null for all.
+        limit: Maximum number of records of each task in evaluation, the first in id order; 0 for all.
+        workers: Number of processes that read images; 0 reads them in the main process.
+        seed: Seed of the training order.
+        balance: Groups that are trained on equally often in each epoch: ``class``, the answer words of each task;
+            ``modality``; ``class_modality``, the answer words of each task within each modality; or ``none``. Tasks
+            keep their shares; a task with answers per region (anatomy) or in free text is one class. The length of an
+            epoch does not change: rare classes are repeated, and of frequent ones each epoch leaves out others.
+            Questions about one image stay together where possible (`lmod_train.datamodules.balance.Draw`).
+        length_groups: Use training batches of similar length, with text only apart from images, for less padding.
+        replay: Share of general conversations in each training epoch, in [0, 1), added to the tasks' questions against
+            forgetting; 0.05 to 0.2 is usual. They are evaluated only if their task is among `tasks`.
+        replay_from: Folder of these conversations, written by `import`; null if `curated` itself contains them.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class RecordsDataModule(LightningDataModule):
         replay_from: Path | None = None,
     ) -> None:
         super().__init__()
-        replayed(0, replay)  # refuses what is no share
+        replayed(0, replay)  # checks the range
         self.curated, self.tasks = Path(curated), {t.name: t for t in tasks}
         if len(self.tasks) != len(tasks):
             raise BadArgument("data.tasks", [t.name for t in tasks], "each task once", "remove the repeated one")
@@ -91,16 +93,16 @@ class RecordsDataModule(LightningDataModule):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The one task's choices, `()` where there are several tasks: a classifier serves one task."""
+        """Choices of the only task; `()` with several tasks, as a classifier is for one task."""
         return next(iter(self.tasks.values())).choices if len(self.tasks) == 1 else ()
 
     def setup(self, stage: str) -> None:
-        """Read the records of all named tasks, once, and check that those which the stage uses can be asked alone.
+        """Read the records of all tasks once, and check that those of the stage can be asked on their own.
 
         Raises:
             ArtifactError: The folder is not curated.
-            BadArgument: A named task has no records there, or none of the variant; the subset is of another folder; or
-                words hold answers to earlier questions.
+            BadArgument: A task or the variant has no records, the subset is of another folder, or a prompt contains
+                answers to earlier questions.
         """
         self._records = self._records or self._read()
         refuse_unfilled([*self.records("train"), *self.records("val")] if stage == "fit" else self.asked(stage))
@@ -129,7 +131,7 @@ class RecordsDataModule(LightningDataModule):
         return used
 
     def _check_subset(self, records: list[Record]) -> None:
-        """Refuse a subset that was drawn from another folder: it would be asked in part, in silence."""
+        """Refuse a subset of another folder, of which only a part would be evaluated."""
         known = {r.id for r in records}
         strange = sorted(set(self._subset or ()) - known)
         if strange:
@@ -137,7 +139,7 @@ class RecordsDataModule(LightningDataModule):
             raise BadArgument("data.subset", len(self._subset or ()), expected, "draw it from this folder")
 
     def _of_variant(self, records: list[Record]) -> list[Record]:
-        """Return the records of the one variant asked for."""
+        """Return the records of the variant; all if none is set."""
         if not self._variant:
             return records
         found = [r for r in records if r.variant == self._variant]
@@ -149,11 +151,11 @@ class RecordsDataModule(LightningDataModule):
         return found
 
     def records(self, split: str) -> list[Record]:
-        """Return the records of a split (``all`` for every one), in id order."""
+        """Return the records of a split, or all for ``all``, in id order."""
         return [r for r in self._records if split in ("all", r.split)]
 
     def asked(self, stage: str) -> list[Record]:
-        """Return what `validate`, `test` or `predict` asks, whether or not it has been answered already."""
+        """Return the records that `validate`, `test`, `predict` or `fit` evaluates, answered ones included."""
         named = {"validate": "val", "fit": "val", "test": "test", "predict": "test"}[stage]
         chosen = self.records(named if self._split == "command" or stage == "fit" else self._split)
         if self._subset is not None:
@@ -166,16 +168,16 @@ class RecordsDataModule(LightningDataModule):
         """Leave records out of evaluation that have a reply.
 
         Args:
-            answered: Returns their ids; called whenever an evaluation loader is made, after the weights are loaded.
+            answered: Function that returns their ids; called for each evaluation loader, after the weights are loaded.
         """
         self._answered = answered
 
     def train_dataloader(self) -> RecordLoader:
-        """Return the training loader; its order is that of (seed, epoch).
+        """Return the training loader; its order depends on seed and epoch.
 
         Raises:
-            ArtifactError: The folder of conversations to replay is not curated.
-            BadArgument: The training split is empty, or there is no conversation to replay.
+            ArtifactError: The folder of conversations is not curated.
+            BadArgument: The training split is empty, or there are no conversations to replay.
         """
         records, draw = self._draw()
         if self._balance != "none" or self._replay:
@@ -199,25 +201,25 @@ class RecordsDataModule(LightningDataModule):
         return self._training
 
     def training(self) -> list[Record]:
-        """Return all that training may ask: the tasks' own records of the split train, and conversations to replay.
+        """Return all training records: those of the tasks in the split train, and conversations to replay.
 
         Raises:
-            ArtifactError: The folder of conversations to replay is not curated.
-            BadArgument: There is no conversation to replay.
+            ArtifactError: The folder of conversations is not curated.
+            BadArgument: There are no conversations to replay.
         """
         return [*self._own(), *self._general()]
 
     def _own(self) -> list[Record]:
         own = self.records("train")
         if self._replay and self._replay_from == self.curated:
-            return [r for r in own if r.task != CONVERSATION]  # they come as their share says
+            return [r for r in own if r.task != CONVERSATION]  # these are added by their share
         return own
 
     def _general(self) -> list[Record]:
         return read_conversations(self._replay_from) if self._replay else []
 
     def _draw(self) -> tuple[list[Record], Draw]:
-        """Return what may be trained on, the tasks' own records first, and what of it each epoch asks."""
+        """Return all training records, those of the tasks first, and the draw of each epoch."""
         own = self._own()
         if not own:
             raise BadArgument(
@@ -233,27 +235,28 @@ class RecordsDataModule(LightningDataModule):
         return records, Draw(groups, [*cells, *[Cell(replayed=True)] * len(general)], numbers, self._seed)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the place in the training order.
+        """Return the position in the training order.
 
-        Lightning stores the loader's own state too, but gives it back only to a loader that did not exist when the
-        checkpoint was read; a schedule that asks for the number of steps has made it before.
+        Lightning stores the loader's own state too, but restores it only for a loader that is created after the
+        checkpoint was read; a schedule that needs the number of steps creates it before.
         """
         return self._training.state_dict() if self._training else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Let the training loader go on where `state_dict` was taken, in `fit`; the next one where there is none yet.
+        """Continue the training order where `state_dict` was taken, in `fit`.
 
-        Strategies that cut parameters into shares read a checkpoint after the schedule has made a loader.
+        The state applies to the present training loader, or to the next one if there is none yet: sharding strategies
+        read a checkpoint after the schedule has created a loader.
         """
         if self.trainer is not None and self.trainer.state.fn != "fit":
-            return  # an evaluation of the weights may be on other devices, and DeepSpeed makes a training loader there
+            return  # an evaluation may use other devices, and DeepSpeed creates a training loader there
         if self._training is not None and state_dict:
             self._training.load_state_dict(state_dict)
         else:
             self._continued = state_dict
 
     def val_dataloader(self) -> RecordLoader | AnsweredLoader:
-        """Return the loader of `validate`, and of validation inside `fit`."""
+        """Return the loader of `validate`, and of the validation in `fit`."""
         fitting = self.trainer is not None and self.trainer.state.fn == "fit"
         return self._evaluation("fit" if fitting else "validate")
 
@@ -285,18 +288,18 @@ class RecordsDataModule(LightningDataModule):
 
     def _running(self) -> Trainer:
         if self.trainer is None:
-            raise RuntimeError("a RecordsDataModule makes loaders for a Trainer; call trainer.fit or trainer.validate")
+            raise RuntimeError("a RecordsDataModule needs a Trainer to make loaders; call trainer.fit or .validate")
         return self.trainer
 
     def _steps(self, trainer: Trainer) -> Steps | None:
-        """Return what looks at the batches of a step together, where the module asks for it."""
+        """Return the collector of the batches of a step for a module that weighs them; None for other modules."""
         module = trainer.lightning_module
         if not isinstance(module, Weighing):
             return None
 
         def left(done: int) -> int:
-            accumulated, whole = trainer.accumulate_grad_batches, trainer.num_training_batches
-            return int(min(accumulated - done % accumulated, whole - done))
+            accumulated, batches = trainer.accumulate_grad_batches, trainer.num_training_batches
+            return int(min(accumulated - done % accumulated, batches - done))
 
         return Steps(module.weigh_step, left)
 
@@ -309,10 +312,10 @@ def _ids(path: Path) -> frozenset[str]:
     """Return the record ids of a subset's file.
 
     Raises:
-        BadArgument: There is no such file, or no id in it.
+        BadArgument: The file is missing or empty.
     """
     ids = path.read_text(encoding="utf-8").split() if path.is_file() else []
     if not ids:
         cure = "draw one: `python -m lmod_train subset CURATED --n 1000`"
-        raise BadArgument("data.subset", str(path), "a file of record ids, one a line", cure)
+        raise BadArgument("data.subset", str(path), "a file of record ids, one per line", cure)
     return frozenset(ids)

@@ -1,4 +1,4 @@
-"""General conversations mixed into training against forgetting: what the base could do stays in its sight."""
+"""General conversations that are added to training against forgetting."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from lmod_train.types import Record
 TASK = "conversation"
 """Name of the task whose records are general conversations."""
 
-IMPORT = (
-    "`python -m lmod_train import FILE --images DIR --out CURATED` makes such a folder of a file of LLaVA conversations"
-)
+IMPORT = "`python -m lmod_train import FILE --images DIR --out CURATED` writes such a folder from LLaVA's conversations"
 
 
 def read_conversations(folder: Path) -> list[Record]:
-    """Return the training conversations of a folder, in id order; paths of their images are absolute.
+    """Return the training conversations of a folder in id order, with absolute image paths.
 
     Raises:
         ArtifactError: The folder is not curated.
-        BadArgument: There is no conversation in its training split, or one that holds answers to earlier questions.
+        BadArgument: There are no conversations in its training split, or one contains answers to earlier questions.
     """
     read_manifest(folder)
     root = folder.absolute()
@@ -46,16 +44,16 @@ def _below(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def replayed(own: int, share: float) -> int:
-    """Return how many conversations an epoch of `own` other questions takes so that they are `share` of it.
+    """Return the number of conversations whose share of an epoch with `own` other questions is `share`.
 
-    At least one, where anything is to be replayed.
+    It is at least 1 if `share` and `own` are above 0.
 
     Args:
-        own: Questions of the tasks, all of which stay in the epoch.
-        share: From 0 for none to below 1.
+        own: Number of questions of the tasks in the epoch.
+        share: Share of the conversations, in [0, 1).
 
     Raises:
-        BadArgument: `share` is no such share.
+        BadArgument: `share` is out of its range.
 
     Example:
         >>> replayed(95, 0.05), replayed(80, 0.2), replayed(10, 0.0)

@@ -1,4 +1,4 @@
-"""The batches of one optimiser step, looked at together before the first of them is computed."""
+"""Pass all batches of an optimiser step to the module before the first is computed."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from lmod_train.types import Batch
 
 @runtime_checkable
 class Weighing(Protocol):
-    """A module whose loss is a mean over all that an optimiser step holds, not a mean of the batches' means."""
+    """A module whose loss is the mean over an optimiser step's records, not the mean of the batches' means."""
 
     def weigh_step(self, batches: Sequence[Batch]) -> None:
-        """Tell each batch what it weighs; called once a step with its batches, on all ranks together."""
+        """Set the weight of each batch; called once per step with its batches, on all ranks together."""
         ...
 
 
 class Steps:
-    """Collects the batches of each step, lets a module weigh them, and gives them out one by one.
+    """Collects the batches of each step, lets a module weigh them, and yields them one by one.
 
-    As many batches are held at once as a step accumulates.
+    All batches of a step are in memory together.
 
     Args:
-        weigh: Called with the batches of a step.
-        left: From the batches of the epoch that are done to those that the present step still takes.
+        weigh: Function that is called with the batches of a step.
+        left: Function from the number of batches done in the epoch to the number left in the current step.
 
     Example:
         >>> steps = Steps(lambda batches: print("step of", len(batches)), lambda done: min(2 - done % 2, 5 - done))
@@ -40,7 +40,7 @@ class Steps:
         self._weigh, self._left = weigh, left
 
     def __call__(self, batches: Iterable[Batch], done: int) -> Iterator[Batch]:
-        """Yield the batches; `done` of the epoch went before them."""
+        """Yield the batches, which follow the first `done` batches of the epoch."""
         coming = iter(batches)
         while step := list(islice(coming, max(self._left(done), 1))):
             self._weigh(step)

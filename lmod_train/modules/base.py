@@ -1,4 +1,4 @@
-"""What every module promises: a dialect before any network exists, networks born late, replies from every loop."""
+"""Base class of the modules: collation, networks built in `configure_model`, replies from all evaluation loops."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from lmod_train.types import Batch, Collate, Identity, Reply
 class LmodModule(LightningModule, ABC):
     """A LightningModule that answers records.
 
-    One whose replies depend on more than its class, its choices and its checkpoint (files it is loaded from, a
-    template, settings) says so in `identity`, so that replies of another are not taken for its own.
+    A module whose replies depend on more than its class, choices and checkpoint (weights files, a template, settings)
+    must return that in `identity`, so that replies of a differently configured module are not reused.
 
-    Checkpoints hold what is trained and what is needed to use it; frozen weights come from where the configuration
-    says. Modules never call `save_hyperparameters`: a checkpoint would then silently override the command line.
+    Checkpoints hold the trained tensors and what is needed to use them; frozen weights are loaded as configured.
+    Modules never call `save_hyperparameters`: a checkpoint would then silently override the command line.
 
     Attributes:
-        collate: The model's dialect, from its processor alone.
-        choices: Classes of a classifier, in their order; empty for a model that writes.
-        checkpoint_step: Optimiser steps behind the loaded checkpoint, 0 without one.
-        checkpoint_epochs: Whole epochs behind it, 0 without one.
-        trained: Whether a classifier's head has learned anything: in `fit`, or in a checkpoint or file that was loaded.
-            Outside `fit` a classifier whose head has not is refused.
+        collate: The model's dialect, which needs its processor only.
+        choices: Classes of a classifier, in order; empty for a model that generates text.
+        checkpoint_step: Optimiser steps of the loaded checkpoint, 0 without one.
+        checkpoint_epochs: Whole epochs of the loaded checkpoint, 0 without one.
+        trained: Whether a classifier's head is trained: in `fit`, or by a loaded checkpoint or weights file. Outside
+            `fit` a classifier with an untrained head is refused.
     """
 
     collate: Collate
@@ -50,87 +50,87 @@ class LmodModule(LightningModule, ABC):
 
     @abstractmethod
     def respond(self, batch: Batch) -> list[Reply]:
-        """Return one reply per record, carrying its id."""
+        """Return one reply for each record, with its id."""
 
     def identity(self) -> Identity:
-        """Return what decides its replies, besides the checkpoint that is loaded."""
+        """Return everything that its replies depend on, beside the loaded checkpoint."""
         return Identity(settings={"module": f"{type(self).__module__}.{type(self).__qualname__}", **self._settings()})
 
     def _settings(self) -> dict[str, Any]:
-        """Return what of its configuration decides its replies."""
+        """Return the settings that its replies depend on."""
         return {"choices": list(self.choices)}
 
     def whole(self) -> AbstractContextManager[None]:
-        """Return a context in which parameters are whole, whatever the strategy; all ranks enter it together."""
+        """Return a context in which sharded parameters are gathered; all ranks must enter it together."""
         strategy = self._trainer.strategy if self._trainer is not None else None
         return strategy.whole() if isinstance(strategy, Sharded) else nullcontext()
 
     @property
     def step(self) -> int:
-        """Optimiser steps the present weights have seen."""
+        """Optimiser steps of the current weights."""
         fitting = self._trainer is not None and self._trainer.state.fn == "fit"
         return self.global_step if fitting else self.checkpoint_step
 
     def validation_step(self, batch: Batch, batch_idx: int) -> Any:
-        """Answer the batch; the evaluation callback takes the replies."""
+        """Return the replies to a batch, which the evaluation callback stores."""
         return self.respond(batch)
 
     test_step = predict_step = validation_step
 
     def weighed(self, loss: Tensor, batch_idx: int) -> Tensor:
-        """Return the mean loss of a batch times its weight in the optimiser's step that it is accumulated for.
+        """Return the mean loss of a batch times its weight in its optimiser step.
 
-        Lightning divides each by `accumulate_grad_batches`, which is right for that many batches of one size. The last
-        step of an epoch may hold fewer, and its last batch may be smaller: with these weights its gradient too is that
-        of one batch of all its records.
+        Lightning divides each loss by `accumulate_grad_batches`, which is correct for that many batches of equal size.
+        The last step of an epoch may have fewer batches and a smaller last one; with these weights its gradient, too,
+        is that of one batch of all its records.
 
         Args:
-            loss: Mean over the records of the batch.
-            batch_idx: Its place in the epoch, from 0.
+            loss: Mean loss over the records of the batch.
+            batch_idx: Index of the batch in the epoch, from 0.
         """
         at_once = self.trainer.accumulate_grad_batches if self._trainer is not None else 1
         loader: Any = self.trainer.train_dataloader if at_once > 1 else None
-        if not hasattr(loader, "sizes"):  # a loader of one's own does not tell them: Lightning's average stands
+        if not hasattr(loader, "sizes"):  # unknown for a user's own loader: keep Lightning's average
             return loss
         sizes: list[int] = loader.sizes()[: int(self.trainer.num_training_batches)]
         begin = batch_idx - batch_idx % at_once
         return loss * (sizes[batch_idx] * at_once / sum(sizes[begin : begin + at_once]))
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
-        """Return the trained tensors, and what training has counted beside them, such as a batch norm's statistics."""
+        """Return the trained tensors and the buffers that training changes, such as batch norm statistics."""
         kept = {name for name, p in self.named_parameters() if p.requires_grad} | set(_counted(self))
         return {k: v for k, v in super().state_dict(*args, **kwargs).items() if k in kept}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Say what is trained, with which version, and of a classifier what its classes mean."""
+        """Add the names of the trained tensors, the package version and a classifier's choices."""
         checkpoint["lmod_version"] = __version__
         checkpoint["trained"] = sorted(self._trained_shapes())
         if self.choices:
             checkpoint["choices"] = list(self.choices)
 
     def _trained_shapes(self) -> set[str]:
-        own = dict(self.named_parameters())  # which know their whole shape where the rank holds a share
+        own = dict(self.named_parameters())  # their full shape is known even if the rank holds a shard
         return {f"{name} {shape_of(own.get(name, tensor))}" for name, tensor in self.state_dict().items()}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse a checkpoint whose classes or trained tensors are not exactly ours.
+        """Refuse a checkpoint whose classes or trained tensors differ from those of this module.
 
         Raises:
-            WeightsMismatch: Its classes are others or in another order; or a trained tensor is missing, left over, or
-                of another shape.
+            WeightsMismatch: Its classes or their order differ; or a trained tensor is missing, unexpected, or of
+                another shape.
         """
-        theirs_say = checkpoint.get("choices")
-        if theirs_say is not None and list(theirs_say) != list(self.choices):
+        theirs_choices = checkpoint.get("choices")
+        if theirs_choices is not None and list(theirs_choices) != list(self.choices):
             raise WeightsMismatch(
                 "ckpt_path",
                 [f"choices {list(self.choices)}"],
-                [f"choices {list(theirs_say)}"],
+                [f"choices {list(theirs_choices)}"],
                 "name a checkpoint of this task, or the task (data.tasks, data.variant) that it was trained on",
             )
         ours = self._trained_shapes()
         if "state_dict" in checkpoint:
             theirs = {f"{name} {tuple(tensor.shape)}" for name, tensor in checkpoint["state_dict"].items()}
-        else:  # the strategy loads the shares itself
+        else:  # the strategy loads the shards itself
             theirs = set(checkpoint.get("trained", ours))
         if ours != theirs:
             raise WeightsMismatch(
@@ -139,33 +139,33 @@ class LmodModule(LightningModule, ABC):
                 sorted(theirs - ours),
                 "use the configuration the checkpoint was trained with (config.yaml in its run folder)",
             )
-        if self.choices and theirs_say is None:
+        if self.choices and theirs_choices is None:
             rank_zero_warn(
-                f"the checkpoint does not say its classes; taken to be {', '.join(self.choices)}, in this order"
+                f"the checkpoint does not name its classes; assumed: {', '.join(self.choices)}, in this order"
             )
         if "of_shares" in checkpoint:
             refuse_to_continue(self, self.trainer.ckpt_path)
         self.checkpoint_step = int(checkpoint["global_step"])
-        self.checkpoint_epochs = int(checkpoint.get("epoch", 0))  # Lightning counts from 0: the whole ones before
+        self.checkpoint_epochs = int(checkpoint.get("epoch", 0))  # counted from 0: the completed epochs
         self.trained = True
 
     @property
     def weights_origin(self) -> str:
-        """What was loaded, in words, where no checkpoint was; empty for a model that has nothing to tell."""
+        """Description of the loaded weights without a checkpoint; empty if there is nothing to report."""
         return ""
 
     def on_validation_start(self) -> None:
-        """Say what answers, see `_answering`."""
+        """Print the origin of the weights, see `_answering`."""
         self._answering()
 
     on_test_start = on_validation_start
 
     def _answering(self) -> None:
-        """Say what answers, outside `fit`, and refuse a classifier that has learned nothing.
+        """Print the origin of the weights outside `fit`, and refuse an untrained classifier.
 
         Raises:
-            LmodError: Its head is as it was born: no checkpoint was loaded. One that has no weights to learn, such as
-                the nearest neighbours, is not refused.
+            LmodError: The head is newly initialised, as no checkpoint was loaded. A classifier without trained weights,
+                such as nearest neighbours, is not refused.
         """
         if self.trainer.state.fn == "fit":
             return
@@ -176,20 +176,21 @@ class LmodModule(LightningModule, ABC):
             self.print(f"weights: {self.weights_origin}")
         if self.choices and not self.trained and any(p.requires_grad for p in self.parameters()):
             raise LmodError(
-                f"ckpt_path=None: expected a checkpoint, as the head of {type(self).__name__} is new: its answers "
-                "would be chance.\nNext: add `--ckpt_path RUN/checkpoints/best.ckpt` (or last.ckpt) of a run of `fit`"
+                f"ckpt_path=None: expected a checkpoint, as the head of {type(self).__name__} is untrained: its "
+                "replies would be random.\nNext: add `--ckpt_path RUN/checkpoints/best.ckpt` (or "
+                "last.ckpt) of a run of `fit`"
             )
 
     def on_predict_start(self) -> None:
-        """As `on_validation_start`; and keep no replies in memory.
+        """As `on_validation_start`, without keeping replies in memory.
 
-        The evaluation callback has written them, and Lightning cannot walk into them.
+        The evaluation callback writes them, and Lightning cannot traverse them.
         """
         self._answering()
         self.trainer.predict_loop.return_predictions = False
 
     def on_fit_start(self) -> None:
-        """Say what is trained."""
+        """Print the number of trained parameters."""
         self.trained = True
         trained = sum(p.numel() for p in self.parameters() if p.requires_grad)
         everything = sum(p.numel() for p in self.parameters())
@@ -197,13 +198,13 @@ class LmodModule(LightningModule, ABC):
         self._seed = torch.initial_seed()
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        """Seed dropout from (seed, batches since the start of training, rank): a resumed run draws the same."""
+        """Seed dropout from (seed, batches since the start of training, rank), so that a resumed run draws the same."""
         place = [self._seed, self.trainer.fit_loop.total_batch_idx, self.global_rank]
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
 
 
 def _counted(module: nn.Module) -> dict[str, Tensor]:
-    """Return the buffers that training changes: those of batch norms that learn, or that have nothing to learn."""
+    """Return the buffers that training changes: those of batch norms without frozen parameters."""
     found = {}
     for path, part in module.named_modules():
         if isinstance(part, _NormBase) and all(p.requires_grad for p in part.parameters(recurse=False)):

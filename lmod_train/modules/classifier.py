@@ -1,6 +1,6 @@
-"""The supervised baseline of LMOD figure 7, answering in the prompt's own words.
+"""The supervised baseline of LMOD figure 7, which replies in the words of the prompt.
 
-It passes through the same parser, scores and files as a language model.
+Its replies use the same parser, scores and files as those of a language model.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from lmod_train.wording import refuse_several_questions, reply_text, wordings
 
 
 class Classifier(LmodModule):
-    """The feasibility CNN on one task: region crops for anatomy, whole pictures otherwise.
+    """The feasibility CNN for one task: on region crops for anatomy, on whole images otherwise.
 
     Args:
-        choices: Classes, linked from the datamodule's one task.
-        lr: Of Adam; the paper's is 0.001 (it does not name the optimiser).
-        side: Of the square input in pixels, a multiple of 4; the paper's is 128.
-        cache: Where crops lie that are cut once for all epochs and runs: ``disk`` (below ``CURATED/cache``),
-            ``memory`` (of this process), or ``none``, which cuts them in every epoch.
-        variation: How crops are varied in training; null for not at all, as the paper, which names no augmentation.
+        choices: Classes; set from the datamodule's one task.
+        lr: Learning rate of Adam; default 0.001, as in the paper (which does not name the optimiser).
+        side: Side of the square input in pixels, a multiple of 4; default 128, as in the paper.
+        cache: Where crops are cached: ``disk`` (below ``CURATED/cache``, the default), ``memory`` (of this process), or
+            ``none``, which cuts them again in every epoch.
+        variation: Augmentation of crops in training; null for none, the default (the paper names none).
 
     Raises:
-        BadArgument: There are no choices, because the datamodule has several tasks; or `side` does not fit.
+        BadArgument: There are no choices, because the datamodule has several tasks; or `side` is no multiple of 4.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Classifier(LmodModule):
                 "data.tasks", "several tasks", "exactly one task for a classifier", "give data.tasks one item"
             )
         if side < 4 or side % 4:
-            raise BadArgument("side", side, "a multiple of 4, as two pools halve it twice", "set side: 128")
+            raise BadArgument("side", side, "a multiple of 4, as two pooling layers halve it", "set side: 128")
         self.choices, self._lr, self._side = tuple(choices), lr, side
         self._cache, self._variation = cache, variation
         self.dialect = Crops(self.choices, side)
@@ -59,11 +59,11 @@ class Classifier(LmodModule):
         self.model: FeasibilityCNN | None = None
 
     def setup(self, stage: str) -> None:
-        """Cut all crops before the first batch, once a machine; other processes open what the first has cut.
+        """Cut all crops before the first batch; each process cuts a share and reads those of the others.
 
         Raises:
-            BadArgument: A record has no image or several, or the training records ask several questions about whole
-                pictures, in `fit`.
+            BadArgument: A record has no image or several; or, in `fit`, the training records ask several questions
+                about whole images.
         """
         data: Any = getattr(self.trainer, "datamodule", None)
         if data is None:
@@ -74,7 +74,7 @@ class Classifier(LmodModule):
         if self._cache == "none":
             return
         place: Any = self._cache
-        share = (self.trainer.global_rank, self.trainer.world_size)  # each rank cuts its own, none waits at a barrier
+        share = (self.trainer.global_rank, self.trainer.world_size)  # each rank cuts its share, without a barrier
         self.dialect = self.dialect.prepared(data.records("all"), data.curated, place, share)
         self.collate = self.dialect
 
@@ -87,7 +87,7 @@ class Classifier(LmodModule):
         return {**super()._settings(), "side": self._side}
 
     def forward(self, images: Tensor) -> Tensor:
-        """Map crops (B, 3, side, side), 0 to 255, to logits (B, choices)."""
+        """Return the logits (B, choices) of crops (B, 3, side, side) in [0, 255]."""
         return self._logits(images.to(self.dtype) / 255)
 
     def _logits(self, images: Tensor) -> Tensor:
@@ -107,7 +107,7 @@ class Classifier(LmodModule):
         return self.weighed(loss, batch_idx)
 
     def respond(self, batch: Batch) -> list[Reply]:
-        """Reply with the likeliest choice; for regions one line each, in the requested format."""
+        """Return the most likely choice as a reply to each record; one line per region, in the requested format."""
         own = CropBatch.of(batch)
         scores = functional.log_softmax(self(own.crops).float(), dim=1).cpu()
         rows: list[list[Tensor]] = [[] for _ in batch.records]
@@ -120,19 +120,18 @@ class Classifier(LmodModule):
         ]
 
     def saliency(self, batch: Batch) -> Tensor:
-        """Return where each crop's answer comes from, (crops, side, side) in [0, 1]: Grad-CAM.
+        """Return Grad-CAM maps of each crop's answer, (crops, side, side) in [0, 1].
 
-        The class explained is the one that `respond` says: the likeliest among the choices of the crop's record.
-
-        The 64 feature maps behind the second pool, weighted by the mean slope of the class's logit over each map, what
-        is negative left out, each crop's largest value made 1 (Selvaraju et al., ICCV 2017). All 0 where nothing speaks
-        for the class. It works where gradients are off.
+        The explained class is that of `respond`: the most likely one among the choices of the crop's record. A map is
+        the sum of the 64 feature maps behind the second pooling layer, weighted by the mean gradient of the class's
+        logit over each, with negative values set to 0 and divided by its maximum (Selvaraju et al., ICCV 2017). It is 0
+        everywhere if no value is positive. It can be computed where gradients are off.
         """
         if self.model is None:
             raise RuntimeError("call configure_model() first")
         own = CropBatch.of(batch)
         with torch.inference_mode(False), torch.no_grad():
-            images = own.crops.clone().to(self.dtype) / 255  # a tensor of inference mode has no gradient
+            images = own.crops.clone().to(self.dtype) / 255  # an inference tensor has no gradient
             features = self.model.features(images * 2 - 1)
         with torch.inference_mode(False), torch.enable_grad():
             features.requires_grad_()
@@ -145,20 +144,20 @@ class Classifier(LmodModule):
         return maps / maps.amax(dim=(1, 2), keepdim=True).clamp_min(1e-12)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Adam, its 8 million weights updated in one pass over memory."""
+        """Return Adam in its fused implementation."""
         return torch.optim.Adam(self.parameters(), lr=self._lr, fused=True)
 
 
 def worded(record: Record, choices: tuple[str, ...], scores: list[Tensor], **fields: Any) -> Reply:
-    """Return the reply that says the likeliest class of every crop, in the form and out of the choices of its record.
+    """Return a reply with the most likely class of every crop, in the record's format and among its choices.
 
-    A model that reads the prompt is told the choices too; sources of one modality may have different ones.
+    Other choices are excluded, as the prompt lists those of the record, and sources of one modality may differ in them.
 
     Args:
-        record: What was asked.
+        record: The record to answer.
         choices: Words of the classes.
-        scores: For each crop the log-likelihoods (choices). Those of a single picture go with the reply.
-        fields: Further ones of the reply.
+        scores: For each crop the log-likelihoods (choices); those of a whole image are stored with the reply.
+        fields: Further fields of the reply.
     """
     known = _classes_of(record, choices)
     rows = [functional.log_softmax(score[known], dim=0) for score in scores]
@@ -168,7 +167,7 @@ def worded(record: Record, choices: tuple[str, ...], scores: list[Tensor], **fie
 
 
 def _classes_of(record: Record, choices: tuple[str, ...]) -> list[int]:
-    """Return the classes that a record offers; all where it offers none of them."""
+    """Return the indices of the classes that a record offers; all if it offers none of them."""
     return [i for i, choice in enumerate(choices) if choice in record.choices] or list(range(len(choices)))
 
 

@@ -1,4 +1,4 @@
-"""Instruction tuning of a LLaVA-style model: LoRA on the language model, the projector trained, the tower frozen."""
+"""Instruction tuning and evaluation of a LLaVA-style vision-language model."""
 
 from __future__ import annotations
 
@@ -37,37 +37,37 @@ from lmod_train.types import Batch, Identity, Reply
 
 
 class VisionLanguageModel(LmodModule):
-    """A LLaVA-style model that learns to answer records and answers them.
+    """A vision-language model as a LightningModule, with LoRA on the language model and a trained projector by default.
 
-    The loss falls on the answer and its end token. The prompt is rendered once, the same for training and inference.
+    The loss is on the answer and its end token. Training and inference render the same prompt.
 
     Args:
         checkpoint: Folder in transformers layout, or the name of a checkpoint that comes with the package.
-        lora: Adapters on the language model; null trains the projector alone.
+        lora: Adapters on the language model; null for none.
         optimisation: Learning rates and schedule.
-        max_new_tokens: Longest reply in tokens (LMOD Table 6: 512).
-        dtype: Of the frozen weights; what is trained is kept in float32.
-        gradient_checkpointing: Recompute activations of the language model to save memory.
+        max_new_tokens: Maximum length of a reply in tokens; default 512, as in LMOD Table 6.
+        dtype: Type of the frozen weights; trained weights are float32.
+        gradient_checkpointing: Recompute activations of the language model in the backward pass to save memory.
         tune_tower: Train the vision tower too, at the projector's learning rate.
-        tune_language_model: Full tuning: the language model itself learns at `lr`, its embeddings and head included;
-            needs `lora: null`.
-        shared_prefix: Questions about one image that come in one batch share a sequence that holds the image once. Loss
-            and gradients are the same; it costs a fraction of the time, see `lmod_train.chat.shared_prefix`.
-        max_tokens: Longest record in tokens, image and answer included (LLaVA: 2048). A longer one is left out of
-            training, counted as `train/too_long` and listed in the run's folder.
-        tower_features: Folder for what the frozen tower makes of each image, computed once and read in later epochs and
-            runs (`lmod_train.chat.tower_features`); null computes it in every epoch. Not with `tune_tower`, not with
+        tune_language_model: Full tuning: train the language model itself at `lr`, embeddings and head included; needs
+            `lora: null`.
+        shared_prefix: Train the questions about one image of a batch as one sequence with the image once. Loss and
+            gradients are the same and training is several times faster, see `lmod_train.chat.shared_prefix`.
+        max_tokens: Maximum length of a training record in tokens, image and answer included; default 2048, as in LLaVA.
+            Longer records are left out, counted as `train/too_long` and listed in the run's folder.
+        tower_features: Folder in which the frozen tower's features are stored, computed once and read in later epochs
+            and runs (`lmod_train.chat.tower_features`); null computes them in every epoch. Not with `tune_tower` or
             ZeRO-3.
-        loss_over: What weighs the same in an optimiser step, over all its batches and ranks: every ``answer``, however
-            long it is, or every ``token`` of every answer, as in LLaVA, LLaVA-Med, TRL and transformers, where a list
-            of regions outweighs a diagnosis.
-        likelihoods: Whether replies carry the log-likelihood of every choice in the requested format: ``sum`` over its
-            tokens, their ``mean``, or ``none``.
-        family: Class of the checkpoint's model family, where that is of a module outside this package.
+        loss_over: Unit of equal weight in the mean loss of an optimiser step, over all its batches and ranks:
+            ``answer``, independent of its length, or ``token``, as in LLaVA, LLaVA-Med, TRL and transformers, where a
+            list of regions outweighs a diagnosis.
+        likelihoods: Add the log-likelihood of every choice in the requested format to replies: ``sum`` over its tokens,
+            their ``mean``, or ``none``.
+        family: Class of the checkpoint's model family if that is defined outside this package.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
-        BadArgument: `max_tokens` is less than 2, or the checkpoint is of another family.
+        BadArgument: `max_tokens` is below 2, or the checkpoint is of another family.
     """
 
     def __init__(
@@ -104,32 +104,32 @@ class VisionLanguageModel(LmodModule):
         self.model: Any = None
 
     def identity(self) -> Identity:
-        """Return the base's files and how it decodes."""
+        """Return the base's files, its template and the decoding settings."""
         return identity_of(self._folder, decoding=str(self._decoding), dtype=self._kept_as)
 
     @property
     def max_new_tokens(self) -> int:
-        """Longest reply in tokens."""
+        """Maximum length of a reply in tokens."""
         return self._decoding.max_new_tokens
 
     @property
     def network(self) -> Any:
-        """The `...ForConditionalGeneration` itself, adapters inside."""
+        """The `...ForConditionalGeneration` itself, with its adapters."""
         return self.model if self.lora is None else self.model.get_base_model()
 
     def configure_model(self) -> None:
-        """Load the base whole, freeze it, and put the trained parts on it.
+        """Load the base, freeze it, and add the trained parts.
 
         Raises:
-            WeightsMismatch: A tensor is missing or left over, or network and processor disagree.
-            BadArgument: The tower's features are to be kept and ZeRO-3 will cut the tower, or it learns.
+            WeightsMismatch: A tensor is missing or unexpected, or network and processor disagree.
+            BadArgument: `tower_features` is set, and the tower is trained or sharded by ZeRO-3.
         """
         if self.model is not None:
             return
         strategy = self._trainer.strategy if self._trainer is not None else None
         if self._tower_features is not None and getattr(strategy, "zero_stage_3", False):
-            # cut once it is built, when `TowerFeatures` has seen it whole; a rank that knows its images would then not
-            # run the tower, and the others would wait for its share
+            # the tower is sharded after `TowerFeatures` is built; a rank that has all features would then not run the
+            # tower, and the others would wait for its shard
             raise divided(self._tower_features)
         base: Any = load(self._folder, self._weights_dtype)
         self.dialect.verify(base.config)
@@ -140,7 +140,7 @@ class VisionLanguageModel(LmodModule):
             TowerFeatures(self.network, Path(self._tower_features))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the batch's share of its step's loss; log the loss, and how many records were left out as too long."""
+        """Return the batch's part of its step's loss; log the loss and the number of too long records."""
         own = ChatBatch.of(batch)
         out = self._left_out(own)
         loss = self.loss(own)
@@ -151,18 +151,18 @@ class VisionLanguageModel(LmodModule):
     def loss(self, batch: ChatBatch) -> Tensor:
         """Return the mean negative log-likelihood of the answers in nats, over answers or over their tokens.
 
-        Records of more than `max_tokens` tokens are left out; without any left the loss is 0 and trains nothing.
+        Records of more than `max_tokens` tokens are left out; if none is left, the loss is 0 with gradients of 0.
         """
         pad, blank = self.dialect.tokenizer.pad_token_id, self._blank()
         shares, over = self._shares, self.loss_over
         return batch_loss(self.network, batch, pad, self.max_tokens, shares, blank, self.device, over)
 
     def weigh_step(self, batches: Sequence[Batch]) -> None:
-        """Give each batch of an optimiser step its share in the step's mean over all batches and ranks.
+        """Set the weight of each batch of an optimiser step in the step's mean over all batches and ranks.
 
-        Lightning and the strategies average over batches and ranks as if all held the same. What a batch holds differs
-        (a last batch, records left out, long answers), and the share sets it right: with it the gradient of a step is
-        that of one batch that holds everything. All ranks call it together.
+        Lightning and the strategies average over batches and ranks with equal weights, but batches differ in records
+        or answer tokens (the last batch, records left out). With these weights the gradient of a step is that of one
+        batch with all its records. All ranks must call it together.
         """
         chats = [ChatBatch.of(batch) for batch in batches]
         held = [weight_of(chat, self.max_tokens, self.loss_over) for chat in chats]
@@ -174,14 +174,14 @@ class VisionLanguageModel(LmodModule):
 
     @cached_property
     def _shares(self) -> bool:
-        """Whether questions share a sequence; where they were to and cannot, say so, once."""
+        """Whether questions share a sequence; warns once if `shared_prefix` is set and they cannot."""
         reason = unshareable(self.network) if self.shared_prefix else ""
         if reason:
             rank_zero_warn(f"shared_prefix: {reason}; every question is trained on in a sequence of its own")
         return self.shared_prefix and not reason
 
     def _blank(self) -> Images | None:
-        """Return a blank image for batches without one, where tower or projector learns or other processes wait."""
+        """Return a blank image for batches without one; None on one rank with a frozen tower and projector."""
         family = self.dialect.family
         seeing = (p for n, p in self.named_parameters() if family.part(n) in ("tower", "projector"))
         together = self._trainer is not None and self.trainer.world_size > 1
@@ -192,7 +192,7 @@ class VisionLanguageModel(LmodModule):
         return self.dialect.images([Image.new("RGB", (64, 64))])
 
     def _left_out(self, batch: ChatBatch) -> int:
-        """List the records that are too long, in the run's folder, and return how many they are."""
+        """List the records that are too long in the run's folder, and return their number."""
         prompts, answers = batch.prompt_ids, batch.answer_ids
         out = too_long(batch, self.max_tokens)
         if out and self._trainer is not None:
@@ -201,12 +201,12 @@ class VisionLanguageModel(LmodModule):
         return len(out)
 
     def respond(self, batch: Batch) -> list[Reply]:
-        """Answer greedily."""
+        """Return the replies to a batch, decoded greedily."""
         with self.whole():
             return respond(self.network, self.dialect, batch, self._decoding, self._name, self.step)
 
     def configure_optimizers(self) -> Any:
-        """AdamW in groups, each with its own learning rate; warm-up and half cosine over all steps of the run."""
+        """Return AdamW with a group for each learning rate, and warm-up and half cosine over all steps of the run."""
         steps = self.trainer.estimated_stepping_batches
         if math.isinf(steps):
             raise BadArgument("trainer.max_epochs", self.trainer.max_epochs, "a number", "set trainer.max_epochs: 1")
@@ -214,7 +214,7 @@ class VisionLanguageModel(LmodModule):
         return {"optimizer": made, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def optimiser(self, steps: int, fused: bool = False) -> Any:
-        """Return optimiser and schedule for so many steps: `lr` for the language model, `projector_lr` for the rest."""
+        """Return optimiser and schedule for `steps`: `lr` for the language model, `projector_lr` for the rest."""
         family = family_of(self.network)
         language = ("language_model", "head")
         return optimiser(
@@ -226,9 +226,9 @@ class VisionLanguageModel(LmodModule):
         )
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add what it takes to use the trained tensors: the base's name and fingerprint, settings, template, processor.
+        """Add what is needed to use the trained tensors: name and fingerprint of the base, settings, processor files.
 
-        `merge` needs nothing else but the base itself.
+        `merge` needs only this and the base itself.
         """
         super().on_save_checkpoint(checkpoint)
         checkpoint["conversation"] = {
@@ -242,10 +242,10 @@ class VisionLanguageModel(LmodModule):
         checkpoint["files"] = processor_files(self._folder)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the checkpoint of another base too, and adapters that would weigh otherwise than they were trained.
+        """Refuse a checkpoint of another base, or of adapters with another scale.
 
         Raises:
-            WeightsMismatch: Trained tensors, base or the adapters' scale are others.
+            WeightsMismatch: Trained tensors, base or the adapters' scale differ.
         """
         super().on_load_checkpoint(checkpoint)
         theirs = checkpoint.get("conversation")
@@ -258,9 +258,9 @@ class VisionLanguageModel(LmodModule):
         return fingerprint(self._folder)
 
     def on_train_end(self) -> None:
-        """Write adapter, projector, template and processor together, in peft's layout, to ``checkpoints/adapter``.
+        """Write adapter, projector, template and processor to ``checkpoints/adapter``, in peft's layout.
 
-        LLaVA-NeXT's `image_newline`, which peft's layout has no place for, is a file of its own beside them.
+        LLaVA-NeXT's `image_newline`, for which peft's layout has no place, is written to a file of its own.
         """
         if self.lora is None:
             return
@@ -271,7 +271,7 @@ class VisionLanguageModel(LmodModule):
             self.model.save_pretrained(folder, state_dict=tensors)
             self.dialect.processor.save_pretrained(folder)
             for name, tensor in tensors.items():
-                if self.dialect.family.is_loose(name):  # peft copies modules, and this is part of none
+                if self.dialect.family.is_loose(name):  # peft copies modules, and this parameter is in none
                     save_file({name: tensor.contiguous()}, folder / f"{name.rpartition('.')[2]}.safetensors")
 
 

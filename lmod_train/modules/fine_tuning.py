@@ -1,4 +1,4 @@
-"""RETFound fine-tuned on one question about whole pictures, as LMOD did, or in a way that spares the retina."""
+"""Fine-tuning of RETFound on one question about whole images, as in LMOD or with milder augmentation."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ from lmod_train.wording import refuse_several_questions, reply_text, wordings
 
 
 class FineTuning(LmodModule):
-    """A vision transformer that learns one task and answers it in the words of its records.
+    """A vision transformer that is fine-tuned on one task and replies in the words of its records.
 
-    The defaults are what LMOD used (preset ``faithful``, configs/model/retfound_faithful.yaml); the other preset is
-    configs/model/retfound_retina_safe.yaml. One thing differs from the original whatever the preset: the last, smaller
-    batch of an epoch is kept (the original drops it, and takes no step at all where the images are fewer than one
-    batch); where the batch divides the images the steps are the same.
+    The defaults are those of LMOD (preset ``faithful``, configs/model/retfound_faithful.yaml); the other preset is
+    configs/model/retfound_retina_safe.yaml. Both differ from the original in that the last, smaller batch of an epoch
+    is kept: the original drops it, and takes no step at all with fewer images than one batch.
 
     Args:
-        weights: Pre-trained file, or ``random`` for none. Nothing is downloaded. With ``--ckpt_path`` all weights come
-            from the checkpoint, and ``random`` spares reading the file first.
-        choices: Classes, linked from the datamodule's one task.
-        size: ``large`` is RETFound; ``small`` and ``tiny`` are siblings for CPUs and tests.
+        weights: File of the pre-trained weights, or ``random`` for none. Nothing is downloaded. With ``--ckpt_path``
+            all weights come from the checkpoint, so that ``random`` saves reading the file.
+        choices: Classes; set from the datamodule's one task.
+        size: ``large`` is RETFound; ``small`` and ``tiny`` are smaller models for CPUs and tests.
         image_size: Side of the input in pixels.
-        drop_path: Share of images that skip the last block in training.
-        pooling: ``mean`` or ``cls``; null for what the family was published with.
-        family: Whose layout: ``mae`` or ``dinov2``.
-        finetuned: Whether `weights` is a file that the original program has fine-tuned, head and all; it answers as it
-            is, without a checkpoint. Needs `finetuned_classes`.
-        finetuned_classes: The classes of that file in its order, in the words of `choices`: the original numbers them
-            by the sorted names of the folders it was trained on, we by the task's choices, and no tensor tells. Folders
-            ``a_normal`` and ``b_glaucoma`` are ``[NON-GLAUCOMA, GLAUCOMA]``. The head's rows are put in our order.
-        augmentation: How pictures become pixels.
+        drop_path: Probability with which an image skips the last block in training (stochastic depth).
+        pooling: ``mean`` or ``cls``; null for that of the published weights.
+        family: Layout of the weights: ``mae`` or ``dinov2``.
+        finetuned: Whether `weights` is a file fine-tuned with the original program, head included, which can answer
+            without a checkpoint. Needs `finetuned_classes`.
+        finetuned_classes: The classes of that file in its order, in the words of `choices`. The original program
+            numbers classes by the sorted names of the training folders, which the file does not hold: folders
+            ``a_normal`` and ``b_glaucoma`` are ``[NON-GLAUCOMA, GLAUCOMA]``. The rows of the head are reordered to
+            `choices`.
+        augmentation: Preprocessing and augmentation of images.
         optimisation: Learning rates, their decay over the layers, and their schedule.
-        label_smoothing: Share of the target that is spread over all classes.
-        class_weights: ``inverse`` weighs each image by the inverse of its class's frequency in the training split (the
-            mean over the training images is one, so that a batch of one image weighs too), ``none`` all alike.
-        name: What replies and reports call the model.
+        label_smoothing: Share of the target that is spread over all classes, in [0, 1); default 0.1.
+        class_weights: ``inverse`` weights each image by the inverse of its class's frequency in the training split
+            (with a mean of 1 over the training images), ``none`` all equally.
+        name: Name of the model in replies and reports.
 
     Raises:
         BadArgument: There are no choices, because the datamodule has several tasks; a value is out of its range; or
@@ -106,10 +106,10 @@ class FineTuning(LmodModule):
         self.collate = self.dialect
         self.model: VisionTransformer | None = None
         self.loaded: LoadReport | None = None
-        """What became of the weights file, once the network is built."""
+        """Report on the loaded weights file; None before the network is built."""
 
     def setup(self, stage: str) -> None:
-        """Look at the records before the network is built.
+        """Check the records before the network is built.
 
         Raises:
             BadArgument: A record has no image or several.
@@ -119,11 +119,11 @@ class FineTuning(LmodModule):
             refuse_other_counts(data.records("all"))
 
     def configure_model(self) -> None:
-        """Build the network and fill it, whole or not at all.
+        """Build the network and load its weights.
 
         Raises:
             WeightsNotFound: There is no such file.
-            WeightsMismatch: It does not fit.
+            WeightsMismatch: Its tensors do not fit.
         """
         if self.model is None:
             model = vision_transformer(classes=len(self.choices), **self._shape)
@@ -136,27 +136,27 @@ class FineTuning(LmodModule):
 
     @property
     def weights_origin(self) -> str:
-        """What became of the weights file, in words."""
+        """Description of the loaded weights file."""
         return str(self.loaded)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Say how often the norm before the head is applied, which no tensor tells."""
+        """Add whether the norm before the head is applied twice, which the tensors do not show."""
         super().on_save_checkpoint(checkpoint)
         if self.model is not None:
             checkpoint["double_norm"] = isinstance(self.model.fc_norm, TwiceLayerNorm)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Apply the norm as often as in training; a checkpoint that does not say it keeps what the weights file told.
+        """Apply the norm as often as in training; without that entry, as the weights file implies.
 
         Raises:
-            WeightsMismatch: Its classes or tensors are not ours.
+            WeightsMismatch: Its classes or tensors differ from those of this module.
         """
         super().on_load_checkpoint(checkpoint)
         if self.model is not None and "double_norm" in checkpoint:
             norm_twice(self.model, checkpoint["double_norm"])
 
     def identity(self) -> Identity:
-        """Return the weights file and how pictures become pixels."""
+        """Return the weights file and the preprocessing settings."""
         weights = () if self._weights == "random" else (Path(self._weights),)
         return replace(super().identity(), weights=weights)
 
@@ -165,14 +165,14 @@ class FineTuning(LmodModule):
         return {**super()._settings(), **self._shape, **shown}
 
     def forward(self, images: Tensor) -> Tensor:
-        """Map normalised images (B, 3, size, size) to logits (B, choices)."""
+        """Return the logits (B, choices) of normalised images (B, 3, size, size)."""
         if self.model is None:
             raise RuntimeError("call configure_model() first")
         logits: Tensor = self.model(images.to(self.dtype))
         return logits
 
     def on_fit_start(self) -> None:
-        """Say where the weights come from, and look at the training split before the first step."""
+        """Print the origin of the weights, and check the training split before the first step."""
         super().on_fit_start()
         self.print(f"weights: {self.loaded}")
         data = training_data(self.trainer)
@@ -180,16 +180,16 @@ class FineTuning(LmodModule):
         step = data.batch_size * self.trainer.world_size
         if sum(counts) < step:
             rank_zero_warn(
-                f"{sum(counts)} training images are fewer than one batch of {step}: one smaller step an epoch is taken "
+                f"{sum(counts)} training images are fewer than one batch of {step}: each epoch is one smaller step "
                 "(the original program would take none). Next: set a smaller data.batch_size, or curate more images"
             )
         self._class_weights = inverse_frequencies(counts) if self._weighted else None
 
     def _counts(self, records: Sequence[Record]) -> list[int]:
-        """Return the training images of each class.
+        """Return the number of training images of each class.
 
         Raises:
-            BadArgument: The records ask several questions, or all have one answer.
+            BadArgument: The records ask several questions, or all have the same answer.
         """
         refuse_several_questions(records, self.choices)
         found = Counter(self.dialect.target(r) for r in records)
@@ -200,22 +200,22 @@ class FineTuning(LmodModule):
                 "data.curated", known, "training records of at least two classes", "curate with more samples"
             )
         if absent:
-            rank_zero_warn(f"no training image of {', '.join(absent)}: the model cannot learn to say so")
+            rank_zero_warn(f"no training image of {', '.join(absent)}: the model cannot learn it")
         return [found[i] for i in range(len(self.choices))]
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the cross-entropy with label smoothing, in nats: the mean over images, each times its weight.
+        """Return the cross-entropy with label smoothing in nats, the weighted mean over images.
 
         Raises:
-            LmodError: It is not finite; the original stops there too.
+            LmodError: It is not finite; the original program stops then, too.
         """
         own = PictureBatch.of(batch)
         loss = self.loss(self(own.images)[own.image_of], own.targets)
         if not math.isfinite(loss.item()):
             raise LmodError(
-                f"train/loss={loss.item()} at step {self.global_step}: training has come apart.\n"
+                f"train/loss={loss.item()} at step {self.global_step}: training has diverged.\n"
                 "Next: lower model.init_args.optimisation.base_lr, or set trainer.precision to bf16-mixed and "
-                "trainer.gradient_clip_val to 1.0; the last checkpoint is from before"
+                "trainer.gradient_clip_val to 1.0; the last checkpoint was written before this step"
             )
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
         return self.weighed(loss, batch_idx)
@@ -223,8 +223,8 @@ class FineTuning(LmodModule):
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return the loss of logits (B, choices) for classes (B).
 
-        Weighted losses are divided by the number of images, not by the weights that happen to be in the batch: those of
-        one image would cancel. Over the training split the two are the same.
+        Weighted losses are divided by the number of images, not by the sum of the weights in the batch, which would
+        cancel the weight of a single image. Over the training split both are equal.
         """
         each = functional.cross_entropy(
             logits.float(), targets, reduction="none", label_smoothing=self._label_smoothing
@@ -234,7 +234,7 @@ class FineTuning(LmodModule):
         return (self._class_weights.to(each)[targets] * each).mean()
 
     def respond(self, batch: Batch) -> list[Reply]:
-        """Reply with the likeliest choice in the form that the record asks for, and with every choice's likelihood."""
+        """Return the most likely choice as a reply to each record, in its format, with all likelihoods."""
         if not len(batch):
             return []
         own = PictureBatch.of(batch)
@@ -252,12 +252,11 @@ class FineTuning(LmodModule):
         )
 
     def saliency(self, batch: Batch) -> Tensor:
-        """Return where each record's answer comes from, (records, size, size) in [0, 1]: occlusion.
+        """Return occlusion maps of each record's answer, (records, size, size) in [0, 1].
 
-        See `lmod_train.vision.occlusion`: it costs 220 answers for each picture. A map lies over the picture padded to
-        a square; what the network has not seen, because the centre crop of ``square: crop`` has cut it off, is 0. Only
-        pictures that records ask about are looked at, each once. It needs the run's datamodule where pictures are
-        cropped.
+        See `lmod_train.vision.occlusion`; each image takes 220 forward passes. A map covers the image padded to a
+        square; parts outside the centre crop of ``square: crop`` are 0. Each image is evaluated once. With ``crop`` it
+        needs the run's datamodule.
         """
         if not len(batch):
             return torch.zeros(0, self.dialect.size, self.dialect.size)
@@ -267,20 +266,20 @@ class FineTuning(LmodModule):
         return torch.stack([self._placed(r, maps[i]) for r, i in zip(own.records, own.image_of, strict=True)])
 
     def _placed(self, record: Record, map: Tensor) -> Tensor:
-        """Lay the map of what the network saw over the padded square."""
+        """Return a map of the network's input as a map of the padded square."""
         if self.dialect.augmentation.square == "pad":
             return map
         data = training_data(self.trainer)
         return on_square(map, picture_size(data.curated / record.image_plain[0]))
 
     def configure_optimizers(self) -> Any:
-        """AdamW in groups by depth; one schedule for all, stepped at every optimiser step.
+        """Return AdamW with a group per layer, and one schedule for all, updated at every optimiser step.
 
         Raises:
-            BadArgument: The run has no end, so that the cosine has none either.
+            BadArgument: The run has no last step, which the cosine needs.
         """
         settings, trainer = self._optimisation, self.trainer
-        trainer.fit_loop.setup_data()  # or the batches of an epoch are not known where max_steps ends the run
+        trainer.fit_loop.setup_data()  # otherwise the number of batches is unknown with max_steps
         steps = trainer.estimated_stepping_batches
         if math.isinf(steps):
             raise BadArgument("trainer.max_epochs", trainer.max_epochs, "a number", "set trainer.max_epochs: 50")
@@ -304,7 +303,7 @@ class FineTuning(LmodModule):
 
 
 def _order(finetuned: bool, classes: Sequence[str], choices: Sequence[str]) -> list[int]:
-    """Return for each choice the row of a fine-tuned file's head that is its, empty for no such file.
+    """Return for each choice its row in the head of a fine-tuned file; empty without such a file.
 
     Raises:
         BadArgument: `classes` are not the choices, each once; or they are given without a fine-tuned file.
@@ -326,7 +325,7 @@ def _order(finetuned: bool, classes: Sequence[str], choices: Sequence[str]) -> l
 
 
 def inverse_frequencies(counts: Sequence[int]) -> Tensor:
-    """Return what an image of each class weighs: the inverse of the class's frequency, with mean one over the images.
+    """Return the weight of an image of each class: the inverse of its frequency, with mean 1 over the images.
 
     A class without images weighs 0: no image asks for its weight.
 

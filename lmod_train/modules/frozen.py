@@ -1,4 +1,4 @@
-"""A backend through the Trainer: zero-shot models are evaluated by the same loop, callback and files as tuned ones."""
+"""A backend as a LightningModule: zero-shot models use the same loop, callback and files as tuned ones."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lmod_train.types import Batch, Identity, Record, Reply, StreamResponder
 
 
 class Frozen(LmodModule):
-    """Answers through a backend and learns nothing.
+    """Answers records with a backend; it has no trained parameters.
 
-    A backend that takes a stream of batches (`StreamResponder`) reads ahead: the datamodule calls `stream` on its
+    A backend that takes a stream of batches (`StreamResponder`) can read ahead: the datamodule calls `stream` on its
     evaluation loader, and every item that Lightning then fetches is a record with its reply.
 
     Args:
-        backend: Generates the replies.
+        backend: Backend that generates the replies.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -26,22 +26,22 @@ class Frozen(LmodModule):
         self.collate = backend.collate
 
     def identity(self) -> Identity:
-        """Return the backend's."""
+        """Return the backend's identity."""
         return self._backend.identity()
 
     def on_validation_start(self) -> None:
-        """Let the backend load its network, once; the device is not known before."""
+        """Let the backend load its network once, now that the device is known."""
         self._backend.prepare(self.device)
 
     on_test_start = on_validation_start
 
     def on_predict_start(self) -> None:
-        """Let the backend load its network, and keep no replies in memory."""
+        """Let the backend load its network; keep no replies in memory."""
         super().on_predict_start()
         self.on_validation_start()
 
     def on_validation_end(self) -> None:
-        """Print what the backend has used."""
+        """Print the backend's summary of its use."""
         if summary := self._backend.summary():
             self.print(summary)
 
@@ -49,18 +49,18 @@ class Frozen(LmodModule):
 
     @property
     def stream(self) -> Callable[[Iterable[Batch]], Iterator[Batch]] | None:
-        """Answers a stream of batches; None for a backend that takes one batch at a time."""
+        """Function that answers a stream of batches; None for a backend that takes one batch at a time."""
         return partial(answered, self._backend) if isinstance(self._backend, StreamResponder) else None
 
     def respond(self, batch: Batch) -> list[Reply]:
-        """Return the backend's replies, or those that a stream has brought already."""
+        """Return the backend's replies, or those that a stream has already delivered."""
         if isinstance(batch, Answered):
             return batch.replies
         return self._backend.respond(batch) if len(batch) else []
 
 
 class Answered(Batch):
-    """A record whose reply is there already.
+    """A record with its reply.
 
     Attributes:
         records: The one record.
@@ -76,12 +76,12 @@ def answered(backend: StreamResponder, batches: Iterable[Batch]) -> Iterator[Ans
     """Yield every record of a stream with its reply, in the order of the replies.
 
     Args:
-        backend: Reads the batches as far ahead as it has requests in flight.
-        batches: To be answered; empty ones are passed over.
+        backend: Backend that reads as many batches ahead as it has requests in flight.
+        batches: Batches to answer; empty ones are skipped.
 
     Raises:
-        RuntimeError: The backend replies to a record that it has not read or has replied to, or stops before it has
-            read and replied to all.
+        RuntimeError: The backend replies to a record that it has not read or has already replied to, or stops before
+            it has replied to all.
     """
     waiting: dict[str, Record] = {}
 
@@ -94,7 +94,7 @@ def answered(backend: StreamResponder, batches: Iterable[Batch]) -> Iterator[Ans
     left = read()
     for reply in backend.respond_stream(left):
         if reply.id not in waiting:
-            raise RuntimeError(f"{type(backend).__name__}: a reply to {reply.id}, which is not waiting for one")
+            raise RuntimeError(f"{type(backend).__name__}: a reply to {reply.id}, which has no reply pending")
         yield Answered(waiting.pop(reply.id), reply)
     if waiting or next(left, None) is not None:
         first = next(iter(waiting))

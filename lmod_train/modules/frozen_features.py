@@ -1,7 +1,7 @@
-"""The cheap baselines: a linear probe, and the nearest neighbours, on features of a transformer that is not trained.
+"""Baselines on features of a frozen vision transformer: a linear probe and nearest neighbours.
 
-They tell how much a pre-trained network knows before anyone fine-tunes it, in minutes on a CPU. Both train, answer and
-are scored like every other module; features are computed once for all epochs and runs (`lmod_train.vision.table`).
+They measure a pre-trained network before fine-tuning, in minutes on a CPU. Both are trained and scored like every other
+module; features are computed once for all epochs and runs (`lmod_train.vision.table`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from lmod_train.wording import refuse_several_questions
 
 
 class FrozenFeatures(LmodModule):
-    """What both have in common: choices, an encoder, and replies in the record's own words with likelihoods.
+    """Base class of the modules on frozen features, with replies in the record's words and likelihoods.
 
     Args:
-        encoder: What computes the features.
-        choices: Classes, linked from the datamodule's one task.
-        cache: Where features are kept: ``disk`` (below ``CURATED/cache``) or ``memory`` (of this process).
+        encoder: Encoder that computes the features.
+        choices: Classes; set from the datamodule's one task.
+        cache: Where features are cached: ``disk`` (below ``CURATED/cache``, the default) or ``memory`` (this process).
 
     Raises:
         BadArgument: There are no choices, because the datamodule has several tasks.
@@ -54,13 +54,12 @@ class FrozenFeatures(LmodModule):
         self.collate = self.dialect
 
     def setup(self, stage: str) -> None:
-        """Compute all features before the first batch, each process its share, and read those of the others.
+        """Compute all features before the first batch; each process computes a share and reads those of the others.
 
-        Nobody waits in a collective call, whose time would run out in a long first run.
+        No process waits in a collective call, which would time out in a long first run.
 
         Raises:
-            BadArgument: The training records, which are looked at by every command, ask several questions about whole
-                pictures.
+            BadArgument: The training records, which every command checks, ask several questions about whole images.
         """
         data = training_data(self.trainer)
         refuse_several_questions(data.records("train"), self.choices)
@@ -86,10 +85,10 @@ class FrozenFeatures(LmodModule):
 
     @abstractmethod
     def scores(self, features: Tensor) -> Tensor:
-        """Map features (B, width) to log-likelihoods (B, choices)."""
+        """Return the log-likelihoods (B, choices) of features (B, width)."""
 
     def respond(self, batch: Batch) -> list[Reply]:
-        """Reply with the likeliest choice; for regions one line each, in the requested format."""
+        """Return the most likely choice as a reply to each record; one line per region, in the requested format."""
         rows: list[list[Tensor]] = [[] for _ in batch.records]
         own = FeatureBatch.of(batch)
         scores = self.scores(own.features).float().cpu()
@@ -102,7 +101,7 @@ class FrozenFeatures(LmodModule):
         ]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Say of which encoder the features were."""
+        """Add the key of the encoder."""
         super().on_save_checkpoint(checkpoint)
         checkpoint["encoder"] = self.encoder.key()
 
@@ -110,7 +109,7 @@ class FrozenFeatures(LmodModule):
         """Refuse a checkpoint that was fitted on the features of another encoder.
 
         Raises:
-            WeightsMismatch: It was, or its tensors are not ours.
+            WeightsMismatch: The encoder differs, or the tensors do.
         """
         super().on_load_checkpoint(checkpoint)
         theirs, ours = checkpoint.get("encoder"), self.encoder.key()
@@ -121,14 +120,14 @@ class FrozenFeatures(LmodModule):
 
 
 class LinearProbe(FrozenFeatures):
-    """One linear map on features standardised by the training split.
+    """A linear layer on features standardised by the training split.
 
     Args:
-        encoder: What computes the features.
-        choices: Classes, linked from the datamodule's one task.
-        cache: Where features are kept.
-        lr: Of AdamW.
-        weight_decay: Of AdamW, on the map's weight.
+        encoder: Encoder that computes the features.
+        choices: Classes; set from the datamodule's one task.
+        cache: Where features are cached: ``disk`` or ``memory``.
+        lr: Learning rate of AdamW.
+        weight_decay: Weight decay of AdamW.
     """
 
     model_name = "linear_probe"
@@ -148,9 +147,9 @@ class LinearProbe(FrozenFeatures):
         self.std: Tensor
 
     def configure_model(self) -> None:
-        """Build the map, which says nothing yet, and measure the training features.
+        """Build the linear layer with weights of 0, and compute mean and deviation of the training features.
 
-        Where nothing is in the training split the measures stay 0 and 1; a checkpoint brings its own.
+        Without training records these are 0 and 1; a checkpoint holds its own.
         """
         if self.head is not None:
             return
@@ -164,11 +163,11 @@ class LinearProbe(FrozenFeatures):
         self.register_buffer("std", features.std(0).clamp_min(1e-6) if some else torch.ones(width))
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
-        """Return the map and the measures, without which it means nothing."""
+        """Return the linear layer, and mean and deviation of the features."""
         return {**super().state_dict(*args, **kwargs), **{name: getattr(self, name) for name in ("mean", "std")}}
 
     def scores(self, features: Tensor) -> Tensor:
-        """Map features (B, width) to log-likelihoods (B, choices)."""
+        """Return the log-likelihoods (B, choices) of features (B, width)."""
         if self.head is None:
             raise RuntimeError("call configure_model() first")
         standard = (features.to(self.mean) - self.mean) / self.std
@@ -182,24 +181,24 @@ class LinearProbe(FrozenFeatures):
         return self.weighed(loss, batch_idx)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """AdamW at a constant rate: the problem is convex."""
+        """Return AdamW with a constant learning rate, as the problem is convex."""
         return torch.optim.AdamW(self.parameters(), lr=self._lr, weight_decay=self._weight_decay)
 
 
 class NearestNeighbour(FrozenFeatures):
-    """The vote of the most similar training crops, weighed by exp(cosine / temperature).
+    """k nearest neighbours: a vote of the most similar training crops, weighted by exp(cosine / temperature).
 
-    Nothing is learned: `fit` notes the training features in the checkpoint, and one epoch is enough. Without a
-    checkpoint the training split of the curated folder is what votes.
+    Nothing is optimised: `fit` stores the training features in the checkpoint, and one epoch is enough. Without a
+    checkpoint the training split of the curated folder is used.
 
     References: Wu et al. 2018 (arXiv 1805.01978), section 3.4; Caron et al. 2021 (DINO), k = 20, temperature 0.07.
 
     Args:
-        encoder: What computes the features.
-        choices: Classes, linked from the datamodule's one task.
-        cache: Where features are kept.
-        neighbours: How many vote; all, where there are fewer.
-        temperature: Of their weights; above 0.
+        encoder: Encoder that computes the features.
+        choices: Classes; set from the datamodule's one task.
+        cache: Where features are cached: ``disk`` or ``memory``.
+        neighbours: Number of neighbours, from 1; default 20. All are used if there are fewer.
+        temperature: Temperature of the weights, above 0; default 0.07.
 
     Raises:
         BadArgument: `neighbours` or `temperature` is out of its range.
@@ -207,7 +206,7 @@ class NearestNeighbour(FrozenFeatures):
 
     model_name = "nearest_neighbour"
     FLOOR = 1e-6
-    """Share of the vote that every class has, so that no likelihood is zero."""
+    """Share of the vote that is added to every class, so that no likelihood is zero."""
 
     def __init__(
         self,
@@ -227,7 +226,7 @@ class NearestNeighbour(FrozenFeatures):
         self.bank: dict[str, Tensor] = {}
 
     def setup(self, stage: str) -> None:
-        """Compute all features, and take those of the training split.
+        """Compute all features, and select those of the training split.
 
         Raises:
             BadArgument: The training split is empty, in `fit`, or asks several questions.
@@ -241,17 +240,17 @@ class NearestNeighbour(FrozenFeatures):
         self.bank = {"features": features, "targets": targets}
 
     def _settings(self) -> dict[str, Any]:
-        data: Any = getattr(self._trainer, "datamodule", None)  # none yet where only the weights are asked for
+        data: Any = getattr(self._trainer, "datamodule", None)  # None where the module is used without a datamodule
         voters = [[r.id, r.image_sha256, r.answer] for r in (data.records("train") if data else ())]
-        said = hashlib.sha256(json.dumps(voters).encode()).hexdigest()
-        votes = {"voters": said, "neighbours": self._neighbours, "temperature": self._temperature}
+        digest = hashlib.sha256(json.dumps(voters).encode()).hexdigest()
+        votes = {"voters": digest, "neighbours": self._neighbours, "temperature": self._temperature}
         return {**super()._settings(), **votes}
 
     def scores(self, features: Tensor) -> Tensor:
-        """Map features (B, width) to log-likelihoods (B, choices).
+        """Return the log-likelihoods (B, choices) of features (B, width).
 
         Raises:
-            BadArgument: Nobody votes: there is neither a training split nor a checkpoint.
+            BadArgument: There are no neighbours: neither a training split nor a checkpoint.
         """
         bank, targets = (self.bank[name].to(features.device) for name in ("features", "targets"))
         if not len(bank):
@@ -270,18 +269,18 @@ class NearestNeighbour(FrozenFeatures):
         return ((share + self.FLOOR) / (1 + len(self.choices) * self.FLOOR)).log()
 
     def training_step(self, batch: Batch, batch_idx: int) -> None:
-        """Do nothing: `setup` has taken what there is."""
+        """Do nothing: `setup` has selected the training features."""
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Keep who votes."""
+        """Add the training features."""
         super().on_save_checkpoint(checkpoint)
         checkpoint["bank"] = {**self.bank, "choices": list(self.choices)}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Take who votes from the checkpoint.
+        """Load the training features from the checkpoint.
 
         Raises:
-            WeightsMismatch: It is of another encoder, other choices, or of another module.
+            WeightsMismatch: Its encoder, choices or module differ.
         """
         super().on_load_checkpoint(checkpoint)
         kept = dict(checkpoint.get("bank", {}))
@@ -293,4 +292,4 @@ class NearestNeighbour(FrozenFeatures):
         self.bank = kept
 
     def configure_optimizers(self) -> None:
-        """None."""
+        """Return no optimiser."""

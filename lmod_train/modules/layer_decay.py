@@ -1,8 +1,8 @@
-"""Layer-wise learning rates and their schedule, as RETFound is fine-tuned, really applied by torch's own scheduler.
+"""Layer-wise learning rates and their schedule, as in the fine-tuning of RETFound.
 
 References: BEiT (Bao et al. 2021) for layer-wise decay, MAE (He et al. 2021) for the recipe, the fine-tuning program of
-RETFound for its values. timm's optimisers note each group's scale and leave it to timm's schedulers, which Lightning
-does not take; here every group's learning rate is multiplied by its scale before the optimiser is made.
+RETFound for its values. timm's optimisers store each group's scale for timm's schedulers, which Lightning does not
+support; here every group's learning rate is multiplied by its scale before the optimiser is built.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from timm.models.vision_transformer import VisionTransformer
 from lmod_train.errors import BadArgument
 
 IMAGES_OF_BASE_LR = 256
-"""Images an optimiser step for which `base_lr` is meant."""
+"""Number of images of an optimiser step for which `base_lr` is stated."""
 
 
 @dataclass(frozen=True)
 class LayerDecay:
-    """AdamW in groups by depth, linear warm-up from 0, half a cosine; the defaults are RETFound's as LMOD used it.
+    """AdamW with a learning rate per layer, linear warm-up and cosine decay; the defaults are those of LMOD.
 
     Attributes:
-        base_lr: For 256 images an optimiser step; the learning rate is this times images a step / 256.
-        decay: Each block learns at this share of the learning rate of the one after it; 1 for all alike, in (0, 1].
-        weight_decay: On matrices; vectors, the position embedding and the class token are never decayed.
-        warmup_epochs: Epochs of linear rise, counted in optimiser steps.
-        min_lr: Learning rate of the head at the end; smaller in the layers below like everything else.
-        betas: Of AdamW.
-        eps: Of AdamW.
+        base_lr: Peak learning rate of the head per 256 images of an optimiser step: it is multiplied by images / 256.
+        decay: Ratio of a block's learning rate to that of the next block, in (0, 1]; 1 for equal learning rates.
+        weight_decay: Weight decay of matrices; vectors, position embedding and class token have none.
+        warmup_epochs: Length of the linear warm-up in epochs.
+        min_lr: Learning rate of the head at the end; lower layers have it multiplied by their scale.
+        betas: Betas of AdamW.
+        eps: Epsilon of AdamW.
 
     Raises:
         BadArgument: A value is out of its range.
@@ -60,11 +60,11 @@ STEM = re.compile(r"cls_token|pos_embed|patch_embed\.")
 BLOCK = re.compile(r"blocks\.(\d+)\.")
 
 RETFOUND = LayerDecay()
-"""As LMOD fine-tuned it."""
+"""The settings with which LMOD fine-tuned RETFound."""
 
 
 def scaled_lr(base_lr: float, images: int) -> float:
-    """Return the learning rate for so many images an optimiser step: batch x accumulation x devices.
+    """Return the learning rate for a number of images per optimiser step (batch x accumulation x devices).
 
     Example:
         >>> scaled_lr(5e-3, 16)
@@ -77,16 +77,16 @@ def layer_groups(model: VisionTransformer, lr: float, settings: LayerDecay) -> l
     """Return the trained parameters of a vision transformer in groups, each with its own learning rate.
 
     Class token, position and patch embedding are layer 0, block i is layer i + 1, everything after the last block is
-    layer blocks + 1; layer k learns at ``lr * decay ** (blocks + 1 - k)``. So does the original; timm's own grouping
-    counts the last ``norm``, which there is with the class token, to the last block.
+    layer blocks + 1; layer k learns at ``lr * decay ** (blocks + 1 - k)``. As in the original; timm's own grouping
+    puts the final ``norm``, which exists with class token pooling, into the last block.
 
     Args:
         model: From `lmod_train.vision.retfound.vision_transformer`.
-        lr: Of the head.
-        settings: Its `decay` and `weight_decay` count.
+        lr: Learning rate of the head.
+        settings: Settings, of which `decay` and `weight_decay` are used.
 
     Returns:
-        Groups with `params`, `lr`, `lr_scale` and `weight_decay`; two a layer, with and without weight decay:
+        Groups with `params`, `lr`, `lr_scale` and `weight_decay`; two per layer, with and without weight decay:
         52 for the 26 layers of a ViT-L.
 
     Example:
@@ -111,8 +111,8 @@ def layer_of(name: str, last: int) -> int:
     """Return the layer of a parameter of a vision transformer.
 
     Args:
-        name: Of the parameter.
-        last: Layer of what follows the blocks.
+        name: Name of the parameter.
+        last: Index of the layer after the blocks.
 
     Example:
         >>> names = "pos_embed", "blocks.0.norm1.weight", "blocks.23.mlp.fc2.bias", "head.bias"
@@ -129,11 +129,11 @@ def learning_rate(step: int, *, lr: float, min_lr: float, warmup: int, steps: in
     """Return the head's learning rate at an optimiser step: linear from 0 to `lr`, then half a cosine to `min_lr`.
 
     Args:
-        step: From 0; the first step has learning rate 0 where there is a warm-up, as in the original.
-        lr: At the end of the warm-up.
-        min_lr: Reached at `steps`, one after the last.
-        warmup: Steps of the linear rise.
-        steps: Of the whole run.
+        step: Index of the step, from 0; with a warm-up the first learning rate is 0, as in the original.
+        lr: Learning rate at the end of the warm-up.
+        min_lr: Learning rate at `steps`, one after the last step.
+        warmup: Number of warm-up steps.
+        steps: Number of steps of the run.
 
     Example:
         >>> [learning_rate(i, lr=2.0, min_lr=1.0, warmup=4, steps=8) for i in (0, 2, 4, 6, 8)]
@@ -146,15 +146,15 @@ def learning_rate(step: int, *, lr: float, min_lr: float, warmup: int, steps: in
 
 
 def factor(settings: LayerDecay, lr: float, *, warmup: int, steps: int) -> Callable[[int], float]:
-    """Return what every group's learning rate is multiplied by at each optimiser step, for torch's `LambdaLR`.
+    """Return the function from an optimiser step to the factor of all learning rates, for torch's `LambdaLR`.
 
-    One factor serves all groups: the original multiplies the whole schedule, `min_lr` included, by the group's scale.
+    All groups have the same factor: the original multiplies the whole schedule, `min_lr` included, by a group's scale.
 
     Args:
-        settings: Its `min_lr` counts.
-        lr: Of the head at the end of the warm-up.
-        warmup: Steps of the linear rise.
-        steps: Of the whole run.
+        settings: Settings, of which `min_lr` is used.
+        lr: Learning rate of the head at the end of the warm-up.
+        warmup: Number of warm-up steps.
+        steps: Number of steps of the run.
     """
 
     def at(step: int) -> float:

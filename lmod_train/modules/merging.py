@@ -1,4 +1,4 @@
-"""One Hugging Face folder from a checkpoint and its base: the adapters worked into the weights they lie on."""
+"""Merge a checkpoint into its base: a Hugging Face folder with the adapters merged into the weights."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from lmod_train.files import clear_parts, write_durably
 from lmod_train.strategies.saved import read
 
 WRAPPED = "model."
-"""What the module's own attribute puts before every name of a tensor."""
+"""Prefix of the tensor names in a checkpoint, from the module's attribute."""
 
 
 def merge(
     ckpt: Path, out: Path, base: str | None = None, names: Names = "transformers", trusted: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """Write a folder that plain transformers loads and that answers as the tuned model did.
+    """Write the tuned model as a folder that transformers loads without this package.
 
-    Merged in float32, which takes the base's parameters times four bytes of memory, and written in the type that the
-    training kept its weights in: with bfloat16 a merged weight is rounded once, and replies may differ in a word.
+    Weights are merged in float32, which takes 4 bytes of memory per parameter, and written in the type that the
+    training used: in bfloat16 a merged weight is rounded once, so that replies may differ in a word.
 
     Args:
         ckpt: A checkpoint of `VisionLanguageModel`, a file or the folder of any strategy.
-        out: New or empty folder.
-        base: Folder of the base; what the checkpoint names where left out.
-        names: What tensors are called, see `lmod_train.chat.server_names`; transformers loads either.
+        out: Folder to write, new or empty.
+        base: Folder of the base; None for the one that the checkpoint names.
+        names: Naming of the tensors, see `lmod_train.chat.server_names`; transformers loads both.
         trusted: Checkpoint folders whose pickles may run code, see `lmod_train.strategies.vetting`.
 
     Returns:
-        What the checkpoint says of itself: base, fingerprint, adapter settings, type.
+        The checkpoint's own facts: base, fingerprint, adapter settings, type.
 
     Raises:
-        ArtifactError: It is no checkpoint, or one that does not say what it was tuned from.
-        BadArgument: `out` holds something.
-        WeightsNotFound: The base is not there.
-        WeightsMismatch: The base is another one, or the tensors are not those that the settings train.
+        ArtifactError: It is no checkpoint, or one that does not name its base.
+        BadArgument: `out` is not empty.
+        WeightsNotFound: The base is missing.
+        WeightsMismatch: The base is not that of the checkpoint, or its tensors do not fit the settings.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadArgument("--out", str(out), "a new or empty folder", "name another, or remove this one")
@@ -55,7 +55,7 @@ def merge(
     facts = saved.get("conversation")
     if facts is None:
         raise ArtifactError(
-            ckpt, "does not say what it was tuned from", "name a checkpoint of a run that tuned a model"
+            ckpt, "does not name the base that it was tuned from", "name a checkpoint of a run that tuned a model"
         )
     folder = find(base or facts["base"])
     check_base(folder, fingerprint(folder), facts)
@@ -75,10 +75,10 @@ def merge(
 
 
 def _take(model: Any, tensors: Mapping[str, Tensor], ckpt: Path) -> None:
-    """Load exactly what is trained.
+    """Load the trained tensors, which must be exactly those of the model.
 
     Raises:
-        WeightsMismatch: A tensor is missing, left over, or of another shape.
+        WeightsMismatch: A tensor is missing, unexpected, or of another shape.
     """
     ours = {f"{n} {tuple(p.shape)}" for n, p in model.named_parameters() if p.requires_grad}
     theirs = {f"{n.removeprefix(WRAPPED)} {tuple(t.shape)}" for n, t in tensors.items()}
@@ -89,7 +89,7 @@ def _take(model: Any, tensors: Mapping[str, Tensor], ckpt: Path) -> None:
 
 
 def _stop_as_trained(folder: Path, network: Any) -> None:
-    """Let plain `generate` stop on each token that ends a reply of ours, as not every base's settings name them all."""
+    """Write the end tokens of training to generation_config.json, as not every base names them all."""
     file = folder / "generation_config.json"
     settings = json.loads(file.read_text(encoding="utf-8"))
     settings["eos_token_id"] = sorted(end_tokens(network, Dialect(folder)))
@@ -97,11 +97,11 @@ def _stop_as_trained(folder: Path, network: Any) -> None:
 
 
 def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
-    """Return the model card: licence, base, and how it was made."""
+    """Return the model card: licence, base and training."""
     licence, lora = licence_of(folder), facts["lora"]
     how = f"LoRA of rank {lora['rank']} (alpha {lora['alpha']}) on the language model" if lora else "no adapters"
     parts = ["projector", *(p for p in ("tower", "language_model") if facts[f"tune_{p}"])]
-    stated = licence if licence != "other" else "not stated by the base's card; the base's own terms hold"
+    stated = licence if licence != "other" else "not stated in the base's card; the terms of the base apply"
     return (
         f"---\nlicense: {licence}\nlibrary_name: transformers\npipeline_tag: image-text-to-text\n"
         f"base_model: {Path(facts['base']).name}\n---\n\n# {Path(facts['base']).name}, tuned\n\n"

@@ -1,4 +1,4 @@
-"""Learning rates, decay and schedule of instruction tuning."""
+"""Optimiser and learning rate schedule of instruction tuning."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from lmod_train.strategies.sharding import shape_of
 
 @dataclass(frozen=True)
 class Optimisation:
-    """AdamW with linear warm-up and a half cosine to zero, stepped every iteration.
+    """AdamW with linear warm-up and cosine decay to zero, updated at every optimiser step.
 
-    Defaults are LLaVA-1.5's LoRA recipe.
+    The defaults are those of LLaVA-1.5 with LoRA.
 
     Attributes:
-        lr: Of the adapters, or of the language model itself in full tuning.
-        projector_lr: Of the projector, and of the tower where it learns.
-        weight_decay: On matrices; vectors are never decayed.
-        warmup: Share of all steps.
-        betas: Of AdamW.
+        lr: Peak learning rate of the adapters, or of the language model itself in full tuning; default 2e-4.
+        projector_lr: Peak learning rate of the projector, and of the tower if it is trained; default 2e-5.
+        weight_decay: Weight decay of matrices, 0 by default; vectors have none.
+        warmup: Share of all optimiser steps in the warm-up, in [0, 1]; default 0.03.
+        betas: Betas of AdamW; default 0.9 and 0.999.
     """
 
     lr: float = 2e-4
@@ -41,14 +41,14 @@ def optimiser(
     is_language: Callable[[str], bool] = lambda name: "lora_" in name,
     fused: bool = False,
 ) -> tuple[torch.optim.AdamW, torch.optim.lr_scheduler.LambdaLR]:
-    """Return AdamW in groups, each with its own learning rate, and its warm-up and half cosine over all steps.
+    """Return AdamW with a group for each learning rate and decay, and its schedule over all steps.
 
     Args:
-        parameters: Names and parameters; frozen ones are passed over.
-        settings: Rates and schedule.
-        steps: Optimiser steps of the whole run.
-        is_language: Whether a parameter of this name learns at `lr`; others learn at `projector_lr`.
-        fused: Step in one compiled pass, which matters where the state is kept on the CPU.
+        parameters: Pairs of name and parameter; frozen ones are skipped.
+        settings: Learning rates and schedule.
+        steps: Number of optimiser steps of the run.
+        is_language: Function of a parameter's name: whether its learning rate is `lr`, otherwise `projector_lr`.
+        fused: Whether to use the fused implementation, which is faster with optimiser states on the CPU.
     """
     groups: dict[tuple[float, float], list[Tensor]] = {}
     for name, parameter in parameters:
@@ -65,7 +65,7 @@ def optimiser(
 
 
 def warmup_cosine(steps: int, warmup: float) -> Any:
-    """Return the factor of the learning rate at each step: linear from 0, then half a cosine to 0 at the last.
+    """Return the function from a step to its learning rate factor: linear from 0 to 1, then a half cosine to 0.
 
     Example:
         >>> factor = warmup_cosine(100, 0.1)

@@ -12,12 +12,12 @@ from lmod_train.escaping import for_csv, from_csv
 
 
 class TooLong:
-    """Lists each record once, in ``too_long/rank-<r>.csv`` (id, tokens, max_tokens) of the run's folder.
+    """Lists records that are too long in ``too_long/rank-<r>.csv`` (id, tokens, max_tokens) of the run's folder.
 
-    A run that is continued adds to its list.
+    Each record is listed once; a continued run appends to its list.
 
     Args:
-        max_tokens: The longest that is trained on.
+        max_tokens: Maximum length of a training record in tokens.
     """
 
     def __init__(self, max_tokens: int) -> None:
@@ -25,12 +25,12 @@ class TooLong:
         self._listed: dict[Path, set[str]] = {}
 
     def list(self, lengths: Mapping[str, int], folder: Path, rank: int) -> None:
-        """Add records that are not in the list, and warn of the first.
+        """Append records that are not in the list yet; warn at the first.
 
         Args:
-            lengths: Tokens of prompt and answer by record id; empty adds nothing.
-            folder: Of the run.
-            rank: Of this process.
+            lengths: Number of tokens of prompt and answer, by record id; may be empty.
+            folder: Folder of the run.
+            rank: Rank of this process.
         """
         file = folder / "too_long" / f"rank-{rank}.csv"
         if lengths and file not in self._listed:

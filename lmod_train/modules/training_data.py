@@ -14,7 +14,7 @@ from lmod_train.types import Record
 
 @runtime_checkable
 class TrainingData(Protocol):
-    """What modules read of a datamodule such as `RecordsDataModule`, beside its batches."""
+    """Attributes that modules read of a datamodule such as `RecordsDataModule`, beside its batches."""
 
     @property
     def curated(self) -> Path:
@@ -23,11 +23,11 @@ class TrainingData(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """Questions in a training batch of one process."""
+        """Number of questions in a training batch of one process."""
         ...
 
     def records(self, split: str) -> Sequence[Record]:
-        """Return the records of a split (``all`` for every one)."""
+        """Return the records of a split, or all for ``all``."""
         ...
 
 
@@ -35,7 +35,7 @@ def training_data(trainer: Trainer) -> TrainingData:
     """Return the datamodule of a Trainer.
 
     Raises:
-        BadArgument: There is none, or it holds no records.
+        BadArgument: There is none, or it has no records.
     """
     data = getattr(trainer, "datamodule", None)
     if not isinstance(data, TrainingData):

@@ -174,8 +174,8 @@ class Strange(Scripted):
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        (["0", "7"], "a reply to 7, which is not waiting"),
-        (["0", "0"], "a reply to 0, which is not waiting"),
+        (["0", "7"], "a reply to 7, which has no reply pending"),
+        (["0", "0"], "a reply to 0, which has no reply pending"),
         (["0"], "ended without a reply to 1"),
         (["1", "0"], "ended without a reply to 2"),
     ],
@@ -187,7 +187,7 @@ def test_a_stream_that_answers_too_much_or_too_little_is_found_out(ids, message)
 
 
 def test_a_record_that_was_not_read_is_not_replied_to():
-    with pytest.raises(RuntimeError, match="a reply to 2, which is not waiting"):
+    with pytest.raises(RuntimeError, match="a reply to 2, which has no reply pending"):
         list(answered(Strange(["0", "2"]), [Batch([record("0")]), Batch([record("2")])]))
 
 

@@ -125,7 +125,7 @@ def test_where_nothing_has_changed_nothing_is_asked_and_nothing_said(again, caps
     said = capsys.readouterr()
     assert lines(again) == before
     assert not any(
-        word in caplog.text + said.out for word in ("asked again", "left out: ", "unverified", "scored anew")
+        word in caplog.text + said.out for word in ("asked again", "left out: ", "unverified", "scored again")
     )
 
 
@@ -136,7 +136,7 @@ def test_another_truth_alone_is_scored_anew_and_said(again, caplog):
     saved = lines(again)
     assert validate(again) == 0
     assert lines(again) == saved
-    assert "3 of 3 reference answers have changed; the same replies are scored anew" in caplog.text
+    assert "3 of 3 reference answers have changed; stored replies are scored again" in caplog.text
     assert {r.answer for r in read_run_records(again / "run" / "records.parquet")} <= set(other)
     after = {(s.task, s.metric): s.value for *_, s in read_scores(again / "run" / "scores.csv") if s.subset == "all"}
     shares = [after["glaucoma", "majority"], before["glaucoma", "majority"]]
@@ -155,7 +155,7 @@ def test_replies_of_an_earlier_version_are_scored_as_unverified_and_asked_again(
     assert {p.reply.asked for p in read_predictions(again / "run" / "predictions.parquet")} == {""}
     assert validate(again) == 0
     said = capsys.readouterr()
-    assert "asked again, and the old lines kept: 3 replies that do not say what was asked" in caplog.text
+    assert "asked again, and the old lines kept: 3 replies that do not record what was asked" in caplog.text
     assert "unverified" not in said.out and len(lines(again)) == 6
 
 
@@ -165,7 +165,7 @@ def test_failed_replies_are_asked_again_and_a_torn_one_too(again, caplog):
     text = json.dumps(kept) + "\n" + json.dumps({**failed, "reply": "", "error": "timeout"}) + "\n"
     file.write_text(text + json.dumps(torn)[:40])
     assert validate(again) == 0
-    assert "asked again, and the old lines kept: 1 failures" in caplog.text
+    assert "asked again, and the old lines kept: 1 failed requests" in caplog.text
     assert [line["id"] for line in lines(again)] == [kept["id"], failed["id"], failed["id"], torn["id"]]
     statuses = [p.status for p in read_predictions(again / "run" / "predictions.parquet")]
     assert "failed" not in statuses and len(statuses) == 3

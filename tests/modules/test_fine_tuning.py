@@ -375,7 +375,7 @@ def test_a_checkpoint_of_other_classes_or_in_another_order_is_refused(folder, tm
     kept = torch.load(file, weights_only=True)
     assert kept.pop("choices") == list(WORDS)
     torch.save(kept, file)
-    with pytest.warns(UserWarning, match="does not say its classes.*GLAUCOMA, NON-GLAUCOMA"):
+    with pytest.warns(UserWarning, match="does not name its classes.*GLAUCOMA, NON-GLAUCOMA"):
         answering(folder, tuning(), ckpt_path=file, weights_only=True)
 
 
