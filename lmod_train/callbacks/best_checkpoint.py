@@ -20,7 +20,7 @@ class BestCheckpoint(ModelCheckpoint):
     is continued, belongs to another callback and is not changed.
 
     Args:
-        metric: Name of the metric, higher is better; default the macro one-versus-rest AUROC, as in RETFound.
+        metric: Name of the metric, higher is better, e.g. the macro one-versus-rest AUROC, as in RETFound.
 
     Raises:
         BadArgument: There are several tasks, no validation records, or no such metric after the first validation.

@@ -28,7 +28,7 @@ class PredictionTable(Callback):
     """Logs the first predictions of every task after each evaluation, if a wandb logger is configured.
 
     Args:
-        rows: Maximum number of predictions of each task; default 32.
+        rows: Maximum number of predictions of each task.
     """
 
     def __init__(self, rows: int = 32) -> None:

@@ -63,7 +63,7 @@ class Saliency(Callback):
     stage 3) are not supported: the ranks would wait for each other.
 
     Args:
-        first: Maximum number of records of a rank, from 1; default 16.
+        first: Maximum number of records of a rank, from 1.
 
     Raises:
         BadArgument: `first` is below 1, or the module has no method ``saliency``.

@@ -57,11 +57,11 @@ class Tripwires(Callback):
     ``RUN/tripwires.jsonl``. Classifiers, which do not generate text, are skipped.
 
     Args:
-        every: Optimiser steps between probes, default 200; 0 for no probes. In a short run it is a fifth of the steps,
+        every: Optimiser steps between probes; 0 for no probes. In a short run it is a fifth of the steps,
             at least 10, as stopping takes two bad probes.
-        n: Number of records of the probe, default 24, drawn evenly over tasks and answers from the split val, or train
+        n: Number of records of the probe, drawn evenly over tasks and answers from the split val, or train
             if val is empty.
-        stop: Stop the run if a limit is exceeded at two probes in a row; default true.
+        stop: Stop the run if a limit is exceeded at two probes in a row.
         limits: Limits of the signs of a collapse.
     """
 

@@ -19,9 +19,9 @@ class Lora:
     """Low-rank adapters on every linear map of the language model (Hu et al. 2021).
 
     Attributes:
-        rank: Rank of the update; default 128.
-        alpha: Scale: the update is multiplied by alpha / rank; default 256.
-        dropout: Probability with which an element of the adapter's input is zeroed, in [0, 1]; default 0.05.
+        rank: Rank of the update.
+        alpha: Scale: the update is multiplied by alpha / rank.
+        dropout: Probability with which an element of the adapter's input is zeroed, in [0, 1].
         targets: Regular expression that the full name of an adapted linear layer matches; empty for all those of the
             language model. Short names (q_proj) also match the vision tower, which the doctor refuses.
     """

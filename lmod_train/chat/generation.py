@@ -33,7 +33,7 @@ class Decoding:
     """Decoding settings: greedy, as in the papers (temperature 0, one beam).
 
     Attributes:
-        max_new_tokens: Maximum length of a reply in tokens; default 512, as in LMOD's Table 6.
+        max_new_tokens: Maximum length of a reply in tokens; 512 in LMOD's Table 6.
         likelihoods: Whether the log-likelihood of every choice is computed beside the reply, see `chat.likelihood`.
     """
 

@@ -32,9 +32,9 @@ class RecordsDataModule(LightningDataModule):
     Args:
         curated: Folder written by `curate`.
         tasks: Tasks to train and evaluate on; records of other tasks are left out and counted.
-        batch_size: Number of questions in a training batch, per device; default 16.
-        eval_batch_size: Number of questions in an evaluation batch, per device; default 32.
-        max_questions: Maximum number of questions about one image in a group; default 16.
+        batch_size: Number of questions in a training batch, per device.
+        eval_batch_size: Number of questions in an evaluation batch, per device.
+        max_questions: Maximum number of questions about one image in a group.
         split: Split that `validate`, `test` and `predict` evaluate: ``command``, the one named after the command (test
             for `predict`), another, or ``all``.
         modality: Use only records of this modality; empty for all.

@@ -27,11 +27,11 @@ class Classifier(LmodModule):
 
     Args:
         choices: Classes; set from the datamodule's one task.
-        lr: Learning rate of Adam; default 0.001, as in the paper (which does not name the optimiser).
-        side: Side of the square input in pixels, a multiple of 4; default 128, as in the paper.
-        cache: Where crops are cached: ``disk`` (below ``CURATED/cache``, the default), ``memory`` (of this process), or
+        lr: Learning rate of Adam; 0.001 in the paper (which does not name the optimiser).
+        side: Side of the square input in pixels, a multiple of 4; 128 in the paper.
+        cache: Where crops are cached: ``disk`` (below ``CURATED/cache``), ``memory`` (of this process), or
             ``none``, which cuts them again in every epoch.
-        variation: Augmentation of crops in training; null for none, the default (the paper names none).
+        variation: Augmentation of crops in training; null for none (the paper names none).
 
     Raises:
         BadArgument: There are no choices, because the datamodule has several tasks; or `side` is no multiple of 4.

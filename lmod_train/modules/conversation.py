@@ -45,7 +45,7 @@ class VisionLanguageModel(LmodModule):
         checkpoint: Folder in transformers layout, or the name of a checkpoint that comes with the package.
         lora: Adapters on the language model; null for none.
         optimisation: Learning rates and schedule.
-        max_new_tokens: Maximum length of a reply in tokens; default 512, as in LMOD Table 6.
+        max_new_tokens: Maximum length of a reply in tokens; 512 in LMOD Table 6.
         dtype: Type of the frozen weights; trained weights are float32.
         gradient_checkpointing: Recompute activations of the language model in the backward pass to save memory.
         tune_tower: Train the vision tower too, at the projector's learning rate.
@@ -53,7 +53,7 @@ class VisionLanguageModel(LmodModule):
             `lora: null`.
         shared_prefix: Train the questions about one image of a batch as one sequence with the image once. Loss and
             gradients are the same and training is several times faster, see `lmod_train.chat.shared_prefix`.
-        max_tokens: Maximum length of a training record in tokens, image and answer included; default 2048, as in LLaVA.
+        max_tokens: Maximum length of a training record in tokens, image and answer included; 2048 in LLaVA.
             Longer records are left out, counted as `train/too_long` and listed in the run's folder.
         tower_features: Folder in which the frozen tower's features are stored, computed once and read in later epochs
             and runs (`lmod_train.chat.tower_features`); null computes them in every epoch. Not with `tune_tower` or

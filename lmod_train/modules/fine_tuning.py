@@ -56,7 +56,7 @@ class FineTuning(LmodModule):
             `choices`.
         augmentation: Preprocessing and augmentation of images.
         optimisation: Learning rates, their decay over the layers, and their schedule.
-        label_smoothing: Share of the target that is spread over all classes, in [0, 1); default 0.1.
+        label_smoothing: Share of the target that is spread over all classes, in [0, 1).
         class_weights: ``inverse`` weights each image by the inverse of its class's frequency in the training split
             (with a mean of 1 over the training images), ``none`` all equally.
         name: Name of the model in replies and reports.

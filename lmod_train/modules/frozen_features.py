@@ -33,7 +33,7 @@ class FrozenFeatures(LmodModule):
     Args:
         encoder: Encoder that computes the features.
         choices: Classes; set from the datamodule's one task.
-        cache: Where features are cached: ``disk`` (below ``CURATED/cache``, the default) or ``memory`` (this process).
+        cache: Where features are cached: ``disk`` (below ``CURATED/cache``) or ``memory`` (this process).
 
     Raises:
         BadArgument: There are no choices, because the datamodule has several tasks.
@@ -197,8 +197,8 @@ class NearestNeighbour(FrozenFeatures):
         encoder: Encoder that computes the features.
         choices: Classes; set from the datamodule's one task.
         cache: Where features are cached: ``disk`` or ``memory``.
-        neighbours: Number of neighbours, from 1; default 20. All are used if there are fewer.
-        temperature: Temperature of the weights, above 0; default 0.07.
+        neighbours: Number of neighbours, from 1. All are used if there are fewer.
+        temperature: Temperature of the weights, above 0.
 
     Raises:
         BadArgument: `neighbours` or `temperature` is out of its range.

@@ -20,11 +20,11 @@ class Optimisation:
     The defaults are those of LLaVA-1.5 with LoRA.
 
     Attributes:
-        lr: Peak learning rate of the adapters, or of the language model itself in full tuning; default 2e-4.
-        projector_lr: Peak learning rate of the projector, and of the tower if it is trained; default 2e-5.
-        weight_decay: Weight decay of matrices, 0 by default; vectors have none.
-        warmup: Share of all optimiser steps in the warm-up, in [0, 1]; default 0.03.
-        betas: Betas of AdamW; default 0.9 and 0.999.
+        lr: Peak learning rate of the adapters, or of the language model itself in full tuning.
+        projector_lr: Peak learning rate of the projector, and of the tower if it is trained.
+        weight_decay: Weight decay of matrices; vectors have none.
+        warmup: Share of all optimiser steps in the warm-up, in [0, 1].
+        betas: Betas of AdamW.
     """
 
     lr: float = 2e-4

@@ -43,7 +43,7 @@ def test_every_option_of_a_source_is_described(name: str):
 
 def test_parts_are_listed_with_their_own_options_and_choices_in_braces():
     text = options_text("llava_med_lora")
-    assert "  optimisation.lr: float, default 0.0002\n      Of the adapters" in text
+    assert "  optimisation.lr: float, default 0.0002\n      Peak learning rate of the adapters" in text
     assert "  lora.rank: int, default 128\n" in text
     assert "  loss_over: {answer, token}, default 'answer'\n" in text
     assert "  checkpoint: str, required\n" in text

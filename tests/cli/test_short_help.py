@@ -39,7 +39,7 @@ def test_every_option_exists(command: str):
 
 def test_the_defaults_are_those_of_the_classes():
     text = short_help("fit", "")
-    assert re.search(r"--data.batch_size N +Questions in a training batch. Default 16.\n", text)
+    assert re.search(r"--data.batch_size N +Number of questions in a training batch, per device\. Default 16.\n", text)
     assert "--data.balance {none,class,modality,class_modality}\n" in text
 
 

@@ -352,7 +352,7 @@ def saved(folder, place, choices=WORDS, **options):
 
 @pytest.mark.parametrize("loop", ["validate", "test", "predict"])
 def test_a_head_that_has_learned_nothing_is_not_scored(folder, tmp_path, loop):
-    with pytest.raises(LmodError, match=r"head of FineTuning is new.*\nNext: .*--ckpt_path RUN/checkpoints/best\.ckpt"):
+    with pytest.raises(LmodError, match=r"FineTuning is untrained.*\nNext: .*--ckpt_path RUN/checkpoints/best\.ckpt"):
         answering(folder, tuning(), loop)
     said, answered = answering(folder, tuning(), loop, ckpt_path=saved(folder, tmp_path), weights_only=True)
     assert answered and {r.step for r in answered} == {5}
@@ -360,7 +360,7 @@ def test_a_head_that_has_learned_nothing_is_not_scored(folder, tmp_path, loop):
 
 
 def test_the_cnn_s_too_and_what_was_fitted_just_now_is_scored(folder, tmp_path):
-    with pytest.raises(LmodError, match="head of Classifier is new"):
+    with pytest.raises(LmodError, match="head of Classifier is untrained"):
         answering(folder, Classifier(WORDS, side=8, cache="none"))
     module = tuning()
     quick(tmp_path, max_epochs=1).fit(module, datamodule=data(folder))
