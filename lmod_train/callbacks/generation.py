@@ -156,7 +156,7 @@ def _weights(trainer: Trainer, who: Identity, stage: str) -> list[str]:
 def _log_asked_again(saved: Current, failed: int) -> None:
     counted = {
         "replies to other words, images, choices, weights, template or settings": saved.stale,
-        "replies that do not record what was asked": saved.unverified,
+        "replies without a hash of their input": saved.unverified,
         "failed requests": failed,
     }
     if any(counted.values()):

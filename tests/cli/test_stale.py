@@ -155,7 +155,7 @@ def test_replies_of_an_earlier_version_are_scored_as_unverified_and_asked_again(
     assert {p.reply.asked for p in read_predictions(again / "run" / "predictions.parquet")} == {""}
     assert validate(again) == 0
     said = capsys.readouterr()
-    assert "asked again, and the old lines kept: 3 replies that do not record what was asked" in caplog.text
+    assert "asked again, and the old lines kept: 3 replies without a hash of their input" in caplog.text
     assert "unverified" not in said.out and len(lines(again)) == 6
 
 
