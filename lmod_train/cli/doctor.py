@@ -8,8 +8,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
+from typing import Any
+
+from lightning.pytorch.cli import LightningArgumentParser
 
 from lmod_train.artifacts.run import Run
+from lmod_train.cli import LATE
 from lmod_train.cli.examination import findings_of, identity, plain
 from lmod_train.cli.experiment import Experiment, default_run, options
 from lmod_train.cli.noise import silenced
@@ -19,6 +23,12 @@ from lmod_train.doctor.check_result import failures, terminal_report, write
 
 class Parsed(Experiment):
     """Parses the options of `fit` without starting it."""
+
+    def _prepare_subcommand_parser(self, klass: type, subcommand: str, **kwargs: Any) -> LightningArgumentParser:
+        """Describe the command `doctor` in its help."""
+        parser = super()._prepare_subcommand_parser(klass, subcommand, **kwargs)
+        parser.description = LATE["doctor"]
+        return parser
 
     def before_instantiate_classes(self) -> None:
         """Do nothing, so that no run folder is written."""

@@ -24,11 +24,12 @@ from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.callbacks.progress import Progress
 from lmod_train.callbacks.termination import Termination
 from lmod_train.callbacks.tripwires import Collapsed, Tripwires
+from lmod_train.cli import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.provenance import write_provenance, write_trained
-from lmod_train.cli.refusal import Refusing
+from lmod_train.cli.refusal import PROGRAM, Refusing
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.terminal import lines
 from lmod_train.datamodules.records import RecordsDataModule
@@ -106,6 +107,8 @@ class Experiment(LightningCLI):
     def _prepare_subcommand_parser(self, klass: type, subcommand: str, **kwargs: Any) -> LightningArgumentParser:
         """Switch off Lightning's table of metrics, which has neither numbers of records nor intervals."""
         parser = super()._prepare_subcommand_parser(klass, subcommand, **kwargs)
+        parser.usage = f"{PROGRAM} {subcommand} --config NAME|FILE [--OPTION VALUE ...]"  # instead of every option
+        parser.description = LIGHTNING[subcommand]
         if subcommand in ("validate", "test"):
             parser.set_defaults({"verbose": False})
         return parser

@@ -14,3 +14,5 @@ def test_help_names_its_command_and_shows_no_objects(command: str, capsys: pytes
     text = capsys.readouterr().out
     assert text.startswith(f"usage: python -m lmod_train {command} ")
     assert "Namespace(" not in text and "[options]" not in text
+    for python in ("<class", "Literal[", "Optional[", "\\u0008", "default: )", "default: null", "default config file"):
+        assert python not in text

@@ -57,7 +57,9 @@ def test_the_long_form_is_reachable_and_dumps_no_objects(command: str):
     done = subprocess.run(
         [sys.executable, "-m", "lmod_train", command, WHOLE], capture_output=True, text=True, check=True
     )
-    assert done.stdout.startswith(f"usage: python -m lmod_train {command} ")
+    usage, described, *_ = done.stdout.split("\n\n")
+    assert usage == f"usage: python -m lmod_train {command} --config NAME|FILE [--OPTION VALUE ...]"
+    assert " ".join(described.split()) == (cli.LIGHTNING | cli.LATE)[command]
     for option in ("--trainer.detect_anomaly", "--data.max_questions", "--read_back.at_most", "--model"):
         assert option in done.stdout
     assert "Namespace(" not in done.stdout and "<lmod_train" not in done.stdout and done.stderr == ""
