@@ -28,7 +28,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from lmod_train.types import Record, own_part
 
 LEVEL = 0.01
-"""Of the test by which words are said to give answers away."""
+"""Of the test by which words are reported to give answers away."""
 
 LEAD = 0.2
 """The smallest lead that the test must be able to find: 20 points; with fewer records it gives no verdict."""
@@ -154,7 +154,7 @@ def _right(train: Sequence[Clue], held: Sequence[Clue], taught: Sequence[str], t
     """Return which of the held-out answers a linear classifier of clues gets right."""
     learner = LogisticRegression(max_iter=300) if len(set(taught)) > 1 else DummyClassifier()
     model = make_pipeline(DictVectorizer(), MaxAbsScaler(), learner).fit(train, taught)
-    return [bool(said == truth) for said, truth in zip(model.predict(held), truths, strict=True)]
+    return [bool(predicted == truth) for predicted, truth in zip(model.predict(held), truths, strict=True)]
 
 
 def _things(record: Record) -> list[_Thing]:

@@ -122,8 +122,8 @@ def _right(records: Sequence[Record], look: Look, nearest: bool) -> dict[str, li
     model = _learner(len(set(taught)), nearest).fit(_matrix(parts["train"], look), taught)
     return {
         split: [
-            bool(said == own_part(r.answer, r.choices))
-            for r, said in zip(parts[split], model.predict(_matrix(parts[split], look)), strict=True)
+            bool(predicted == own_part(r.answer, r.choices))
+            for r, predicted in zip(parts[split], model.predict(_matrix(parts[split], look)), strict=True)
         ]
         if parts[split]
         else []

@@ -40,10 +40,10 @@ def stratum_of(record: Record) -> Stratum:
         >>> stratum_of(record)
         ('CFP', 'anatomy', 'refuge', 'en: optic cup, optic disc')
     """
-    said = ", ".join(sorted({r.structure for r in record.regions}))
-    if not said and record.choices:
-        said = own_part(record.answer, record.choices)
-    return record.modality, record.task, record.source, f"{record.language}: {said}" if said else record.language
+    answer = ", ".join(sorted({r.structure for r in record.regions}))
+    if not answer and record.choices:
+        answer = own_part(record.answer, record.choices)
+    return record.modality, record.task, record.source, f"{record.language}: {answer}" if answer else record.language
 
 
 def representative(records: Iterable[Record], n: int, seed: int = 0) -> list[Record]:

@@ -51,8 +51,8 @@ def read_boxes(sample: Sample) -> tuple[Sample, Dropped | None]:
             bare = replace(sample, regions=())
             return bare, Dropped(sample.source, sample.key, str(mask.path), "boxes", reason, detail, "part")
         if not found:
-            said = "no structure in it"
-            empty = Dropped(sample.source, sample.key, str(mask.path), "boxes", "mask_empty", said, "part")
+            detail = "no structure in it"
+            empty = Dropped(sample.source, sample.key, str(mask.path), "boxes", "mask_empty", detail, "part")
         regions += found
     return replace(sample, regions=tuple(regions)), empty
 
@@ -81,8 +81,8 @@ def box_of(outline: Outline, size: tuple[int, int]) -> Box | str:
     (x0, x1), (y0, y1) = ends
     slack = 0.02 * max(size)
     if min(x0, y0) < -slack or x1 > size[0] + slack or y1 > size[1] + slack:
-        said = f"x {x0:g} to {x1:g}, y {y0:g} to {y1:g}"
-        return f"{outline.structure}: {said} is not inside the image of {size[0]}x{size[1]}"
+        detail = f"x {x0:g} to {x1:g}, y {y0:g} to {y1:g}"
+        return f"{outline.structure}: {detail} is not inside the image of {size[0]}x{size[1]}"
     near = 1e-6 * max(size)  # fractions of a side come back from text a hair off the pixel they were made of
     left, top = max(0, math.floor(x0 + near)), max(0, math.floor(y0 + near))
     right, bottom = min(size[0], math.ceil(x1 - near)), min(size[1], math.ceil(y1 - near))

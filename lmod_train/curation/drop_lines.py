@@ -42,8 +42,8 @@ def drop_lines(dropped: Sequence[Dropped], listing: Path) -> Iterator[str]:
 
 def _missing_line(dropped: Dropped) -> str:
     what = dropped.reason.removeprefix(_MISSING)
-    said = f" ({dropped.detail})" if dropped.detail else ""
-    return for_terminal(f"missing of {dropped.source}: {what} of {dropped.key}{said}")
+    detail = f" ({dropped.detail})" if dropped.detail else ""
+    return for_terminal(f"missing of {dropped.source}: {what} of {dropped.key}{detail}")
 
 
 def _counted(word: str, reasons: Sequence[str]) -> str:

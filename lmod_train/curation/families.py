@@ -117,8 +117,8 @@ def contradictions(samples: Sequence[Sample], alike: Iterable[Likeness]) -> list
         for concept in sorted({c for s in members for c in s.labels}):
             labels = {s.labels[concept]: s for s in reversed(members) if concept in s.labels}
             if len(labels) > 1:
-                said = ", ".join(f"{label} as {s.source}/{s.key}" for label, s in sorted(labels.items()))
-                found += [_contradictory(s, f"{concept}: {said}") for s in members if concept in s.labels]
+                listed = ", ".join(f"{label} as {s.source}/{s.key}" for label, s in sorted(labels.items()))
+                found += [_contradictory(s, f"{concept}: {listed}") for s in members if concept in s.labels]
     return list({(d.source, d.key): d for d in found}.values())
 
 
@@ -168,5 +168,5 @@ def place_of(sample: Sample) -> Place:
     return sample.source, sample.key
 
 
-def _contradictory(sample: Sample, said: str) -> Dropped:
-    return Dropped.of(sample, "families", "contradictory_labels", said)
+def _contradictory(sample: Sample, detail: str) -> Dropped:
+    return Dropped.of(sample, "families", "contradictory_labels", detail)

@@ -45,7 +45,7 @@ def guarded(sample: Sample, read: Callable[[], Result], seconds: float = SECONDS
     except LmodError:
         raise
     except Exception as error:  # decoders raise whatever the bytes of a damaged file happen to mean
-        return Dropped.of(sample, "read", "sample_unreadable", said(error, sample))
+        return Dropped.of(sample, "read", "sample_unreadable", detail_of(error, sample))
 
 
 def died(sample: Sample) -> Dropped:
@@ -54,7 +54,7 @@ def died(sample: Sample) -> Dropped:
     return Dropped.of(sample, "read", "reader_died", detail)
 
 
-def said(error: BaseException, sample: Sample) -> str:
+def detail_of(error: BaseException, sample: Sample) -> str:
     """Return the text of an error about a sample's files, without their folders and without addresses in memory."""
     files = [*([sample.image] if sample.image else []), *(mask.path for mask in sample.masks)]
     text = f"{type(error).__name__}: {error}"

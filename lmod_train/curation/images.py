@@ -18,7 +18,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from lmod_train.arrays import read_array
-from lmod_train.curation.guard import said
+from lmod_train.curation.guard import detail_of
 from lmod_train.files import naming
 from lmod_train.pixels import UNREADABLE, jpeg_bytes, open_picture, upright
 from lmod_train.raw import read_bytes
@@ -63,14 +63,14 @@ def cut_out(path: Path, data: bytes, cut: Cut) -> Image.Image | npt.NDArray[Any]
 
 
 def open_image(sample: Sample) -> Opened | Dropped:
-    """Return the raw image of a sample, or ``image_unreadable`` with what the decoder said."""
+    """Return the raw image of a sample, or ``image_unreadable`` with the error of the decoder."""
     try:
         data = read_bytes(sample.own_image)
         pixels, sha256 = cut_out(sample.own_image, data, sample.cut), hashlib.sha256(data).hexdigest()
         del data  # up to 200 MB, before what follows takes as much
         image = to_rgb(upright(pixels) if isinstance(pixels, Image.Image) else picture_of(pixels))
     except UNREADABLE as error:
-        detail = said(error, sample)
+        detail = detail_of(error, sample)
         return Dropped.of(sample, "read", "image_unreadable", detail)
     return Opened(image, sha256)
 

@@ -109,15 +109,15 @@ def _check_modality(item: Sample | Dropped, where: str) -> None:
     if isinstance(item, Sample):
         for modality in (item.modality, *(shared.modality for shared in item.shared_images)):
             if unknown := unknown_words(modality):
-                said = f"modality is {modality!r}, of which lmod_train/vocabulary/modalities.py has no {unknown}"
-                raise BadSample(item.source, item.key, said, where)
+                problem = f"modality is {modality!r}, of which lmod_train/vocabulary/modalities.py has no {unknown}"
+                raise BadSample(item.source, item.key, problem, where)
 
 
 def _failed(source: Source, error: Exception) -> Dropped:
     """Return the line for a source whose reading ended early, with the place in the code, not on the disk."""
     at = traceback.extract_tb(error.__traceback__)[-1]
-    said = f"{type(error).__name__}: {error}".replace(f"{source.root}/", "")[:400]
-    detail = f"{said} ({Path(at.filename).name}, line {at.lineno}); what follows in the source is missing"
+    problem = f"{type(error).__name__}: {error}".replace(f"{source.root}/", "")[:400]
+    detail = f"{problem} ({Path(at.filename).name}, line {at.lineno}); what follows in the source is missing"
     return Dropped(source.name, "all", ".", "read", "source_failed", detail)
 
 

@@ -171,8 +171,8 @@ def left_out(accounts: Iterable[Mapping[str, Any]]) -> list[Dropped]:
     for account in (a for a in accounts if "left_out" in a):
         task, language, split, variant, source = account["cell"]
         asked = " ".join(part for part in (task, variant, language) if part)
-        said = f"{asked}, {split}: {sum(account['before'].values())} questions, as {account['left_out']}"
-        found.append(Dropped(source, "", "", "balance", "source_without_all_classes", said, extent="part"))
+        detail = f"{asked}, {split}: {sum(account['before'].values())} questions, as {account['left_out']}"
+        found.append(Dropped(source, "", "", "balance", "source_without_all_classes", detail, extent="part"))
     return found
 
 

@@ -48,8 +48,8 @@ def show_all(
         elif (other := others.of(one)) is not None:
             shown.append(replace(one, pictures=tuple(_borrowed(picture, one) for picture in other.pictures)))
         else:
-            sample, said = one.sample, f"{one.question.task} {one.question.variant}, {sample_class(one)}"
-            dropped.append(Dropped.of(sample, "show", "no_image_of_another_class", said, "part"))
+            sample, detail = one.sample, f"{one.question.task} {one.question.variant}, {sample_class(one)}"
+            dropped.append(Dropped.of(sample, "show", "no_image_of_another_class", detail, "part"))
     return shown, dropped
 
 

@@ -17,7 +17,7 @@ from lmod_train.types import Dropped, ImageFile, Question, Sample, SampleStream
 class Conversations(Source):
     """The conversations of one file; their images are shared, and keys of images are their places below the folder.
 
-    A human turn is a ready question of the task `conversation`: what was said before stands in its messages, and the
+    A human turn is a ready question of the task `conversation`: the turns before it are in its messages, and the
     next turn of gpt is its answer. The group of a conversation is its first image file by name; curation joins those
     that share an image, also by way of others. One without an image stands by itself.
 

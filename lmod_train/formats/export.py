@@ -65,6 +65,6 @@ def export(
         form.write(selection, folder)
         reasons = [d.reason for d in folder.left_out]
         if not folder.written:
-            said = ", ".join(dict.fromkeys(reasons))
-            raise BadArgument("--to", to, f"a format that can hold these records ({said})", "choose another format")
+            listed = ", ".join(dict.fromkeys(reasons))
+            raise BadArgument("--to", to, f"a format that can hold these records ({listed})", "choose another format")
     return Exported(len(selection), folder.written, {r: reasons.count(r) for r in dict.fromkeys(reasons)})

@@ -152,5 +152,5 @@ class ExportFolder:
 
     def _licences(self) -> list[str]:
         own = not all(one.redistributable for one in self._selection.licences)
-        said = ["This folder must not be passed on; see NOTICE."] if own else []
-        return [*said, licence_table(self._selection.licences)]
+        notice = ["This folder must not be passed on; see NOTICE."] if own else []
+        return [*notice, licence_table(self._selection.licences)]

@@ -105,8 +105,8 @@ def region_results(doc: dict[str, Any], results: list[str]) -> dict[str, float]:
 
 def text_results(doc: dict[str, Any], results: list[str]) -> dict[str, float]:
     """Score free text: the same words as the reference, case, punctuation and blanks aside."""
-    said = _plain(results[0])
-    return {"exact_match": float(said == _plain(doc["answer"])), "share_unparsed": float(not said)}
+    answer = _plain(results[0])
+    return {"exact_match": float(answer == _plain(doc["answer"])), "share_unparsed": float(not answer)}
 
 
 def _plain(text: str) -> str:

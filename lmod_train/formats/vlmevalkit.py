@@ -109,7 +109,7 @@ class _Table:
 
 def _how(selection: Selection, folder: ExportFolder) -> str:
     names = " ".join(f"lmod_{task}" for task in selection.tasks)
-    said = (
+    text = (
         "Copy the tables into VLMEvalKit's data folder (`LMUData`), then "
         f"`python run.py --data {names} --model MODEL`. "
         "Tables with columns A, B ... are multiple choice there: the reader adds the options and its own instruction "
@@ -117,4 +117,4 @@ def _how(selection: Selection, folder: ExportFolder) -> str:
         "others are free text; the reader writes predictions and leaves scoring to you."
     )
     curated = " Images are paths relative to the curated folder: make them absolute first."
-    return said + (curated if folder.images == "none" else "")
+    return text + (curated if folder.images == "none" else "")

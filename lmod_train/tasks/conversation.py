@@ -52,10 +52,10 @@ class Conversation(Task):
         yield from self.ready_questions(sample)
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
-        """Return what was said, blanks around it and thinking taken off; or why nothing was.
+        """Return the text of the reply, without thinking and surrounding blanks, or why there is none.
 
         ``failed`` (no reply at all), ``refused`` (declined or withheld by the service), ``empty``, ``repetition`` (the
-        words fell into a loop), ``truncated`` (cut off within a thought, before anything was said). A reply that was
+        words fell into a loop), ``truncated`` (cut off within a thought, before any answer). A reply that was
         cut off after its answer began counts as far as it goes.
         """
         if reply.finish_reason == "error" or reply.error:
@@ -63,12 +63,12 @@ class Conversation(Task):
         withheld = reply.finish_reason == "content_filter"
         if reply.finish_reason == "refusal" or (withheld and not reply.reply.strip()):
             return Unparsed("refused", reply.reply[:80])
-        said, closed = strip_thinking(reply.reply)
-        said = said.strip()
-        if not any(c.isalnum() for c in said):
-            return Unparsed("empty" if closed else "truncated", said[:80])
-        sound, looped = split_repetition(said)
-        return Unparsed("repetition", said[len(sound) : len(sound) + 80]) if looped else said
+        answer, closed = strip_thinking(reply.reply)
+        answer = answer.strip()
+        if not any(c.isalnum() for c in answer):
+            return Unparsed("empty" if closed else "truncated", answer[:80])
+        sound, looped = split_repetition(answer)
+        return Unparsed("repetition", answer[len(sound) : len(sound) + 80]) if looped else answer
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return ``token_f1`` and ``exact_match`` over all records (no answer counts 0), both again over the answered
@@ -98,7 +98,7 @@ def _is_mark(letter: str) -> bool:
     return letter in _MARKS or (not letter.isascii() and unicodedata.category(letter).startswith("P"))
 
 
-def token_f1(said: str, reference: str) -> float:
+def token_f1(reply: str, reference: str) -> float:
     """Return the F1 of shared words, each counted as often as both have it; 1 where neither has a word.
 
     Example:
@@ -107,7 +107,7 @@ def token_f1(said: str, reference: str) -> float:
         >>> token_f1("", "pale"), token_f1("!", "?")
         (0.0, 1.0)
     """
-    ours, theirs = Counter(words_of(said)), Counter(words_of(reference))
+    ours, theirs = Counter(words_of(reply)), Counter(words_of(reference))
     total = ours.total() + theirs.total()
     return 2 * (ours & theirs).total() / total if total else 1.0
 
