@@ -1,4 +1,4 @@
-"""The one cache of crops and features: arrays that are computed once, each in a file of its own."""
+"""Cache of crops and features on disk, with a file per array."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ Array = npt.NDArray[Any]
 SUFFIX = ".npy"
 
 BEGIN = 10
-"""Bytes at the beginning of such a file: magic and version, the last two the length of what describes the array."""
+"""Bytes of magic string, version and header length at the start of a file."""
 
 UNREADABLE = (OSError, ValueError, EOFError, SyntaxError, TypeError, OverflowError, tokenize.TokenError)
-"""What numpy raises for a file that is missing, cut off, or whose header is damaged."""
+"""Exceptions of numpy for a file that is missing or truncated, or has a damaged header."""
 
 
 class Cache:
-    """Arrays by name in a folder, which several processes and runs fill together.
+    """Arrays by name in a folder, which several processes and runs can fill concurrently.
 
-    A file appears whole or not at all, so a killed process leaves only a part that is removed after a day. Processes do
-    not wait for each other: where two keep one name, the first file stays. A file of wrong size or header is missing;
-    changed numbers inside it are not noticed. The folder must be named by everything the arrays follow from.
+    Files are written atomically; temporary files of killed processes are removed after a day. Processes do not wait for
+    each other: if two write the same name, the first file is kept. A file of wrong size or header counts as missing;
+    changed numbers in it are not detected. The name of the folder must depend on everything that determines the arrays.
 
     Args:
-        folder: Made where it is missing.
-        argument: Option that names the folder, for errors.
-        value: Its value.
-        cure: What to change where the folder cannot be used.
+        folder: Folder of the files, created if missing.
+        argument: Option that names the folder, for error messages.
+        value: Value of this option.
+        cure: What to change if the folder cannot be used, for error messages.
 
     Raises:
-        BadArgument: The folder cannot be made.
+        BadArgument: The folder cannot be created.
     """
 
     def __init__(self, folder: Path, argument: str, value: str, cure: str) -> None:
         self.folder, self._option, self._cure = folder, (argument, value), cure
         with self._writing():
             folder.mkdir(parents=True, exist_ok=True)
-        with suppress(OSError):  # a complete cache is read from a read-only disk too
+        with suppress(OSError):  # a complete cache can be on a read-only disk
             sweep(folder, "**/.*.part")
 
     def file(self, name: str) -> Path:
@@ -60,15 +60,15 @@ class Cache:
         return self.folder / f"{name}{SUFFIX}"
 
     def read(self, name: str) -> Array | None:
-        """Return an array that is mapped from its file and cannot be written to; None where no whole file is there."""
+        """Return a read-only, memory-mapped array; None if there is no complete file."""
         return mapped(self.file(name))
 
     def keep(self, name: str, array: Array) -> None:
-        """Write an array, unless a whole file of this shape and type is there already.
+        """Write an array, unless there is a complete file of this shape and type.
 
         Args:
-            name: Of the array; a ``/`` in it makes a folder.
-            array: Of any shape and type but objects.
+            name: Name of the array; a ``/`` in it creates a subfolder.
+            array: Array of any shape and any type except objects.
 
         Raises:
             BadArgument: The folder cannot be written to, or the disk is full.
@@ -86,7 +86,7 @@ class Cache:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Turn an error of the disk into one that names the option."""
+        """Convert errors of the file system to errors that name the option."""
         try:
             yield
         except OSError as error:
@@ -97,7 +97,7 @@ class Cache:
 
 
 def mapped(file: Path) -> Array | None:
-    """Return the array of a file without reading it yet; None where the file is missing, cut off, or no such array."""
+    """Return the memory-mapped array of a file; None if the file is missing, truncated or not an array."""
     try:
         with file.open("rb") as stream:
             begins = stream.read(BEGIN)
@@ -112,12 +112,12 @@ def mapped(file: Path) -> Array | None:
 
 @lru_cache(maxsize=1024)
 def _layout(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, order (whether the first axis changes fastest) and type of an array, from the header of its file.
+    """Return shape, whether the order is Fortran's, and type of an array from the header of its file.
 
-    Remembered, as a folder has few different headers, and numpy takes longer to read one than to map a file.
+    Cached, as a folder has few different headers, and numpy takes longer to parse one than to map a file.
 
     Raises:
-        ValueError: It is no header as `Cache.keep` writes it.
+        ValueError: The header is not one written by `Cache.keep`.
     """
     stream = io.BytesIO(header)
     if np.lib.format.read_magic(stream) != (1, 0):
@@ -126,9 +126,9 @@ def _layout(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _link(part: Path, file: Path, array: Array) -> None:
-    """Give a file its name, unless a faster process has given it to the same.
+    """Rename a temporary file, unless another process has written an equal array there.
 
-    That process may have mapped its file, and would lose it to ours on a network drive: it would die at the next read.
+    That process may have mapped its file. On a network drive, replacing it would crash the process at its next access.
     """
     try:
         os.link(part, file)
