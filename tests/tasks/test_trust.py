@@ -55,7 +55,7 @@ def test_whatever_a_file_names_is_refused_in_words(path: str):
 
 
 def test_what_lies_in_the_folder_that_names_it_is_never_imported(evil: Path):
-    with pytest.raises(Untrusted, match="is ever run") as refused:
+    with pytest.raises(Untrusted, match="is never run") as refused:
         build("evil_package.tasks.X", {}, Trust(("evil_package",), evil / "path"))
     assert "--trust" not in refused.value.typed(["rescore", "."])
     assert not (evil / "mark").exists()

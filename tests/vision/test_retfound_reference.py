@@ -113,7 +113,7 @@ class FormulaData(LightningDataModule):
         self.run, self.batch_size, self.curated = run, run["batch"], Path()
 
     def records(self, split: str) -> list[Record]:
-        return [record(c, f"Stage: {c}") for c in range(4) for _ in range(self.batch_size)]
+        return [record(c, f"Stage: {c}", image=f"{c}.png") for c in range(4) for _ in range(self.batch_size)]
 
     def train_dataloader(self) -> DataLoader:
         batches = []
