@@ -39,6 +39,17 @@ def test_the_smallest_class_sets_the_number():
     assert account["groups_per_class"]["b"] == 2 and account["items_per_split"] == {"train": 9}
 
 
+def test_patients_of_two_sources_with_one_name_count_twice():
+    own = candidates({"a": 6, "b": 4})
+    items = own + [replace(c, source="other") for c in own]
+    drawn, (account,) = draw(items, 0)
+    patients = {
+        stratum: {(items[i].source, items[i].group) for i in drawn if items[i].stratum == stratum} for stratum in "ab"
+    }
+    assert account["groups_per_class"] == {stratum: len(found) for stratum, found in patients.items()}
+    assert account["groups_per_class"]["b"] == 4 and account["groups"] == len(patients["a"] | patients["b"])
+
+
 def test_order_does_not_matter_and_the_seed_does():
     items = candidates({"a": 30, "b": 5})
     keys = lambda pool, seed: {pool[i].key for i in draw(pool, seed)[0]}  # noqa: E731

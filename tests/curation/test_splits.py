@@ -48,6 +48,17 @@ def test_groups_stay_whole_shares_hold_and_order_does_not_matter(drawn, seed, ch
                 assert abs(n - ratio * len(members)) <= 3 * largest
 
 
+@pytest.mark.parametrize("rare", [11, 13, 17, 20])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_rarest_stratum_is_placed_first_whatever_else_there_is(rare, seed):
+    few = [sample(f"a{i}", f"a{i}", "few") for i in range(rare)]
+    alone = split(few, RATIOS, seed=seed)
+    for more in (rare + 1, rare + 4, rare + 7, 5 * rare + 3):
+        others = [sample(f"b{i}", f"b{i}", "more") for i in range(more)]
+        placed = split([*others, *few], RATIOS, seed=seed)
+        assert {place: placed[place] for place in alone} == alone
+
+
 def test_strata_keep_their_share_exactly_where_numbers_allow():
     samples = [sample(i, i, "rare" if i < 40 else "common") for i in range(400)]
     placed = split(samples, RATIOS)

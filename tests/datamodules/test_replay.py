@@ -1,5 +1,7 @@
 """General conversations make the share of training that they should, and are not evaluated."""
 
+from dataclasses import replace
+
 import pytest
 
 from lmod_train.datamodules.replay import read_conversations, replayed
@@ -31,6 +33,14 @@ def test_training_conversations_are_read_with_their_images(tmp_path):
     read = read_conversations(folder)
     assert [r.id[-2:] for r in read] == ["00", "02"]
     assert read[0].image == () and read[1].image == (str(folder / "eye.png"),)
+
+
+def test_the_images_with_and_without_marks_stay_apart_and_every_one_is_found(tmp_path):
+    marked, plain = ["a.marked.png", "b.png"], ("a.png", "b.png")
+    folder = write_curated(tmp_path / "general", [replace(talk(0, image=marked), image_plain=plain)])
+    (read,) = read_conversations(folder)
+    assert read.image == tuple(str(folder / name) for name in marked)
+    assert read.image_plain == tuple(str(folder / name) for name in plain)
 
 
 def test_a_folder_without_conversations_is_refused(tmp_path):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lmod_train.doctor.answers import answers
+from lmod_train.doctor.answers import answers, leaking
 from lmod_train.doctor.subject import Subject
 from tests.tiny import record
 
@@ -77,3 +77,12 @@ def test_a_constant_answer_fails_alone_and_warns_beside_other_tasks():
 
 def test_without_data_the_check_is_skipped():
     assert [f.level for f in answers(Subject({}))] == ["skip"]
+
+
+@pytest.mark.parametrize("n", [4, 40, 400])
+@pytest.mark.parametrize(("naming", "leak"), [(4, False), (3, False), (2, False), (1, True), (0, True)])
+def test_an_answer_is_part_of_the_question_by_the_prompts_of_other_answers_however_many_are_its_own(n, naming, leak):
+    own = [record(f"glaucoma/{i:03}", "Is it GLAUCOMA?", answer="GLAUCOMA", choices=()) for i in range(n)]
+    words = ["Is it GLAUCOMA?"] * naming + ["What is it?"] * (4 - naming)
+    others = [record(f"glaucoma/x{i}", text, answer="HEALTHY", choices=()) for i, text in enumerate(words)]
+    assert leaking([*own, *others]) == (own if leak else [])

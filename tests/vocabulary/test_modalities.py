@@ -21,3 +21,11 @@ def test_a_combination_has_one_order() -> None:
 
 def test_unknown_names_are_returned() -> None:
     assert unknown_words("CFP+cfp") == ["cfp"] and unknown_words("+") == ["", ""]
+
+
+def test_unknown_names_of_a_combination_come_last_wherever_they_are_in_the_alphabet():
+    known = [modality.name for modality in MODALITIES]
+    for first in range(len(known)):
+        for unknown in ("!", "AAA", "zzz"):
+            assert combined([unknown, *known[first::2][::-1]]).split(JOINT) == [*known[first::2], unknown]
+    assert combined(["zzz", known[-1], "AAA"]) == JOINT.join([known[-1], "AAA", "zzz"])
