@@ -1,11 +1,14 @@
 """The collapse lab's figure and table."""
 
+from contextlib import contextmanager
+
 import numpy as np
 from PIL import Image
 
+from lmod_train.lab import picture
 from lmod_train.lab.collapse import Outcome
 from lmod_train.lab.picture import draw, table
-from lmod_train.report.canvas import COLOURS
+from lmod_train.report.canvas import COLOURS, canvas
 
 
 def outcome(start, answers, seed=0, **shares):
@@ -28,6 +31,22 @@ def test_the_height_of_bars_grows_with_the_share(tmp_path):
         wanted = [np.array([int(c[i : i + 2], 16) for i in (1, 3, 5)]) for c in COLOURS[:2]]
         inked.append([(((lower - colour) ** 2).sum(-1) < 30).sum() for colour in wanted])
     assert all(more > less + 2000 for less, more in zip(*inked, strict=True))
+
+
+def test_the_losses_are_drawn_over_the_optimiser_steps_that_they_are_of(tmp_path, monkeypatch):
+    panels = []
+
+    @contextmanager
+    def keeping(*arguments, **options):
+        with canvas(*arguments, **options) as axes:
+            panels.extend(axes[0])
+            yield axes
+
+    monkeypatch.setattr(picture, "canvas", keeping)
+    draw([outcome("merged", "short"), outcome("delta", "short")], [range(35), range(0, 70, 2)], tmp_path)
+    drawn = [(list(line.get_xdata()), list(line.get_ydata())) for line in panels[0].lines]
+    steps = [0, 10, 20, 30]  # each point is the mean of ten steps, or of those that are left
+    assert drawn == [(steps, [4.5, 14.5, 24.5, 32]), (steps, [9, 29, 49, 64])]
 
 
 def test_the_limitations_follow_the_table():

@@ -7,7 +7,19 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from lmod_train.errors import BadArgument
-from lmod_train.phantom.contact_sheet import COLOURS, FONT, GREY, INK, LINE, MARGIN, PAPER, STROKE, Tile, contact_sheet
+from lmod_train.phantom.contact_sheet import (
+    COLOURS,
+    FONT,
+    GREY,
+    INK,
+    LINE,
+    MARGIN,
+    PAPER,
+    STROKE,
+    Tile,
+    colours_of,
+    contact_sheet,
+)
 from lmod_train.types import Box
 
 RED, GREEN = Image.new("RGB", (40, 40), (255, 0, 0)), Image.new("RGB", (40, 20), (0, 255, 0))
@@ -64,6 +76,16 @@ def test_names_stand_beneath_in_the_colours_of_their_boxes(tmp_path):
     reach = round(ImageFont.load_default(size=FONT).getlength("iris"))
     assert (line_below(sheet, 3)[:, :reach] == iris[:, :reach]).all()
     assert (line_below(sheet, 3) == COLOURS[1]).all(axis=2).any(), "the pupil is named once, in its colour"
+
+
+@pytest.mark.parametrize("turned", [1, -1])
+def test_the_frame_of_a_small_box_lies_over_that_of_a_larger_one_in_any_order(tmp_path, turned):
+    boxes = [("lens", Box(0, 0, 40, 40)), ("iris", Box(0, 0, 20, 20)), ("pupil", Box(0, 0, 10, 10))][::turned]
+    tile = Tile(RED, "a", (), tuple(boxes))
+    sheet, colours = drawn(tmp_path, tile, columns=1), colours_of(tile)
+    scale = SIDE / 40
+    for side, structure in ((5, "pupil"), (15, "iris"), (30, "lens")):  # along the edge that the three share
+        assert sheet.getpixel((MARGIN + round(side * scale), MARGIN)) == colours[structure]
 
 
 def test_a_line_that_is_too_wide_is_cut_off_and_names_are_wrapped(tmp_path):

@@ -1,12 +1,15 @@
 """Checkpoint files are read without executing code; other files are refused."""
 
 import pickle
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from lmod_train.errors import ArtifactError, LmodError
-from lmod_train.strategies.saved import AnyCheckpoint, read, refuse_to_continue
+from lmod_train.strategies import saved
+from lmod_train.strategies.keeping import FACTS
+from lmod_train.strategies.saved import AnyCheckpoint, damage, read, refuse_to_continue
 
 
 class Trap:
@@ -49,3 +52,15 @@ def test_another_strategys_checkpoint_is_refused_in_training_but_not_in_evaluati
     else:
         with pytest.raises(LmodError, match=r"merge --ckpt last\.ckpt"):
             refuse_to_continue(Module, "last.ckpt")
+
+
+@pytest.mark.parametrize("missing", [1, 30, 41, 100])
+def test_a_folder_of_shards_is_damaged_where_a_file_ends_before_its_last_piece(tmp_path, monkeypatch, missing):
+    pieces = [("b", SimpleNamespace(relative_path="__0_0.distcp", offset=offset, length=50)) for offset in (0, 50)]
+    monkeypatch.setattr(saved, "storage", lambda folder: pieces)
+    torch.save({}, tmp_path / FACTS)
+    (tmp_path / ".metadata").touch()
+    (tmp_path / "__0_0.distcp").write_bytes(bytes(100))
+    assert damage(tmp_path) == ""
+    (tmp_path / "__0_0.distcp").write_bytes(bytes(100 - missing))
+    assert damage(tmp_path) == "__0_0.distcp is truncated"

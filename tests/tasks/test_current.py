@@ -27,6 +27,21 @@ def test_the_highest_step_counts_wherever_it_stands():
     assert newest([]) == {}
 
 
+def test_of_replies_at_one_step_the_later_counts():
+    said = [
+        ("a", "first", 5),
+        ("a", "second", 5),
+        ("b", "late", 9),
+        ("a", "third", 5),
+        ("b", "early", 8),
+        ("a", "x", 4),
+    ]
+    saved = [Reply(id, text, step=step) for id, text, step in said]
+    for several in (saved, saved[::-1]):
+        last = {r.id: r.reply for r in sorted(several, key=lambda r: r.step)}  # a stable sort
+        assert {id: r.reply for id, r in newest(several).items()} == last
+
+
 def test_nothing_saved_and_nothing_asked():
     assert current({}, []) == current({"a": "x"}, []) == Current({}, 0, 0)
     assert current({}, [Reply("a", "no longer asked", asked="x")]) == Current({}, 0, 1)
