@@ -1,12 +1,16 @@
 """The collapse lab with two steps per training, from drawing to the figure, and started again."""
 
 import csv
+import json
+import shutil
+from dataclasses import replace
 
 import pytest
 
 from lmod_train.chat.delta import mean_gain
 from lmod_train.cli import main
 from lmod_train.errors import BadArgument
+from lmod_train.lab import collapse
 from lmod_train.lab.collapse import ANSWERS, STARTS, Outcome, Recipe, collapse_lab
 
 N = 24
@@ -53,6 +57,23 @@ def test_finished_trainings_are_reused_unless_the_recipe_differs(lab, monkeypatc
     assert collapse_lab(out, 1, Recipe(steps=2, max_new_tokens=4), N) == outcomes
     with pytest.raises(AssertionError, match="trained again"):
         collapse_lab(out, 1, Recipe(steps=3, max_new_tokens=4), N)
+
+
+def test_the_loss_is_the_mean_over_the_last_ten_steps_and_the_loss_of_every_step_is_kept(lab, tmp_path, monkeypatch):
+    out, (first, *_) = lab
+    run = shutil.copytree(out / "runs" / "merged-short-0", tmp_path / "run")
+    (run / "outcome.json").unlink()
+
+    def tuned(run, checkpoint, data, seed, recipe):
+        data.setup("fit")
+        return None, [float(step) for step in range(30, 0, -1)]
+
+    monkeypatch.setattr(collapse, "_tuned", tuned)
+    weights, recipe = out / "weights" / "merged", Recipe(steps=30, max_new_tokens=4)
+    made = collapse._outcome(run, weights, out / "curated", "merged", "short", 0, recipe, first.doctor)
+    assert made.loss == 5.5
+    assert replace(made, loss=first.loss, seconds=first.seconds) == first, "the rest is of the replies"
+    assert json.loads((run / "outcome.json").read_text())["losses"] == list(range(30, 0, -1))
 
 
 def test_the_csv_holds_every_outcome(lab):
