@@ -8,7 +8,9 @@ import sys
 from argparse import SUPPRESS
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from inspect import signature
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
@@ -316,11 +318,21 @@ def _settle(run: Path, resolved: dict[str, Any]) -> None:
     if Run(run).config.exists() and (replied or Run(run).checkpoints.exists()):
         was = dict(_flat(Run(run).read_config()))
         now = dict(_flat(resolved))
-        differing = [k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _volatile(k)]
+        changed = (k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _volatile(k))
+        differing = [k for k in changed if k in was or not _is_default(k, now)]
         if differing:
             raise RunConflict(run, [f"{k}: {was.get(k)!r} -> {now.get(k)!r}" for k in differing])
     else:
         Run(run).write_config(resolved)
+
+
+def _is_default(key: str, values: Mapping[str, Any]) -> bool:
+    """Return whether an option of a class has its default, as an option that an earlier version did not have."""
+    owner, found, name = key.rpartition(".init_args.")
+    if not found or "." in name or f"{owner}.class_path" not in values:
+        return False
+    parameter = signature(resolve_name(values[f"{owner}.class_path"])).parameters.get(name)
+    return parameter is not None and parameter.default == values[key]
 
 
 def _volatile(key: str) -> bool:

@@ -67,7 +67,7 @@ def test_an_error_of_ours_is_printed_without_a_traceback(tmp_path: Path):
         [sys.executable, "-m", "lmod_train", "rescore", str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"error: {tmp_path / 'replies'}: no saved replies here\nNext: ")
+    assert done.stderr.startswith(f"error: {tmp_path / 'replies'}: no saved replies in this folder\nNext: ")
     assert "Traceback" not in done.stderr
 
 

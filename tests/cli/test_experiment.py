@@ -173,7 +173,9 @@ def test_a_last_checkpoint_that_cannot_be_read_gives_way_to_the_one_before_and_i
     torch.save({"global_step": 2}, last)
     assert experiment.continued(last) == last
     last.write_bytes(last.read_bytes()[:-40])
-    with pytest.warns(UserWarning, match=r"last\.ckpt cannot be read \(cut off.*continuing from the one before"):
+    with pytest.warns(
+        UserWarning, match=r"last\.ckpt cannot be read \(truncated.*continuing from the previous checkpoint"
+    ):
         assert experiment.continued(last) == tmp_path / "last.ckpt.before"
     assert {f.name for f in tmp_path.iterdir()} == {"last.ckpt.before", "last.ckpt.damaged"}
     (tmp_path / "last.ckpt.before").write_bytes(b"")

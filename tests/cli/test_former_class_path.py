@@ -1,5 +1,6 @@
 """A run of an earlier version, whose ``config.yaml`` holds a former class path, is used as any other run."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,14 @@ def test_it_is_continued_by_the_command_that_began_it(fit: list[str]):
     assert before and cli.main(fit) == 0
     assert read_replies(Path("old/replies")) == before
     assert f"class_path: {TODAY}\n" in Path("old/config.yaml").read_text()
+
+
+def test_an_option_that_it_did_not_have_has_its_default_and_no_other_value(fit: list[str]):
+    written = Path("old/config.yaml")
+    (added,) = re.findall("^ *likelihoods: none\n", written.read_text(), re.M)
+    written.write_text(written.read_text().replace(added, ""))
+    assert cli.main(fit) == 0
+    assert cli.main([*fit, "--model.init_args.likelihoods", "sum"]) == 2
 
 
 def test_its_replies_are_scored_again_and_reported(fit: list[str]):
