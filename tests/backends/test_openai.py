@@ -26,7 +26,7 @@ from tests.tiny import record, write_curated
 CONFIGS = configs_folder()
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
 FATES = dict.fromkeys(STATUS, 1.0) | {"right": 8.0, "wrong": 4.0}
-QUICK = ["--model.backend.pace.timeout", "0.6", "--model.backend.pace.longest_wait", "0.2"]
+QUICK = ["--model.backend.pace.timeout", "2.5", "--model.backend.pace.longest_wait", "0.2"]
 SECRET = "sk-test-0123456789abcdef0123456789"
 
 
