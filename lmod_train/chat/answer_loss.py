@@ -44,15 +44,26 @@ def answer_loss(
         over: ``answer`` is the mean over records of the mean over the answer's tokens; ``token`` the mean over the
             tokens of all answers, as transformers' own loss is.
     """
-    keep = sequences.predicting()
-    inputs = network_inputs(network, sequences, grids)
-    logits = network(**inputs, mm_encoder_outputs=encoded or {}, logits_to_keep=keep).logits
-    losses = functional.cross_entropy(logits.float(), sequences.labels.roll(-1, 1)[keep], reduction="none")
-    weights = sequences.weights.roll(-1, 1)[keep]
+    losses = token_losses(network, sequences, encoded, grids)
+    weights = sequences.weights.roll(-1, 1)[sequences.predicting()]
     if over == "token":
         weights = (weights > 0).to(losses)  # 0 where a sequence holds no record
         return (losses * weights).sum() / weights.sum().clamp_min(1)
     return (losses * weights).sum() / max(sequences.records, 1)
+
+
+def token_losses(
+    network: Any, sequences: Sequences, encoded: dict[str, Any] | None = None, grids: Tensor | None = None
+) -> Tensor:
+    """Return the negative log-likelihood of each token of the answers in nats, (tokens), float32.
+
+    The tokens are those that the places of `sequences.predicting()` predict, in their order. Logits are computed for
+    these places only. Arguments are those of `answer_loss`.
+    """
+    keep = sequences.predicting()
+    inputs = network_inputs(network, sequences, grids)
+    logits = network(**inputs, mm_encoder_outputs=encoded or {}, logits_to_keep=keep).logits
+    return functional.cross_entropy(logits.float(), sequences.labels.roll(-1, 1)[keep], reduction="none")
 
 
 def weight_of(batch: ChatBatch, max_tokens: int, over: Over) -> int:
@@ -109,7 +120,7 @@ def batch_loss(
         rows = [[kept[i] for i in row] for row in shared]
     sequences = pack(rows, prompts, answers, images, pad, device or network.device)
     encoded = encode(network, batch.images or blank)
-    grids = torch.cat([encoded.grids[i] for i in sequences.images]) if sequences.images and encoded.grids else None
+    grids = encoded.grids_of(sequences.images)
     loss = answer_loss(network, sequences, encoded.select(sequences.images), grids, over)
     if not sequences.images:  # connect tower and projector to the loss, with gradients of 0
         loss = loss + sum((t * 0).sum() for t in [*encoded.features, *(t for deep in encoded.deep for t in deep)])

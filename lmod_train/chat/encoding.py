@@ -74,6 +74,10 @@ class Encoded:
         deep = [self.deep[r] for r in rows] if self.deep else []
         return {"image": self._family.encoder_output([self.features[r] for r in rows], deep)}
 
+    def grids_of(self, rows: Sequence[int]) -> Tensor | None:
+        """Return `image_grid_thw` of these images, (rows, 3); None without images, or in a family without grids."""
+        return torch.cat([self.grids[r] for r in rows]) if rows and self.grids else None
+
     def inputs(self, ids: Tensor, rows: Sequence[int]) -> dict[str, Any]:
         """Return the arguments of `forward` beside ids and mask: embeddings, image token mask and grids.
 
@@ -84,8 +88,8 @@ class Encoded:
         given: dict[str, Any] = {"mm_encoder_outputs": self.select(rows)}
         if rows and self._family.token_types:
             given[self._family.token_types] = (ids == self._family.image_token_id).int()
-        if rows and self.grids:
-            given["image_grid_thw"] = torch.cat([self.grids[r] for r in rows])
+        if (grids := self.grids_of(rows)) is not None:
+            given["image_grid_thw"] = grids
         return given
 
 

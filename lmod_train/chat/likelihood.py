@@ -12,22 +12,22 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from lmod_train.chat.answer_loss import token_losses
 from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import Encoded
 from lmod_train.chat.family import family_of
 from lmod_train.chat.masks import unshareable
 from lmod_train.chat.sequences import pack
-from lmod_train.chat.shared_prefix import network_inputs, share
+from lmod_train.chat.shared_prefix import share
 from lmod_train.wording import replies_of
 
 Likelihoods = Literal["none", "sum", "mean"]
 """``sum`` of the tokens' log-probabilities; their ``mean``, which long choices do not lose by; ``none`` at all."""
 
 LONGEST = 2048
-"""Tokens beside the first reply's that a sequence may hold, so that the attention of many choices stays small."""
+"""Tokens of questions and replies, beside those of images, that a sequence of several replies may hold at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,12 @@ def _sequences(model: Any, batch: ChatBatch, replies: Sequence[_Reply]) -> Itera
         few: list[_Reply] = []
         tokens = 0
         for reply in (replies[i] for i in group):
-            tokens += len(batch.prompt_ids[reply.row]) - sum(_places(batch, reply.row)) + len(reply.ids)
-            if few and tokens > LONGEST:
+            own = len(batch.prompt_ids[reply.row]) - sum(_places(batch, reply.row)) + len(reply.ids)
+            if few and tokens + own > LONGEST:
                 yield few
                 few, tokens = [], 0
             few.append(reply)
+            tokens += own
         yield few
 
 
@@ -106,10 +107,6 @@ def _sums(model: Any, batch: ChatBatch, few: Sequence[_Reply], encoded: Encoded,
     """Return the sum of the log-probabilities of each reply's tokens, (replies), in one forward pass."""
     prompts, images = [batch.prompt_ids[r.row] for r in few], [batch.images_of[r.row] for r in few]
     made = pack([range(len(few))], prompts, [r.ids for r in few], images, pad, model.device)
-    grids = torch.cat([encoded.grids[i] for i in made.images]) if made.images and encoded.grids else None
-    keep = made.predicting()
-    encoder = encoded.select(made.images)
-    logits = model(**network_inputs(model, made, grids), mm_encoder_outputs=encoder, logits_to_keep=keep).logits
-    losses = functional.cross_entropy(logits.float(), made.labels.roll(-1, 1)[keep], reduction="none")
-    owners = made.segment.roll(-1, 1)[keep] - 1
+    losses = token_losses(model, made, encoded.select(made.images), encoded.grids_of(made.images))
+    owners = made.segment.roll(-1, 1)[made.predicting()] - 1
     return torch.zeros(len(few), device=losses.device).index_add(0, owners, -losses)
