@@ -1,18 +1,17 @@
 """Shared-prefix generation of every family against transformers' own processor and generate, record by record."""
 
-import logging
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
-from lmod_train.chat import generation
 from lmod_train.chat.checkpoint import load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.types import Batch
-from tests.families import write_tiny
+from tests.families import TINY, write_tiny
 from tests.tiny import record
 
 NEW = 6
@@ -77,19 +76,31 @@ def test_generation_stops_where_an_answer_ends(kin, eyes, monkeypatch):
     assert (reply.tokens_out, reply.finish_reason) == (2, "stop")
 
 
+def other(tmp_path, model_type, **text):
+    """A family's tiny checkpoint with further values of its language model."""
+    write_tiny(tmp_path, model_type, **text)
+    return SimpleNamespace(model_type=model_type, network=load(tmp_path).eval(), dialect=Dialect(tmp_path))
+
+
 @pytest.mark.parametrize("window", [30, 50])
-def test_beyond_a_sliding_window_nothing_is_lost(window, tmp_path, eyes, caplog):
-    write_tiny(tmp_path, "gemma3", sliding_window=window)
-    kin = type("Kin", (), {"model_type": "gemma3", "network": load(tmp_path).eval(), "dialect": Dialect(tmp_path)})
+def test_beyond_a_sliding_window_nothing_is_lost(window, tmp_path, eyes):
+    kin = other(tmp_path, "gemma3", sliding_window=window)
     expected = [alone(kin, eyes, one, 12)[1] for one in RECORDS]
     lengths = {len(p) for p in kin.dialect(RECORDS, eyes).prompt_ids}
     assert max(lengths) + 12 > window
-    generation._warn_of_window.cache_clear()
-    with caplog.at_level(logging.WARNING):
-        for _ in range(2):
-            replies = respond(kin.network, kin.dialect, kin.dialect(RECORDS, eyes), Decoding(12), "tiny")
+    for _ in range(2):
+        replies = respond(kin.network, kin.dialect, kin.dialect(RECORDS, eyes), Decoding(12), "tiny")
     assert [r.reply for r in replies] == [told(kin, new) for new in expected]
-    assert [r.message.count(f"sliding window of {window} tokens") for r in caplog.records] == [1]
+
+
+@pytest.mark.parametrize("model_type", [name for name, tiny in TINY.items() if tiny.windowed])
+def test_a_window_shorter_than_the_image(model_type, tmp_path, eyes):
+    kin = other(tmp_path, model_type, **TINY[model_type].windowed)
+    assert kin.dialect.family.sliding_window == 12
+    expected = [told(kin, alone(kin, eyes, one)[1]) for one in RECORDS]
+    for rows in (RECORDS, RECORDS[:1]):
+        replies = respond(kin.network, kin.dialect, kin.dialect(rows, eyes), Decoding(NEW), "tiny")
+        assert [r.reply for r in replies] == expected[: len(rows)]
 
 
 def test_two_grids_of_as_many_tokens_keep_their_own_positions(eyes, tmp_path):
