@@ -22,6 +22,9 @@ Reason = Literal[
 ]
 Extent = Literal["gone", "part"]
 Ending = Literal["stop", "length", "content_filter", "refusal", "error"]
+Likelihoods = Literal["none", "sum", "mean"]
+"""Log-likelihood of a choice: ``sum`` of its tokens' log-probabilities; their ``mean``, by which long choices lose
+less; ``none``."""
 
 
 @dataclass(frozen=True, slots=True)

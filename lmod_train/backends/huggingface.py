@@ -13,8 +13,7 @@ from lmod_train.chat.checkpoint import find, load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.family.base import Family
 from lmod_train.chat.generation import Decoding, respond
-from lmod_train.chat.likelihood import Likelihoods
-from lmod_train.types import Batch, Identity, Reply
+from lmod_train.types import Batch, Identity, Likelihoods, Reply
 
 
 class HuggingFace(Backend):

@@ -18,10 +18,11 @@ from lmod_train.backends.endpoint.client import Client
 from lmod_train.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.backends.endpoint.images import ImagePolicy
 from lmod_train.backends.endpoint.key import NO_KEY, Key
+from lmod_train.backends.endpoint.likelihood import Method
 from lmod_train.backends.endpoint.pace import Pace
 from lmod_train.backends.endpoint.probe import probe
 from lmod_train.backends.endpoint.request import Decoding, Rules
-from lmod_train.types import Batch, Identity, Reply
+from lmod_train.types import Batch, Identity, Likelihoods, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class _Open:
     background: Background
     asking: Asking
     spending: Spending
+    method: Method
 
 
 class OpenAI(StreamBackend):
@@ -47,6 +49,9 @@ class OpenAI(StreamBackend):
         rules: Names of the request fields: ``classic`` (``max_tokens``), ``reasoning`` (``max_completion_tokens``, no
             temperature), or ``auto`` to choose by the model's name (``reasoning`` for GPT-5 and the o series).
         system_prompt: Text of a system message before the record's own; empty for none.
+        likelihoods: Log-likelihood of every choice in the requested format to store with the replies: ``sum`` over its
+            tokens, their ``mean``, or ``none``. By ``prompt_logprobs`` (vLLM), else for ``sum`` by the top ``logprobs``
+            of the reply; absent if the server returns neither, which the first line of output states.
         extra: Further fields of the request body, e.g. ``{reasoning_effort: low}``.
         images: Size and format in which images are sent.
         key_variable: Environment variable that contains the API key. Not needed for servers in your own network.
@@ -70,6 +75,7 @@ class OpenAI(StreamBackend):
         temperature: float | None = 0.0,
         rules: Rules = "auto",
         system_prompt: str = "",
+        likelihoods: Likelihoods = "none",
         extra: dict[str, Any] | None = None,
         images: ImagePolicy = ImagePolicy(),
         key_variable: str = "OPENAI_API_KEY",
@@ -82,6 +88,7 @@ class OpenAI(StreamBackend):
         self._urls = [checked(url) for url in (base_url, *(replicas or ()))]
         self._decoding = Decoding(model, max_new_tokens, temperature, rules, system_prompt, extra or {})
         self._images, self._pace, self._budget = images, pace, budget
+        self._likelihoods = likelihoods
         self._key, self._ending_stated = Key(key_variable), ending_stated
         away = not all(map(is_own, self._urls))
         self.collate = Writing(self._decoding, images, away, tuple(send_sources or ()))
@@ -95,7 +102,8 @@ class OpenAI(StreamBackend):
         return Identity((f"{self._urls[0]} {self._decoding.model}",), settings=self._settings())
 
     def _settings(self) -> Mapping[str, Any]:
-        return {**self._decoding.settings(), "images": self._images.settings()}
+        wanted = {} if self._likelihoods == "none" else {"likelihoods": self._likelihoods}
+        return {**self._decoding.settings(), "images": self._images.settings(), **wanted}
 
     def summary(self) -> str:
         """Return the usage, and why requests were stopped, if they were; empty if nothing was sent."""
@@ -132,7 +140,7 @@ class OpenAI(StreamBackend):
         asked, opened = RequestBatch.of(batch), self._open()
         begun = set()
         for record, messages, rendered in zip(asked.records, asked.messages, asked.rendered, strict=True):
-            future = opened.background.submit(opened.asking.reply(record, messages, rendered))
+            future = opened.background.submit(opened.asking.reply(record, messages, rendered, opened.method))
             future.add_done_callback(done.put)
             begun.add(future)
         return begun
@@ -156,7 +164,7 @@ class OpenAI(StreamBackend):
             clients = [Client(url, self._key, self._pace.timeout, self._ending_stated) for url in self._urls]
             fleet = Fleet([Replica(client, self._pace.concurrency) for client in clients])
             asking = Asking(fleet, self._decoding, self._pace, spending, self._settings())
-            support = background.run(probe(asking, clients[0], self._decoding, self._key))
+            support = background.run(probe(asking, clients[0], self._decoding, self._key, self._likelihoods))
             rank_zero_info(support.summary(self._urls[0]))
-            self._opened = _Open(background, asking, spending)
+            self._opened = _Open(background, asking, spending, support.method)
         return self._opened

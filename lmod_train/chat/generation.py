@@ -13,10 +13,10 @@ from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import encode
 from lmod_train.chat.greedy import greedy
-from lmod_train.chat.likelihood import Likelihoods, choice_likelihoods
+from lmod_train.chat.likelihood import choice_likelihoods
 from lmod_train.chat.prefixes import Asked
 from lmod_train.errors import BadArgument
-from lmod_train.types import Batch, Reply
+from lmod_train.types import Batch, Likelihoods, Reply
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,10 +21,8 @@ from lmod_train.chat.family import family_of
 from lmod_train.chat.masks import unshareable
 from lmod_train.chat.sequences import pack
 from lmod_train.chat.shared_prefix import share
+from lmod_train.types import Likelihoods
 from lmod_train.wording import replies_of
-
-Likelihoods = Literal["none", "sum", "mean"]
-"""``sum`` of the tokens' log-probabilities; their ``mean``, which long choices do not lose by; ``none`` at all."""
 
 LONGEST = 2048
 """Tokens of questions and replies, beside those of images, that a sequence of several replies may hold at most."""

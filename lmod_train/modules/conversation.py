@@ -25,7 +25,6 @@ from lmod_train.chat.encoding import Images
 from lmod_train.chat.family import family_of
 from lmod_train.chat.family.base import Family
 from lmod_train.chat.generation import Decoding, respond
-from lmod_train.chat.likelihood import Likelihoods
 from lmod_train.chat.masks import unshareable
 from lmod_train.chat.tower_features import TowerFeatures, divided
 from lmod_train.errors import BadArgument
@@ -33,7 +32,7 @@ from lmod_train.modules.base import LmodModule
 from lmod_train.modules.optimisation import Optimisation, optimiser
 from lmod_train.modules.too_long import TooLong
 from lmod_train.strategies.sharding import whole_tensors
-from lmod_train.types import Batch, Identity, Reply
+from lmod_train.types import Batch, Identity, Likelihoods, Reply
 
 
 class VisionLanguageModel(LmodModule):

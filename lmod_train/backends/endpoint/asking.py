@@ -12,10 +12,12 @@ from typing import Any
 
 from lmod_train.backends.endpoint.budget import Spending
 from lmod_train.backends.endpoint.fleet import Fleet, Replica
+from lmod_train.backends.endpoint.likelihood import NO_LIKELIHOODS, Method, of_prompts, of_reply, turn
 from lmod_train.backends.endpoint.outcome import Completion, Trouble
 from lmod_train.backends.endpoint.pace import Pace
 from lmod_train.backends.endpoint.request import Decoding
 from lmod_train.types import Record, Reply
+from lmod_train.wording import replies_of
 
 
 class Asking:
@@ -43,20 +45,47 @@ class Asking:
         self._failed_in_a_row = 0
         self.stopped, self.not_asked = "", 0
 
-    async def reply(self, record: Record, messages: Sequence[Mapping[str, Any]], rendered: str) -> Reply:
-        """Return the reply to a record; on failure one with `error` set."""
+    async def reply(
+        self, record: Record, messages: Sequence[Mapping[str, Any]], rendered: str, method: Method = NO_LIKELIHOODS
+    ) -> Reply:
+        """Return the reply to a record, with likelihoods by `method`; on failure one with `error` set.
+
+        A record whose likelihoods fail for a time (an outage, the budget) fails, so that the next run asks it again.
+        """
         if self.stopped:
             return self._not_asked(record)
         began = time.perf_counter()
-        ended, seconds, _ = await self.completed({**self._fields, "messages": list(messages)}, record.image)
+        body = {**self._fields, **method.fields(), "messages": list(messages)}
+        ended, seconds, received = await self.completed(body, record.image)
         if isinstance(ended, Completion):
-            self._failed_in_a_row = 0
-            return self._replied(record, ended, rendered, seconds)
+            rated = await self._rated(record, messages, ended, received, method)
+            if not isinstance(rated, Trouble):
+                self._failed_in_a_row = 0
+                return self._replied(record, ended, rendered, seconds, rated, method)
+            ended = rated
         if ended.text == self.stopped:
             return self._not_asked(record)
         self._count(ended)
         waited = time.perf_counter() - began
         return Reply(record.id, "", "error", ended.text, rendered, seconds=waited, model=self._model)
+
+    async def _rated(
+        self, record: Record, messages: Sequence[Mapping[str, Any]], ended: Completion, received: Any, method: Method
+    ) -> dict[str, float] | Trouble:
+        """Return the log-likelihoods of the choices, {} if there are none; a temporary failure as such."""
+        texts = replies_of(record) if method.by != "none" else {}
+        if method.by == "logprobs" or not (texts and ended.tokens_in):
+            return of_reply(received, texts) if texts else {}
+        asked = [self._turn(messages, text, record.image) for text in texts.values()]
+        results = await asyncio.gather(*asked)
+        for trouble in (result for result, _, _ in results if isinstance(result, Trouble)):
+            return trouble if trouble.again or self.stopped else {}
+        return of_prompts(dict(zip(texts, (body for _, _, body in results), strict=True)), ended.tokens_in, method)
+
+    async def _turn(
+        self, messages: Sequence[Mapping[str, Any]], text: str, images: tuple[str, ...]
+    ) -> tuple[Completion | Trouble, float, Any]:
+        return await self.completed(turn(self._fields, messages, text), images)
 
     async def completed(
         self, body: Mapping[str, Any], images: tuple[str, ...] = (), attempts: int = 0
@@ -147,8 +176,17 @@ class Asking:
         self.not_asked += 1
         return Reply(record.id, "", "error", f"not asked: {self.stopped}", model=self._model)
 
-    def _replied(self, record: Record, ended: Completion, rendered: str, seconds: float) -> Reply:
-        settings = {**self._settings, "system_fingerprint": ended.fingerprint}
+    def _replied(
+        self,
+        record: Record,
+        ended: Completion,
+        rendered: str,
+        seconds: float,
+        likelihoods: Mapping[str, float],
+        method: Method,
+    ) -> Reply:
+        by = {"likelihoods_by": method.by} if likelihoods else {}
+        settings = {**self._settings, "system_fingerprint": ended.fingerprint, **by}
         return Reply(
             record.id,
             ended.text,
@@ -159,4 +197,5 @@ class Asking:
             seconds=round(seconds, 6),
             model=ended.model or self._model,
             settings=json.dumps(settings, sort_keys=True),
+            likelihoods=likelihoods,
         )

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lmod_train.backends.endpoint.asking import Asking
 from lmod_train.backends.endpoint.client import Client
 from lmod_train.backends.endpoint.key import Key
+from lmod_train.backends.endpoint.likelihood import (
+    NO_LIKELIHOODS,
+    Method,
+    Token,
+    closing_tokens,
+    prompt_tokens,
+    top_tokens,
+    turn,
+)
 from lmod_train.backends.endpoint.outcome import Completion, Trouble
 from lmod_train.backends.endpoint.request import Decoding
 from lmod_train.errors import LmodError
+from lmod_train.types import Likelihoods
 
 QUESTION = "Reply with the one word OK."
+NO_PROMPTS = "the server returns no prompt_logprobs"
 
 
 def _of_reply(body: Any) -> bool:
@@ -24,11 +35,12 @@ def _of_prompt(body: Any) -> bool:
     return bool(body.get("prompt_logprobs") or body["choices"][0].get("prompt_logprobs"))
 
 
-FEATURES: Mapping[str, tuple[Mapping[str, Any], Callable[[Any], bool]]] = {
-    "logprobs": ({"logprobs": True, "top_logprobs": 5}, _of_reply),
-    "prompt_logprobs": ({"prompt_logprobs": 1}, _of_prompt),
+FEATURES: Mapping[str, tuple[Sequence[Mapping[str, Any]], Callable[[Any], bool]]] = {
+    "logprobs": ([{"logprobs": True, "top_logprobs": top} for top in (20, 5)], _of_reply),
+    "prompt_logprobs": ([{"prompt_logprobs": 1}], _of_prompt),
 }
-"""Feature -> request fields, and test whether the reply contains it, as some servers ignore unknown fields."""
+"""Feature -> request fields, of which the first accepted are used, and test whether the reply contains it, as some
+servers ignore unknown fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +51,26 @@ class Support:
         model: Name of the model, as returned by the server.
         fingerprint: ``system_fingerprint`` of the server; empty if it returns none.
         features: Names of the `FEATURES` it supports.
+        method: How likelihoods of the choices are obtained.
     """
 
     model: str
     fingerprint: str
     features: frozenset[str]
+    method: Method = NO_LIKELIHOODS
 
     def summary(self, url: str) -> str:
         """Return a summary on one line."""
-        known = ", ".join(f"{name}: {'yes' if name in self.features else 'no'}" for name in FEATURES)
+        known = [f"{name}: {'yes' if name in self.features else 'no'}" for name in FEATURES]
         version = f" ({self.fingerprint})" if self.fingerprint else ""
-        return f"{url} serves {self.model}{version}; {known}"
+        details = ", ".join(known) + (f"; {self.method.summary()}" if self.method.summary() else "")
+        return f"{url} serves {self.model}{version}; {details}"
 
 
-async def probe(asking: Asking, client: Client, decoding: Decoding, key: Key) -> Support:
-    """Send a test question with the settings of the run, and one for each feature.
+async def probe(
+    asking: Asking, client: Client, decoding: Decoding, key: Key, likelihoods: Likelihoods = "none"
+) -> Support:
+    """Send a test question with the settings of the run, one for each feature, and two for likelihoods by prompts.
 
     Raises:
         LmodError: The server cannot be reached, or refuses every request. No record was sent.
@@ -65,13 +82,44 @@ async def probe(asking: Asking, client: Client, decoding: Decoding, key: Key) ->
             f"base_url={client.url!r}, model={decoding.model!r}: the test question failed: "
             f"{ended.text}. No record was sent.\nNext: {await _cure(ended, client, decoding, key)}"
         )
-    found = [name for name in FEATURES if await _supports(asking, {**body, **FEATURES[name][0]}, FEATURES[name][1])]
-    return Support(ended.model or decoding.model, ended.fingerprint, frozenset(found))
+    found = {name: received for name in FEATURES if (received := await _supported(asking, body, name)) is not None}
+    method = NO_LIKELIHOODS if likelihoods == "none" else await _method(asking, body, likelihoods, found)
+    return Support(ended.model or decoding.model, ended.fingerprint, frozenset(found), method)
 
 
-async def _supports(asking: Asking, body: Mapping[str, Any], holds: Callable[[Any], bool]) -> bool:
-    ended, _, received = await asking.completed(body, attempts=1)
-    return isinstance(ended, Completion) and holds(received)
+async def _supported(asking: Asking, body: Mapping[str, Any], feature: str) -> Any:
+    """Return the response that contains a feature; None without one."""
+    accepted, holds = FEATURES[feature]
+    for fields in accepted:
+        ended, _, received = await asking.completed({**body, **fields}, attempts=1)
+        if isinstance(ended, Completion):
+            return received if holds(received) else None
+    return None
+
+
+async def _method(asking: Asking, body: Mapping[str, Any], kind: Likelihoods, found: Mapping[str, Any]) -> Method:
+    """Return how likelihoods are obtained, with what these responses to the test question contain."""
+    prompt = prompt_tokens(found.get("prompt_logprobs"))
+    if prompt and (closing := await _closing(asking, body, prompt)):
+        return Method(kind, "prompt_logprobs", closing)
+    why = (
+        "tokens of prompt and reply merge in its chat template, or replies have no end token" if prompt else NO_PROMPTS
+    )
+    top = top_tokens(found.get("logprobs"))
+    if top < 2:
+        return Method(kind, missing=f"{why}; the server returns no top logprobs")
+    if kind == "mean":
+        return Method(kind, missing=f"{why}; by top logprobs there is only the sum")
+    return Method(kind, "logprobs", top=top)
+
+
+async def _closing(asking: Asking, body: Mapping[str, Any], prompt: Sequence[Token]) -> int:
+    """Return the number of tokens after a reply, see `closing_tokens`."""
+    read = []
+    for begun in (True, False):
+        ended, _, received = await asking.completed(turn(body, body["messages"], "OK", begun), attempts=1)
+        read.append(prompt_tokens(received) if isinstance(ended, Completion) else [])
+    return closing_tokens(prompt, *read)
 
 
 async def _cure(trouble: Trouble, client: Client, decoding: Decoding, key: Key) -> str:

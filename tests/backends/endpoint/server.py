@@ -45,6 +45,9 @@ class Plan:
     `answers` are the right answers by number. `fates` and `faults` are weights; `fault` is the share of attempts that
     meet a fault. `delay` is in seconds. `most` is the number of requests at once beyond which it sends 429; 0 for none.
     `echo` repeats the Authorization header wherever a server could. `gone_after`: requests after which it exits.
+    `logprobs` returns those of a token without alternatives; `top` those of the first token of every reply, which is a
+    choice. `prompts` returns prompt_logprobs: "whole" with an end token after a reply, "open" without one, "merged"
+    with a first token that a reply changes.
     """
 
     answers: list[str] = field(default_factory=list)
@@ -58,6 +61,8 @@ class Plan:
     echo: bool = False
     status: int = 0
     logprobs: bool = False
+    top: dict[str, float] = field(default_factory=dict)
+    prompts: str = ""
     gone_after: int = 0
 
     def fate(self, n: int) -> str:
@@ -94,12 +99,43 @@ def completion(plan: Plan, n: int, secret: str) -> dict:
     if plan.echo:
         message["content"] = f"{text} {secret}"
     choice = {"index": 0, "message": message, "finish_reason": reason}
-    if plan.logprobs:
+    if plan.top:
+        given = [{"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in plan.top.items()]
+        first = next((t for t in given if (text or "").startswith(t["token"])), {"token": "?", "logprob": -9.0})
+        choice["logprobs"] = {"content": [{**first, "top_logprobs": given}]}
+    elif plan.logprobs:
         choice["logprobs"] = {"content": [{"token": "OK", "logprob": -0.1, "top_logprobs": []}]}
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     model = f"served-7b-2026 {secret}" if plan.echo else "served-7b-2026"
     return {"id": "x", "object": "chat.completion", "created": 1, "model": model, "system_fingerprint": "fp_7",
             "choices": [choice], "usage": usage}  # fmt: skip
+
+
+def tokens(plan: Plan, body: dict) -> list[str]:
+    """Return the tokens of a rendered conversation: 30 of an image, characters, the end token, a line break."""
+    rendered: list[str] = ["<s>"]
+    for message in body["messages"]:
+        reply = message["role"] == "assistant"
+        parts = message["content"] if isinstance(message["content"], list) else [{"text": message["content"]}]
+        rendered += ["BOT:", "~" if plan.prompts == "merged" else " "] if reply else ["USER:"]
+        for part in parts:
+            rendered += list(part["text"]) if "text" in part else ["<image>"] * 30
+        if reply and not body.get("continue_final_message"):
+            rendered += [" "] if plan.prompts == "open" else ["</s>", "\n"]
+    return rendered + (["BOT:", " "] if body.get("add_generation_prompt", True) else [])
+
+
+def logprob(token: str, before: str) -> float:
+    """Return the log-probability of a token after another."""
+    return -((sum(map(ord, token + before)) % 97) + 1) / 10
+
+
+def prompt_logprobs(plan: Plan, body: dict) -> list:
+    """Return an entry a token, with the likeliest other token beside it."""
+    pairs = zip(tokens(plan, body)[1:], tokens(plan, body), strict=False)
+    other = {"99999": {"logprob": -0.01, "rank": 1, "decoded_token": "?"}}
+    numbers = [(str(sum(ord(c) << 8 * i for i, c in enumerate(t))), t, logprob(t, before)) for t, before in pairs]
+    return [None, *({**other, i: {"logprob": p, "rank": 5, "decoded_token": t}} for i, t, p in numbers)]
 
 
 class Server:
@@ -109,6 +145,7 @@ class Server:
         self.plan = plan
         self.asked: Counter[int] = Counter()
         self.sent: Counter[int] = Counter()
+        self.rated: Counter[int] = Counter()
         self.bodies: list[dict] = []
         self.images: list[tuple[int, str]] = []
         self.now = self.peak = self.requests = 0
@@ -128,7 +165,7 @@ class Server:
         data = await reader.readexactly(int(headers.get("content-length", 0)))
         path = head.split(" ", 2)[1]
         if path == "/stats":
-            stats = {"asked": self.asked, "sent": self.sent, "peak": self.peak, "now": self.now}
+            stats = {"asked": self.asked, "sent": self.sent, "rated": self.rated, "peak": self.peak, "now": self.now}
             return await send(writer, 200, json.dumps({**stats, "bodies": self.bodies[-50:], "images": self.images}))
         if path.endswith("/models"):
             return await send(writer, 500, "no hub cache")
@@ -142,17 +179,18 @@ class Server:
             self.now -= 1
 
     async def chat(self, body: dict, secret: str, writer: asyncio.StreamWriter) -> bool:
-        text = json.dumps(body["messages"][-1]["content"])
+        rated = body["messages"][-1]["role"] == "assistant"
+        text = json.dumps(body["messages"][-2 if rated else -1]["content"])
         number = re.search(r"#(\d+)", text)
         n = int(number[1]) if number else -1
         image = re.search(r"base64,([^\"]{0,200000})", text)
         self.images.append((n, str(hash(image[1])) if image else ""))
         self.bodies.append({k: v for k, v in body.items() if k != "messages"})
-        self.asked[n] += 1
+        (self.rated if rated else self.asked)[n] += 1
         if self.plan.most and self.now > self.plan.most:
             return await send(writer, 429, '{"error": {"message": "too many"}}', {"retry-after-ms": "20"})
         await asyncio.sleep(self.plan.delay)
-        if n >= 0 and (fault := self.plan.fault_of(n, self.asked[n])):
+        if n >= 0 and (fault := self.plan.fault_of(n, self.asked[n] + self.rated[n])):
             return await fail(fault, writer)
         if n >= 0 and self.plan.status:
             repeated = f"{secret} {json.dumps(secret)}" if self.plan.echo else ""
@@ -161,8 +199,13 @@ class Server:
             return await send(writer, 400, '{"error": {"code": "content_filter", "message": "filtered"}}')
         if n >= 0 and self.plan.fate(n) == "rejected":
             return await send(writer, 400, '{"error": {"code": "bad", "message": "this image cannot be read"}}')
-        whole = await send(writer, 200, json.dumps(completion(self.plan, n, secret)))
-        self.sent[n] += 1
+        reply = completion(self.plan, n, secret)
+        if self.plan.prompts:
+            reply["usage"]["prompt_tokens"] = len(tokens(self.plan, body))
+            if "prompt_logprobs" in body:
+                reply["prompt_logprobs"] = prompt_logprobs(self.plan, body)
+        whole = await send(writer, 200, json.dumps(reply))
+        self.sent[n] += not rated
         return whole
 
 
@@ -222,7 +265,7 @@ class Running:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(f"http://127.0.0.1:{self.port}/stats", timeout=10) as reply:
             stats = json.load(reply)
-        return {**stats, **{k: Counter({int(n): c for n, c in stats[k].items()}) for k in ("asked", "sent")}}
+        return {**stats, **{k: Counter({int(n): c for n, c in stats[k].items()}) for k in ("asked", "sent", "rated")}}
 
 
 @contextmanager
