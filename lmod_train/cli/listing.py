@@ -114,7 +114,7 @@ def models() -> str:
     for file in sorted(folder.rglob("*.yaml")):
         text = file.read_text(encoding="utf-8")
         comment = re.match(r"(?:#.*\n)*", text)
-        described = "\n".join(line.lstrip("# ") for line in comment[0].splitlines()) if comment else ""
+        described = re.sub("^#:? ?", "", comment[0].rstrip(), flags=re.M) if comment else ""
         chosen = yaml.safe_load(text) or {}
         paragraphs.append(f"{file.stem}  (--model {file})\n  {chosen.get('class_path', '?')}\n" + _indented(described))
     return "\n\n".join(paragraphs)

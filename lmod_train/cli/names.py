@@ -69,10 +69,13 @@ def check_names(command: str, arguments: Sequence[str]) -> None:
     """
     typed = list(_typed(arguments))
     _check_options(command, [name for name, _ in typed])
-    given = [pair for pair in typed if pair[0] not in ("config", "c")]
+    configured: list[Given] = []
     for name, value in typed:
         if name in ("config", "c"):
-            given = [*_leaves(_options_in(f"--{name}", str(value))), *given]
+            configured = [*_leaves(_options_in(f"--{name}", str(value))), *configured]
+    if any(name == "model" for name, _ in typed):  # it replaces the model of the config, often by another class
+        configured = [pair for pair in configured if pair[0].partition(".")[0] != "model"]
+    given = [*configured, *(pair for pair in typed if pair[0] not in ("config", "c"))]
     _check_options(command, [name for name, _ in given], dashes="")
     for path in [value for name, value in given if name.rpartition(".")[2] == "class_path"]:
         _check_class(str(path))

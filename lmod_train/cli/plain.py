@@ -265,7 +265,13 @@ def _sources(
     return whole, missing
 
 
-def show(kind: Literal["sources", "tasks", "models", "configs", "options"], name: str = "") -> None:
+def show(
+    kind: Literal["sources", "tasks", "models", "configs", "options"],
+    name: str = "",
+    *,
+    table: bool = False,
+    csv: bool = False,
+) -> None:
     """List sources, tasks, models, configs, or the options of one of them.
 
     Includes your own sources and tasks, defined in modules and packages of the working folder. They are read without
@@ -275,15 +281,22 @@ def show(kind: Literal["sources", "tasks", "models", "configs", "options"], name
         kind: What to list.
         name: With `options`: the name of a source, task or model config, a class path, or a group of options of `fit`
             (data, trainer, tripwires, checkpoint, evaluation, read_back).
+        table: With `models`: print the models of the papers and newer ones as a Markdown table, with notes: hub id,
+            licence, billions of parameters, GB of GPU memory, route, state of the published numbers, what was tried.
+        csv: The same as CSV, one line for each model and paper.
     """
-    from lmod_train.cli import class_options, listing
+    from lmod_train.cli import class_options, listing, model_table
 
     if (kind == "options") != bool(name):
         expected = "a name after `options`, and none after the others"
         raise BadArgument("list", f"{kind} {name}".strip(), expected, "e.g. `python -m lmod_train list options idrid`")
+    if (table or csv) and kind != "models":
+        raise BadArgument("--table, --csv", kind, "`models`", "`python -m lmod_train list models --table`")
     kinds = {
         "sources": listing.sources, "tasks": listing.tasks, "models": listing.models, "configs": listing.configs
     }  # fmt: skip
+    if table or csv:
+        kinds["models"] = model_table.comma_separated if csv else model_table.markdown
     text = class_options.options_text(name) if name else kinds[kind]()
     print(text or f"no {kind} yet", flush=True)
 

@@ -17,7 +17,7 @@ from lmod_train.artifacts.run import RENAMED
 from lmod_train.cli import LATE, LIGHTNING, main
 from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.names import check_configs, check_names
-from lmod_train.errors import BadArgument
+from lmod_train.errors import BadArgument, LmodError
 
 
 @pytest.mark.parametrize("command", [*LIGHTNING, *LATE])
@@ -54,6 +54,14 @@ def test_what_is_wrong_in_a_config_is_named_before_torch(tree: str, said: str, t
     (tmp_path / "own.yaml").write_text(tree)
     with pytest.raises(BadArgument, match=said):
         check_names("fit", ["--config", str(tmp_path / "own.yaml")])
+
+
+def test_a_model_that_is_named_replaces_that_of_the_config_with_its_options():
+    typed = ["--config", str(configs_folder() / "zero_shot.yaml"), "--model"]
+    given = ["--data.curated", "nowhere"]
+    for model in ("small_base_lora", "yi_vl_6b", "openai"):
+        with pytest.raises(LmodError, match="nowhere"):  # the next problem, not an option of the config's model
+            check_names("validate", [*typed, str(configs_folder() / "model" / f"{model}.yaml"), *given])
 
 
 def test_every_shipped_experiment_passes_but_for_its_curated_folder(tmp_path: Path):

@@ -1,0 +1,91 @@
+"""The table of models as Markdown or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+
+from lmod_train.cli.model_facts import PAPERS, ModelFacts, known_models
+from lmod_train.cli.model_memory import gpu_memory
+
+COLUMNS = ("model", "papers", "hub", "licence", "parameters", "image", "memory", "route", "state", "tried")
+
+
+def markdown(models: Iterable[ModelFacts] | None = None) -> str:
+    """Return the table with parameters in billions and memory in GB, then notes on each model.
+
+    Args:
+        models: Rows; default: all models of the shipped configs.
+    """
+    rows = list(known_models() if models is None else models)
+    head = [f"| {' | '.join(COLUMNS)} |", "|---|---|---|---|--:|---|--:|---|---|---|"]
+    return "\n".join([*head, *(f"| {' | '.join(row(model))} |" for model in rows), "", *map(notes, rows)])
+
+
+def row(model: ModelFacts) -> tuple[str, ...]:
+    """Return the cells of a model in the Markdown table."""
+    active = f" ({model.active:g} active)" if model.active else ""
+    memory = gpu_memory(model)
+    return (
+        f"`{model.name}`",
+        ", ".join(PAPERS[paper] for paper in model.published) or "-",
+        model.hub,
+        model.licence,
+        f"{model.parameters:g}{active}" if model.parameters else "-",
+        model.image or "-",
+        f"{memory:.0f}" if memory else "-",
+        model.route,
+        _states(model),
+        model.tried,
+    )
+
+
+def _states(model: ModelFacts) -> str:
+    """Return the states of a model's rows, with the papers they hold for where they differ."""
+    papers: dict[str, list[str]] = {}
+    for paper, published in model.published.items():
+        papers.setdefault(published.state, []).append(PAPERS[paper])
+    if len(papers) < 2:
+        return next(iter(papers), "-")
+    return "; ".join(f"{state} ({', '.join(names)})" for state, names in papers.items())
+
+
+def notes(model: ModelFacts) -> str:
+    """Return a Markdown item: description, route, eye images in training, and the published rows with their scores."""
+    rows = [f"  - {_row(paper, model)}" for paper in model.published]
+    text = (
+        f"- `{model.name}`: {model.about} Revision: {model.revision}. Route {model.route}: {model.why}. Eye images in "
+        f"training: {model.contamination}."
+    )
+    return "\n".join([text, *rows])
+
+
+def _row(paper: str, model: ModelFacts) -> str:
+    row = model.published[paper]
+    scores = ", ".join(f"{task.replace('_', ' ')} {score:g}" for task, score in row.scores.items())
+    note = f" ({row.note})" if row.note else ""
+    return f"{PAPERS[paper]}, printed {', '.join(row.rows)}: {row.state}{note}" + (f"; {scores}" if scores else "")
+
+
+def comma_separated(models: Iterable[ModelFacts] | None = None) -> str:
+    """Return all facts as CSV, one line for each model and paper; a model of no paper has one line.
+
+    Args:
+        models: Rows; default: all models of the shipped configs.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    head = ("model", "hub", "revision", "licence", "parameters", "active", "image", "tokens", "memory", "route", "why")
+    writer.writerow([*head, "contamination", "tried", "paper", "printed", "state", "note", "scores"])
+    for model in known_models() if models is None else models:
+        memory = gpu_memory(model)
+        facts = [model.name, *(getattr(model, name) for name in ("hub", "revision", "licence", "parameters", "active"))]
+        facts += [model.image, model.tokens, f"{memory:.1f}" if memory else "", model.route, model.why]
+        facts += [model.contamination, model.tried]
+        for paper, row in model.published.items():
+            scores = " ".join(f"{task}={score}" for task, score in row.scores.items())
+            writer.writerow([*facts, PAPERS[paper], "; ".join(row.rows), row.state, row.note, scores])
+        if not model.published:
+            writer.writerow([*facts, "", "", "", "", ""])
+    return out.getvalue().rstrip("\n")
