@@ -28,7 +28,10 @@ _BUSY = (errno.EAGAIN, errno.EACCES)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 _held: dict[Path, int] = {}
-"""Folder -> file descriptor of its lock, for locks held by this process."""
+"""Folder -> file descriptor of its lock, for locks held by this process alone."""
+
+_shared: list[int] = []
+"""File descriptors of the locks that this process shares with others."""
 
 
 @contextmanager
@@ -50,11 +53,8 @@ def locked(folder: Path, option: str) -> Iterator[None]:
     if place in _held or not is_first():
         yield
         return
-    if place.exists() and not place.is_dir():
-        raise BadArgument(option, str(folder), "a folder; this is a file", f"name another path: `{option} DIR`")
-    made = not place.exists()
-    place.mkdir(parents=True, exist_ok=True)
-    _held[place] = _acquire(place / NAME, folder, option)
+    made = _made(place, folder, option)
+    _held[place] = _acquire(place / NAME, folder, option, fcntl.LOCK_EX)
     try:
         yield
     finally:
@@ -63,6 +63,49 @@ def locked(folder: Path, option: str) -> Iterator[None]:
         if made:
             with suppress(OSError):  # not empty
                 place.rmdir()
+
+
+@contextmanager
+def shared(folder: Path, option: str, wait: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a folder in the block, together with other processes that share it, as `locked` does alone.
+
+    Args:
+        folder: The folder to write to; created if it is missing.
+        option: Option that names the folder on the command line, e.g. ``--run``.
+        wait: Seconds to wait for a process that holds the lock alone.
+
+    Raises:
+        FolderBusy: Another process holds the lock alone, and still does after `wait` seconds.
+        BadArgument: `folder` is a file.
+    """
+    if not is_first():
+        yield
+        return
+    place, until = folder.resolve(), time.monotonic() + wait
+    _made(place, folder, option)
+    while True:
+        try:
+            held = _acquire(place / NAME, folder, option, fcntl.LOCK_SH)
+            break
+        except FolderBusy:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.2)
+    _shared.append(held)
+    try:
+        yield
+    finally:
+        os.close(held)  # the file stays, as others may hold it
+        _shared.remove(held)
+
+
+def _made(place: Path, folder: Path, option: str) -> bool:
+    """Create a folder if it is missing, and return whether it was."""
+    if place.exists() and not place.is_dir():
+        raise BadArgument(option, str(folder), "a folder; this is a file", f"name another path: `{option} DIR`")
+    made = not place.exists()
+    place.mkdir(parents=True, exist_ok=True)
+    return made
 
 
 def is_first() -> bool:
@@ -75,12 +118,12 @@ def is_empty(folder: Path) -> bool:
     return all(entry.name == NAME for entry in folder.iterdir())
 
 
-def _acquire(path: Path, folder: Path, option: str) -> int:
-    """Return the descriptor of the open, locked file."""
+def _acquire(path: Path, folder: Path, option: str, kind: int) -> int:
+    """Return the descriptor of the open, locked file; `kind` is that of ``flock``, exclusive or shared."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, kind | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno in _BUSY:
                 os.close(file)
@@ -128,6 +171,8 @@ def _let_go() -> None:
     """Close the locks in a forked child, so that a worker does not hold them after its parent has ended."""
     while _held:
         os.close(_held.popitem()[1])
+    while _shared:
+        os.close(_shared.pop())
 
 
 os.register_at_fork(after_in_child=_let_go)

@@ -71,9 +71,23 @@ class Run:
         """Probes of a training, one a line."""
         return self.folder / "tripwires.jsonl"
 
-    def replies_of(self, rank: int) -> Path:
-        """Return the reply file of one process of a run."""
-        return self.replies / f"rank-{rank}.jsonl"
+    def replies_of(self, rank: int, shard: str = "") -> Path:
+        """Return the reply file of one process of a run.
+
+        Args:
+            rank: Its rank.
+            shard: Part of the records that it asks, ``i/n``; empty for all.
+
+        Example:
+            >>> Run(Path("here")).replies_of(0, "2/8").name
+            'rank-2of8-0.jsonl'
+        """
+        part = f"{shard.replace('/', 'of')}-" if shard else ""
+        return self.replies / f"rank-{part}{rank}.jsonl"
+
+    def lock_of(self, shard: str) -> Path:
+        """Return the folder that exists, and is locked, while a process asks a part ``i/n`` of the records."""
+        return self.folder / f".shard-{shard.replace('/', 'of')}"
 
     def has_begun(self) -> bool:
         """Return whether the folder holds a run: what it was started with, what it asks, or what was replied."""

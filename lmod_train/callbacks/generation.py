@@ -32,7 +32,7 @@ class GenerationEval(Callback):
 
     A continued run does not ask a record again that has a reply to the same words and images by the same weights,
     template and settings (`lmod_train.tasks.asked`). Every rank writes its own file; at the end all ranks gather
-    outcomes, keep one per record id, and log the same value.
+    outcomes, keep one per record id, and log the same value. A process that asks a shard of the records logs no scores.
 
     Args:
         log_subsets: Log scores of subsets (modality, sex, age ...) too; by default only those over all records.
@@ -73,7 +73,7 @@ class GenerationEval(Callback):
             _log_changed_answers(run.records, self._records, self._asked)
             write_run_records(run.records, self._records.values(), self._asked)
         trainer.strategy.barrier("every rank has read the saved replies before one writes")
-        self._file = ReplyFile(run.replies_of(trainer.global_rank))
+        self._file = ReplyFile(run.replies_of(trainer.global_rank, data_of(trainer).shard))
         return saved
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
@@ -125,8 +125,8 @@ class GenerationEval(Callback):
             self._replies = {}
 
     def _score(self, trainer: Trainer, pl_module: LightningModule, prefix: str) -> None:
-        if trainer.sanity_checking:
-            return
+        if trainer.sanity_checking or data_of(trainer).shard:
+            return  # a part of the records has no scores of its own
         for task in data_of(trainer).tasks.values():
             for score in self._scores(trainer, pl_module, task):
                 if score.value is not None and (self._log_subsets or score.subset == "all"):

@@ -28,6 +28,11 @@ class EvaluationData(Protocol):
         """The tasks by name."""
         ...
 
+    @property
+    def shard(self) -> str:
+        """Part of the evaluated records that this process asks, ``i/n``; empty for all."""
+        ...
+
     def records(self, split: str) -> Sequence[Record]:
         """Return the records of a split, or all for ``all``."""
         ...

@@ -8,9 +8,7 @@ import sys
 from argparse import SUPPRESS
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from inspect import signature
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import torch
@@ -32,13 +30,13 @@ from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.provenance import write_provenance, write_trained
 from lmod_train.cli.refusal import PROGRAM, Refusing
+from lmod_train.cli.settle import settled
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.terminal import lines
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.read_back import ReadBack
-from lmod_train.errors import BadArgument, LmodError, RunConflict, Unbuildable
+from lmod_train.errors import BadArgument, FolderBusy, LmodError, Unbuildable
 from lmod_train.files import remove
-from lmod_train.lock import locked
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.report.headline import format_table, headline
@@ -47,16 +45,6 @@ from lmod_train.report.tripwires import draw_probes
 from lmod_train.strategies.keeping import damaged, set_aside
 from lmod_train.strategies.saved import AnyCheckpoint, damage, to_continue
 from lmod_train.strategies.sharding import Sharded
-
-VOLATILE = (
-    "config", "run", "trust", "provenance", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath",
-    "checkpoint.save_top_k", "checkpoint.enable_version_counter", "trainer.logger", "doctor", "read_back",
-    *(f"model.init_args.backend.init_args.{name}"
-      for name in ("pace", "budget", "replicas", "key_variable", "send_sources")),
-    "trainer.enable_model_summary", "trainer.enable_progress_bar", "trainer.log_every_n_steps", "verbose",
-)  # fmt: skip
-"""Keys that may change when a run is continued: where it is stored, what it keeps and logs, and how it is started."""
-
 
 WRITTEN = ("provenance", "weights")
 """Keys that a run writes to its ``config.yaml`` and that are not read from it."""
@@ -141,8 +129,7 @@ class Experiment(LightningCLI):
         self.loaded = [Path(config.ckpt_path)] if config.ckpt_path else []
         if config.ckpt_path:
             resolved["weights"] = str(config.ckpt_path)
-        self._held.enter_context(locked(run, "--run"))
-        _settle(run, resolved)
+        self._held.enter_context(settled(run, resolved, str(self.subcommand)))
         if config.trainer.enable_progress_bar is None and not sys.stdout.isatty():
             config.trainer.enable_progress_bar = False  # `Progress` prints lines instead
         last = continued(Run(run).last) if self.subcommand == "fit" else None
@@ -241,8 +228,22 @@ def _run(arguments: list[str], held: ExitStack) -> None:
     answered = any(file.stat().st_size for file in Run(folder).replies.glob("*.jsonl"))
     if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and answered:
         trusted = [*experiment.config[experiment.subcommand].trust, *experiment.own]
-        print("\n".join(rescore(folder, trusted)))
-        print(lines(scored(folder)))
+        if experiment.datamodule.shard:
+            held.close()  # the last of the shards finds the folder free
+        _print_scores(folder, trusted, experiment.datamodule.shard)
+
+
+def _print_scores(folder: Path, trusted: list[str], shard: str) -> None:
+    """Score a run and print its table; a shard leaves it to the last of those that write to the folder."""
+    try:
+        written = rescore(folder, trusted)
+    except FolderBusy:
+        if not shard:
+            raise
+        print(f"{folder}: shard {shard} is answered; the last of the running shards computes the scores")
+        return
+    print("\n".join(written))
+    print(lines(scored(folder)))
 
 
 def scored(run: Path) -> str:
@@ -307,38 +308,6 @@ def _loggers(configured: Any) -> list[Namespace]:
     return [c for c in several if isinstance(c, Namespace) and "save_dir" in (c.get("init_args") or ())]
 
 
-@rank_zero_only
-def _settle(run: Path, resolved: dict[str, Any]) -> None:
-    """Write ``config.yaml``, or compare it with an existing one, which is overwritten if the run has no results.
-
-    Raises:
-        RunConflict: The folder belongs to a run with other values.
-    """
-    replied = any(file.stat().st_size for file in Run(run).replies.glob("*.jsonl"))
-    if Run(run).config.exists() and (replied or Run(run).checkpoints.exists()):
-        was = dict(_flat(Run(run).read_config()))
-        now = dict(_flat(resolved))
-        changed = (k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _volatile(k))
-        differing = [k for k in changed if k in was or not _is_default(k, now)]
-        if differing:
-            raise RunConflict(run, [f"{k}: {was.get(k)!r} -> {now.get(k)!r}" for k in differing])
-    else:
-        Run(run).write_config(resolved)
-
-
-def _is_default(key: str, values: Mapping[str, Any]) -> bool:
-    """Return whether an option of a class has its default, as an option that an earlier version did not have."""
-    owner, found, name = key.rpartition(".init_args.")
-    if not found or "." in name or f"{owner}.class_path" not in values:
-        return False
-    parameter = signature(resolve_name(values[f"{owner}.class_path"])).parameters.get(name)
-    return parameter is not None and parameter.default == values[key]
-
-
-def _volatile(key: str) -> bool:
-    return any(key == v or key.startswith(f"{v}.") for v in VOLATILE)
-
-
 def _modules(tree: Any) -> Iterator[str]:
     """Yield the module of every class path in a configuration."""
     if isinstance(tree, Mapping):
@@ -348,12 +317,3 @@ def _modules(tree: Any) -> Iterator[str]:
     if isinstance(tree, list):
         for value in tree:
             yield from _modules(value)
-
-
-def _flat(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (dotted key, value) for every leaf of a nested mapping."""
-    if isinstance(tree, Mapping):
-        for key, value in tree.items():
-            yield from _flat(value, f"{path}.{key}" if path else str(key))
-    else:
-        yield path, tree

@@ -19,6 +19,7 @@ from lmod_train.datamodules.loader import RecordLoader
 from lmod_train.datamodules.order import ImageBatches, by_image
 from lmod_train.datamodules.replay import TASK as CONVERSATION
 from lmod_train.datamodules.replay import read_conversations, replayed
+from lmod_train.datamodules.shard import Shard
 from lmod_train.datamodules.steps import Steps, Weighing
 from lmod_train.datamodules.unfilled import refuse_unfilled
 from lmod_train.errors import BadArgument
@@ -54,6 +55,8 @@ class RecordsDataModule(LightningDataModule):
         replay: Share of general conversations in each training epoch, in [0, 1), added to the tasks' questions against
             forgetting; 0.05 to 0.2 is usual. They are evaluated only if their task is among `tasks`.
         replay_from: Folder of these conversations, written by `import`; null if `curated` itself contains them.
+        shard: Part of the images that this process evaluates, ``i/n`` with i from 1 to n, for several processes that
+            write to one run folder, e.g. the tasks of a SLURM array; empty for all. Not for `fit`.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class RecordsDataModule(LightningDataModule):
         length_groups: bool = False,
         replay: float = 0.0,
         replay_from: Path | None = None,
+        shard: str = "",
     ) -> None:
         super().__init__()
         replayed(0, replay)  # checks the range
@@ -84,6 +88,7 @@ class RecordsDataModule(LightningDataModule):
         self._split, self._modality, self._variant, self._limit = split, modality, variant, limit
         self._subset = _ids(Path(subset)) if subset else None
         self._workers, self._seed = workers, seed
+        self.shard = str(Shard.parse(shard)) if shard else ""
         self._balance, self._length_groups = balance, length_groups
         self._replay, self._replay_from = replay, Path(replay_from or curated)
         self._records: list[Record] = []
@@ -101,9 +106,12 @@ class RecordsDataModule(LightningDataModule):
 
         Raises:
             ArtifactError: The folder is not curated.
-            BadArgument: A task or the variant has no records, the subset is of another folder, or a prompt contains
-                answers to earlier questions.
+            BadArgument: A task or the variant has no records, the subset is of another folder, a prompt contains
+                answers to earlier questions, or a training is to be divided into shards.
         """
+        if stage == "fit" and self.shard:
+            cure = "leave it out; several devices train together with `--trainer.devices N`"
+            raise BadArgument("data.shard", self.shard, "no shard in `fit`, which needs every record", cure)
         self._records = self._records or self._read()
         refuse_unfilled([*self.records("train"), *self.records("val")] if stage == "fit" else self.asked(stage))
 
@@ -278,7 +286,8 @@ class RecordsDataModule(LightningDataModule):
                 f"a split with records to {stage} (records by split: {splits})",
                 "name another",
             )
-        left, trainer = [r for r in asked if r.id not in done], self._running()
+        own = Shard.parse(self.shard).of(asked) if self.shard else asked
+        left, trainer = [r for r in own if r.id not in done], self._running()
         groups = by_image(left, min(self._max_questions, self._eval_batch_size))
         rank, ranks = trainer.global_rank, trainer.world_size
         batches = ImageBatches(groups, self._eval_batch_size, rank=rank, ranks=ranks)

@@ -1,0 +1,119 @@
+"""The configuration of a run folder: written by its first command, compared by those that continue it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from inspect import signature
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+from lightning_utilities.core.rank_zero import rank_zero_only
+
+from lmod_train.artifacts.run import Run
+from lmod_train.errors import FolderBusy, RunConflict
+from lmod_train.lock import locked, shared
+
+VOLATILE = (
+    "config", "run", "trust", "data.shard", "provenance", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath",
+    "checkpoint.save_top_k", "checkpoint.enable_version_counter", "trainer.logger", "doctor", "read_back",
+    *(f"model.init_args.backend.init_args.{name}"
+      for name in ("pace", "budget", "replicas", "key_variable", "send_sources")),
+    "trainer.enable_model_summary", "trainer.enable_progress_bar", "trainer.log_every_n_steps", "verbose",
+)  # fmt: skip
+"""Keys that may change when a run is continued: where it is stored, what it keeps and logs, and how it is started."""
+
+PLACEMENT = (
+    "data.eval_batch_size", "data.max_questions", "data.workers", "trainer.devices", "trainer.num_nodes",
+)  # fmt: skip
+"""Keys of where and in what batches records are asked, which may change when an evaluation is continued."""
+
+DATA = "lmod_train.datamodules.records.RecordsDataModule"
+"""Class path of the datamodule, whose options are the keys below ``data``."""
+
+WAIT = 600.0
+"""Seconds that a shard waits for one that computes the scores of the run."""
+
+
+@contextmanager
+def settled(run: Path, resolved: dict[str, Any], command: str) -> Iterator[None]:
+    """Hold a run folder in the block, once its configuration is written or found to be equal.
+
+    A command holds the folder alone. Commands with a shard share it: the first that finds it free writes the
+    configuration, the others compare theirs.
+
+    Args:
+        run: Folder of the run.
+        resolved: Configuration of the command, with all defaults.
+        command: `fit`, `validate`, `test` or `predict`.
+
+    Raises:
+        RunConflict: The folder belongs to a run with another configuration.
+        FolderBusy: Another process holds the folder, or the shard.
+    """
+    shard = str(resolved["data"].get("shard") or "")
+    if not shard or command == "fit":  # which the datamodule refuses
+        with locked(run, "--run"):
+            settle(run, resolved, command)
+            yield
+        return
+    with suppress(FolderBusy), locked(run, "--run"):
+        settle(run, resolved, command)
+    with shared(run, "--run", WAIT), locked(Run(run).lock_of(shard), "data.shard"):
+        compare(run, resolved, command)
+        yield
+
+
+@rank_zero_only
+def settle(run: Path, resolved: Mapping[str, Any], command: str) -> None:
+    """Write ``config.yaml``, or compare it with an existing one, which is overwritten if the run has no results.
+
+    Raises:
+        RunConflict: The folder belongs to a run with other values.
+    """
+    replied = any(file.stat().st_size for file in Run(run).replies.glob("*.jsonl"))
+    if Run(run).config.exists() and (replied or Run(run).checkpoints.exists()):
+        compare(run, resolved, command)
+    else:
+        Run(run).write_config({**resolved, "data": {**resolved["data"], "shard": ""}})
+
+
+@rank_zero_only
+def compare(run: Path, resolved: Mapping[str, Any], command: str) -> None:
+    """Compare a configuration with the ``config.yaml`` of a run.
+
+    Raises:
+        RunConflict: Values differ that may not change when a run is continued.
+    """
+    was, now = dict(_flat(Run(run).read_config())), dict(_flat(resolved))
+    free = VOLATILE if command == "fit" else (*VOLATILE, *PLACEMENT)
+    changed = (k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _is_below(k, free))
+    differing = [k for k in changed if k in was or not _is_default(k, now)]
+    if differing:
+        raise RunConflict(run, [f"{k}: {was.get(k)!r} -> {now.get(k)!r}" for k in differing])
+
+
+def _is_default(key: str, values: Mapping[str, Any]) -> bool:
+    """Return whether an option of a class has its default, as an option that an earlier version did not have."""
+    below = f"data.init_args.{key.removeprefix('data.')}" if key.startswith("data.") else key
+    owner, _, name = below.rpartition(".init_args.")
+    path = DATA if owner == "data" else values.get(f"{owner}.class_path")
+    if "." in name or path is None:
+        return False
+    parameter = signature(resolve_name(path)).parameters.get(name)
+    return parameter is not None and parameter.default == values[key]
+
+
+def _is_below(key: str, paths: Iterable[str]) -> bool:
+    """Return whether a key is one of the paths or lies below one."""
+    return any(key == path or key.startswith(f"{path}.") for path in paths)
+
+
+def _flat(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (dotted key, value) for every leaf of a nested mapping."""
+    if isinstance(tree, Mapping):
+        for key, value in tree.items():
+            yield from _flat(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, tree

@@ -1,0 +1,158 @@
+"""One run folder for several processes: shards of an evaluation, and what may change when one is continued."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+from lmod_train.artifacts.replies import read_replies
+from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.scores import read_scores
+from lmod_train.cli import experiment
+from lmod_train.cli.listing import configs_folder
+from lmod_train.cli.settle import settled
+from lmod_train.errors import BadArgument, FolderBusy, RunConflict
+
+QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
+CONFIG = configs_folder() / "scripted.yaml"
+
+
+@pytest.fixture
+def options(curated):
+    return ["validate", "--config", str(CONFIG), "--data.curated", str(curated), "--data.split", "all", *QUIET]
+
+
+def scores(run):
+    return [(s.task, s.subset, s.metric, s.n, s.value, s.low, s.high) for _, _, s in read_scores(Run(run).scores)]
+
+
+def lines(run):
+    return [line for file in Run(run).replies.iterdir() for line in file.read_text().splitlines()]
+
+
+@pytest.fixture
+def whole(options, tmp_path):
+    experiment.run([*options, "--run", str(tmp_path / "whole")])
+    return tmp_path / "whole"
+
+
+def test_shards_in_turn_give_the_scores_of_one_process_and_ask_each_record_once(options, tmp_path, whole, capsys):
+    run = tmp_path / "parts"
+    for shard in ("1/3", "3/3", "2/3"):
+        experiment.run([*options, "--run", str(run), "--data.shard", shard])
+    assert scores(run) == scores(whole)
+    assert len(lines(run)) == len(lines(whole)) == len(read_replies(Run(run).replies))
+    assert sorted(f.name for f in Run(run).replies.iterdir()) == [f"rank-{i}of3-0.jsonl" for i in (1, 2, 3)]
+    said = [line for line in capsys.readouterr().out.splitlines() if "records have a reply" in line]
+    n = len(lines(whole))
+    assert said[-1] == f"{run}: {n} of {n} records have a reply"
+    assert len(said) == 3, "each shard in turn found the folder free"
+
+
+def test_any_division_continues_any_other(options, tmp_path, whole):
+    run = tmp_path / "mixed"
+    experiment.run([*options, "--run", str(run), "--data.shard", "2/2"])
+    half = len(lines(run))
+    assert 0 < half < len(lines(whole))
+    experiment.run([*options, "--run", str(run), "--data.shard", "1/3"])
+    experiment.run([*options, "--run", str(run), "--trainer.devices", "1", "--data.eval_batch_size", "3"])
+    assert scores(run) == scores(whole)
+    assert len(lines(run)) == len(lines(whole)), "a record that another part has answered is not asked again"
+    config = yaml.safe_load(Run(run).config.read_text())
+    assert config["data"]["shard"] == "", "the folder belongs to no shard"
+
+
+def start(options, *more):
+    command = [sys.executable, "-m", "lmod_train", *options, *more]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ})
+
+
+def test_three_processes_at_once_fill_one_folder_and_one_of_them_scores(options, tmp_path, whole):
+    run = tmp_path / "together"
+    parts = [start(options, "--run", str(run), "--data.shard", f"{i}/3") for i in (1, 2, 3)]
+    said = [part.communicate(timeout=300)[0] for part in parts]
+    assert [part.returncode for part in parts] == [0, 0, 0], said
+    n = len(lines(whole))
+    assert any(f"{n} of {n} records have a reply" in text for text in said)
+    assert scores(run) == scores(whole)
+    assert len(lines(run)) == n
+    assert not list(run.glob(".shard-*"))
+
+
+def test_a_killed_shard_is_continued_by_the_same_command(options, tmp_path, whole):
+    run = tmp_path / "killed"
+    slow = ["--run", str(run), "--data.shard", "1/2", "--data.eval_batch_size", "1"]
+    part = start(options, *slow)
+    while part.poll() is None and not (list(Run(run).replies.glob("*")) and lines(run)):
+        time.sleep(0.01)
+    part.send_signal(signal.SIGKILL)
+    part.wait()
+    before = set(lines(run))
+    for shard in ("1/2", "2/2"):
+        experiment.run([*options, "--run", str(run), "--data.shard", shard])
+    assert scores(run) == scores(whole)
+    assert before <= set(lines(run))
+    assert len(lines(run)) - len(lines(whole)) in (0, 1), "at most the line that the kill had cut"
+
+
+RESOLVED = {"data": {"shard": "1/2", "limit": 3}, "trainer": {"devices": 1}}
+
+
+def test_shards_share_the_folder_but_not_with_another_command(tmp_path, monkeypatch):
+    monkeypatch.setattr("lmod_train.cli.settle.WAIT", 0.3)
+    second = {**RESOLVED, "data": {**RESOLVED["data"], "shard": "2/2"}}
+    with settled(tmp_path, RESOLVED, "validate"):
+        with settled(tmp_path, second, "validate"):
+            pass
+        unsharded = {**RESOLVED, "data": {**RESOLVED["data"], "shard": ""}}
+        with pytest.raises(FolderBusy), settled(tmp_path, unsharded, "validate"):
+            pass
+        other = {**second, "data": {"shard": "2/2", "limit": 4}}
+        with pytest.raises(RunConflict, match=r"data\.limit: 3 -> 4"), settled(tmp_path, other, "validate"):
+            pass
+    with settled(tmp_path, unsharded, "validate"), pytest.raises(FolderBusy), settled(tmp_path, second, "validate"):
+        pass
+    with settled(tmp_path, other, "validate"):
+        pass  # nothing was replied, so that the folder may be used otherwise
+
+
+def test_one_shard_is_asked_by_one_process(tmp_path):
+    from tests.test_lock import end, hold
+
+    with settled(tmp_path, RESOLVED, "validate"):
+        pass
+    first = hold(Run(tmp_path).lock_of("1/2"))
+    with pytest.raises(FolderBusy, match=r"shard-1of2"), settled(tmp_path, RESOLVED, "validate"):
+        pass
+    end(first)
+
+
+def test_a_training_has_no_shards(curated, tmp_path):
+    chosen = ["--config", str(configs_folder() / "cnn_glaucoma.yaml"), "--data.curated", str(curated), *QUIET]
+    with pytest.raises(BadArgument, match=r"data\.shard='1/2'.*\n.*--trainer\.devices"):
+        experiment.run(["fit", *chosen, "--run", str(tmp_path / "fit"), "--data.shard", "1/2"])
+
+
+def test_devices_of_a_training_do_not_change_when_it_is_continued(tmp_path):
+    trained = {"data": {"shard": ""}, "trainer": {"devices": 1}}
+    with settled(tmp_path, trained, "fit"):
+        Run(tmp_path).checkpoints.mkdir()
+    more = {"data": {"shard": ""}, "trainer": {"devices": 2}}
+    with pytest.raises(RunConflict, match=r"trainer\.devices: 1 -> 2"), settled(tmp_path, more, "fit"):
+        pass
+    with settled(tmp_path, more, "validate"):
+        pass
+
+
+def test_a_run_of_a_version_without_a_data_option_is_continued_at_its_default_only(tmp_path):
+    with settled(tmp_path, {"data": {"limit": 0}}, "fit"):
+        Run(tmp_path).checkpoints.mkdir()
+    for shared in ({"shard": "", "variant": ""}, {"length_groups": False}):
+        with settled(tmp_path, {"data": {"limit": 0, **shared}}, "fit"):
+            pass
+    with pytest.raises(RunConflict, match="variant"), settled(tmp_path, {"data": {"limit": 0, "variant": "x"}}, "fit"):
+        pass
