@@ -7,13 +7,14 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from lmod_train import lock
 from lmod_train.errors import BadArgument, FolderBusy
-from lmod_train.lock import is_empty, locked
+from lmod_train.lock import is_empty, locked, shared
 
 HOLD = """
 import os, sys, time
@@ -150,3 +151,41 @@ def test_a_filesystem_without_locks_is_said_and_used(tmp_path: Path, monkeypatch
     monkeypatch.setattr(lock.fcntl, "flock", refuse)
     with pytest.warns(UserWarning, match="has no locks"), locked(tmp_path, "--run"):
         pass
+
+
+def test_a_shared_lock_lets_others_share_and_keeps_those_out_who_want_it_alone(tmp_path: Path):
+    with shared(tmp_path, "--run"), shared(tmp_path, "--run"), pytest.raises(FolderBusy), locked(tmp_path, "--run"):
+        pass
+    with locked(tmp_path, "--run"):
+        pass
+    first = hold(tmp_path)
+    began = time.monotonic()
+    with pytest.raises(FolderBusy), shared(tmp_path, "--run", wait=0.5):
+        pass
+    assert time.monotonic() - began >= 0.5
+    end(first)
+    with shared(tmp_path, "--run", wait=0.5):
+        pass
+
+
+def test_a_shared_lock_waits_for_the_process_that_holds_it_alone(tmp_path: Path):
+    first = hold(tmp_path, then="time.sleep(1)")
+    with shared(tmp_path, "--run", wait=60):
+        assert first.wait() == 0
+
+
+def test_forked_workers_do_not_hold_a_shared_lock(tmp_path: Path):
+    begun, begins = os.pipe()
+    with shared(tmp_path, "--run"):
+        worker = os.fork()
+        if not worker:
+            os.write(begins, b"!")
+            time.sleep(60)
+            os._exit(0)
+    os.read(begun, 1)
+    try:
+        with locked(tmp_path, "--run"):
+            pass
+    finally:
+        os.kill(worker, signal.SIGKILL)
+        os.waitpid(worker, 0)

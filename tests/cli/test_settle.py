@@ -156,3 +156,17 @@ def test_a_run_of_a_version_without_a_data_option_is_continued_at_its_default_on
             pass
     with pytest.raises(RunConflict, match="variant"), settled(tmp_path, {"data": {"limit": 0, "variant": "x"}}, "fit"):
         pass
+
+
+def test_the_tasks_of_a_slurm_array_are_shards(tmp_path):
+    script = configs_folder().parent / "scripts" / "slurm" / "validate.sbatch"
+    echo = tmp_path / "python"
+    echo.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
+    echo.chmod(0o755)
+    array = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "8", "PYTHON": str(echo)}
+    asked = ["bash", str(script), "--config", "zero_shot", "--run", "with blank"]
+    ran = subprocess.run(asked, env={**os.environ, **array}, capture_output=True, text=True, check=True)
+    expected = ["-m", "lmod_train", "validate", "--config", "zero_shot", "--run", "with blank", "--data.shard", "3/8"]
+    assert ran.stdout.splitlines() == expected
+    alone = subprocess.run(asked, capture_output=True, text=True)
+    assert alone.returncode and "sbatch" in alone.stderr
