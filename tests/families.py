@@ -359,11 +359,15 @@ def write_tiny(folder: Path, model_type: str, seed: int = 0, **text: Any) -> Pat
         seed: Of the weights, which are drawn wide, so that replies depend on the image and on the question.
         text: Further values of the language model's configuration (`sliding_window` ...).
     """
-    tiny = TINY[model_type]
+    return save_tiny(folder, model_type, TINY[model_type], seed, **text)
+
+
+def save_tiny(folder: Path, model_type: str, tiny: Tiny, seed: int = 0, **text: Any) -> Path:
+    """Save a random checkpoint of any class, see `write_tiny`."""
     tokenizer = _tokenizer(tiny)
     tiny.processor(tiny.images(), tokenizer, {"chat_template": tiny.template}).save_pretrained(folder)
     torch.manual_seed(seed)
-    model = AutoModelForImageTextToText.from_config(_config(model_type, tokenizer, text))
+    model = AutoModelForImageTextToText.from_config(_config(model_type, tiny, tokenizer, text))
     for name, parameter in model.named_parameters():
         if parameter.ndim > 1:
             torch.nn.init.normal_(parameter, std=0.3 if "vision" in name or "visual" in name else 0.4)
@@ -386,9 +390,9 @@ def _tokenizer(tiny: Tiny) -> Any:
     return tokenizer
 
 
-def _config(model_type: str, tokenizer: Any, text: dict[str, Any]) -> Any:
+def _config(model_type: str, tiny: Tiny, tokenizer: Any, text: dict[str, Any]) -> Any:
     common = {"vocab_size": len(tokenizer), "max_position_embeddings": 2048, "initializer_range": 0.4, **NARROW}
-    values = TINY[model_type].values(tokenizer.convert_tokens_to_ids, common)
+    values = tiny.values(tokenizer.convert_tokens_to_ids, common)
     own = {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": 0}
     values["text_config"] |= {**own, "tie_word_embeddings": False, **text}
     return AutoConfig.for_model(model_type, **values | {"tie_word_embeddings": False})

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 import torch
+from lightning_utilities.core.rank_zero import rank_zero_info
 from transformers import PreTrainedModel
 
 from lmod_train.backends.base import Backend
+from lmod_train.chat import generation, plain_generation
 from lmod_train.chat.base_files import identity_of
-from lmod_train.chat.checkpoint import find, load
+from lmod_train.chat.checkpoint import Attention, find_any, load, model_type_of
 from lmod_train.chat.dialect import Dialect
+from lmod_train.chat.family import is_known
 from lmod_train.chat.family.base import Family
-from lmod_train.chat.generation import Decoding, respond
+from lmod_train.chat.generation import Decoding, Method
+from lmod_train.chat.pictures import Pictures
+from lmod_train.chat.plain_dialect import PlainDialect
+from lmod_train.chat.prompting import Prompting
 from lmod_train.types import Batch, Identity, Likelihoods, Reply
 
 
 class HuggingFace(Backend):
-    """Generates greedy replies with a local checkpoint of a family in `lmod_train.chat.family`, or of your own.
+    """Generates replies with a local checkpoint of any class of transformers' `AutoModelForImageTextToText`.
+
+    Families in `lmod_train.chat.family`, or of your own, compute an image and the common words of its questions once;
+    other classes, and `decoding: model`, use `generate` of transformers.
 
     Args:
         checkpoint: Folder in the layout of transformers, or name of a checkpoint in the package.
@@ -26,9 +36,15 @@ class HuggingFace(Backend):
         likelihoods: Log-likelihood of every choice in the requested format to store with the replies: ``sum`` over its
             tokens, their ``mean``, or ``none``. The report draws ROC curves and calibration from them.
         family: Class of the checkpoint's model family, if it is defined outside this package.
+        prompt: Chat template, system text, stop words and thinking.
+        images: Shape, pixel limits and number of tiles of pictures.
+        decoding: ``papers`` is greedy; ``model`` is as the checkpoint's generation_config states, often with sampling.
+        seed: Seed of `decoding: model`. The reply to a record depends on it and on the record only.
+        attention: Implementation of attention; null for the choice of transformers.
 
     Raises:
         WeightsNotFound: The checkpoint does not exist.
+        BadArgument: transformers has no such class, or an option does not apply to it.
     """
 
     def __init__(
@@ -38,31 +54,58 @@ class HuggingFace(Backend):
         dtype: Literal["float32", "bfloat16", "float16"] = "float32",
         likelihoods: Likelihoods = "none",
         family: type[Family] | None = None,
+        prompt: Prompting = Prompting(),
+        images: Pictures = Pictures(),
+        decoding: Method = "papers",
+        seed: int = 0,
+        attention: Attention | None = None,
     ) -> None:
-        self._folder = find(checkpoint, family)
-        self._name, self._dtype = checkpoint, getattr(torch, dtype)
-        self._decoding = Decoding(max_new_tokens, likelihoods)
-        self._dialect = Dialect(self._folder)
+        self._folder = find_any(checkpoint, family)
+        self._name, self._dtype, self._attention = checkpoint, getattr(torch, dtype), attention
+        self._decoding = Decoding(max_new_tokens, likelihoods, decoding, seed)
+        self._options: dict[str, Any] = {"prompt": prompt.settings(), "images": images.settings()}
+        shares = is_known(model_type_of(self._folder)) and decoding == "papers"
+        self._dialect = (Dialect if shares else PlainDialect)(self._folder, prompt, images)
         self.collate = self._dialect
         self._model: PreTrainedModel | None = None
+        self._together = False
 
     def prepare(self, device: Any) -> None:
-        """Load the network.
+        """Load the network, and print how it is used if its family is not known.
 
         Raises:
             WeightsMismatch: The weights do not fit, or give another number of image tokens than the prompt has.
+            BadArgument: The class or this machine does not support `attention`.
         """
-        if self._model is None:
-            self._model = load(self._folder, self._dtype).eval()
-            self._dialect.verify(self._model.config)
+        if self._model is not None:
+            self._model.to(device)
+            return
+        self._model = load(self._folder, self._dtype, self._attention).eval()
         self._model.to(device)
+        if isinstance(self._dialect, Dialect):
+            self._dialect.verify(self._model.config)
+        else:
+            obstacle = self._obstacle(self._model, self._dialect)
+            self._together = not obstacle
+            how = f"one record at a time, as {obstacle}" if obstacle else "records in batches, padded on the left"
+            rank_zero_info(f"{self._name} ({self._dialect.model_type}): `generate` of transformers, {how}")
+
+    def _obstacle(self, model: PreTrainedModel, dialect: PlainDialect) -> str:
+        if self._decoding.method == "model":
+            return "its generation_config may depend on neighbours (`decoding: model`)"
+        return plain_generation.obstacle(model, dialect)
 
     def identity(self) -> Identity:
-        """Return the checkpoint's files and the decoding settings."""
-        return identity_of(self._folder, decoding=str(self._decoding), dtype=str(self._dtype))
+        """Return the checkpoint's files, the decoding settings, and those options that differ from their defaults."""
+        stated = {name: json.dumps(value, sort_keys=True) for name, value in self._options.items() if value}
+        attention = {"attention": self._attention} if self._attention else {}
+        return identity_of(self._folder, decoding=str(self._decoding), dtype=str(self._dtype), **stated, **attention)
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return one reply per record."""
         if self._model is None:
             raise RuntimeError("call prepare(device) first")
-        return respond(self._model, self._dialect, batch, self._decoding, self._name)
+        model, dialect = self._model, self._dialect
+        if isinstance(dialect, Dialect):
+            return generation.respond(model, dialect, batch, self._decoding, self._name)
+        return plain_generation.respond(model, dialect, batch, self._decoding, self._name, self._together)

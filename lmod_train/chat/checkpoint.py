@@ -7,23 +7,27 @@ import logging
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
+import transformers
 from transformers import AutoModelForImageTextToText, PreTrainedModel
+from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 from transformers.utils import logging as transformers_logging
 
-from lmod_train.chat.family import MODEL_TYPES, family_class
+from lmod_train.chat.family import MODEL_TYPES, is_known
 from lmod_train.chat.family.base import Family
 from lmod_train.chat.layouts import layout_name
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
+
+Attention = Literal["eager", "sdpa", "flex_attention", "flash_attention_2", "flash_attention_3"]
 
 SHIPPED = Path(__file__).parent
 """Folder of the checkpoints that come with the package, one subfolder each."""
 
 
 def find(checkpoint: str, family: type[Family] | None = None) -> Path:
-    """Return the folder of a checkpoint: a path, or the name of one that comes with the package.
+    """Return the folder of a checkpoint of a known family: a path, or the name of one that comes with the package.
 
     Args:
         checkpoint: The path or the name.
@@ -38,6 +42,39 @@ def find(checkpoint: str, family: type[Family] | None = None) -> Path:
         >>> find("small_base").name
         'small_base'
     """
+    folder, model_type = _found(checkpoint, family)
+    _check_known(checkpoint, model_type)
+    return folder
+
+
+def find_any(checkpoint: str, family: type[Family] | None = None) -> Path:
+    """Return the folder of a checkpoint of any class of `AutoModelForImageTextToText`.
+
+    Arguments and errors are those of `find`, except that the family may be unknown.
+
+    Raises:
+        BadArgument: transformers has no such class for its `model_type`.
+    """
+    folder, model_type = _found(checkpoint, family)
+    if not is_known(model_type) and model_type not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
+        raise BadArgument(
+            "checkpoint",
+            checkpoint,
+            f"a model_type of AutoModelForImageTextToText in transformers {transformers.__version__}; its config.json "
+            f"says {model_type!r}",
+            "name a checkpoint in transformers layout. Code that comes with a checkpoint (auto_map) is not run here: "
+            "start a server that runs it (configs/server) and use `--model openai`",
+        )
+    return folder
+
+
+def model_type_of(folder: Path) -> str:
+    """Return the `model_type` of a checkpoint's config.json."""
+    return str(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type"))
+
+
+def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
+    """Return the folder of a checkpoint and its model_type, after checking its files."""
     folder = next((p for p in (Path(checkpoint), SHIPPED / checkpoint) if (p / "config.json").is_file()), None)
     if folder is None:
         raise WeightsNotFound(
@@ -57,18 +94,17 @@ def find(checkpoint: str, family: type[Family] | None = None) -> Path:
             f"{folder} holds a configuration but no *.safetensors",
             "fetch the weights too; pickled *.bin files are not loaded (they can execute code)",
         )
-    model_type = str(config.get("model_type"))
+    model_type = model_type_of(folder)
     if family is not None and family.model_type != model_type:
         expected = f"a class whose model_type is {model_type!r}, as {folder / 'config.json'} says"
         raise BadArgument("family", f"{family.__module__}.{family.__name__}", expected, "set its model_type")
-    _check_known(checkpoint, model_type)
     index = folder / "model.safetensors.index.json"
     shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()) if index.exists() else set()
     if absent := sorted(s for s in shards if not (folder / s).is_file()):
         raise WeightsNotFound(
             "checkpoint", checkpoint, f"{folder} lacks {', '.join(absent)}", "fetch the missing files"
         )
-    return folder
+    return folder, model_type
 
 
 def _refuse_layout(folder: Path, config: Mapping[str, Any]) -> None:
@@ -85,24 +121,28 @@ def _refuse_layout(folder: Path, config: Mapping[str, Any]) -> None:
 
 
 def _check_known(checkpoint: str, model_type: str) -> None:
-    try:
-        family_class(model_type)
-    except BadArgument as error:
+    if not is_known(model_type):
         raise BadArgument(
             "checkpoint",
             checkpoint,
             f"one of {', '.join(MODEL_TYPES)}; its config.json says model_type {model_type!r}",
             "name a checkpoint of one of these families in transformers layout, or the class of a family of your own, "
-            "e.g. `--model.init_args.family my_family.MyFamily` (of the backend HuggingFace: "
-            "`--model.backend.family my_family.MyFamily`, of merge: `--family my_family.MyFamily`)",
-        ) from error
+            "e.g. `--model.init_args.family my_family.MyFamily` (of merge: `--family my_family.MyFamily`). Without "
+            "training, the backend HuggingFace evaluates any class of AutoModelForImageTextToText",
+        )
 
 
-def load(folder: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
+def load(folder: Path, dtype: torch.dtype = torch.float32, attention: Attention | None = None) -> PreTrainedModel:
     """Return a model with all its weights loaded.
+
+    Args:
+        folder: Folder of a checkpoint, as `find` or `find_any` returns it.
+        dtype: Data type of the weights.
+        attention: Implementation of attention; None for the choice of transformers.
 
     Raises:
         WeightsMismatch: A tensor is missing, unexpected, or of another shape.
+        BadArgument: The class or this machine does not support the implementation of attention.
     """
     level = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.ERROR)  # the load report is checked below and belongs in the error
@@ -115,7 +155,13 @@ def load(folder: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
             trust_remote_code=False,
             use_safetensors=True,
             ignore_mismatched_sizes=True,  # so that shapes are in the report and not only the first in an exception
+            attn_implementation=attention,
         )
+    except (ValueError, ImportError) as error:
+        if attention is None:
+            raise
+        expected = f"an implementation that this class and machine support ({error})"
+        raise BadArgument("attention", attention, expected, "leave it out for the choice of transformers") from error
     finally:
         transformers_logging.set_verbosity(level)
     model: PreTrainedModel = loaded[0]

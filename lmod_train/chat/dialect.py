@@ -1,9 +1,6 @@
 """The dialect of a checkpoint: how records are rendered and tokenised, and how their images are preprocessed.
 
-A dialect needs the configuration, tokenizer and processor only, not the network. Training and inference use the same
-rendering: the training text is the inference prompt, the answer and the end token, so that the inference prompt is a
-prefix of the training text and the model learns to stop. (The chat template of the llava-hf checkpoints writes no end
-token after an answer; a model tuned with it unchanged never learns to stop.)
+A dialect needs the configuration, tokenizer and processor only, not the network.
 """
 
 from __future__ import annotations
@@ -19,12 +16,12 @@ from transformers import AutoConfig, AutoProcessor
 from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.encoding import Images, verify_tokens
 from lmod_train.chat.family import family_of
-from lmod_train.chat.system_message import check_system_message
-from lmod_train.errors import BadArgument, WeightsMismatch
+from lmod_train.chat.pictures import Pictures
+from lmod_train.chat.prompting import Prompting
+from lmod_train.chat.rendering import Rendering
+from lmod_train.errors import BadArgument
 from lmod_train.pixels import open_rgb
-from lmod_train.types import Part, Record
-
-_PREFIX = "a generation prompt that is a prefix of the rendered answer"
+from lmod_train.types import Record
 
 
 class Dialect:
@@ -32,32 +29,28 @@ class Dialect:
 
     Args:
         folder: A checkpoint in transformers layout; its weights are not read.
+        prompting: Template, system text, stop words and thinking.
+        pictures: Shape, pixel limits and number of tiles.
 
     Raises:
         WeightsMismatch: It has no chat template, or one whose prompt is no prefix of the training text.
-        BadArgument: Its family is unknown.
+        BadArgument: Its family is unknown, or an option does not apply to it.
 
     Attributes:
         end: Text that ends an answer: the special token that the template writes there, else the tokenizer's.
         end_id: Id of its token, at which generation stops.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, prompting: Prompting = Prompting(), pictures: Pictures = Pictures()) -> None:
         self.config: Any = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         self.family = family_of(self.config)
         self.processor: Any = AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         self.family.prepare(self.processor)
-        self.tokenizer: Any = self.processor.tokenizer
-        if not self.processor.chat_template:
-            raise WeightsMismatch(
-                str(folder),
-                ["chat_template"],
-                [],
-                "add the chat_template.jinja that was published with these weights; without it the prompt is unknown",
-            )
-        if self.tokenizer.pad_token_id is None:
-            self.tokenizer.pad_token = self.tokenizer.unk_token or self.tokenizer.eos_token
-        self.end, self.end_id = self._ending()
+        pictures.apply(self.processor)
+        self.family.fit = pictures.fit
+        self.prompting, self.tokenizer = prompting, self.processor.tokenizer
+        self._rendering = Rendering(self.processor, prompting, folder)
+        self.end, self.end_id = self._rendering.ending()
 
     def shaped(self, picture: Image.Image) -> Image.Image:
         """Return a picture padded to the shape that the family was trained on."""
@@ -78,7 +71,7 @@ class Dialect:
             made = self.family.processed(picture, self.processor, beside)
             items.append(self.family.item(made))
             expansions.append(str(self.processor.replace_image_token(made, 0)))
-        places = [self._ids(text).count(self.family.image_token_id) for text in expansions]
+        places = [self._rendering.ids(text).count(self.family.image_token_id) for text in expansions]
         return Images(items, places), expansions
 
     def verify(self, config: Any) -> None:
@@ -92,20 +85,13 @@ class Dialect:
     def render(self, record: Record) -> tuple[str, str]:
         """Return the prompt as sent, with one marker per image, and the text that follows it in training.
 
-        The words of the record are not changed, but a template may trim the spaces around them (Gemma's does), and
-        white space at the ends of the answer is removed, as in replies. The second text is empty for a record without
-        an answer, which can be used for inference only.
+        The second text is empty for a record without an answer, which can be used for inference only. See `Rendering`.
 
         Raises:
             WeightsMismatch: The template renders the prompt differently before an answer.
             BadArgument: The template does not render the record's system message as such.
         """
-        turns, answer = _turns(record), record.answer.strip()
-        check_system_message(self._apply, turns, self.tokenizer.name_or_path)
-        if not answer:
-            return self._apply(turns, add_generation_prompt=True), ""
-        prompt, lead, _ = self._written(turns, answer)
-        return prompt, lead + answer + self.end
+        return self._rendering.render(record, self.end)
 
     def plain_prompt(self, record: Record, root: Path) -> list[int]:
         """Return the prompt's token ids as transformers alone computes them, in one call on our pictures.
@@ -113,51 +99,12 @@ class Dialect:
         These are the ids that the tuned model gets when it is used with transformers without this package.
         """
         pictures = [self.shaped(open_rgb(root / image)) for image in record.image]
-        made = self._apply(
-            _turns(record, pictures), tokenize=True, add_generation_prompt=True, return_dict=True, return_tensors="pt"
-        )
+        turns, options = self._rendering.turns(record.messages, pictures), {"return_dict": True, "return_tensors": "pt"}
+        made = self._rendering.apply(turns, tokenize=True, add_generation_prompt=True, **options)
         return list(map(int, made["input_ids"][0]))
-
-    def _written(self, turns: list[dict[str, Any]], answer: str) -> tuple[str, str, str]:
-        """Return the prompt, the white space between it and the answer, and the text after the answer.
-
-        White space at the end of the prompt may differ before an answer (LLaVA-OneVision's template writes a space
-        between `assistant` and the line break, but not in its generation prompt). Training then uses that of inference.
-        """
-        answered = [*turns, {"role": "assistant", "content": [{"type": "text", "text": answer}]}]
-        prompt, whole = self._apply(turns, add_generation_prompt=True), self._apply(answered)
-        begun = prompt if whole.startswith(prompt) else prompt.rstrip()
-        lead, found, tail = whole[len(begun) :].partition(answer)
-        if not whole.startswith(begun) or not found or lead.strip():
-            raise WeightsMismatch(
-                "chat_template",
-                [_PREFIX],
-                [],
-                "give the checkpoint a chat template in which add_generation_prompt=True renders a prefix of the "
-                "conversation with its answer; otherwise training and inference use different prompts (a template "
-                "that opens a thinking block belongs to a reasoning model: use the instruct variant)",
-            )
-        return prompt, lead if begun == prompt else "", tail
-
-    def _apply(self, turns: list[dict[str, Any]], *, tokenize: bool = False, **options: Any) -> Any:
-        if "enable_thinking" in self.processor.chat_template:
-            options["enable_thinking"] = False
-        return self.processor.apply_chat_template(turns, tokenize=tokenize, **options)
-
-    def _ending(self) -> tuple[str, int]:
-        turns = [{"role": "user", "content": [{"type": "text", "text": "question"}]}]
-        _, _, tail = self._written(turns, "answer")
-        special = {str(token): i for i, token in self.tokenizer.added_tokens_decoder.items() if token.special}
-        for token, i in special.items():
-            if tail.lstrip().startswith(token):
-                return tail[: tail.index(token) + len(token)], int(i)
-        return self.tokenizer.eos_token, int(self.tokenizer.eos_token_id)
 
     def encode(self, prompt: str, answer: str, expansions: Sequence[str] = ()) -> tuple[list[int], list[int]]:
         """Return the token ids of the prompt, its image markers expanded, and of the text that follows it.
-
-        Prompt and answer are tokenised together. Where that would merge the first characters of the answer into the
-        last token of the prompt, the answer is tokenised alone, as the prompt must be the same without it.
 
         Args:
             prompt: As `render` returns it.
@@ -166,14 +113,7 @@ class Dialect:
         """
         marker, left = self.processor.image_token, iter(expansions)
         prompt = re.sub(re.escape(marker), lambda _: next(left, marker), prompt)
-        ids, whole = self._ids(prompt), self._ids(prompt + answer)
-        if whole[: len(ids)] == ids:
-            return ids, whole[len(ids) :]
-        return ids, list(self.tokenizer(answer, add_special_tokens=False).input_ids)
-
-    def _ids(self, text: str) -> list[int]:
-        begins = self.tokenizer.bos_token is not None and text.startswith(self.tokenizer.bos_token)
-        return list(self.tokenizer(text, add_special_tokens=not begins).input_ids)
+        return self._rendering.continued(prompt, answer)
 
     def __call__(self, records: Sequence[Record], root: Path) -> ChatBatch:
         """Return records as a batch: each distinct image once, prompt and answer ids for each record.
@@ -183,7 +123,7 @@ class Dialect:
         """
         rendered = [self.render(r) for r in records]
         for record, (prompt, _) in zip(records, rendered, strict=True):
-            self._check_markers(record, prompt)
+            self._rendering.check_markers(record, prompt)
         shown = [self._shown(r) for r in records]
         rows = {image: row for row, image in enumerate(dict.fromkeys(image for own in shown for image in own))}
         images, expansions = self._prepared((open_rgb(root / path), beside) for path, beside in rows)
@@ -207,24 +147,6 @@ class Dialect:
         beside = self.family.differs_beside and len(record.image) > 1
         return [(path, beside) for path in record.image]
 
-    def _check_markers(self, record: Record, prompt: str) -> None:
-        places = sum(part.type == "image" for message in record.messages for part in message.parts)
-        marker, wanted = self.processor.image_token, len(record.image)
-        if places != wanted:
-            raise BadArgument(
-                f"messages of {record.id}",
-                f"{places} image part(s)",
-                f"{wanted}, one for each image of the record",
-                "leave the task out of data.tasks, or curate it again",
-            )
-        if prompt.count(marker) != wanted:
-            raise BadArgument(
-                f"prompt of {record.id}",
-                prompt,
-                f"{marker} {wanted} time(s): once for each image of the record, and not in its words",
-                "use the chat template published with the weights, or leave the task out of data.tasks",
-            )
-
     def _check_places(self, record: Record, ids: Sequence[int], places: int) -> None:
         found = ids.count(self.family.image_token_id)
         if found != places:
@@ -234,15 +156,3 @@ class Dialect:
                 f"{places}, all from its images; its words must not contain the model's image token",
                 "leave the task out of data.tasks, or curate it again",
             )
-
-
-def _turns(record: Record, pictures: Sequence[Image.Image] = ()) -> list[dict[str, Any]]:
-    """Return a record's messages in the format of chat templates; with pictures, each at its place."""
-    left = iter(pictures)
-
-    def content(part: Part) -> dict[str, Any]:
-        if part.type == "text":
-            return {"type": "text", "text": part.text}
-        return {"type": "image", "image": next(left)} if pictures else {"type": "image"}
-
-    return [{"role": m.role, "content": [content(p) for p in m.parts]} for m in record.messages]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -15,29 +15,46 @@ from lmod_train.chat.encoding import encode
 from lmod_train.chat.greedy import greedy
 from lmod_train.chat.likelihood import choice_likelihoods
 from lmod_train.chat.prefixes import Asked
+from lmod_train.chat.reply_text import StopWords, reply_text
 from lmod_train.errors import BadArgument
 from lmod_train.types import Batch, Likelihoods, Reply
 
 
+Method = Literal["papers", "model"]
+"""``papers``: greedy, as in the papers (temperature 0, one beam); ``model``: as the checkpoint's generation_config."""
+
+
 @dataclass(frozen=True)
 class Decoding:
-    """Decoding settings: greedy, as in the papers (temperature 0, one beam).
+    """Decoding settings.
 
     Attributes:
         max_new_tokens: Maximum length of a reply in tokens; 512 in LMOD's Table 6.
         likelihoods: Whether the log-likelihood of every choice is computed beside the reply, see `chat.likelihood`.
+        method: Greedy, as in the papers, or as the checkpoint's generation_config states, often with sampling. A
+            repetition penalty of that file applies to both.
+        seed: Seed of the sampling of method ``model``; each record's own seed follows from it and the record's id.
     """
 
     max_new_tokens: int = 512
     likelihoods: Likelihoods = "none"
+    method: Method = "papers"
+    seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check that a reply has at least one token."""
+        """Check that a reply has at least one token, and that a seed is used."""
         if self.max_new_tokens < 1:
             raise BadArgument("max_new_tokens", self.max_new_tokens, "at least 1 token", "leave it out for 512")
+        if self.seed and self.method == "papers":
+            raise BadArgument("seed", self.seed, "0, as greedy decoding has no seed", "add `decoding: model`")
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `generate` that choose tokens."""
+        return {"do_sample": False, "num_beams": 1} if self.method == "papers" else {}
 
     def __str__(self) -> str:
-        settings = {"do_sample": False, "max_new_tokens": self.max_new_tokens, "num_beams": 1}
+        chosen = self.arguments() or {"generation_config": "model", "seed": self.seed}
+        settings = {**chosen, "max_new_tokens": self.max_new_tokens}
         wanted = {} if self.likelihoods == "none" else {"likelihoods": self.likelihoods}
         return json.dumps(settings | wanted, sort_keys=True)
 
@@ -61,29 +78,31 @@ def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name
     own = ChatBatch.of(batch)
     prompts, ends = own.prompt_ids, end_tokens(model, dialect)
     encoded = encode(model, own.images)
-    asked = Asked(model, encoded, prompts, own.images_of, ends, int(dialect.tokenizer.pad_token_id))
+    stop = StopWords(dialect.tokenizer, dialect.prompting.stop)
+    asked = Asked(model, encoded, prompts, own.images_of, ends, int(dialect.tokenizer.pad_token_id), stop)
     made = greedy(asked, decoding.max_new_tokens)
     likelihoods = choice_likelihoods(model, dialect, own, encoded, decoding.likelihoods)
     seconds = (time.perf_counter() - began) / max(len(batch), 1)
+    texts = [reply_text(tokens, ends, dialect.tokenizer, stop) for tokens in made]
     return [
         Reply(
             id=record.id,
-            reply=dialect.tokenizer.decode(tokens, skip_special_tokens=True).strip(),
-            finish_reason="stop" if tokens and tokens[-1] in ends else "length",
+            reply=text,
+            finish_reason=ending,
             rendered=own.rendered[i],
             step=step,
             tokens_in=len(prompts[i]),
-            tokens_out=len(tokens),
+            tokens_out=count,
             seconds=round(seconds, 4),
             model=name,
             settings=str(decoding),
             likelihoods=likelihoods[i],
         )
-        for i, (record, tokens) in enumerate(zip(batch.records, made, strict=True))
+        for i, (record, (text, ending, count)) in enumerate(zip(batch.records, texts, strict=True))
     ]
 
 
-def end_tokens(model: Any, dialect: Dialect) -> set[int]:
+def end_tokens(model: Any, dialect: Any) -> set[int]:
     """Return the ids of the tokens that end a reply, from model, tokenizer and template."""
     configured: Any = model.generation_config.eos_token_id if model.generation_config else None
     ends = set(configured) if isinstance(configured, list) else {configured} - {None}

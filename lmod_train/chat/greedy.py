@@ -48,7 +48,7 @@ def _decode(asked: Asked, running: Running, made: list[list[int]], new: int) -> 
     while scores:
         for row, token in _chosen(scores, made, adjust):
             made[row].append(token)
-            if token in asked.ends or len(made[row]) == new:
+            if token in asked.ends or len(made[row]) == new or asked.stops(made[row]):
                 running.end(row)
         scores = running.step(made)
 

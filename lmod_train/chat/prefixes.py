@@ -6,7 +6,7 @@ tokens have 1,200 tokens in this way instead of 7,600.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ class Asked:
         images_of: For each prompt the indices of its images, () for none.
         ends: Tokens that end a reply.
         pad: Id of the padding token.
+        stops: Function of the tokens of a reply, whether the last of them ends it though it is no end token.
     """
 
     model: Any
@@ -41,6 +42,7 @@ class Asked:
     images_of: Sequence[tuple[int, ...]]
     ends: set[int]
     pad: int
+    stops: Callable[[Sequence[int]], bool] = lambda _: False
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,8 @@ def _as_assistant(template: Template) -> bool:
     """Return whether the template renders a system message as an assistant's turn."""
     system, user = _turn("system", "SYSTEM-WORDS"), _turn("user", "USER-WORDS")
     asked, prompt = (template([user], add_generation_prompt=prompted) for prompted in (False, True))
+    if prompt == "USER-WORDS":  # no role is written at all
+        return False
     opening = prompt[len(asked) :].strip() if prompt.startswith(asked) else ""
     written = template([system, user])
     if opening:

@@ -33,6 +33,11 @@ def family_class(model_type: str) -> type[Family]:
     return stated
 
 
+def is_known(model_type: str) -> bool:
+    """Return whether there is a family of a `model_type`."""
+    return model_type in MODEL_TYPES or any(kind.model_type == model_type for kind in _descendants(Family))  # type: ignore[type-abstract]
+
+
 def _descendants(kind: type[Family]) -> Iterator[type[Family]]:
     for child in kind.__subclasses__():
         yield child

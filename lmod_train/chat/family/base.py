@@ -12,6 +12,7 @@ from PIL import Image
 from torch import Tensor
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+from lmod_train.chat.pictures import Fit
 from lmod_train.errors import BadArgument
 
 Part = Literal["tower", "projector", "language_model", "head"]
@@ -44,6 +45,7 @@ class Family(ABC):
         three_axis: Whether positions have time, height and width, and depend on the image's grid.
         bidirectional_image: Whether tokens of one image attend to one another in both directions.
         masks: Form of the attention masks, by the text model's `model_type`.
+        fit: Whether a picture that the processor would crop is padded to a square instead, see `Pictures`.
         server_names: Pairs of a regular expression and its replacement that turn the names of tensors as transformers
             writes them into those of the published checkpoints, which inference servers read; empty if they are equal.
     """
@@ -71,6 +73,8 @@ class Family(ABC):
     bidirectional_image: ClassVar[bool] = False
     masks: ClassVar[Mapping[str, MaskForm]]
     server_names: ClassVar[tuple[tuple[str, str], ...]] = ()
+
+    fit: Fit = "pad"
 
     def __init__(self, config: Any) -> None:
         self.config = config

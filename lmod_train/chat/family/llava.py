@@ -9,7 +9,7 @@ from PIL import Image
 from torch import Tensor
 
 from lmod_train.chat.family.base import TEXT_MODELS, Family
-from lmod_train.pixels import pad_square
+from lmod_train.chat.pictures import squared
 
 TOWER_NAMES = ((r"^vision_tower\.(?!vision_model\.)", "vision_tower.vision_model."),)
 """Names of CLIP and SigLIP towers: transformers 5 leaves out the `vision_model` of the published checkpoints and loads
@@ -43,15 +43,19 @@ class Llava(Family):
         return tile_tokens(self.config)
 
     def prepare(self, processor: Any) -> None:
-        """Set the number of tokens that the tower adds to the patches.
+        """Set the patch size, the tokens that are used, and the number of tokens that the tower adds to the patches.
 
-        Some published processors of CLIP towers state 0, which gives one image token too few (575 of 576).
+        Some published processors of CLIP towers add 0, which gives one image token too few (575 of 576); those of
+        HuatuoGPT-Vision state no patch size.
         """
         processor.num_additional_image_tokens = class_tokens(self.config)
+        processor.patch_size = processor.patch_size or self.config.vision_config.patch_size
+        strategy = processor.vision_feature_select_strategy or self.config.vision_feature_select_strategy
+        processor.vision_feature_select_strategy = strategy
 
     def shaped(self, picture: Image.Image, processor: Any) -> Image.Image:
-        """Return the picture centred on a square of its longer side, in the tower's mean colour."""
-        return pad_square(picture, tuple(round(255 * mean) for mean in processor.image_processor.image_mean))
+        """Return the picture centred on a square of its longer side, in the tower's mean colour, unless cropped."""
+        return picture if self.fit == "crop" else squared(picture, processor.image_processor)
 
 
 FAMILY = Llava

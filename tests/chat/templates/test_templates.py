@@ -1,5 +1,7 @@
 """Chat templates write, character by character, what the code that the weights were published with writes."""
 
+import re
+
 import pytest
 from transformers import PreTrainedTokenizerFast
 
@@ -32,6 +34,8 @@ ASKED = {
     "<|im_start|>assistant\nA1<|im_end|><|im_start|>user\nQ2<|im_end|><|im_start|>assistant\n",
     "internvl2_5": f"<s><|im_start|>system\n{SHUSHENG}<|im_end|>\n<|im_start|>user\n<IMG_CONTEXT>\nQ1<|im_end|>\n"
     "<|im_start|>assistant\nA1<|im_end|>\n<|im_start|>user\nQ2<|im_end|>\n<|im_start|>assistant\n",
+    "huatuogpt_vision": "<|user|>\n<image>\nQ1\n<|assistant|>\nA1<|endoftext|><|user|>\nQ2\n<|assistant|>\n",
+    "words": "<image>Q1A1\nQ2",
 }
 """What the conversations of LLaVA's and InternVL's code say, with the first token that their tokenizers add."""
 
@@ -57,9 +61,7 @@ def test_a_conversation_is_written_as_the_original_code_writes_it(name, tokenize
 
     assert apply(TURNS, add_generation_prompt=True) == ASKED[name]
     plain = [{"role": t["role"], "content": t["content"][-1]["text"]} for t in TURNS]
-    assert apply(plain, add_generation_prompt=True) == ASKED[name].replace("<image>\n", "").replace(
-        "<IMG_CONTEXT>\n", ""
-    )
+    assert apply(plain, add_generation_prompt=True) == re.sub("<(image|IMG_CONTEXT)>\n?", "", ASKED[name])
     asked, answered = apply(TURNS[:1], add_generation_prompt=True), apply(TURNS[:2])
     assert answered.startswith(asked), "what is asked is a prefix of what is learnt"
     own = [turn("system", "Look twice."), *TURNS[:1]]
