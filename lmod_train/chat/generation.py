@@ -19,7 +19,6 @@ from lmod_train.chat.reply_text import StopWords, reply_text
 from lmod_train.errors import BadArgument
 from lmod_train.types import Batch, Likelihoods, Reply
 
-
 Method = Literal["papers", "model"]
 """``papers``: greedy, as in the papers (temperature 0, one beam); ``model``: as the checkpoint's generation_config."""
 
