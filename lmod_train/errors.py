@@ -114,9 +114,14 @@ class Unbuildable(LmodError):
 
 
 class FolderConflict(LmodError):
-    """A folder would be continued with other values than it was started with."""
+    """A folder would be continued with other values than it was started with.
+
+    Attributes:
+        differences: The differing keys, each with both values.
+    """
 
     def __init__(self, option: str, folder: Path, begun: str, differences: Sequence[str]) -> None:
+        self.differences = tuple(differences)
         listed = "\n".join(f"  {line}" for line in differences)
         super().__init__(
             f"{option}={str(folder)!r} was {begun}; these keys differ (was -> now):\n{listed}\n"
@@ -129,6 +134,17 @@ class RunConflict(FolderConflict):
 
     def __init__(self, run: Path, differences: Sequence[str]) -> None:
         super().__init__("run", run, "started with another configuration", differences)
+
+
+class JudgeConflict(LmodError):
+    """A judge of this name has begun with another model, prompt or labels."""
+
+    def __init__(self, folder: Path, differences: Sequence[str]) -> None:
+        listed = "\n".join(f"  {line}" for line in differences)
+        super().__init__(
+            f"name={folder.name!r}: {folder} was begun with another configuration; these keys differ (was -> now):\n"
+            f"{listed}\nNext: use the same values to continue, or give this judge another name: `--name NAME`."
+        )
 
 
 class FolderBusy(LmodError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from lmod_train.errors import ConfigDamaged
+from lmod_train.errors import BadArgument, ConfigDamaged
 from lmod_train.files import write_durably
 
 RENAMED = {"lmod_train.modules.conversation.Conversation": "lmod_train.modules.conversation.VisionLanguageModel"}
@@ -67,6 +68,11 @@ class Run:
         return self.folder / "scores.csv"
 
     @property
+    def judgements(self) -> Path:
+        """Folder of the judgements of its replies: a run folder for each judge."""
+        return self.folder / "judgements"
+
+    @property
     def tripwires(self) -> Path:
         """Probes of a training, one a line."""
         return self.folder / "tripwires.jsonl"
@@ -88,6 +94,21 @@ class Run:
     def lock_of(self, shard: str) -> Path:
         """Return the folder that exists, and is locked, while a process asks a part ``i/n`` of the records."""
         return self.folder / f".shard-{shard.replace('/', 'of')}"
+
+    def judge(self, name: str) -> Run:
+        """Return the folder of one judge of this run's replies.
+
+        Raises:
+            BadArgument: The name cannot be that of a folder and part of a metric's name, or is taken by the rule.
+
+        Example:
+            >>> Run(Path("RUN")).judge("gpt-4o").folder.as_posix()
+            'RUN/judgements/gpt-4o'
+        """
+        if not re.fullmatch(r"[\w+-][\w.+-]{0,99}", name) or name == "parser":
+            expected = "letters, digits and . + - _, beginning with none of . and not `parser`, the parser's own name"
+            raise BadArgument("name", name, expected, "e.g. `--name reader_1`")
+        return Run(self.judgements / name)
 
     def has_begun(self) -> bool:
         """Return whether the folder holds a run: what it was started with, what it asks, or what was replied."""

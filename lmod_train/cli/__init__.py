@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from lmod_train.cli import curated, lab, plain, weights
+from lmod_train.cli import curated, judge, lab, plain, weights
 from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes
 from lmod_train.cli.shipped import by_name
@@ -20,6 +20,7 @@ PLAIN: dict[str, Callable[..., None]] = {
     "subset": curated.subset,
     "blind": curated.blind,
     "rescore": plain.rescore,
+    "judge": judge.judge,
     "report": plain.report,
     "export": plain.export,
     "import": plain.import_,
@@ -75,6 +76,8 @@ def _run(arguments: list[str]) -> int:
         from lmod_train import __version__
 
         print(__version__)
+    elif arguments[0] == "judge":
+        judge.run(arguments[1:])
     elif arguments[0] in PLAIN:
         from lmod_train.cli.parse import call
 

@@ -205,10 +205,17 @@ def run(arguments: list[str]) -> None:
         _run(arguments, held)
 
 
-def _run(arguments: list[str], held: ExitStack) -> None:
-    given = None if arguments == sys.argv[1:] else arguments  # Lightning warns if arguments are passed twice
+def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], arguments: list[str] | None) -> Any:
+    """Return an experiment after its command has run.
+
+    Args:
+        kind: Class of the experiment.
+        held: Stack that holds the lock of the run folder.
+        chosen: Options of LightningCLI.
+        arguments: The command and its options; None for those of the process.
+    """
     try:
-        experiment = Experiment(held, **options(), args=given)
+        return kind(held, **chosen, args=arguments)
     except Collapsed as stopped:
         rank_zero_only(draw_probes)(stopped.file.parent)
         raise
@@ -216,6 +223,11 @@ def _run(arguments: list[str], held: ExitStack) -> None:
         if isinstance(ended.__context__, KeyboardInterrupt):  # Lightning exits with status 1 after Ctrl-C
             raise ended.__context__ from None
         raise
+
+
+def _run(arguments: list[str], held: ExitStack) -> None:
+    given = None if arguments == sys.argv[1:] else arguments  # Lightning warns if arguments are passed twice
+    experiment = performed(Experiment, held, options(), given)
     folder = Path(experiment.trainer.default_root_dir)
     if experiment.subcommand == "fit":  # the last step may lie between two checkpoints
         experiment.trainer.save_checkpoint(Run(folder).last)

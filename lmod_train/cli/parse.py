@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import docstring_parser
 
@@ -15,7 +15,12 @@ from lmod_train.cli.refusal import Refusing
 
 
 def call(function: Callable[..., None], command: str, arguments: Sequence[str]) -> None:
-    """Parse arguments by the signature and docstring of a function, and call it.
+    """Parse arguments by the signature and docstring of a function, and call it."""
+    function(**values_of(function, command, arguments))
+
+
+def values_of(function: Callable[..., None], command: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """Return parameter -> value of a function, parsed by its signature and docstring.
 
     Defaults are read from ``configs/<command>/default.yaml`` if it exists; ``--config`` replaces single keys of it.
     """
@@ -25,7 +30,7 @@ def call(function: Callable[..., None], command: str, arguments: Sequence[str]) 
     parsed = parser.parse_args(list(arguments))
     check_trusted(parsed.get("trust") or ())
     values = parser.instantiate(parsed)
-    function(**{name: value for name, value in vars(values).items() if name not in ("config", "__default_config__")})
+    return {name: value for name, value in vars(values).items() if name not in ("config", "__default_config__")}
 
 
 def parser_of(function: Callable[..., None], command: str) -> Refusing:

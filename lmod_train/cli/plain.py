@@ -65,7 +65,8 @@ def _drawable() -> list[str]:
 def rescore(run: Path, *, trust: list[str] | None = None) -> None:
     """Parse and score the saved replies of a run again, in seconds and without a model.
 
-    Rewrites predictions.parquet and scores.csv, e.g. after a parser was improved. Records without a reply are left out
+    Rewrites predictions.parquet and scores.csv, e.g. after a parser was improved, with the verdicts of judges (`judge`)
+    on these replies. Records without a reply are left out
     and counted. If replies of several checkpoint steps were saved, the latest reply of each record counts.
 
     Args:

@@ -20,7 +20,7 @@ VOLATILE = (
     "checkpoint.save_top_k", "checkpoint.enable_version_counter", "trainer.logger", "doctor", "read_back",
     *(f"model.init_args.backend.init_args.{name}"
       for name in ("pace", "budget", "replicas", "key_variable", "send_sources")),
-    "trainer.enable_model_summary", "trainer.enable_progress_bar", "trainer.log_every_n_steps", "verbose",
+    "trainer.enable_model_summary", "trainer.enable_progress_bar", "trainer.log_every_n_steps", "verbose", "data.run",
 )  # fmt: skip
 """Keys that may change when a run is continued: where it is stored, what it keeps and logs, and how it is started."""
 

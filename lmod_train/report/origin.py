@@ -109,8 +109,19 @@ def _leaking(leaks: Mapping[str, int] | None) -> str:
 
 
 def remarks(runs: Mapping[str, Outcomes]) -> list[str]:
-    """Return remarks to print with the scores: on phantoms, and on runs with different records."""
-    return [*_phantoms(runs), *_other_records(runs)]
+    """Return remarks to print with the scores: on phantoms, runs with different records, and missing judgements."""
+    return [*_phantoms(runs), *_other_records(runs), *_not_judged(runs)]
+
+
+def _not_judged(runs: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield a remark for each judge that has not judged all replies as they are now."""
+    for name, outcomes in runs.items():
+        for judge in outcomes.judged:
+            if judge.pending and not judge.people:
+                missing = (
+                    f"{judge.pending} of {len(judge.verdicts)} replies are not judged by {judge.judge} as they are now"
+                )
+                yield f"{name}: {missing} ({judge.stale} judgements are of an earlier text)"
 
 
 def phantom_tasks(runs: Mapping[str, Outcomes]) -> set[str]:

@@ -13,6 +13,8 @@ from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.escaping import without_folders
 from lmod_train.report.comparisons import merit
 from lmod_train.report.headline import Row, interval, number, percent
+from lmod_train.report.judged_tables import AGREED, AgreementRow, JudgedRow, cells, share, value
+from lmod_train.report.judged_tables import NOTE as JUDGED
 from lmod_train.report.origin import NOTE, origin_of, remarks
 from lmod_train.report.published import Published
 from lmod_train.report.runs import Outcomes
@@ -43,6 +45,8 @@ def page(
     cap: int,
     printed: Sequence[Published] = (),
     shortcuts: Sequence[Shortcut] = (),
+    judged: Sequence[JudgedRow] = (),
+    agreed: Sequence[AgreementRow] = (),
 ) -> str:
     """Return the page as HTML, which loads no other files.
 
@@ -57,16 +61,25 @@ def page(
         cap: Maximum number of predictions shown.
         printed: Published scores, shown below the rows of their task.
         shortcuts: Scores of shortcut classifiers, shown below the rows of their task.
+        judged: Scores of judges.
+        agreed: Agreement of judges.
     """
     every = [s for label, outcomes in runs.items() for s in _all_of(label, outcomes)]
     shown = sample(every, cap)
     images: dict[tuple[Path | None, str], str] = {}
-    cards = [_card(s, curated[s.run], images) for s in shown]
+    cards = [_card(s, curated[s.run], images) | {"verdicts": _verdicts(s, runs[s.run])} for s in shown]
     notes = {n.source: n for label in runs for n in licences(curated[label], _records(shown, label))}
     return render(
         rows=rows,
         printed=printed,
         shortcuts=shortcuts,
+        judged=judged,
+        agreed=agreed,
+        judged_note=JUDGED,
+        agreed_note=AGREED,
+        cells=cells,
+        value=value,
+        share=share,
         remarks=remarks(runs),
         origins={label: origin_of(outcomes) for label, outcomes in runs.items()},
         origin_note=NOTE,
@@ -133,6 +146,13 @@ def _card(shown: Shown, curated: Path | None, images: dict[tuple[Path | None, st
         "images": places,
         "missing": missing,
     }
+
+
+def _verdicts(shown: Shown, outcomes: Outcomes) -> str:
+    """Return the verdict of each judge on a reply, empty if none was asked."""
+    id = shown.prediction.record.id
+    found = [(j.judge, j.verdicts[id]) for j in outcomes.judged if id in j.verdicts]
+    return "; ".join(f"{judge}: {_words(verdict)}" for judge, verdict in found)
 
 
 def _words(answer: Answer | Unparsed) -> str:

@@ -15,6 +15,7 @@ from lmod_train.lock import is_empty
 from lmod_train.report.curves import draw_calibration, draw_curves
 from lmod_train.report.figures import draw_confusions, draw_modalities, draw_scores
 from lmod_train.report.headline import headline_rows
+from lmod_train.report.judged_tables import agreement_rows, judged_rows
 from lmod_train.report.origin import phantom_tasks, remarks
 from lmod_train.report.page import CAP, page
 from lmod_train.report.published import published_beside
@@ -84,7 +85,8 @@ def report(
     with write_durably(out / "index.html") as beside:
         pictures = [out / f"{name}.png" for name in drawn]
         printed = published_beside(figures, phantom_tasks(outcomes))
-        html = page(headline_rows(figures), pictures, outcomes, images, cap, printed, shortcuts)
+        judges = judged_rows(figures, outcomes), agreement_rows(figures, outcomes)
+        html = page(headline_rows(figures), pictures, outcomes, images, cap, printed, shortcuts, *judges)
         beside.write_text(html, encoding="utf-8")
     for remark in remarks(outcomes):
         log(remark)

@@ -12,6 +12,7 @@ from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import write_scores
 from lmod_train.errors import ArtifactError
 from lmod_train.lock import locked
+from lmod_train.report.judgements import judge_lines, read_judged, scores_of_judges
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.current import Current, current
@@ -21,10 +22,10 @@ from lmod_train.types import Prediction, Record
 
 
 def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | None = None) -> list[str]:
-    """Rewrite ``predictions.parquet`` and ``scores.csv`` of a run from its saved replies.
+    """Rewrite ``predictions.parquet`` and ``scores.csv`` of a run from its saved replies, and the judgements of them.
 
     Records without a reply are left out. If replies of several checkpoint steps were saved, the latest reply of each
-    record counts.
+    record counts. Judgements of a reply that has changed do not count.
 
     Args:
         folder: Folder of the run, containing ``records.parquet`` and ``replies/``.
@@ -55,13 +56,15 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
         raise ArtifactError(
             run.replies, f"no reply to any of the {len(records)} records{others}", _ask_first(run.folder)
         )
-    scores = scores_of(tasks, predictions)
+    judges = read_judged(run, predictions)
+    scores = [*scores_of(tasks, predictions), *scores_of_judges(judges, predictions, tasks)]
     write_predictions(run.predictions, predictions)
     write_scores(run.scores, run.name, ", ".join(sorted({p.reply.model for p in predictions})), scores)
     yield f"{run.folder}: {len(predictions)} of {len({r.id for r in records})} records have a reply"
     yield from _left_out(saved)
     yield from _versions(tasks, records)
     yield from _steps(predictions)
+    yield from judge_lines(judges)
     yield f"wrote {run.predictions} and {run.scores}"
 
 

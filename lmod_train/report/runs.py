@@ -12,6 +12,7 @@ from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.errors import BadArgument, NotScored
+from lmod_train.report.judgements import Judged, read_judged
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
@@ -113,6 +114,7 @@ class Outcomes:
         choices: Task -> its choices; empty if each question has its own.
         curated: The curated folder in the run's configuration, None if there is none.
         config: The run's configuration; empty if there is none.
+        judged: What each judge has found about its replies.
     """
 
     predictions: tuple[Prediction, ...]
@@ -120,6 +122,7 @@ class Outcomes:
     choices: dict[str, tuple[str, ...]]
     curated: Path | None
     config: Mapping[str, Any] = field(default_factory=dict)
+    judged: tuple[Judged, ...] = ()
 
 
 def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
@@ -144,4 +147,5 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
         items[task.name], choices[task.name] = [task.as_scored(item) for item in found], task.classes
     data = config.get("data") or {}
     curated = (data.get("init_args") or data).get("curated")
-    return Outcomes(predictions, items, choices, Path(curated) if curated else None, config)
+    judged = tuple(read_judged(Run(run), predictions))
+    return Outcomes(predictions, items, choices, Path(curated) if curated else None, config, judged)

@@ -8,6 +8,8 @@ from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.report.comparisons import joint, pairs
 from lmod_train.report.every_figure import every_figure
 from lmod_train.report.headline import format_table, grid, headline_metric, headline_rows, interval, number, percent
+from lmod_train.report.judged_tables import AGREED, agreement_table, judged_table
+from lmod_train.report.judged_tables import NOTE as JUDGED
 from lmod_train.report.modalities import modality_table
 from lmod_train.report.origin import NOTE as ORIGIN
 from lmod_train.report.origin import origin_of, origin_table, phantom_tasks, remarks
@@ -71,6 +73,12 @@ def tables(runs: Sequence[Figures], outcomes: Mapping[str, Outcomes], shortcuts:
     names, items = list(outcomes), {name: found.items for name, found in outcomes.items()}
     parts = ["# Scores", *(f"**{remark}**" for remark in remarks(outcomes)), _MAIN, format_table(headline_rows(runs))]
     parts += ["## Provenance of the runs", ORIGIN, origin_table({n: origin_of(o) for n, o in outcomes.items()})]
+    judged = judged_table(runs, outcomes)
+    if judged:
+        parts += ["## Judged replies", JUDGED, judged]
+    agreed = agreement_table(runs, outcomes)
+    if agreed:
+        parts += ["## Agreement of judges", AGREED, agreed]
     if shortcuts:
         parts += ["## Shortcut baselines", SHORTCUTS, shortcut_table(shortcuts)]
     printed = published_table(runs, phantom_tasks(outcomes))

@@ -20,6 +20,7 @@ from PIL import Image
 
 from lmod_train import cli
 from lmod_train.artifacts.records import read_records
+from lmod_train.cli.judge import parted
 from lmod_train.cli.listing import PACKAGE, configs_folder
 from lmod_train.cli.parse import parser_of
 from lmod_train.cli.shipped import by_name
@@ -191,7 +192,12 @@ def parse(arguments: list[str], lightning: Any) -> None:
     """
     command, *rest = arguments
     rest = by_name(command, rest)
-    if command in cli.PLAIN:
+    if command == "judge":
+        own, others = parted(rest)
+        parser_of(cli.PLAIN[command], command).parse_args(own)
+        given = ["--data.curated", "c", "--data.tasks", "[]", "--model", str(configs_folder() / "model/openai.yaml")]
+        lightning.parse_args(["fit", *given, *others])
+    elif command in cli.PLAIN:
         parser_of(cli.PLAIN[command], command).parse_args(rest)
     else:
         lightning.parse_args(["fit" if command == "doctor" else command, *rest])

@@ -65,8 +65,8 @@ def check_sources(records: Iterable[Record], root: Path, allowed: Sequence[str])
     Raises:
         LmodError: An image is of a source that is neither redistributable nor allowed.
     """
-    free = _free(root) | set(allowed)
-    closed = sorted({r.source for r in records if r.image} - free)
+    shown = {r.source for r in records if r.image} - set(allowed)
+    closed = sorted(shown - _free(root)) if shown else []
     if closed:
         raise LmodError(
             f"send_sources={list(allowed)}: images of {', '.join(closed)} would be sent to a server outside your "

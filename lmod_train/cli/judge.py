@@ -1,0 +1,181 @@
+"""The command `judge`: a model, or people, judge whether the replies of a run agree with the reference answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from lmod_train.errors import BadArgument
+
+
+def judge(
+    run: Path,
+    *,
+    model: str = "",
+    name: str = "",
+    tasks: str = "",
+    labels: str = "TRUE,FALSE",
+    right: str = "",
+    prompt: Path | None = None,
+    wording: Literal["lmod_train", "ophthalwechat"] = "lmod_train",
+    verdicts: Path | None = None,
+    sheet: Path | None = None,
+    trust: list[str] | None = None,
+) -> None:
+    """Let a model, or people, judge whether the replies of a run agree with the reference answers.
+
+    The model gets question, reference answer and reply as text, without the image. Its replies are stored in
+    RUN/judgements/NAME as those of a run; the same command again judges only what has no current judgement. Replies
+    that failed, were refused or cut off, or are empty are not sent, and count as wrong. Scores are written to
+    RUN/scores.csv with the judge's name. Other options, such as --model.backend.base_url and --trainer.devices, are
+    those of `validate`.
+
+    Args:
+        run: Folder of the run whose replies are judged.
+        model: The judge: YAML file, or name of a shipped one (`list models`), as in `validate`.
+        name: Name of the judge in scores and folders; default: that of its model, or `people`.
+        tasks: Names of tasks to judge, separated by commas; default: those with open-ended questions.
+        labels: Labels that the judge chooses from, separated by commas.
+        right: Those that count as right, separated by commas; default: the first one.
+        prompt: Text file of a prompt of your own with {question}, {expected}, {given}, {labels}.
+        wording: Prompt if none is given: the one of this package, or the paper's (OphthalWeChat), in English and
+            Chinese.
+        verdicts: CSV file with verdicts of people instead of a model: columns id and verdict, optionally rater and
+            given (the reply that was judged).
+        sheet: CSV file to write for people to fill in, with an empty column verdict.
+        trust: Module outside this package with task classes that the run names, which may be imported; can be repeated.
+    """
+    _judge(
+        [],
+        run=run,
+        model=model,
+        name=name,
+        tasks=tasks,
+        labels=labels,
+        right=right,
+        prompt=prompt,
+        wording=wording,
+        verdicts=verdicts,
+        sheet=sheet,
+        trust=trust,
+    )
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Run the command with its own options and those of the judge's model and devices."""
+    from lmod_train.cli.parse import values_of
+    from lmod_train.cli.terminal import harmless
+
+    own, others = parted(arguments)
+    values = values_of(judge, "judge", own)
+    with harmless():
+        _judge(others, **values)
+
+
+HANDED_ON = ("--trainer", "--seed_everything", "--ckpt_path")
+"""Options of `validate` without a dot that the model and the devices may need."""
+
+
+def parted(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the command's own arguments, and the options of model and devices with their values.
+
+    Example:
+        >>> parted(["RUN", "--model", "openai", "--model.backend.model", "m", "--trainer.devices=1"])
+        (['RUN', '--model', 'openai'], ['--model.backend.model', 'm', '--trainer.devices=1'])
+    """
+    own: list[str] = []
+    others: list[str] = []
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        option, equals, _ = word.partition("=")
+        handed_on = option.startswith("--") and ("." in option or option in HANDED_ON)
+        (others if handed_on else own).append(word)
+        if handed_on and not equals and waiting and not waiting[0].startswith("--"):
+            others.append(waiting.pop(0))
+    return own, others
+
+
+def _judge(others: Sequence[str], **given: Any) -> None:
+    """Judge with a model, read verdicts, or write a sheet; `given` are the values of `judge`."""
+    from lmod_train.artifacts.predictions import read_predictions
+    from lmod_train.artifacts.run import Run
+    from lmod_train.tasks.judgement_replies import to_judge
+
+    run, chosen = Run(given["run"]), [way for way in ("model", "verdicts", "sheet") if given[way]]
+    if len(chosen) != 1:
+        typed = " ".join(f"--{way}" for way in chosen) or "none"
+        expected = "one of `--model NAME` (a model judges), `--verdicts FILE` (people did), `--sheet FILE` (for people)"
+        raise BadArgument("--model, --verdicts, --sheet", typed, expected, "see `python -m lmod_train judge --help`")
+    names = [name.strip() for name in given["tasks"].split(",") if name.strip()]
+    predictions = read_predictions(run.predictions)
+    if given["sheet"]:
+        from lmod_train.formats.verdicts import write_sheet
+
+        count = write_sheet(given["sheet"], to_judge(predictions, names))
+        print(f"wrote {given['sheet']}: {count} replies to judge")
+        return
+    asking = _asking(given)
+    if given["verdicts"]:
+        _read_people(run, predictions, asking, given)
+    else:
+        from lmod_train.cli.names import check_names
+
+        to_judge(predictions, names)  # refuses unknown tasks before torch is imported
+        if given["name"]:
+            run.judge(given["name"])
+        options = ["--model", given["model"], *others]
+        check_names("validate", options)
+        from lmod_train.cli.judging import start
+
+        start(run, given["name"], names, asking, options)
+    _join(run, given["trust"] or ())
+
+
+def _asking(given: Any) -> dict[str, Any]:
+    """Return the arguments of `Judgement`.
+
+    Raises:
+        BadArgument: They do not fit, or the file of the prompt cannot be read.
+    """
+    from lmod_train.tasks.judgement import Judgement
+
+    arguments: dict[str, Any] = {"labels": given["labels"].split(","), "wording": given["wording"]}
+    if given["right"]:
+        arguments["right"] = given["right"].split(",")
+    if given["prompt"]:
+        try:
+            arguments["prompt"] = given["prompt"].read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            cure = "name an existing file; docs/judge.md shows one"
+            raise BadArgument("--prompt", str(given["prompt"]), f"a text file ({error})", cure) from error
+    asking = Judgement(**arguments)
+    return arguments | {"labels": list(asking.choices), "right": list(asking.right)}
+
+
+def _read_people(run: Any, predictions: Any, asking: dict[str, Any], given: Any) -> None:
+    from lmod_train.formats.verdicts import add_verdicts, read_verdicts
+    from lmod_train.report.rescore import rescore
+    from lmod_train.tasks.judgement import Judgement
+
+    task = Judgement(**asking)
+    rows = read_verdicts(given["verdicts"], task)
+    for rater, line in add_verdicts(run, predictions, task, rows, given["name"] or "people"):
+        rescore(run.judge(rater).folder)
+        print(line)
+
+
+def _join(run: Any, trust: Sequence[str]) -> None:
+    """Score the run with the new judgements, and print a line and the rows of each judge."""
+    from lmod_train.report.judged_tables import agreement_table, judged_table
+    from lmod_train.report.rescore import rescore
+    from lmod_train.report.runs import read_figures, read_outcomes
+
+    for line in rescore(run.folder, tuple(trust)):
+        print(line)
+    figures = read_figures([run.folder])
+    outcomes = {figures[0].run: read_outcomes(run.folder, trust)}
+    print(judged_table(figures, outcomes))
+    if agreed := agreement_table(figures, outcomes):
+        print(f"\n{agreed}")

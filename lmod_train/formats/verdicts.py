@@ -1,0 +1,184 @@
+"""Verdicts of people on the replies of a run: the sheet that they fill in, and the judge's folder made of it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from lmod_train.artifacts.records import write_run_records
+from lmod_train.artifacts.replies import ReplyFile, read_replies
+from lmod_train.artifacts.run import Run
+from lmod_train.errors import BadArgument, JudgeConflict
+from lmod_train.escaping import for_csv, from_csv
+from lmod_train.files import write_durably
+from lmod_train.lock import locked
+from lmod_train.tasks.asked import asked
+from lmod_train.tasks.judgement import Judgement, judgement_id
+from lmod_train.tasks.judgement_prompt import question_text
+from lmod_train.tasks.judgement_replies import given, to_judge
+from lmod_train.types import Prediction, Reply, Unparsed
+
+SHEET = ("id", "question", "expected", "given", "verdict")
+"""Columns of a sheet; ``rater`` may be added."""
+
+HEADS = "a CSV file with the columns id and verdict, and optionally rater and given"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One row of a file of verdicts.
+
+    Attributes:
+        id: Id of the judged record.
+        label: A label of the task.
+        rater: Name of the person, empty if the file has none.
+        given: Reply that the person saw; None if the file does not contain it.
+        line: Number of the line in the file.
+    """
+
+    id: str
+    label: str
+    rater: str
+    given: str | None
+    line: int
+
+
+def write_sheet(path: Path, predictions: Sequence[Prediction]) -> int:
+    """Write the replies to judge as CSV with an empty column ``verdict``; return their number."""
+    rows = [(p, text) for p in predictions for text in [given(p)] if text is not None]
+    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.writer(file)
+        writer.writerow(SHEET)
+        for p, text in rows:
+            cells = (p.record.id, question_text(p.record.messages), p.record.answer, text, "")
+            writer.writerow([for_csv(cell) for cell in cells])
+    return len(rows)
+
+
+def read_verdicts(path: Path, task: Judgement) -> list[Verdict]:
+    """Return the rows of a file that have a verdict; equal rows once.
+
+    Raises:
+        BadArgument: The file cannot be read or lacks a column, a verdict is not a label of the task, or a person
+            judges a reply twice and differently.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            heads = [(name or "").strip().casefold() for name in reader.fieldnames or []]
+            reader.fieldnames = heads
+            rows = [(reader.line_num, row) for row in reader]
+    except (OSError, ValueError, csv.Error) as error:
+        raise BadArgument("--verdicts", str(path), f"{HEADS} ({error})", "name an existing file") from error
+    if not {"id", "verdict"} <= set(heads):
+        raise BadArgument("--verdicts", str(path), f"{HEADS}; it has {', '.join(heads) or 'none'}", "rename them")
+    found = [_verdict(path, line, row, task) for line, row in rows if (row.get("verdict") or "").strip()]
+    return _once(path, found)
+
+
+def _verdict(path: Path, line: int, row: Mapping[str, Any], task: Judgement) -> Verdict:
+    written = from_csv(str(row["verdict"])).strip()
+    label = task.parse(Reply(str(row.get("id")), written))
+    if isinstance(label, Unparsed):
+        expected = f"one of {', '.join(task.choices)} ({path}:{line})"
+        raise BadArgument("verdict", written, expected, "correct that line, or name your labels with `--labels`")
+    shown = row.get("given")
+    text = None if shown is None else from_csv(str(shown))
+    return Verdict(from_csv(str(row["id"] or "")).strip(), str(label), (row.get("rater") or "").strip(), text, line)
+
+
+def _once(path: Path, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    kept: dict[tuple[str, str], Verdict] = {}
+    for verdict in verdicts:
+        first = kept.setdefault((verdict.rater, verdict.id), verdict)
+        if first.label != verdict.label:
+            where = f"{path}:{first.line} says {first.label}, {path}:{verdict.line} {verdict.label}"
+            raise BadArgument("verdict", verdict.id, f"one verdict of a person on a reply ({where})", "delete one line")
+    return list(kept.values())
+
+
+def add_verdicts(
+    run: Run, predictions: Sequence[Prediction], task: Judgement, verdicts: Sequence[Verdict], name: str
+) -> list[tuple[str, str]]:
+    """Write the verdicts of each person as those of a judge of the run; return each name with a line to print.
+
+    Args:
+        run: The judged run.
+        predictions: Its predictions.
+        task: The task with the labels.
+        verdicts: Rows of a file.
+        name: Name of the judge for rows without a rater.
+
+    Raises:
+        BadArgument: There is no verdict, or an id is not that of a record of the run.
+        JudgeConflict: A judge of that name has other labels, or is a model.
+    """
+    known = {p.record.id: p for p in predictions}
+    unknown = [v for v in verdicts if v.id not in known]
+    if unknown or not verdicts:
+        shown = f"{len(unknown)}, e.g. {unknown[0].id} in line {unknown[0].line}" if unknown else "no verdict"
+        expected = f"ids of records with a reply in {run.predictions}"
+        raise BadArgument("--verdicts", shown, expected, "correct the ids; `--sheet FILE` writes a sheet with all")
+    by_rater: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        run.judge(verdict.rater or name)  # refuses a name before anything is written
+        by_rater.setdefault(verdict.rater or name, []).append(verdict)
+    return [(rater, _add(run, known, task, own, rater)) for rater, own in by_rater.items()]
+
+
+def _add(run: Run, known: Mapping[str, Prediction], task: Judgement, own: Sequence[Verdict], rater: str) -> str:
+    judge = run.judge(rater)
+    with locked(judge.folder, "--name"):
+        of = _settle(judge, task, sorted({known[v.id].record.task for v in own}))
+        records = task.records(to_judge(list(known.values()), of))
+        hashes = {r.id: asked(r, [rater], "", {"judge": "people"}) for r in records}
+        write_run_records(judge.records, records, hashes)
+        kept = read_replies(judge.replies)
+        outcomes = [_outcome(v, known[v.id], hashes, {(id, hash) for id, _, hash in kept}) for v in own]
+        read = [v for v, outcome in zip(own, outcomes, strict=True) if outcome == "read"]
+        new = [Reply(i, v.label, model=rater, asked=hashes[i]) for v in read for i in [judgement_id(v.id)]]
+        file = ReplyFile(judge.replies_of(0))
+        file.append(r for r in new if (r.id, 0, r.asked) not in kept or kept[r.id, 0, r.asked].reply != r.reply)
+        file.close()
+    left = {"on replies that are not judged": "not sent", "on an earlier reply": "stale"}
+    others = "".join(f", {n} left out, {words}" for words, kind in left.items() if (n := outcomes.count(kind)))
+    return f"{rater}: {len(read)} verdicts read{others}"
+
+
+def _outcome(
+    verdict: Verdict, prediction: Prediction, hashes: Mapping[str, str], kept: Set[tuple[str, str]]
+) -> Literal["read", "not sent", "stale"]:
+    """Return whether a verdict is read, is on a reply that is not sent to judges, or on an earlier reply (stale).
+
+    Without the column ``given``, a second file cannot change what was judged: where the person has judged an earlier
+    text, the verdict is stale.
+    """
+    text, id = given(prediction), judgement_id(verdict.id)
+    if text is None:
+        return "not sent"
+    if verdict.given is not None:
+        return "read" if verdict.given.split() == text.split() else "stale"
+    before = {hash for known, hash in kept if known == id}
+    return "stale" if before and hashes[id] not in before else "read"
+
+
+def _settle(judge: Run, task: Judgement, of: Sequence[str]) -> list[str]:
+    """Write the judge's ``config.yaml``, or compare it with that of an earlier file; return all judged tasks.
+
+    Raises:
+        JudgeConflict: The judge has other labels, or is a model.
+    """
+    kind = type(task)
+    arguments = {"labels": list(task.choices), "right": list(task.right)}
+    asking = [{"class_path": f"{kind.__module__}.{kind.__qualname__}", "init_args": arguments}]
+    before = judge.read_config()
+    data = before.get("data") or {}
+    if before and (not before.get("people") or data.get("tasks") != asking):
+        was = data.get("tasks") if before.get("people") else "a model"
+        raise JudgeConflict(judge.folder, [f"labels: {was} -> {asking[0]['init_args']} of people"])
+    every = sorted({*of, *(data.get("of") or [])})
+    judge.write_config({"people": True, "data": {"of": every, "tasks": asking}})
+    return every

@@ -1,0 +1,54 @@
+"""Which replies of a run are judged, and the text of them that a judge is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lmod_train.errors import BadArgument
+from lmod_train.parsing.thinking import strip_thinking
+from lmod_train.types import Prediction, Record, Unparsed
+
+READABLE = ("no_match", "ambiguous", "out_of_range", "parser_error")
+"""Reasons of replies without an answer that are judged nevertheless, as the parser alone could not read their words."""
+
+
+def given(prediction: Prediction) -> str | None:
+    """Return the text of a reply that is sent to a judge, without thinking; None if its outcome is known without one.
+
+    Known are replies that failed, were refused or cut off, are empty, or fell into a loop: no answer, counted wrong.
+
+    Example:
+        >>> from lmod_train.types import Unparsed
+        >>> given(Prediction(None, Reply("a", "<think>hm</think> Pale. "), "Pale."))
+        'Pale.'
+        >>> given(Prediction(None, Reply("a", "I decline."), Unparsed("refused"))) is None
+        True
+    """
+    answer = prediction.answer
+    if isinstance(answer, Unparsed) and answer.reason not in READABLE:
+        return None
+    return strip_thinking(prediction.reply.reply)[0].strip() or None
+
+
+def is_open(record: Record) -> bool:
+    """Return whether a question is open-ended: it has no choices and no regions, so that its answer is free text."""
+    return not record.choices and not record.regions
+
+
+def to_judge(predictions: Sequence[Prediction], names: Sequence[str]) -> list[Prediction]:
+    """Return the predictions of the named tasks; if none is named, of those with open-ended questions.
+
+    Raises:
+        BadArgument: A name is not that of a task of the run, no question is open-ended, or no reply can be judged.
+    """
+    known = sorted({p.record.task for p in predictions})
+    if unknown := [name for name in names if name not in known]:
+        raise BadArgument("--tasks", ",".join(unknown), f"tasks of the run: {', '.join(known)}", "name one of them")
+    chosen = [p for p in predictions if (p.record.task in names if names else is_open(p.record))]
+    if not chosen:
+        expected = f"names of tasks, as no question of the run is open-ended (its tasks: {', '.join(known)})"
+        raise BadArgument("--tasks", ",".join(names), expected, f"e.g. `--tasks {known[0]}`" if known else "name a run")
+    if all(given(p) is None for p in chosen):
+        expected = "replies to judge; all failed, were refused or cut off, or are empty"
+        raise BadArgument("--tasks", ",".join(names), expected, "name other tasks, or another run")
+    return chosen

@@ -1,0 +1,139 @@
+"""Verdicts of people: read as those of a judge, or refused with the line."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from lmod_train.artifacts.predictions import read_predictions
+from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.scores import read_scores
+from lmod_train.errors import BadArgument, JudgeConflict
+from lmod_train.formats.verdicts import SHEET, add_verdicts, read_verdicts, write_sheet
+from lmod_train.report.rescore import rescore
+from lmod_train.tasks.judgement import Judgement
+from tests.judged import answer, make_judge, make_run, records
+
+IDS = [r.id for r in records(6)]
+TASK = Judgement()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return make_run(tmp_path / "run", ["pale", "pink\nand =SUM(1)", "pale", "", "pink", "pink"])
+
+
+def table(path: Path, rows: list[str], head: str = "id,verdict") -> Path:
+    path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def add(run: Run, path: Path, task: Judgement = TASK) -> list[str]:
+    predictions = read_predictions(run.predictions)
+    lines = [line for _, line in add_verdicts(run, predictions, task, read_verdicts(path, task), "people")]
+    rescore(run.folder)
+    return lines
+
+
+def figures(run: Run) -> dict[str, tuple[int, float | None]]:
+    return {s.metric: (s.n, s.value) for _, _, s in read_scores(run.scores) if s.subset == "all"}
+
+
+def test_each_rater_is_a_judge_and_a_sample_has_its_own_n(run: Run, tmp_path: Path):
+    rows = [f"{IDS[0]},true,ada", f"{IDS[1]},FALSE,ada", f"{IDS[0]},FALSE,bo", f"{IDS[2]},,bo", f"{IDS[3]},TRUE,bo"]
+    lines = add(run, table(tmp_path / "v.csv", rows, "ID, Verdict ,rater"))
+    assert lines == ["ada: 2 verdicts read", "bo: 1 verdicts read, 1 left out, on replies that are not judged"]
+    scores = figures(run)
+    assert scores["accuracy_judged_answered:ada"] == (2, 0.5)
+    assert scores["accuracy_judged_answered:bo"] == (1, 0.0)
+    assert scores["accuracy_judged:ada"] == (0, None), "a sample of the replies gives none over all records"
+    assert scores["agreement_judged:ada:bo"] == (1, 0.0)
+
+
+def test_a_complete_file_gives_the_accuracy_over_all_records(run: Run, tmp_path: Path):
+    verdicts = {IDS[0]: "TRUE", IDS[1]: "FALSE", IDS[2]: "TRUE", IDS[4]: "FALSE", IDS[5]: "TRUE"}
+    add(run, table(tmp_path / "v.csv", [f"{id},{v}" for id, v in verdicts.items()]))
+    assert figures(run)["accuracy_judged:people"] == (6, 0.5), "the empty reply counts as wrong"
+
+
+def test_people_are_the_reference_of_a_model(run: Run, tmp_path: Path):
+    make_judge(run, "zz-model", dict.fromkeys([IDS[0], IDS[1], IDS[2], IDS[4], IDS[5]], "TRUE"))
+    add(run, table(tmp_path / "v.csv", [f"{IDS[0]},TRUE", f"{IDS[1]},FALSE", f"{IDS[2]},TRUE"]))
+    scores = figures(run)
+    assert scores["sensitivity_judged:zz-model:people"] == (2, 1.0)
+    assert scores["specificity_judged:zz-model:people"] == (1, 0.0)
+
+
+def test_reading_a_file_again_adds_nothing_and_a_corrected_one_replaces(run: Run, tmp_path: Path):
+    path = table(tmp_path / "v.csv", [f"{IDS[0]},TRUE", f"{IDS[1]},TRUE", f"{IDS[1]},TRUE"])
+    add(run, path)
+    replies = run.judge("people").replies_of(0)
+    before = replies.read_bytes()
+    assert add(run, path) == ["people: 2 verdicts read"]
+    assert replies.read_bytes() == before
+    add(run, table(path, [f"{IDS[1]},FALSE"]))
+    assert figures(run)["accuracy_judged_answered:people"] == (2, 0.5)
+
+
+def test_a_verdict_on_an_earlier_reply_is_stale_and_never_moves_to_the_new_one(run: Run, tmp_path: Path):
+    path = table(tmp_path / "v.csv", [f"{IDS[0]},TRUE", f"{IDS[1]},TRUE"])
+    add(run, path)
+    answer(run, {IDS[0]: "pink after all"})
+    rescore(run.folder)
+    assert figures(run)["accuracy_judged_answered:people"] == (1, 1.0)
+    assert add(run, path) == ["people: 1 verdicts read, 1 left out, on an earlier reply"]
+    assert figures(run)["accuracy_judged_answered:people"] == (1, 1.0)
+    again = table(tmp_path / "w.csv", [f"{IDS[0]},FALSE,pink after  all", f"{IDS[2]},TRUE,pink"], "id,verdict,given")
+    assert add(run, again) == ["people: 1 verdicts read, 1 left out, on an earlier reply"]
+    assert figures(run)["accuracy_judged_answered:people"] == (2, 0.5)
+
+
+def test_the_sheet_is_filled_in_and_read_back(run: Run, tmp_path: Path):
+    path = tmp_path / "sheet.csv"
+    assert write_sheet(path, read_predictions(run.predictions)) == 5
+    text = path.read_text(encoding="utf-8-sig")
+    assert "\n=SUM" not in text and text.startswith(",".join(SHEET))
+    rows = list(csv.DictReader(text.splitlines()))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [*SHEET])
+        writer.writeheader()
+        writer.writerows(row | {"verdict": "TRUE"} for row in rows)
+    assert add(run, path) == ["people: 5 verdicts read"]
+
+
+@pytest.mark.parametrize(
+    ("head", "rows", "problem"),
+    [
+        ("id,answer", ["x,TRUE"], "it has id, answer"),
+        ("", [], "the columns id and verdict"),
+        ("id,verdict", [f"{IDS[0]},maybe"], r"one of TRUE, FALSE \(.*v\.csv:2\)"),
+        ("id,verdict", [f"{IDS[0]},TRUE", "no/such,TRUE"], "1, e.g. no/such in line 3"),
+        ("id,verdict", [f"{IDS[0]},"], "no verdict"),
+        ("id,verdict", [f"{IDS[0]},TRUE", f"{IDS[0]},FALSE"], r"v\.csv:2 says TRUE, .*v\.csv:3 FALSE"),
+        ("id,verdict,rater", [f"{IDS[0]},TRUE,../ada"], "e.g. `--name reader_1`"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_line(
+    run: Run, tmp_path: Path, head: str, rows: list[str], problem: str
+):
+    with pytest.raises(BadArgument, match=problem):
+        add(run, table(tmp_path / "v.csv", rows, head))
+    assert not run.judgements.exists()
+
+
+def test_a_missing_file_is_named(tmp_path: Path):
+    with pytest.raises(BadArgument, match=r"nowhere\.csv"):
+        read_verdicts(tmp_path / "nowhere.csv", TASK)
+
+
+def test_other_labels_and_a_model_s_name_are_refused(run: Run, tmp_path: Path):
+    path = table(tmp_path / "v.csv", [f"{IDS[0]},TRUE"])
+    add(run, path)
+    with pytest.raises(JudgeConflict, match="--name NAME"):
+        add(run, table(tmp_path / "w.csv", [f"{IDS[0]},good"]), Judgement(["good", "bad"]))
+    make_judge(run, "gpt", {IDS[0]: "TRUE"})
+    rated = table(tmp_path / "x.csv", [f"{IDS[0]},TRUE,gpt"], "id,verdict,rater")
+    with pytest.raises(JudgeConflict, match="a model"):
+        add(run, rated)

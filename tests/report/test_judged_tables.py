@@ -1,0 +1,74 @@
+"""The tables and the page of judged replies: each number beside its judge, and no markup of a reply in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lmod_train.report.judged_tables import agreement_table, judged_rows, judged_table, prompt_name
+from lmod_train.report.report import report
+from lmod_train.report.rescore import rescore
+from lmod_train.report.runs import read_figures, read_outcomes
+from lmod_train.tasks.judgement import Judgement
+from tests.judged import answer, make_judge, make_run, records
+
+IDS = [r.id for r in records(6)]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    made = make_run(tmp_path / "judged", ["pale", "<script>alert('TRUE')</script>", "pale", "", "pink", "pink"])
+    make_judge(made, "gpt", dict.fromkeys(IDS[:3] + IDS[4:], "TRUE") | {IDS[1]: "<b>TRUE</b> or FALSE"})
+    own = Judgement(["good", "bad"], prompt="{expected} {given}")
+    make_judge(made, "ada", dict.fromkeys(IDS[:3] + IDS[4:], "good") | {IDS[0]: "bad"}, own)
+    rescore(made.folder)
+    return made.folder
+
+
+def test_each_judge_has_its_row_with_its_own_account(run: Path):
+    figures, outcomes = read_figures([run]), {"m": read_outcomes(run)}
+    rows = {r.judge: r for r in judged_rows(figures, outcomes)}
+    assert [*rows] == ["ada", "gpt"]
+    assert (rows["gpt"].accuracy.value, rows["gpt"].unjudged.value) == (
+        pytest.approx(4 / 6, abs=1e-6), pytest.approx(1 / 6, abs=1e-6),
+    )  # fmt: skip
+    assert rows["gpt"].prompt == "lmod_train 1"
+    assert rows["ada"].prompt.startswith("own ")
+    table = judged_table(figures, outcomes)
+    assert [line.split("|")[3].strip() for line in table.splitlines()[2:]] == ["ada", "gpt"]
+    assert "0.667" in table and "16.7 %" in table
+    assert [line.split("|")[3:5] for line in agreement_table(figures, outcomes).splitlines()[2:]] == [
+        [" ada   ", " gpt    "]
+    ]
+
+
+def test_a_prompt_of_your_own_is_named_by_its_hash(run: Path):
+    names = {prompt_name(judge) for judge in read_outcomes(run).judged}
+    assert len(names) == 2
+
+
+def test_a_run_without_judgements_has_no_table(tmp_path: Path):
+    made = make_run(tmp_path / "plain", ["pale"] * 3)
+    figures, outcomes = read_figures([made.folder]), {"m": read_outcomes(made.folder)}
+    assert (judged_table(figures, outcomes), agreement_table(figures, outcomes)) == ("", "")
+
+
+def test_the_report_shows_judges_in_tables_and_page_and_escapes_what_they_replied(run: Path, tmp_path: Path):
+    page = report([run], tmp_path / "report").read_text(encoding="utf-8")
+    tables = (tmp_path / "report" / "tables.md").read_text(encoding="utf-8")
+    assert "## Judged replies" in tables and "## Agreement of judges" in tables
+    assert "<h2>Judged replies</h2>" in page and "<h2>Agreement of judges</h2>" in page
+    assert "ada: bad; gpt: TRUE" in page
+    assert "<script>alert" not in page and "&lt;script&gt;alert" in page
+    assert "accuracy_judged:gpt" in (tmp_path / "report" / "scores.csv").read_text(encoding="utf-8")
+
+
+def test_missing_judgements_are_a_remark(run: Path, tmp_path: Path):
+    from lmod_train.artifacts.run import Run
+
+    answer(Run(run), {IDS[0]: "another reply"})
+    rescore(run)
+    said: list[str] = []
+    report([run], tmp_path / "report", log=said.append)
+    assert "m: 1 of 5 replies are not judged by gpt as they are now (1 judgements are of an earlier text)" in said

@@ -1,0 +1,154 @@
+"""Judgements in the scores of a run: only those of the replies as they are now, with an account of all others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lmod_train.artifacts.predictions import read_predictions
+from lmod_train.artifacts.records import write_records, write_run_records
+from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.scores import read_scores
+from lmod_train.errors import BadArgument
+from lmod_train.report.judgements import judge_lines, read_judged
+from lmod_train.report.rescore import rescore
+from lmod_train.scoring.judged import PENDING
+from lmod_train.tasks.judgement import Judgement
+from lmod_train.types import Unparsed
+from tests.judged import CLASS, answer, make_judge, make_run, records
+from tests.tasks.test_conversation import record
+
+IDS = [r.id for r in records(10)]
+TEXTS = ["pale", "pink", "pale", "pink", "pale", "pink", "", None, "I decline.", "pale"]
+VERDICTS = ["TRUE", "FALSE", "TRUE", "TRUE", "FALSE", "TRUE or FALSE", "-", "-", None, "TRUE"]
+"""The reply 6 is empty and 7 failed, so that no judge is asked; the judge's own request for 8 failed."""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return make_run(tmp_path / "run", TEXTS)
+
+
+def verdicts() -> dict[str, str | None]:
+    return {id: text for id, text in zip(IDS, VERDICTS, strict=True) if text != "-"}
+
+
+def figures(run: Run) -> dict[str, tuple[int, float | None]]:
+    rescore(run.folder)
+    return {s.metric: (s.n, s.value) for _, _, s in read_scores(run.scores) if s.subset == "all"}
+
+
+def test_the_scores_of_a_run_are_those_counted_from_the_files(run: Run):
+    make_judge(run, "gpt", verdicts())
+    right = sum(text == "TRUE" for text in VERDICTS)
+    read = sum(text in ("TRUE", "FALSE") for text in VERDICTS)
+    scores = figures(run)
+    assert scores["accuracy_judged:gpt"] == (10, right / 10) == (10, 0.4)
+    assert scores["accuracy_judged_answered:gpt"] == (read, pytest.approx(right / read)) == (6, pytest.approx(4 / 6))
+    assert scores["share_unjudged:gpt"] == (10, 0.2), "an ambiguous reply of the judge, and a failed one"
+    assert (scores["share_not_sent:gpt"], scores["share_pending:gpt"]) == ((10, 0.2), (10, 0.0))
+
+
+def test_what_is_judged_does_not_change_the_other_scores(run: Run):
+    before = figures(run)
+    make_judge(run, "gpt", verdicts())
+    after = figures(run)
+    assert {name: after[name] for name in before} == before
+    assert all(name.partition(":")[2] == "gpt" for name in after.keys() - before.keys())
+
+
+def test_a_judgement_of_an_earlier_reply_is_stale_until_it_is_judged_again(run: Run):
+    make_judge(run, "gpt", verdicts())
+    answer(run, {IDS[0]: "pink, on a second look"})
+    rescore(run.folder)
+    (found,) = read_judged(run, read_predictions(run.predictions))
+    assert (found.stale, found.pending, found.verdicts[IDS[0]]) == (1, 1, PENDING)
+    assert list(judge_lines([found])) == [
+        "judged by gpt: 5 of 8 replies of conversation (1 unjudged, 1 failed, 1 pending, 1 stale; the same `judge` "
+        "command judges the rest)"
+    ]
+    scores = figures(run)
+    assert scores["accuracy_judged:gpt"] == (0, None), "no figure over all records while one is not judged"
+    assert scores["accuracy_judged_answered:gpt"] == (5, pytest.approx(3 / 5))
+    make_judge(run, "gpt", {IDS[0]: "FALSE"})
+    assert figures(run)["accuracy_judged:gpt"] == (10, 0.3)
+
+
+def test_the_same_text_again_keeps_its_judgement(run: Run):
+    make_judge(run, "gpt", verdicts())
+    answer(run, {IDS[0]: "<think>really?</think> pale"})
+    assert figures(run)["accuracy_judged:gpt"] == (10, 0.4)
+
+
+def test_another_reference_answer_or_prompt_makes_judgements_stale(run: Run, monkeypatch: pytest.MonkeyPatch):
+    make_judge(run, "gpt", verdicts())
+    predictions = read_predictions(run.predictions)
+    monkeypatch.setattr("lmod_train.tasks.judgement_prompt.DEFAULT", "A new version: {expected} {given}")
+    (found,) = read_judged(run, predictions)
+    assert (found.stale, found.pending) == (8, 8)
+
+
+def test_two_judges_both_show_and_are_compared(run: Run):
+    make_judge(run, "gpt", verdicts())
+    make_judge(run, "ada", {id: "TRUE" for id in IDS if VERDICTS[IDS.index(id)] != "-"})
+    scores = figures(run)
+    assert scores["accuracy_judged:gpt"] == (10, 0.4)
+    assert scores["accuracy_judged:ada"] == (10, 0.8)
+    assert scores["agreement_judged:ada:gpt"] == (6, pytest.approx(4 / 6))
+    assert scores["kappa_judged:ada:gpt"] == (6, pytest.approx(0.0, abs=1e-6))
+
+
+def test_labels_of_your_own_count_as_they_say(run: Run):
+    task = Judgement(["correct", "partly", "wrong"], ["correct", "partly"])
+    words = ["correct", "partly", "wrong", "WRONG", "Partly.", "maybe", "", "", "wrong", "wrong"]
+    labels = dict(zip(IDS, words, strict=True))
+    make_judge(run, "gpt", {id: text for id, text in labels.items() if text}, task)
+    scores = figures(run)
+    assert scores["accuracy_judged:gpt"] == (10, 0.3)
+    assert (scores["share_judged_partly:gpt"], scores["share_judged_wrong:gpt"]) == ((10, 0.2), (10, 0.4))
+
+
+def test_closed_questions_are_compared_with_the_parser(tmp_path: Path):
+    run = make_run(tmp_path / "run", ["pale", "pink"])
+    closed = [
+        record(
+            n, word, id=f"glaucoma/talk/{n}", task="glaucoma", task_class="lmod_train.tasks.glaucoma.Glaucoma",
+            choices=("GLAUCOMA", "NON-GLAUCOMA"), group=f"g{n}",
+        )
+        for n, word in enumerate(["GLAUCOMA", "NON-GLAUCOMA"] * 2)
+    ]  # fmt: skip
+    every = [*records(2), *closed]
+    write_run_records(run.records, every, {r.id: f"asked {r.id}" for r in every})
+    texts = ["GLAUCOMA", "GLAUCOMA", "A large cup.", "NON-GLAUCOMA"]
+    answer(run, {r.id: text for r, text in zip(closed, texts, strict=True)})
+    rescore(run.folder)
+    make_judge(run, "gpt", {r.id: v for r, v in zip(closed, ["TRUE", "TRUE", "TRUE", "TRUE"], strict=True)})
+    rescore(run.folder)
+    scores = {(s.task, s.metric): (s.n, s.value) for _, _, s in read_scores(run.scores) if s.subset == "all"}
+    assert scores["glaucoma", "accuracy_judged:gpt"] == (4, 1.0)
+    assert scores["glaucoma", "agreement_judged:gpt:parser"] == (3, pytest.approx(2 / 3))
+    assert ("conversation", "agreement_judged:gpt:parser") not in scores
+
+
+def test_a_run_without_judgements_has_none_and_a_strange_folder_is_refused(run: Run):
+    assert read_judged(run, read_predictions(run.predictions)) == []
+    write_records(run.judgements / "odd" / "records.parquet", [record(1, "x", task_class=CLASS)])
+    with pytest.raises(BadArgument, match="the folder of a judge"):
+        read_judged(run, read_predictions(run.predictions))
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "parser", "a:b", "x" * 200])
+def test_names_that_no_folder_or_metric_can_have_are_refused(run: Run, name: str):
+    with pytest.raises(BadArgument, match=r"e\.g\. `--name reader_1`"):
+        run.judge(name)
+
+
+def test_the_judges_own_folder_is_a_run(run: Run):
+    judge = make_judge(run, "gpt", verdicts())
+    rescore(judge.folder)
+    found = {p.record.id: p.answer for p in read_predictions(judge.predictions)}
+    assert found[f"judgement/{IDS[8]}"] == Unparsed("failed", "HTTP 500")
+    own = {s.metric: s.value for _, _, s in read_scores(judge.scores) if s.subset == "all"}
+    assert own["share_answered"] == pytest.approx(6 / 8)
+    assert own["share_failed"] == own["share_unparsed"] == pytest.approx(1 / 8)
