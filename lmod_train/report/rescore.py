@@ -12,7 +12,6 @@ from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import write_scores
 from lmod_train.errors import ArtifactError
 from lmod_train.lock import locked
-from lmod_train.report.judgements import judge_lines, read_judged, scores_of_judges
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.current import Current, current
@@ -47,6 +46,8 @@ def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | Non
 
 
 def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) -> Iterator[str]:
+    from lmod_train.report.judgements import judge_lines, read_judged, scores_of_judges  # scipy: not for `--help`
+
     records = read_run_records(run.records)
     saved = current(read_run_column(run.records, "asked"), read_replies(run.replies).values())
     tasks = given or tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
