@@ -137,7 +137,8 @@ def _add(run: Run, known: Mapping[str, Prediction], task: Judgement, own: Sequen
         hashes = {r.id: asked(r, [rater], "", {"judge": "people"}) for r in records}
         write_run_records(judge.records, records, hashes)
         kept = read_replies(judge.replies)
-        outcomes = [_outcome(v, known[v.id], hashes, {(id, hash) for id, _, hash in kept}) for v in own]
+        before = {(id, hash) for id, _, hash in kept}
+        outcomes: list[str] = [_outcome(v, known[v.id], hashes, before) for v in own]
         read = [v for v, outcome in zip(own, outcomes, strict=True) if outcome == "read"]
         new = [Reply(i, v.label, model=rater, asked=hashes[i]) for v in read for i in [judgement_id(v.id)]]
         file = ReplyFile(judge.replies_of(0))
