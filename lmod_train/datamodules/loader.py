@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from torch.utils.data import DataLoader
 
@@ -13,6 +15,9 @@ from lmod_train.datamodules.order import ImageBatches
 from lmod_train.datamodules.steps import Steps
 from lmod_train.errors import BadArgument
 from lmod_train.types import Batch, Collate, Record
+
+
+_Read = TypeVar("_Read")
 
 
 @runtime_checkable
@@ -30,6 +35,8 @@ class RecordLoader:
     Lightning stores `state_dict` in its checkpoints and restores it before it continues in mid-epoch. Every iteration
     is a new epoch, also after one that was stopped early; only a loaded state continues an epoch. It wraps a
     `DataLoader` instead of being one, as Lightning rebuilds those for `predict` with a sampler of its own.
+
+    In evaluation without workers, a thread reads and collates the next batch while the model answers the present one.
 
     Args:
         records: The records.
@@ -71,7 +78,9 @@ class RecordLoader:
         if self._batches.shuffle and isinstance(self._collate, Augmenting):
             epochs = self._collate.training(self._batches.seed, self._batches.epoch)
             self._loader.collate_fn = partial(epochs, root=self._root)
-        for batch in self._steps(self._loader, self._done) if self._steps else self._loader:
+        overlapped = not self._batches.shuffle and not self._loader.num_workers
+        batches = one_ahead(self._loader) if overlapped else self._loader
+        for batch in self._steps(batches, self._done) if self._steps else batches:
             self._done += 1
             yield batch
 
@@ -101,3 +110,20 @@ class RecordLoader:
                 "`--model.init_args.checkpoint DIR`)",
             )
         self._batches.epoch, self._done, self._continues = state["epoch"], state["done"], True
+
+
+def one_ahead(batches: Iterable[_Read]) -> Iterator[_Read]:
+    """Yield batches; a thread reads the next one while the caller uses the present one.
+
+    An error in reading a batch is raised where that batch would be yielded.
+
+    Example:
+        >>> list(one_ahead([1, 2, 3])), list(one_ahead([]))
+        ([1, 2, 3], [])
+    """
+    coming = iter(batches)
+    with ThreadPoolExecutor(1, "reading") as reader:
+        pending = reader.submit(lambda: list(islice(coming, 1)))
+        while read := pending.result():
+            pending = reader.submit(lambda: list(islice(coming, 1)))
+            yield read[0]

@@ -1,10 +1,11 @@
 """The loader's place in its epoch."""
 
 from itertools import islice
+from threading import Event
 
 import pytest
 
-from lmod_train.datamodules.loader import RecordLoader
+from lmod_train.datamodules.loader import RecordLoader, one_ahead
 from lmod_train.datamodules.order import ImageBatches
 from lmod_train.errors import BadArgument
 from lmod_train.types import Batch
@@ -125,3 +126,29 @@ def test_a_dialect_that_augments_is_that_of_the_epoch_also_after_a_resume(tmp_pa
     resumed.load_state_dict({"epoch": 1, "done": 3})
     assert [places(resumed), places(resumed)] == [[(5, 1)], [(5, 2)] * 4]
     assert places(made(shuffle=False)) == [None] * 4
+
+
+def test_the_next_evaluation_batch_is_read_while_the_present_one_is_answered(tmp_path):
+    read = {id: Event() for id in ("0", "3", "6", "9")}
+
+    def marked(records, root):
+        read[records[0].id].set()
+        return collate(records, root)
+
+    batches = ImageBatches([[i] for i in range(10)], 3)
+    asked = iter(RecordLoader(RECORDS, batches, marked, tmp_path))
+    assert next(asked).records[0].id == "0"
+    assert read["3"].wait(60)
+    assert not read["6"].is_set(), "one batch ahead, as each holds its images in memory"
+    assert [b.records[0].id for b in asked] == ["3", "6", "9"]
+
+
+def test_an_error_in_reading_is_raised_where_the_batch_would_come():
+    def batches():
+        yield 1
+        raise OSError("no such image")
+
+    ahead = one_ahead(batches())
+    assert next(ahead) == 1
+    with pytest.raises(OSError, match="no such image"):
+        next(ahead)
