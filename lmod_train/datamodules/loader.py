@@ -16,7 +16,6 @@ from lmod_train.datamodules.steps import Steps
 from lmod_train.errors import BadArgument
 from lmod_train.types import Batch, Collate, Record
 
-
 _Read = TypeVar("_Read")
 
 

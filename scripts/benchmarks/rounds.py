@@ -77,3 +77,12 @@ def peak_mebibytes() -> float:
     """
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / 2**20 if sys.platform == "darwin" else most / 2**10
+
+
+def process_age() -> float:
+    """Return the seconds since this process was started, imports included; NaN if the system does not report it."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19])
+    except OSError:
+        return math.nan
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")

@@ -113,6 +113,8 @@ def write_checkpoint(folder: Path, a: argparse.Namespace) -> None:
             tie_word_embeddings=True,
         )
     )
+    if a.wide:
+        widen(network)
     network.generation_config = GenerationConfig(**ids)
     network.save_pretrained(folder)
     processor.save_pretrained(folder)
@@ -121,6 +123,13 @@ def write_checkpoint(folder: Path, a: argparse.Namespace) -> None:
         f"{sum(p.numel() for p in part.parameters()) / 1e6:.1f} M {name}" for name, part in parts.items()
     )
     print(f"parameters: {counts}; {network.config.image_seq_length} image tokens, vocabulary {len(tokenizer)}")
+
+
+def widen(network: torch.nn.Module) -> None:
+    """Draw the weights of the linear maps wide enough that replies depend on the image and the question."""
+    for name, weight in network.named_parameters():
+        if weight.ndim == 2 and "embed" not in name:
+            torch.nn.init.normal_(weight, std=weight.shape[1] ** -0.5)
 
 
 def words(random: np.random.Generator, letters: int) -> str:
@@ -201,6 +210,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=288)
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--vocabulary", type=int, default=49152)
+    parser.add_argument("--wide", action="store_true", help="weights with which replies depend on what is asked")
     a = parser.parse_args()
     write_checkpoint(a.work / "checkpoint", a)
     for questions in a.questions:

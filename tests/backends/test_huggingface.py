@@ -1,3 +1,7 @@
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -69,3 +73,16 @@ def test_the_shipped_base_loads_whole_and_answers(tmp_path):
     backend.prepare("cpu")
     replies = backend.respond(backend.collate(RECORDS, tmp_path))
     assert {r.model for r in replies} == {"small_base"} and all(0 < r.tokens_out <= 4 for r in replies)
+
+
+@pytest.mark.slow
+def test_the_benchmark_runs_small(tmp_path):
+    script = Path(__file__).parents[2] / "scripts" / "benchmarks" / "zero_shot.py"
+    small = ["--images", "1", "--images-alone", "2", "--tokens", "3", "--rounds", "1", "--threads", "1"]
+    small += ["--side", "56", "--width", "64", "--layers", "2", "--cases", "12 questions an image", "alone"]
+    command = [sys.executable, str(script), "--work", str(tmp_path), *small]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "lmms-eval: not measured" in done.stdout
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if "| ours |" in line]
+    assert [row[7] for row in rows] == ["12 of 12", "2 of 2"]

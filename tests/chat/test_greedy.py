@@ -1,5 +1,6 @@
 """Greedy decoding of questions together: what takes part in each step, and where the network's own masks are used."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -12,14 +13,24 @@ from lmod_train.chat.generation import Decoding, respond
 from lmod_train.chat.greedy import greedy
 from lmod_train.chat.key_values import KeyValues
 from lmod_train.chat.prefixes import Asked
+from lmod_train.datamodules.order import ImageBatches, by_image
+from lmod_train.types import Message, Part
 from tests.chat.reference import generated, inputs_of
 from tests.tiny import record
 
 NEW = 8
+
+
+def instructed(one):
+    """A record with a system text."""
+    return replace(one, messages=(Message("system", (Part("text", "Answer in one word."),)), *one.messages))
+
+
 QUESTIONS = ["Which eye is ill?", "Name the cup.", "Is it one of cataract, glaucoma and normal?", "What is seen here?"]
 RECORDS = [record(str(i), words, ["a.png"]) for i, words in enumerate(QUESTIONS)]
 RECORDS += [record(f"b{i}", words, ["b.png"]) for i, words in enumerate(QUESTIONS[:2])]
 RECORDS += [record("text", "What is an optic disc?", []), record("both", "Which one?", ["a.png", "tall.png"])]
+RECORDS += [instructed(record("system", QUESTIONS[0], ["a.png"]))]
 
 
 def replies(kin, eyes, records=RECORDS, new=NEW):
@@ -48,10 +59,19 @@ def steps(network):
     hook.remove()
 
 
-def test_batches_of_one_and_of_all_and_text_give_the_same_tokens(kin, eyes):
-    together = replies(kin, eyes)
-    assert together == [replies(kin, eyes, [one])[0] for one in RECORDS] == expected(kin, eyes)
-    assert len(set(together)) >= len(RECORDS) - 1, "replies that depend on nothing prove nothing"
+def batched(kin, eyes, size, rank=0, ranks=1):
+    """Replies by id in batches of the datamodule, of one of several processes."""
+    order = ImageBatches(by_image(RECORDS, size), size, rank=rank, ranks=ranks)
+    chosen = [[RECORDS[i] for i in batch] for batch in order]
+    return {one.id: reply for batch in chosen for one, reply in zip(batch, replies(kin, eyes, batch), strict=True)}
+
+
+def test_batches_of_one_and_of_eight_and_two_processes_give_the_same_tokens(kin, eyes):
+    wanted = dict(zip([one.id for one in RECORDS], expected(kin, eyes), strict=True))
+    assert len(set(wanted.values())) >= len(RECORDS) - 1, "replies that depend on nothing prove nothing"
+    assert batched(kin, eyes, 1) == batched(kin, eyes, 8) == wanted
+    first, second = (batched(kin, eyes, 3, rank, ranks=2) for rank in (0, 1))
+    assert first and second and first | second == wanted
 
 
 def test_a_text_model_of_unknown_masks_is_asked_one_prompt_at_a_time(kin, eyes, monkeypatch):
