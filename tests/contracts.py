@@ -18,11 +18,15 @@ from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.filled import placeholders
+from lmod_train.tasks.orders import count_orders
+from lmod_train.tasks.ways import Ways, in_every_way
+from lmod_train.tasks.wordings import count_wordings
 from lmod_train.types import Dropped, Prediction, Question, Record, Reply, Sample, Unparsed
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.modalities import unknown_words, words_of
 from lmod_train.vocabulary.scales import SCALES
 from lmod_train.vocabulary.structures import STRUCTURES
+from lmod_train.wording import replies_of
 
 
 class SourceContract:
@@ -228,6 +232,27 @@ class TaskContract:
             else:
                 assert answer in question.choices
                 assert question.stratum in ("", answer)
+
+    def test_every_way_of_asking_has_the_same_format_options_and_truth(self) -> None:
+        """The paraphrases of the task (`Task.wordings`), and other orders of the options that its prompt lists."""
+        for sample, question in self.questions():
+            record = record_from(question, sample, self.task)
+            wordings, orders = (
+                count_wordings(record, self.task.wordings),
+                count_orders(record, self.task.listed(record)),
+            )
+            several = Ways("all" if wordings > 1 else 1, min(4, orders))
+            asked = in_every_way([record], {self.task.name: self.task}, several, ())
+            words = [way.messages[-1].parts[-1].text for way in asked]
+            assert len(asked) == wordings * min(4, orders) == len(set(words)) == len({way.id for way in asked})
+            for way, text in zip(asked, words, strict=True):
+                assert sorted(text.partition("ormat: ")[2]) == sorted(words[0].partition("ormat: ")[2])
+                assert all(text.count(choice) == words[0].count(choice) for choice in question.choices)
+                assert replies_of(way) == replies_of(record), "the likelihood of a choice is that of the same reply"
+                for reply in (question.answer, *replies_of(record).values()):
+                    assert self.task.parse(Reply(way.id, reply), way) == self.task.parse(
+                        Reply(record.id, reply), record
+                    )
 
     def test_different_truths_have_different_answers(self) -> None:
         truths = [(s.patient, self.truth_of(s, q)) for s, q in self.questions()]

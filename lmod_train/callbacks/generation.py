@@ -6,13 +6,14 @@ computed by the function that `rescore` and the report call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lightning import Callback, LightningModule, Trainer
-from lightning_utilities.core.rank_zero import rank_zero_info
+from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
 
 from lmod_train.artifacts.records import read_run_column, write_run_records
 from lmod_train.artifacts.replies import ReplyFile, has_failed, read_replies
@@ -24,6 +25,8 @@ from lmod_train.tasks.asked import asked
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.current import Current, current
 from lmod_train.tasks.reading import parse_replies
+from lmod_train.tasks.spread import scores_with_spread
+from lmod_train.tasks.ways import is_greedy
 from lmod_train.types import Batch, Identity, Record, Reply
 
 
@@ -66,6 +69,7 @@ class GenerationEval(Callback):
         """Write the run's records, open the reply file, and return the replies that were stored before."""
         run = Run(Path(trainer.default_root_dir))
         who = module.identity()
+        _log_equal_repeats(self._records.values(), who)
         weights = _weights(trainer, who, stage)
         self._asked = {r.id: asked(r, weights, who.template, who.settings) for r in self._records.values()}
         saved = list(read_replies(run.replies).values())
@@ -136,7 +140,8 @@ class GenerationEval(Callback):
 
     def _scores(self, trainer: Trainer, pl_module: LightningModule, task: Task) -> Any:
         """Return the scores of one task over all ranks, with one outcome per record id."""
-        metric = PredictionMetric(task.score, sync_on_compute=False).to(pl_module.device)
+        scores = partial(scores_with_spread, task)
+        metric = PredictionMetric(scores, sync_on_compute=False).to(pl_module.device)
         metric.update(parse_replies(task, self._records.values(), self._replies))
         if trainer.world_size > 1:
             metric.sync(dist_sync_fn=metric.dist_sync_fn)  # the default has another type on a rank without replies
@@ -151,6 +156,11 @@ def _weights(trainer: Trainer, who: Identity, stage: str) -> list[str]:
     loaded = [] if stage == "fit" or not trainer.ckpt_path else [Path(trainer.ckpt_path)]
     known = [known_by(weights) for weights in (*who.weights, *loaded)] if trainer.is_global_zero else []
     return trainer.strategy.broadcast(known)
+
+
+def _log_equal_repeats(records: Iterable[Record], who: Identity) -> None:
+    if is_greedy(who.settings) and any("repeat" in r.tags for r in records):
+        rank_zero_warn("data.asking.repeats: the decoding is greedy, so that all repeats of a question are equal")
 
 
 def _log_asked_again(saved: Current, failed: int) -> None:

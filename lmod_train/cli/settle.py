@@ -29,6 +29,10 @@ PLACEMENT = (
 )  # fmt: skip
 """Keys of where and in what batches records are asked, which may change when an evaluation is continued."""
 
+ASKING = "data.asking"
+"""Key of the ways in which questions are asked. They may change, as each reply is stored with what was asked, but not
+while other processes write to the run."""
+
 DATA = "lmod_train.datamodules.records.RecordsDataModule"
 """Class path of the datamodule, whose options are the keys below ``data``."""
 
@@ -74,24 +78,38 @@ def settle(run: Path, resolved: Mapping[str, Any], command: str) -> None:
     """
     replied = any(file.stat().st_size for file in Run(run).replies.glob("*.jsonl"))
     if Run(run).config.exists() and (replied or Run(run).checkpoints.exists()):
-        compare(run, resolved, command)
+        compare(run, resolved, command, may_change=(ASKING,))
+        _write_asking(run, resolved["data"]["asking"])
     else:
         Run(run).write_config({**resolved, "data": {**resolved["data"], "shard": ""}})
 
 
 @rank_zero_only
-def compare(run: Path, resolved: Mapping[str, Any], command: str) -> None:
+def compare(run: Path, resolved: Mapping[str, Any], command: str, may_change: tuple[str, ...] = ()) -> None:
     """Compare a configuration with the ``config.yaml`` of a run.
+
+    Args:
+        run: Folder of the run.
+        resolved: Configuration of the command, with all defaults.
+        command: `fit`, `validate`, `test` or `predict`.
+        may_change: Further keys that may differ.
 
     Raises:
         RunConflict: Values differ that may not change when a run is continued.
     """
     was, now = dict(_flat(Run(run).read_config())), dict(_flat(resolved))
-    free = VOLATILE if command == "fit" else (*VOLATILE, *PLACEMENT)
+    free = (*VOLATILE, *may_change) if command == "fit" else (*VOLATILE, *PLACEMENT, *may_change)
     changed = (k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _is_below(k, free))
     differing = [k for k in changed if k in was or not _is_default(k, now)]
     if differing:
         raise RunConflict(run, [f"{k}: {was.get(k)!r} -> {now.get(k)!r}" for k in differing])
+
+
+def _write_asking(run: Path, asking: Mapping[str, Any]) -> None:
+    """Write the present ways of asking to ``config.yaml``."""
+    config = Run(run).read_config()
+    if config["data"].get("asking") != asking:
+        Run(run).write_config({**config, "data": {**config["data"], "asking": asking}})
 
 
 def _is_default(key: str, values: Mapping[str, Any]) -> bool:

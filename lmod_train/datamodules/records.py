@@ -24,6 +24,7 @@ from lmod_train.datamodules.steps import Steps, Weighing
 from lmod_train.datamodules.unfilled import refuse_unfilled
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.ways import AS_CURATED, Ways, in_every_way, summary
 from lmod_train.types import Record
 
 
@@ -57,6 +58,8 @@ class RecordsDataModule(LightningDataModule):
         replay_from: Folder of these conversations, written by `import`; null if `curated` itself contains them.
         shard: Part of the images that this process evaluates, ``i/n`` with i from 1 to n, for several processes that
             write to one run folder, e.g. the tasks of a SLURM array; empty for all. Not for `fit`.
+        asking: Ways in which each evaluated question is asked: wordings, orders of the options, system messages,
+            examples, repeats. Not for classifiers, which do not read the question.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class RecordsDataModule(LightningDataModule):
         replay: float = 0.0,
         replay_from: Path | None = None,
         shard: str = "",
+        asking: Ways = AS_CURATED,
     ) -> None:
         super().__init__()
         replayed(0, replay)  # checks the range
@@ -91,6 +95,7 @@ class RecordsDataModule(LightningDataModule):
         self.shard = str(Shard.parse(shard)) if shard else ""
         self._balance, self._length_groups = balance, length_groups
         self._replay, self._replay_from = replay, Path(replay_from or curated)
+        self._asking, self._in_every_way = asking, dict[str, list[Record]]()
         self._records: list[Record] = []
         self._training: RecordLoader | None = None
         self._continued: dict[str, Any] = {}
@@ -114,6 +119,8 @@ class RecordsDataModule(LightningDataModule):
             raise BadArgument("data.shard", self.shard, "no shard in `fit`, which needs every record", cure)
         self._records = self._records or self._read()
         refuse_unfilled([*self.records("train"), *self.records("val")] if stage == "fit" else self.asked(stage))
+        if stage != "fit" and (lines := summary(self.asked(stage))):
+            rank_zero_info("\n  ".join(["asked in several ways:", *lines]))
 
     def _read(self) -> list[Record]:
         """Return the records of the named tasks, modality and variant, in id order."""
@@ -163,7 +170,28 @@ class RecordsDataModule(LightningDataModule):
         return [r for r in self._records if split in ("all", r.split)]
 
     def asked(self, stage: str) -> list[Record]:
-        """Return the records that `validate`, `test`, `predict` or `fit` evaluates, answered ones included."""
+        """Return the records that `validate`, `test`, `predict` or `fit` evaluates, answered ones included.
+
+        Each question is a record for each way of asking it; in `fit` it is asked as curated.
+
+        Raises:
+            BadArgument: The examples before a question would be of the evaluated split, or a way cannot be asked.
+        """
+        if stage == "fit":
+            return self._chosen(stage)
+        if stage not in self._in_every_way:
+            chosen = self._chosen(stage)
+            if self._asking.shots and any(r.split == "train" for r in chosen):
+                cure = "evaluate another one, e.g. `--data.split test`"
+                raise BadArgument(
+                    "data.split", self._split, "a split without training images, of which the examples are", cure
+                )
+            training = self.records("train")
+            self._in_every_way[stage] = in_every_way(chosen, self.tasks, self._asking, training)
+        return self._in_every_way[stage]
+
+    def _chosen(self, stage: str) -> list[Record]:
+        """Return the questions that a command evaluates, as curated."""
         named = {"validate": "val", "fit": "val", "test": "test", "predict": "test"}[stage]
         chosen = self.records(named if self._split == "command" or stage == "fit" else self._split)
         if self._subset is not None:
@@ -288,12 +316,25 @@ class RecordsDataModule(LightningDataModule):
             )
         own = Shard.parse(self.shard).of(asked) if self.shard else asked
         left, trainer = [r for r in own if r.id not in done], self._running()
+        if stage != "fit":
+            self._refuse_classifier()
         groups = by_image(left, min(self._max_questions, self._eval_batch_size))
         rank, ranks = trainer.global_rank, trainer.world_size
         batches = ImageBatches(groups, self._eval_batch_size, rank=rank, ranks=ranks)
         loader, module = self._loader(left, batches), trainer.lightning_module
         stream = module.stream if isinstance(module, ReadingAhead) else None
         return AnsweredLoader(loader, stream, batches.most_questions) if stream else loader
+
+    def _refuse_classifier(self) -> None:
+        """Refuse to ask a classifier, whose replies do not depend on the question, in several ways."""
+        module = self._running().lightning_module
+        if self._asking.factors and getattr(module, "choices", ()):
+            raise BadArgument(
+                "data.asking",
+                ", ".join(self._asking.factors),
+                f"a model that reads the question; {type(module).__name__} is a classifier and sees the image only",
+                "leave data.asking out",
+            )
 
     def _running(self) -> Trainer:
         if self.trainer is None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from lmod_train.report.canvas import COLOURS, MARKERS, canvas, hide_from
-from lmod_train.report.headline import headline_metric
 from lmod_train.report.runs import Figures
 from lmod_train.scoring.classification import classification_columns
+from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 

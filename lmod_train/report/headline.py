@@ -8,10 +8,7 @@ from pathlib import Path
 
 from lmod_train.escaping import for_markdown
 from lmod_train.report.runs import Figures, read_figures
-from lmod_train.types import Score
-
-HEADLINES = ("accuracy_strict", "f1_lmod_plus")
-"""The headline metric of a task is the first of these that it has, otherwise its first metric."""
+from lmod_train.scoring.headline import headline_metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +26,6 @@ class Row:
     chance: float | None
     majority: float | None
     unparsed: float | None
-
-
-def headline_metric(scores: Sequence[Score], task: str) -> str:
-    """Return the headline metric of a task.
-
-    Example:
-        >>> headline_metric([Score("anatomy", "all", m, 9, 0.5) for m in ("precision", "f1_lmod_plus")], "anatomy")
-        'f1_lmod_plus'
-    """
-    own = [s.metric for s in scores if s.task == task and s.subset == "all"]
-    return next((m for m in HEADLINES if m in own), own[0])
 
 
 def headline(runs: Sequence[Path]) -> list[Row]:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lmod_train.report.comparisons import merit
-from lmod_train.report.headline import grid, headline_metric, interval, number
+from lmod_train.report.headline import grid, interval, number
 from lmod_train.report.published import published
 from lmod_train.report.runs import Figures
+from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.macro import macro_mean
 from lmod_train.types import Score

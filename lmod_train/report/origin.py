@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.errors import ArtifactError
 from lmod_train.report.headline import grid
 from lmod_train.report.runs import Outcomes
+from lmod_train.scoring.ways import FACTORS, values_of
 from lmod_train.types import Prediction
 from lmod_train.vocabulary.phantoms import DRAWN
 
@@ -109,8 +111,8 @@ def _leaking(leaks: Mapping[str, int] | None) -> str:
 
 
 def remarks(runs: Mapping[str, Outcomes]) -> list[str]:
-    """Return remarks to print with the scores: on phantoms, runs with different records, and missing judgements."""
-    return [*_phantoms(runs), *_other_records(runs), *_not_judged(runs)]
+    """Return remarks to print with the scores: on phantoms, ways of asking, other records, and missing judgements."""
+    return [*_phantoms(runs), *_ways(runs), *_other_records(runs), *_not_judged(runs)]
 
 
 def _not_judged(runs: Mapping[str, Outcomes]) -> Iterator[str]:
@@ -138,6 +140,16 @@ def _phantoms(runs: Mapping[str, Outcomes]) -> Iterator[str]:
         mixed = [task for task in drawn if asked[task, False]]
         beside = f" (and of photographs: {', '.join(mixed)})" if mixed else ""
         yield f"phantoms, {DRAWN}: the scores of {', '.join(drawn)}{beside} say nothing about eyes"
+
+
+def _ways(runs: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield a remark for each run whose questions were not asked once as curated."""
+    for name, outcomes in runs.items():
+        known = [(p.record.id, p.record.tags) for p in outcomes.predictions]
+        values = {factor: values_of(known, factor) for factor in FACTORS}
+        stated = [f"{factor} {', '.join(found)}" for factor, found in values.items() if found]
+        if re.fullmatch("[A-Za-z0-9 ,-]+", "".join(stated)):  # other tags of these names are of the data
+            yield f"{name}: the questions were asked in these ways, and the scores are over all: {'; '.join(stated)}"
 
 
 def _other_records(runs: Mapping[str, Outcomes]) -> Iterator[str]:

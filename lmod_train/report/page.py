@@ -20,9 +20,11 @@ from lmod_train.report.published import Published
 from lmod_train.report.runs import Outcomes
 from lmod_train.report.template import render
 from lmod_train.report.thumbnails import licences, thumbnail
+from lmod_train.report.ways import HEADS, Spread
+from lmod_train.report.ways import NOTE as WAYS
 from lmod_train.scoring.items import Item
 from lmod_train.shuffling import shuffle_key
-from lmod_train.types import Answer, Prediction, Unparsed
+from lmod_train.types import Answer, Prediction, Record, Unparsed
 from lmod_train.vocabulary.phantoms import DRAWN
 
 CAP = 500
@@ -47,6 +49,7 @@ def page(
     shortcuts: Sequence[Shortcut] = (),
     judged: Sequence[JudgedRow] = (),
     agreed: Sequence[AgreementRow] = (),
+    spread: Sequence[Spread] = (),
 ) -> str:
     """Return the page as HTML, which loads no other files.
 
@@ -63,6 +66,7 @@ def page(
         shortcuts: Scores of shortcut classifiers, shown below the rows of their task.
         judged: Scores of judges.
         agreed: Agreement of judges.
+        spread: Spread over ways of asking; empty if every question was asked once.
     """
     every = [s for label, outcomes in runs.items() for s in _all_of(label, outcomes)]
     shown = sample(every, cap)
@@ -80,6 +84,9 @@ def page(
         cells=cells,
         value=value,
         share=share,
+        spread=[row.cells for row in spread],
+        spread_heads=[head.removeprefix(">") for head in HEADS],
+        spread_note=WAYS,
         remarks=remarks(runs),
         origins={label: origin_of(outcomes) for label, outcomes in runs.items()},
         origin_note=NOTE,
@@ -139,7 +146,7 @@ def _card(shown: Shown, curated: Path | None, images: dict[tuple[Path | None, st
         "status": status,
         "source": f"{record.source} ({DRAWN})" if record.phantom else record.source,
         "modality": record.modality if record.image else f"{record.modality}, asked without an image",
-        "question": "\n".join(part.text for m in record.messages for part in m.parts if part.type == "text"),
+        "question": _question(record),
         "truth": _words(item.truth),
         "answer": _words(item.answer),
         "reply": shown.prediction.reply.reply or without_folders(shown.prediction.reply.error),
@@ -153,6 +160,12 @@ def _verdicts(shown: Shown, outcomes: Outcomes) -> str:
     id = shown.prediction.record.id
     found = [(j.judge, j.verdicts[id]) for j in outcomes.judged if id in j.verdicts]
     return "; ".join(f"{judge}: {_words(verdict)}" for judge, verdict in found)
+
+
+def _question(record: Record) -> str:
+    """Return the text of the messages; of several, each after its role."""
+    texts = [(m.role, "\n".join(part.text for part in m.parts if part.type == "text")) for m in record.messages]
+    return "\n".join(f"{role}: {text}" for role, text in texts) if len(texts) > 1 else texts[0][1]
 
 
 def _words(answer: Answer | Unparsed) -> str:

@@ -22,6 +22,7 @@ from lmod_train.report.published import published_beside
 from lmod_train.report.runs import Figures, labels, read_figures, read_outcomes
 from lmod_train.report.shortcuts import shortcuts_of
 from lmod_train.report.tables import tables
+from lmod_train.report.ways import spreads
 
 WRITTEN = ("scores.csv", "tables.md", "index.html")
 """Files by which the folder of an earlier report is recognised, even of an incomplete one."""
@@ -86,7 +87,8 @@ def report(
         pictures = [out / f"{name}.png" for name in drawn]
         printed = published_beside(figures, phantom_tasks(outcomes))
         judges = judged_rows(figures, outcomes), agreement_rows(figures, outcomes)
-        html = page(headline_rows(figures), pictures, outcomes, images, cap, printed, shortcuts, *judges)
+        spread = spreads(figures, outcomes)
+        html = page(headline_rows(figures), pictures, outcomes, images, cap, printed, shortcuts, *judges, spread)
         beside.write_text(html, encoding="utf-8")
     for remark in remarks(outcomes):
         log(remark)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.report.comparisons import joint, pairs
 from lmod_train.report.every_figure import every_figure
-from lmod_train.report.headline import format_table, grid, headline_metric, headline_rows, interval, number, percent
+from lmod_train.report.headline import format_table, grid, headline_rows, interval, number, percent
 from lmod_train.report.judged_tables import AGREED, agreement_table, judged_table
 from lmod_train.report.judged_tables import NOTE as JUDGED
 from lmod_train.report.modalities import modality_table
@@ -18,6 +18,9 @@ from lmod_train.report.published import published_table
 from lmod_train.report.runs import Figures, Outcomes
 from lmod_train.report.shortcuts import NOTE as SHORTCUTS
 from lmod_train.report.shortcuts import shortcut_table
+from lmod_train.report.ways import NOTE as WAYS
+from lmod_train.report.ways import spread_table, spreads
+from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 
@@ -84,6 +87,9 @@ def tables(runs: Sequence[Figures], outcomes: Mapping[str, Outcomes], shortcuts:
     printed = published_table(runs, phantom_tasks(outcomes))
     if printed:
         parts += ["## Published", PUBLISHED, printed]
+    spread = spreads(runs, outcomes)
+    if spread:
+        parts += ["## Spread over ways of asking", WAYS, spread_table(spread)]
     mean = modality_table(runs, names, items)
     if mean:
         parts += ["## Macro over modalities", _MACRO, mean]

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lmod_train.errors import BadArgument
-from lmod_train.types import Answer, Patient, Prediction, Status, Unparsed, status_of
+from lmod_train.scoring.ways import question_of
+from lmod_train.types import Answer, Patient, Prediction, Record, Status, Unparsed, status_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def _item(prediction: Prediction, truth: Answer | Unparsed) -> Item:
         answer=answer,
         truth=truth,
         choices=record.choices,
-        group=f"{record.source}/{record.group or image or record.id}",
+        group=group_of(record),
         image=image,
         modality=record.modality,
         source=record.source,
@@ -95,3 +96,12 @@ def _item(prediction: Prediction, truth: Answer | Unparsed) -> Item:
         tags=record.tags,
         likelihoods=prediction.reply.likelihoods,
     )
+
+
+def group_of(record: Record) -> str:
+    """Return ``source/group`` of a record; its images stand for a missing group, and its question for missing images.
+
+    So all ways of asking a question are in one group.
+    """
+    images = "+".join(record.image_sha256 or record.image)
+    return f"{record.source}/{record.group or images or question_of(record.id, record.tags)}"

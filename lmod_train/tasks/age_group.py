@@ -16,6 +16,7 @@ from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.demographics import both, label_of_age
 from lmod_train.tasks.prompt import Wording, image_type, known_wording, prompt
+from lmod_train.tasks.sex import PARAPHRASES as EITHER_PARAPHRASES
 from lmod_train.tasks.sex import PROMPTS as EITHER
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.vocabulary.age_groups import AGE_GROUPS, MERGED
@@ -31,6 +32,25 @@ PROMPTS = {
 }
 """LMOD+, Patient Demographic Attribute Prediction, with its "an ophthalmology fundus image" made a placeholder; LMOD
 v1, section 3.1.2, whose one template serves "sex or age" and does not list the groups."""
+
+PARAPHRASES = {
+    "lmod_plus": (
+        "You see <IMAGE TYPE>. Judging from the image, which age group is the patient in? Answer first, then give "
+        "explanations. Choose among these age groups: Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; "
+        "Group 5: 50–59; Group 6: 60–69; Group 7: 70–79; Group 8: 80+. "
+        "Use the format: Age Group: <GROUP_LABEL>; Explanations: <EXPLANATIONS>.",
+        "The picture is <IMAGE TYPE>. Please decide from the image on the patient's age group, and explain your "
+        "decision. The possible age groups: Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; "
+        "Group 5: 50–59; Group 6: 60–69; Group 7: 70–79; Group 8: 80+. "
+        "Answer in the format: Age Group: <GROUP_LABEL>; Explanations: <EXPLANATIONS>.",
+        "Please examine this image, which is <IMAGE TYPE>. State the age group of the patient, followed by "
+        "explanations. These are the age groups: Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; "
+        "Group 5: 50–59; Group 6: 60–69; Group 7: 70–79; Group 8: 80+. "
+        "Your reply must follow the format: Age Group: <GROUP_LABEL>; Explanations: <EXPLANATIONS>.",
+    ),
+    "lmod_v1": EITHER_PARAPHRASES["lmod_v1"],
+}
+"""Ours."""
 
 BROADER = {group.label: group.merged for group in AGE_GROUPS}
 """Each of the eight groups -> the one that LMOD+ scores it as."""
@@ -59,6 +79,7 @@ class AgeGroup(Task):
     name = "age_group"
     version = 4
     choices = tuple(group.label for group in AGE_GROUPS)
+    wordings = tuple((PROMPTS[name], *PARAPHRASES[name]) for name in PROMPTS)
 
     def __init__(
         self,
@@ -80,6 +101,10 @@ class AgeGroup(Task):
         text = PROMPTS[self.wording].replace("<IMAGE TYPE>", image_type(sample))
         answer = both(sample.patient) if self.wording == "lmod_v1" else f"Age Group: {truth}"
         yield Question(self.name, prompt(text), self.choices, answer, stratum=truth)
+
+    def listed(self, record: Record) -> Sequence[str]:
+        """Return the groups with their numbers, which they keep in any order."""
+        return [f"Group {number}: {label}" for number, label in enumerate(record.choices, 1)]
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return one of the eight groups, a broader one where only that is given and scored, or why none."""

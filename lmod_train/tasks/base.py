@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.settings import plain
+from lmod_train.tasks.wordings import Wordings
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 
@@ -21,6 +22,8 @@ class Task(ABC):
         choices: Every word that any of its questions may be answered with.
         language: ISO 639-1 code of the prompts.
         sources: Names of the sources that are asked about; None for all.
+        wordings: For each of its prompts the template as published, followed by paraphrases with the same placeholders,
+            choices and format, in which a question can be asked too (`lmod_train.tasks.wordings`).
     """
 
     name: str
@@ -28,6 +31,7 @@ class Task(ABC):
     choices: tuple[str, ...]
     language: str = "en"
     sources: list[str] | None = None
+    wordings: Wordings = ()
 
     def asks_of(self, sample: Sample) -> bool:
         """Return whether the sample is of one of the `sources`."""
@@ -59,6 +63,10 @@ class Task(ABC):
     def as_scored(self, item: Item) -> Item:
         """Return the item with truth and answer among `classes`; the same item unless a task scores broader ones."""
         return item
+
+    def listed(self, record: Record) -> Sequence[str]:
+        """Return the choices of a record as its prompt lists them, for other orders (`lmod_train.tasks.orders`)."""
+        return record.choices
 
     @abstractmethod
     def ask(self, sample: Sample) -> Iterator[Question]:

@@ -21,6 +21,16 @@ PROMPT = (
 )
 """LMOD+, Ophthalmologic Disease Diagnosis, binary, with what it prints for AMD in fundus images made placeholders."""
 
+PARAPHRASES = (
+    "You see <IMAGE TYPE>. Judging from the image, does this patient have <CONDITION>? Answer first, then give "
+    "explanations. Use the format: <SHORT> <TRUE/FALSE>; Explanations: <EXPLANATIONS>.",
+    "The picture is <IMAGE TYPE>. Please decide from the image whether this patient has <CONDITION>, and explain your "
+    "decision. Answer in the format: <SHORT> <TRUE/FALSE>; Explanations: <EXPLANATIONS>.",
+    "Please examine this image, which is <IMAGE TYPE>. State whether the patient has <CONDITION>, followed by "
+    "explanations. Your reply must follow the format: <SHORT> <TRUE/FALSE>; Explanations: <EXPLANATIONS>.",
+)
+"""Ours."""
+
 ANSWERS = {"yes": "TRUE", "no": "FALSE"}
 
 
@@ -42,6 +52,7 @@ class Conditions(Task):
     name = "conditions"
     version = 4
     choices = ("TRUE", "FALSE")
+    wordings = ((PROMPT, *PARAPHRASES),)
 
     def __init__(self, conditions: list[str] | None = None, sources: list[str] | None = None) -> None:
         known = {finding.condition: finding for finding in FINDINGS}

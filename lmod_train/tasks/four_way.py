@@ -19,6 +19,19 @@ PROMPT = (
 )
 """LMOD+, Ophthalmologic Disease Diagnosis, multi-class: verbatim."""
 
+PARAPHRASES = (
+    "You see a colorful fundus image. Judging from the image, which disease is it among cataract, diabetic "
+    "retinopathy, glaucoma, normal? Answer first, then give explanations. Use the format: DISEASE: <disease_name>; "
+    "Explanations: <EXPLANATIONS>.",
+    "The picture is a colorful fundus image. Please decide from the image on the disease, which is one of cataract, "
+    "diabetic retinopathy, glaucoma, normal, and explain your decision. Answer in the format: DISEASE: <disease_name>; "
+    "Explanations: <EXPLANATIONS>.",
+    "Please examine this colorful fundus image. State the disease, choosing among cataract, diabetic retinopathy, "
+    "glaucoma, normal, followed by explanations. Your reply must follow the format: DISEASE: <disease_name>; "
+    "Explanations: <EXPLANATIONS>.",
+)
+"""Ours."""
+
 
 class FourWay(Task):
     """Cataract, diabetic retinopathy, glaucoma or normal: one question a fundus photograph with such a diagnosis.
@@ -34,6 +47,7 @@ class FourWay(Task):
     name = "four_way"
     version = 3
     choices = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
+    wordings = ((PROMPT, *PARAPHRASES),)
 
     def __init__(self, sources: list[str] | None = None) -> None:
         self.sources = sources

@@ -19,6 +19,16 @@ PROMPT = (
 )
 """LMOD, appendix A.2, prompt 1: verbatim."""
 
+PARAPHRASES = (
+    "You see <IMAGE TYPE>. Judging from the image, does it contain glaucoma or not? Answer first, then give "
+    "justifications. Use the format: GLAUCOMA / NON-GLAUCOMA; Explanation: <JUSTIFICATION>.",
+    "The picture is <IMAGE TYPE>. Please decide from the image whether it contains glaucoma, and justify your "
+    "decision. Answer in the format: GLAUCOMA / NON-GLAUCOMA; Explanation: <JUSTIFICATION>.",
+    "Please examine this image, which is <IMAGE TYPE>. State whether it contains glaucoma, followed by "
+    "justifications. Your reply must follow the format: GLAUCOMA / NON-GLAUCOMA; Explanation: <JUSTIFICATION>.",
+)
+"""Ours."""
+
 ANSWERS = {"yes": "GLAUCOMA", "no": "NON-GLAUCOMA"}
 
 
@@ -35,6 +45,7 @@ class Glaucoma(Task):
     name = "glaucoma"
     version = 3
     choices = ("GLAUCOMA", "NON-GLAUCOMA")
+    wordings = ((PROMPT, *PARAPHRASES),)
 
     def __init__(self, image_type: str = "an ophthalmology fundus image", sources: list[str] | None = None) -> None:
         self.image_type = image_type

@@ -14,6 +14,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.scoring.probing import probe_scores
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.wordings import Wordings
 from lmod_train.types import Answer, Message, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 Kind = Literal["none", "another", "foreign"]
@@ -72,6 +73,15 @@ class Probe(Task):
                     stratum="",
                     shows=kind,
                 )
+
+    @property
+    def wordings(self) -> Wordings:  # type: ignore[override]  # an attribute would count in `settings`
+        """Those of the task."""
+        return self.of.wordings
+
+    def listed(self, record: Record) -> Sequence[str]:
+        """Return those of the task."""
+        return self.of.listed(record)
 
     def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
         """Return what the task reads."""

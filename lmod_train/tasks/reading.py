@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from lmod_train.errors import BadArgument, LmodError
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.spread import scores_with_spread
 from lmod_train.types import Answer, Prediction, Record, Reply, Score, Unparsed
 
 _LOG = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ def scores_of(tasks: Iterable[Task], predictions: Iterable[Prediction]) -> list[
     by_task: dict[str, list[Prediction]] = {}
     for prediction in predictions:
         by_task.setdefault(prediction.record.task, []).append(prediction)
-    scores = [score for task in tasks for score in task.score(by_task.pop(task.name, []))]
+    scores = [score for task in tasks for score in scores_with_spread(task, by_task.pop(task.name, []))]
     if by_task:
         raise BadArgument("tasks", sorted(by_task), "each task of the predictions among the tasks", "name it too")
     return scores

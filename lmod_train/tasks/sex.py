@@ -26,6 +26,26 @@ PROMPTS = {
 """LMOD+, Patient Demographic Attribute Prediction, with its "an ophthalmology fundus image" made a placeholder; LMOD
 v1, section 3.1.2, whose one template serves "sex or age"."""
 
+PARAPHRASES = {
+    "lmod_plus": (
+        "You see <IMAGE TYPE>. Judging from the image, what is the patient's sex? Answer first, then give "
+        "explanations. Use the format: Sex: <MALE/FEMALE>; Explanations: <EXPLANATIONS>.",
+        "The picture is <IMAGE TYPE>. Please decide from the image on the patient's sex, and explain your decision. "
+        "Answer in the format: Sex: <MALE/FEMALE>; Explanations: <EXPLANATIONS>.",
+        "Please examine this image, which is <IMAGE TYPE>. State the sex of the patient, followed by explanations. "
+        "Your reply must follow the format: Sex: <MALE/FEMALE>; Explanations: <EXPLANATIONS>.",
+    ),
+    "lmod_v1": (
+        "You see <IMAGE TYPE>. Judging from the image, what is the sex/age group of the patient? "
+        "Use the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>.",
+        "The picture is <IMAGE TYPE>. Please decide from the image on the sex/age group of the patient. "
+        "Answer in the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>.",
+        "Please examine this image, which is <IMAGE TYPE>. State the patient's sex/age group. "
+        "Your reply must follow the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>.",
+    ),
+}
+"""Ours."""
+
 
 class Sex(Task):
     """MALE or FEMALE: one question a sample whose patient's sex is known.
@@ -41,6 +61,7 @@ class Sex(Task):
     name = "sex"
     version = 4
     choices = tuple(SEXES.values())
+    wordings = tuple((PROMPTS[name], *PARAPHRASES[name]) for name in PROMPTS)
 
     def __init__(self, wording: Wording = "lmod_plus", sources: list[str] | None = None) -> None:
         self.wording = known_wording(wording)

@@ -34,6 +34,34 @@ PROMPTS = {
 """LMOD+, Ophthalmologic Disease Staging Assessment, with its "an ophthalmology OCT image" made a placeholder; LMOD v1,
 section 3.1.2, and LMOD NAACL, appendix A.2 prompt 2, with their "macular hole" made one."""
 
+PARAPHRASES = {
+    "lmod_plus": (
+        "You see <IMAGE TYPE>. Judging from the image, what is the stage of <DISEASE>? "
+        "Use the format: Stage: <AN INTEGER>.",
+        "The picture is <IMAGE TYPE>. Please decide from the image on the stage of <DISEASE>. "
+        "Answer in the format: Stage: <AN INTEGER>.",
+        "Please examine this image, which is <IMAGE TYPE>. State your decision on the stage of <DISEASE>. "
+        "Your reply must follow the format: Stage: <AN INTEGER>.",
+    ),
+    "lmod_v1": (
+        "You see <IMAGE TYPE>. Judging from the image, what is the stage of the <DISEASE>? "
+        "Use the format: Stage: <AN INTEGER>.",
+        "The picture is <IMAGE TYPE>. Please decide from the image on the stage of the <DISEASE>. "
+        "Answer in the format: Stage: <AN INTEGER>.",
+        "Please examine this image, which is <IMAGE TYPE>. State the stage of the <DISEASE>. "
+        "Your reply must follow the format: Stage: <AN INTEGER>.",
+    ),
+    "lmod_naacl": (
+        "You see <IMAGE TYPE>. Judging from the image, what is the stage of the <DISEASE>? Answer first, then give "
+        "justifications. Use the format: Stage: <AN INTEGER>; Explanation: <JUSTIFICATIONS>.",
+        "The picture is <IMAGE TYPE>. Please decide from the image on the stage of the <DISEASE>, and justify your "
+        "decision. Answer in the format: Stage: <AN INTEGER>; Explanation: <JUSTIFICATIONS>.",
+        "Please examine this image, which is <IMAGE TYPE>. State the stage of the <DISEASE>, followed by "
+        "justifications. Your reply must follow the format: Stage: <AN INTEGER>; Explanation: <JUSTIFICATIONS>.",
+    ),
+}
+"""Ours."""
+
 _WORDS = {row.name: row.words for row in SCALES}
 
 
@@ -52,6 +80,7 @@ class Staging(Task):
 
     name = "staging"
     version = 3
+    wordings = tuple((PROMPTS[name], *PARAPHRASES[name]) for name in PROMPTS)
 
     def __init__(
         self,

@@ -17,7 +17,8 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.frozen import Frozen
 from lmod_train.report.rescore import rescore
-from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.glaucoma import PROMPT, Glaucoma
+from lmod_train.tasks.ways import Ways
 from lmod_train.types import Batch, Identity, Reply
 from tests.callbacks import two_ranks
 from tests.tiny import record, trainer, write_curated
@@ -243,3 +244,50 @@ def test_in_fit_the_weights_are_those_that_training_began_from(folder, tmp_path)
     trainer(run, callbacks=[GenerationEval()]).validate(Learning(), fresh, ckpt_path=tmp_path / "last.ckpt")
     later = {(record, asked) for record, _, asked in replies(run)}
     assert len(later) == 2 * len(asked_of)
+
+
+class Echo(Counting):
+    """Replies with the reference reply, and lists the ids it is asked."""
+
+    def respond(self, batch):
+        self.asked += [r.id for r in batch.records]
+        return [Reply(r.id, r.answer, model="echo") for r in batch.records]
+
+
+def in_ways(folder, run, **ways):
+    """Ask the published question in some ways, and return the ids that were asked now and the stored ids."""
+    data = RecordsDataModule(folder, [Glaucoma()], split="val", asking=Ways(**ways))
+    backend = Echo(who=Identity(settings={"decoding": '{"do_sample": false}'}))
+    trainer(run, callbacks=[GenerationEval()]).validate(Frozen(backend), datamodule=data, verbose=False)
+    rescore(run, tasks=[Glaucoma()])
+    return backend.asked, [r.id for r in read_run_records(run / "records.parquet")]
+
+
+@pytest.fixture
+def published(tmp_path):
+    words = PROMPT.replace("<IMAGE TYPE>", "an ophthalmology fundus image")
+    made = [record(f"glaucoma/p/{i}", words, [f"{i}.png"], WORDS[i % 2], split="val") for i in range(3)]
+    return write_curated(tmp_path / "curated", made)
+
+
+def test_another_wording_asks_only_that_wording_and_fewer_ask_nothing(published, tmp_path):
+    run, ends = tmp_path / "run", {"", "/wording-1", "/wording-2"}
+    every = [{f"glaucoma/p/{i}{end}" for i in range(3)} for end in sorted(ends)]
+    asked, known = in_ways(published, run, wordings=2)
+    assert set(asked) == set(known) == every[0] | every[1]
+    assert in_ways(published, run, wordings=2)[0] == []
+    asked, known = in_ways(published, run, wordings=3)
+    assert set(asked) == every[2] and set(known) == every[0] | every[1] | every[2]
+    asked, known = in_ways(published, run, wordings=1)
+    assert asked == [] and set(known) == every[0], "their tags are other ones, what was asked is not"
+    scores = [s for *_, s in read_scores(run / "scores.csv")]
+    assert {s.n for s in scores if (s.subset, s.metric) == ("all", "accuracy_strict")} == {3}
+
+
+def test_repeats_of_greedy_decoding_are_remarked(published, tmp_path, recwarn):
+    asked, _ = in_ways(published, tmp_path / "run", repeats=2)
+    assert len(asked) == len(set(asked)) == 6
+    assert any("decoding is greedy" in str(w.message) for w in recwarn)
+    recwarn.clear()
+    in_ways(published, tmp_path / "other", wordings=2)
+    assert not any("greedy" in str(w.message) for w in recwarn)

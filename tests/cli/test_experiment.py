@@ -70,6 +70,26 @@ def test_the_same_configuration_continues_and_another_is_refused(command, tmp_pa
         command("validate", "scripted.yaml", "--run", "here", *options)
 
 
+def test_other_ways_of_asking_continue_a_run_and_its_config_states_them(command, tmp_path):
+    def run(*options):
+        command("validate", "scripted.yaml", "--run", "here", *options)
+        config = yaml.safe_load((tmp_path / "here" / "config.yaml").read_text())["data"]
+        return config, (tmp_path / "here" / "replies" / "rank-0.jsonl").read_text().splitlines()
+
+    config, once = run()
+    assert config["asking"]["wordings"] == 1
+    config.pop("asking")  # as a run of an earlier version has none
+    whole = yaml.safe_load((tmp_path / "here" / "config.yaml").read_text())
+    (tmp_path / "here" / "config.yaml").write_text(yaml.safe_dump({**whole, "data": config}))
+    config, twice = run("--data.asking.wordings", "2", "--data.asking.system_prompts", "{none: '', expert: You are.}")
+    assert len(twice) == 4 * len(once) and twice[: len(once)] == once
+    assert (config["asking"]["wordings"], config["asking"]["system_prompts"]["expert"]) == (2, "You are.")
+    subsets = {s.subset for _, _, s in read_scores(tmp_path / "here" / "scores.csv")}
+    assert {"wording=0", "wording=1", "system=none", "system=expert"} <= subsets
+    with pytest.raises(BadArgument, match=r"data\.asking\.shots=-1: expected a number from 0"):
+        run("--data.asking.shots", "-1")
+
+
 @pytest.mark.parametrize("name", ["fit", "validate", "test", "predict"])
 def test_a_run_that_another_process_writes_is_not_touched(command, tmp_path, name):
     other = hold(tmp_path / "here")

@@ -14,7 +14,9 @@ from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.four_way import FourWay
+from lmod_train.tasks.glaucoma import PROMPT as GLAUCOMA
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.ways import Ways
 from lmod_train.types import Batch
 from tests.tiny import record, trainer, write_curated
 
@@ -246,3 +248,57 @@ def test_a_variant_leaves_the_others_out(tmp_path):
     assert len(asked("")) == 4
     with pytest.raises(BadArgument, match=r"data.variant='nevus'.*there are: drusen, scar"):
         asked("nevus")
+
+
+def worded(i, split):
+    """A question in the published words; four images a patient, and patients stay in one split."""
+    words = GLAUCOMA.replace("<IMAGE TYPE>", "an ophthalmology fundus image")
+    answer = ("NON-GLAUCOMA", "GLAUCOMA")[i % 2]
+    return record(f"glaucoma/phantom/{i:02}", words, [f"{i:02}.png"], answer, split=split, group=f"p{i // 4}")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    splits = ["train"] * 16 + ["val"] * 4 + ["test"] * 8
+    return write_curated(tmp_path_factory.mktemp("published"), [worded(i, s) for i, s in enumerate(splits)])
+
+
+def test_questions_are_asked_in_every_way_but_in_training(published):
+    data = RecordsDataModule(published, [Glaucoma()], asking=Ways(wordings=2, orders=2), limit=3)
+    data.setup("validate")
+    ends = ["", "/order-1", "/wording-1", "/wording-1_order-1"]
+    assert ids(data.asked("test")) == [f"glaucoma/phantom/{i}{end}" for i in (20, 21, 22) for end in ends]
+    assert data.asked("test") is data.asked("test"), "it is computed once"
+    assert ids(data.asked("fit")) == [f"glaucoma/phantom/{i}" for i in (16, 17, 18)]
+    assert len(data.records("train")) == 16
+
+
+def test_a_subset_names_questions_which_are_then_asked_in_every_way(published, tmp_path):
+    (tmp_path / "some.txt").write_text("glaucoma/phantom/21\n")
+    data = RecordsDataModule(published, [Glaucoma()], asking=Ways(repeats=2), subset=tmp_path / "some.txt")
+    data.setup("test")
+    assert ids(data.asked("test")) == ["glaucoma/phantom/21", "glaucoma/phantom/21/repeat-2"]
+
+
+def test_examples_are_of_the_training_split_and_of_other_patients(published):
+    data = RecordsDataModule(published, [Glaucoma()], asking=Ways(shots=4))
+    data.setup("test")
+    train = {r.image[0]: r for r in data.records("train")}
+    for asked in data.asked("test"):
+        *examples, own = asked.image
+        assert own not in train and len(set(examples)) == 4 and set(examples) <= set(train)
+        assert Counter(train[e].answer for e in examples) == {"GLAUCOMA": 2, "NON-GLAUCOMA": 2}
+
+
+@pytest.mark.parametrize("split", ["train", "all"])
+def test_examples_are_never_of_the_evaluated_split(published, split):
+    data = RecordsDataModule(published, [Glaucoma()], asking=Ways(shots=1), split=split)
+    with pytest.raises(BadArgument, match=rf"data\.split='{split}'.*without training images"):
+        data.setup("test")
+
+
+def test_a_classifier_is_not_asked_in_several_ways(published, tmp_path):
+    data = fast(published, asking=Ways(wordings=2))
+    with pytest.raises(BadArgument, match=r"data\.asking='wording'.*Classifier is a classifier"):
+        trainer(tmp_path).validate(small(), datamodule=data, verbose=False)
+    trainer(tmp_path, max_steps=1, limit_val_batches=1).fit(small(), datamodule=data)

@@ -4,15 +4,9 @@ from pathlib import Path
 import pytest
 
 from lmod_train.errors import ArtifactError, BadArgument
-from lmod_train.report.headline import format_table, headline, headline_metric, headline_rows
+from lmod_train.report.headline import format_table, headline, headline_rows
 from lmod_train.report.runs import Figures
 from lmod_train.types import Score
-
-
-def test_the_headline_follows_from_the_figures_a_task_has():
-    scores = [Score("a", "all", m, 1, 0.5) for m in ("precision", "f1_lmod_plus")] + [Score("b", "all", "bleu", 1, 0.1)]
-    scores += [Score("c", "sex=male", "accuracy_strict", 1, 0.5), Score("c", "all", "accuracy_strict", 1, 0.5)]
-    assert [headline_metric(scores, task) for task in "abc"] == ["f1_lmod_plus", "bleu", "accuracy_strict"]
 
 
 def test_every_number_is_the_one_in_scores_csv(three):

@@ -1,0 +1,101 @@
+"""Other orders of the options in a prompt; the choices of the record and their meaning stay the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import count as numbers
+from itertools import permutations
+from math import factorial
+
+from lmod_train.shuffling import shuffle_key
+from lmod_train.types import Message, Record
+
+SEPARATORS = (
+    *((text, text) for text in (", ", " / ", "/", "; ", "\n")),
+    *((", ", last) for last in (" or ", ", or ", " and ", ", and ")),
+)
+"""What may stand between the options of a prompt, and before the last one."""
+
+LISTED = 5
+"""Maximum number of options whose orders are all listed; of more, orders are drawn one by one."""
+
+
+def count_orders(record: Record, options: Sequence[str]) -> int:
+    """Return the number of orders of a record's options: 1 if its prompt does not list them.
+
+    Args:
+        record: A record as curated, or in another wording.
+        options: Each option as the prompt lists it (`Task.listed`).
+    """
+    return factorial(len(options)) if any(_lists_in(record, options)) else 1
+
+
+def reordered(record: Record, options: Sequence[str], number: int, seed: int) -> Record:
+    """Return a record with another order of the options in its prompt; only its messages change.
+
+    Args:
+        record: A record as curated, or in another wording.
+        options: Each option as the prompt lists it, in the order of the prompt.
+        number: Number of the order, see `permutation`.
+        seed: Seed of the drawn orders.
+    """
+    order = permutation(len(options), number, seed)
+    changed = {list_: _joined([options[i] for i in order], *marks) for marks, list_ in _lists_in(record, options)}
+
+    def rewritten(text: str) -> str:
+        for list_, other in changed.items():
+            text = text.replace(list_, other)
+        return text
+
+    def reordered_in(message: Message) -> Message:
+        return replace(message, parts=tuple(replace(p, text=rewritten(p.text)) for p in message.parts))
+
+    return replace(record, messages=tuple(reordered_in(m) if m.role == "user" else m for m in record.messages))
+
+
+def _lists_in(record: Record, options: Sequence[str]) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield separators and text of each list of all options in the user's words."""
+    texts = [p.text for m in record.messages if m.role == "user" for p in m.parts]
+    for marks in SEPARATORS if len(options) > 1 else ():
+        list_ = _joined(options, *marks)
+        if any(list_ in text for text in texts):
+            yield marks, list_
+
+
+def _joined(options: Sequence[str], separator: str, last: str) -> str:
+    return separator.join(options[:-1]) + last + options[-1]
+
+
+@lru_cache(maxsize=1024)
+def permutation(count: int, number: int, seed: int) -> tuple[int, ...]:
+    """Return an order of `count` options as indices: 0 is their own, 1 the reverse, the others are drawn.
+
+    Different numbers are different orders, and those of a number do not depend on how many are asked.
+
+    Args:
+        count: Number of options, at least 2.
+        number: From 0 to the number of permutations - 1.
+        seed: Seed of the orders from 2 on.
+
+    Example:
+        >>> [permutation(3, number, 0) for number in range(3)]
+        [(0, 1, 2), (2, 1, 0), (2, 0, 1)]
+    """
+    own = tuple(range(count))
+    known = [own, own[::-1]]
+    drawn = _listed(own, seed) if count <= LISTED else _drawn(own, seed)
+    while number >= len(known):
+        order = next(drawn)
+        known += [] if order in known else [order]
+    return known[number]
+
+
+def _listed(own: tuple[int, ...], seed: int) -> Iterator[tuple[int, ...]]:
+    yield from sorted(permutations(own), key=lambda order: shuffle_key(seed, order))
+
+
+def _drawn(own: tuple[int, ...], seed: int) -> Iterator[tuple[int, ...]]:
+    for draw in numbers():
+        yield tuple(sorted(own, key=lambda i: shuffle_key(seed, draw, i)))

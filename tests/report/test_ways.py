@@ -1,0 +1,63 @@
+"""The table of the spread, the remark, and the page: the numbers are those of scores.csv."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lmod_train.artifacts.predictions import write_predictions
+from lmod_train.artifacts.records import write_records
+from lmod_train.artifacts.scores import write_scores
+from lmod_train.report.report import report
+from lmod_train.report.runs import read_figures, read_outcomes
+from lmod_train.report.ways import spread_table, spreads
+from lmod_train.scoring.comparison import cochran_q
+from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.reading import parse_replies, scores_of
+from tests.tasks.test_spread import by_wording, predictions, questions
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "WORDINGS"
+    folder.mkdir()
+    made = predictions(questions(10, phantom=True), by_wording, wordings=3)
+    replies = {p.record.id: replace(p.reply, model="base") for p in made}
+    found = parse_replies(Glaucoma(), [p.record for p in made], replies)
+    write_records(folder / "records.parquet", [p.record for p in found])
+    write_predictions(folder / "predictions.parquet", found)
+    write_scores(folder / "scores.csv", "WORDINGS", "base", scores_of([Glaucoma()], found))
+    (folder / "config.yaml").write_text("{}")
+    return folder
+
+
+def test_the_table_has_the_spread_of_scores_csv_and_cochrans_test(run):
+    (row,) = spreads(read_figures([run]), {"base": read_outcomes(run)})
+    right = [[i < limit for limit in (10, 6, 8)] for i in range(10)]
+    assert row.p == pytest.approx(cochran_q(right)[1])
+    assert (row.factor, row.ways, row.score.n, row.least.value, row.most.value) == ("wording", 3, 30, 0.6, 1.0)
+    line = spread_table([row]).splitlines()[-1]
+    low, high = row.score.low, row.score.high
+    assert [cell.strip() for cell in line.strip("|").split("|")] == [
+        *("glaucoma", "base", "wording", "3", "10", "0.800", f"{low:.3f}-{high:.3f}"),
+        *("0.600", "1.000", "0.200", "60.0 %", "0.050"),
+    ]  # fmt: skip
+
+
+def test_tables_and_page_show_the_spread_and_say_that_scores_are_over_all_ways(run, tmp_path):
+    lines: list[str] = []
+    page = report([run], tmp_path / "report", log=lines.append).read_text(encoding="utf-8")
+    tables = (tmp_path / "report" / "tables.md").read_text(encoding="utf-8")
+    assert "base: the questions were asked in these ways, and the scores are over all: wording 0, 1, 2" in lines
+    assert "## Spread over ways of asking" in tables and "<h2>Spread over ways of asking</h2>" in page
+    assert "60.0 %" in tables and '<td class="n">60.0 %' in page
+
+
+def test_a_run_that_asked_once_has_no_such_table(tmp_path):
+    found = predictions(questions(4), lambda r: True)
+    write_records(tmp_path / "records.parquet", [p.record for p in found])
+    write_predictions(tmp_path / "predictions.parquet", found)
+    write_scores(tmp_path / "scores.csv", "ONCE", "base", scores_of([Glaucoma()], found))
+    assert spreads(read_figures([tmp_path]), {"base": read_outcomes(tmp_path)}) == []

@@ -1,0 +1,10 @@
+"""The headline metric of a task follows from the metrics it has."""
+
+from lmod_train.scoring.headline import headline_metric
+from lmod_train.types import Score
+
+
+def test_the_headline_follows_from_the_figures_a_task_has():
+    scores = [Score("a", "all", m, 1, 0.5) for m in ("precision", "f1_lmod_plus")] + [Score("b", "all", "bleu", 1, 0.1)]
+    scores += [Score("c", "sex=male", "accuracy_strict", 1, 0.5), Score("c", "all", "accuracy_strict", 1, 0.5)]
+    assert [headline_metric(scores, task) for task in "abc"] == ["f1_lmod_plus", "bleu", "accuracy_strict"]
