@@ -79,7 +79,7 @@ def settle(run: Path, resolved: Mapping[str, Any], command: str) -> None:
     replied = any(file.stat().st_size for file in Run(run).replies.glob("*.jsonl"))
     if Run(run).config.exists() and (replied or Run(run).checkpoints.exists()):
         compare(run, resolved, command, may_change=(ASKING,))
-        _write_asking(run, resolved["data"]["asking"])
+        _write_asking(run, resolved["data"].get("asking"))
     else:
         Run(run).write_config({**resolved, "data": {**resolved["data"], "shard": ""}})
 
@@ -105,11 +105,12 @@ def compare(run: Path, resolved: Mapping[str, Any], command: str, may_change: tu
         raise RunConflict(run, [f"{k}: {was.get(k)!r} -> {now.get(k)!r}" for k in differing])
 
 
-def _write_asking(run: Path, asking: Mapping[str, Any]) -> None:
+def _write_asking(run: Path, asking: Mapping[str, Any] | None) -> None:
     """Write the present ways of asking to ``config.yaml``."""
     config = Run(run).read_config()
-    if config["data"].get("asking") != asking:
-        Run(run).write_config({**config, "data": {**config["data"], "asking": asking}})
+    data = config.get("data") or {}
+    if data.get("asking") != asking:
+        Run(run).write_config({**config, "data": {**data, "asking": asking}})
 
 
 def _is_default(key: str, values: Mapping[str, Any]) -> bool:

@@ -170,3 +170,22 @@ def test_the_tasks_of_a_slurm_array_are_shards(tmp_path):
     assert ran.stdout.splitlines() == expected
     alone = subprocess.run(asked, capture_output=True, text=True)
     assert alone.returncode and "sbatch" in alone.stderr
+
+
+def test_ways_of_asking_may_change_but_not_beside_another_process(tmp_path):
+    def asks(shard, wordings):
+        return {"data": {"shard": shard, "asking": {"wordings": wordings}}}
+
+    def stated():
+        return yaml.safe_load(Run(tmp_path).config.read_text())["data"]["asking"]["wordings"]
+
+    with settled(tmp_path, asks("1/2", 1), "validate"):
+        other = settled(tmp_path, asks("2/2", 2), "validate")
+        with pytest.raises(RunConflict, match=r"data\.asking\.wordings: 1 -> 2"), other:
+            raise AssertionError("its records would be others")
+    (Run(tmp_path).replies / "rank-0.jsonl").parent.mkdir(exist_ok=True)
+    (Run(tmp_path).replies / "rank-0.jsonl").write_text("{}\n")
+    assert stated() == 1
+    for shard, wordings in (("", 2), ("2/2", 3)):
+        with settled(tmp_path, asks(shard, wordings), "validate"):
+            assert stated() == wordings
