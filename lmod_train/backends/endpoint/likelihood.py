@@ -26,6 +26,8 @@ class Method:
             ``logprobs``: the top log-probabilities of the generated reply, at the first token in which the choices
             differ. ``none`` if the server returns neither.
         closing: Number of tokens that the chat template writes after a reply; the first is the end token.
+        last: Id of the last token of a generation prompt; it is another one in a conversation where it merges with the
+            reply (": " and "GLAUCOMA" may become ":" and " GLAUCOMA").
         top: Number of top log-probabilities to request.
         missing: Reason why there are none; empty if there are.
     """
@@ -33,6 +35,7 @@ class Method:
     kind: Likelihoods = "none"
     by: Literal["prompt_logprobs", "logprobs", "none"] = "none"
     closing: int = 1
+    last: str = ""
     top: int = 0
     missing: str = ""
 
@@ -136,12 +139,14 @@ def of_prompts(bodies: Mapping[str, Any], prompt: int, method: Method) -> dict[s
     Args:
         bodies: Choice -> response to the conversation with this choice as the reply.
         prompt: Number of tokens of the generation prompt.
-        method: Kind, and number of closing tokens.
+        method: Kind, number of closing tokens, and last token of the generation prompt.
     """
     read = {choice: prompt_tokens(body) for choice, body in bodies.items()}
     replies = {c: tokens[prompt : len(tokens) - method.closing + 1] for c, tokens in read.items()}
     prompts = {tuple(token.id for token in tokens[:prompt]) for tokens in read.values()}
     if not prompt or len(prompts) != 1 or any(len(tokens) < 2 for tokens in replies.values()):
+        return {}
+    if {ids[-1] for ids in prompts} != {method.last}:
         return {}
     sums = {c: math.fsum(token.logprob for token in tokens) for c, tokens in replies.items()}
     return {c: round(s / (len(replies[c]) if method.kind == "mean" else 1), 6) for c, s in sums.items()}

@@ -101,7 +101,7 @@ async def _method(asking: Asking, body: Mapping[str, Any], kind: Likelihoods, fo
     """Return how likelihoods are obtained, with what these responses to the test question contain."""
     prompt = prompt_tokens(found.get("prompt_logprobs"))
     if prompt and (closing := await _closing(asking, body, prompt)):
-        return Method(kind, "prompt_logprobs", closing)
+        return Method(kind, "prompt_logprobs", closing, prompt[-1].id)
     why = (
         "tokens of prompt and reply merge in its chat template, or replies have no end token" if prompt else NO_PROMPTS
     )

@@ -41,9 +41,9 @@ def test_a_prompt_s_log_probabilities_are_summed_over_the_reply_and_its_end_toke
         "1": response((1, -1.0), (2, -0.5), (9, -40.0)),
         "10": response((1, -1.0), (0, -2.0), (2, -0.25), (9, -40)),
     }
-    assert of_prompts(bodies, 3, Method("sum", closing=2)) == {"1": -1.5, "10": -3.25}
-    assert of_prompts(bodies, 3, Method("mean", closing=2)) == {"1": -0.75, "10": round(-3.25 / 3, 6)}
-    assert of_prompts(bodies, 3, Method("sum", closing=1))["1"] == -41.5, "to the first closing token"
+    assert of_prompts(bodies, 3, Method("sum", closing=2, last="6")) == {"1": -1.5, "10": -3.25}
+    assert of_prompts(bodies, 3, Method("mean", closing=2, last="6")) == {"1": -0.75, "10": round(-3.25 / 3, 6)}
+    assert of_prompts(bodies, 3, Method("sum", closing=1, last="6"))["1"] == -41.5, "to the first closing token"
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,15 @@ def test_a_prompt_s_log_probabilities_are_summed_over_the_reply_and_its_end_toke
 )  # fmt: skip
 def test_a_choice_without_numbers_leaves_none(other):
     bodies = {"YES": response((1, -1.0), (2, -0.5)), "NO": other}
-    assert of_prompts(bodies, 3, Method("sum")) == {}
-    assert of_prompts(bodies, 0, Method("sum")) == {}, "the length of the prompt is not known"
+    assert of_prompts(bodies, 3, Method("sum", last="6")) == {}
+    assert of_prompts(bodies, 0, Method("sum", last="6")) == {}, "the length of the prompt is not known"
+
+
+def test_a_prompt_whose_last_token_merges_with_every_choice_gives_none():
+    """ ": Stage" is one token more than ":" and one other than ": " and "Stage"; all choices share it."""
+    bodies = {stage: response((1, -1.0), (int(stage), -0.5), (2, -0.1)) for stage in ("3", "4")}
+    assert len(of_prompts(bodies, 3, Method("sum", last="6"))) == 2
+    assert of_prompts(bodies, 3, Method("sum", last="224")) == {}
 
 
 def test_log_probabilities_of_prompts_are_read_in_either_place():
@@ -179,4 +186,4 @@ def test_the_number_of_top_tokens():
 
 def test_what_json_holds_is_read():
     body = json.loads(json.dumps(response((1, -1.0), (2, -math.log(2)))))
-    assert of_prompts({"a": body, "b": body}, 3, Method("sum"))["a"] == pytest.approx(-1.693147)
+    assert of_prompts({"a": body, "b": body}, 3, Method("sum", last="6"))["a"] == pytest.approx(-1.693147)
