@@ -2,7 +2,8 @@
 
     python scripts/benchmarks/endpoint.py throughput --n 1600     beside a bare asyncio loop at the same concurrency
     python scripts/benchmarks/endpoint.py replicas --n 800        two servers beside one; images on both
-    python scripts/benchmarks/endpoint.py kills --n 30            SIGKILL at random moments, and what the server counted
+    python scripts/benchmarks/endpoint.py kills --n 30            SIGKILL or SIGTERM at random moments, and what the
+                                                                  server counted
 
 The server is that of the tests (tests/backends/endpoint/server.py), a process of its own with a fixed delay.
 """
@@ -12,7 +13,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -174,44 +177,80 @@ def replicas(n: int, work: Path, delay: float, concurrency: int) -> None:
 
 
 def kills(n: int, work: Path, delay: float, concurrency: int) -> None:
-    """Kill a command `n` times, let it finish, and compare what the server sent with what the run holds."""
+    """Kill a command `n` times, let it finish, and compare what the server sent with what the run holds.
+
+    The key is searched for in all files of the run and in all output.
+    """
     records = curated(work / "curated", 40 * n, images=4, side=16)
     run, draw = work / "run", random.Random(n)
     with serving(records, delay=delay, fault=0.1) as server:
-        command = _command(server.url, work / "curated", run, concurrency)
-        lost = [_killed(command, run, server, draw, records) for _ in range(n)]
-        subprocess.run(command, check=True, capture_output=True)
+        timeout = ("--model.backend.pace.timeout", "0.5")
+        command = test_command(server.url, work / "curated", run, concurrency, *timeout)
+        texts: list[str] = []
+        lost = [_killed(command, run, server, draw, records, texts) for _ in range(n)]
+        texts.append(_output(command))
         sent = server.counts()["sent"]
     held = _held(run)
     twice = sum(c - 1 for i, c in sent.items() if i >= 0)
     assert held == {r.id for r in records}, "a reply is missing"
     assert twice <= sum(lost), f"{twice} were asked twice, and {sum(lost)} were in flight"
-    print(f"{n} kills: {len(held)} of {len(records)} replies held, {twice} asked twice, most at one kill {max(lost)}")
+    found, files = found_in([run], texts)
+    assert not found, f"the key is in {found}"
+    print(f"{n} kills: {len(held)} of {len(records)} replies held, {twice} asked twice, most at one kill {max(lost)}; "
+          f"the key is in none of {files} files and {len(texts)} outputs")  # fmt: skip
 
 
-def _command(url: str, folder: Path, run: Path, concurrency: int) -> list[str]:
+def test_command(url: str, folder: Path, run: Path, concurrency: int, *more: str) -> list[str]:
+    """Return the command that asks a server about a curated folder; `more` are further options."""
     parts = {"--model": "model/openai.yaml", "--trainer": "trainer/cpu.yaml"}
     named = [word for option, file in parts.items() for word in (option, str(ROOT / "configs" / file))]
-    endpoint = {"base_url": url, "model": "m", "pace.concurrency": concurrency, "pace.timeout": 0.5}
+    endpoint = {"base_url": url, "model": "m", "pace.concurrency": concurrency}
     options = [word for key, value in endpoint.items() for word in (f"--model.backend.{key}", str(value))]
     data = ["--data.curated", str(folder), "--data.tasks", f"[{ROOT / 'configs/task/glaucoma.yaml'}]"]
     quiet = ["--data.eval_batch_size", str(concurrency), "--trainer.logger", "false", "--run", str(run)]
-    return [sys.executable, "-m", "lmod_train", "test", *named, *options, *data, *quiet]
+    return [sys.executable, "-m", "lmod_train", "test", *named, *options, *data, *quiet, *more]
 
 
-def _killed(command: Sequence[str], run: Path, server: Served, draw: random.Random, records: Sequence[Record]) -> int:
+SECRET = "sk-bench-0123456789abcdefABCDEF"
+
+
+def _keyed() -> dict[str, str]:
+    return {**os.environ, "OPENAI_API_KEY": SECRET, "OPENAI_LOG": "debug"}
+
+
+def _output(command: Sequence[str]) -> str:
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=_keyed())
+    return done.stdout + done.stderr
+
+
+def found_in(folders: Sequence[Path], texts: Sequence[str]) -> tuple[list[str], int]:
+    """Return where the key, or 20 characters of it, is found, and the number of files."""
+    files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
+    part = SECRET[:20].encode()
+    named = [str(file) for file in files if part in file.read_bytes() or SECRET[:20] in str(file)]
+    return named + [text for text in texts if SECRET[:20] in text], len(files)
+
+
+def _killed(
+    command: Sequence[str], run: Path, server: Served, draw: random.Random, records: Sequence[Record], texts: list[str]
+) -> int:
     """Kill a command while it asks; return how many of the replies sent to it the run does not hold.
+
+    Its output is appended to `texts`.
 
     Raises:
         AssertionError: A record whose reply the run held before was asked again.
     """
     before, asked = _held(run), server.counts()["asked"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    out = run.parent / "output.txt"
+    with out.open("w") as opened:
+        process = subprocess.Popen(command, stdout=opened, stderr=opened, env=_keyed())
     while process.poll() is None and sum(server.counts()["asked"].values()) < sum(asked.values()) + 4:
         time.sleep(0.01)
     time.sleep(draw.uniform(0, 0.8))
-    process.kill()
+    process.send_signal(draw.choice((signal.SIGKILL, signal.SIGTERM)))
     process.wait()
+    texts.append(out.read_text())
     time.sleep(0.6)  # what the server is still sending is counted too
     counts, held = server.counts(), _held(run)
     again = {records[i].id for i in counts["asked"] if i >= 0 and counts["asked"][i] > asked[i]} & before
@@ -226,7 +265,11 @@ def _held(run: Path) -> set[str]:
 
 def main() -> None:
     """Read the command line and measure."""
-    measures = {"throughput": (throughput, 0.2, 32), "replicas": (replicas, 0.2, 8), "kills": (kills, 0.05, 8)}
+    measures = {
+        "throughput": (throughput, 0.2, 32),
+        "replicas": (replicas, 0.2, 8),
+        "kills": (kills, 0.05, 8),
+    }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measure", choices=measures)
     parser.add_argument("--n", type=int, default=200, help="Requests, or kills.")

@@ -22,6 +22,9 @@ _ENDINGS: dict[str, Ending] = {
 }
 """Finish reason of a server -> ending; with other reasons (tool calls, errors) there is no reply."""
 
+_WITHHELD = {"content_filter", "content_policy_violation", "invalid_prompt", "image_content_policy_violation"}
+"""Codes of a prompt that a service's filter refuses: Azure, OpenAI, OpenAI's reasoning models, images."""
+
 _LATER = {408, 409, 425, 429}
 _SLOWER = {429, 503, 529}
 _NEVER_ANY = {401, 402}
@@ -100,14 +103,16 @@ def completion_of(body: Any, stated: bool = True) -> Completion | Trouble:
 
 def _of_choice(choice: Mapping[str, Any], body: Mapping[str, Any], stated: bool) -> Completion | Trouble:
     message = choice.get("message")
-    if not isinstance(message, Mapping):
-        return Trouble("a choice without a message", again=True)
     reason = choice.get("finish_reason") or ("" if stated else "stop")
     if not isinstance(reason, str) or not reason:
         return Trouble("incomplete reply: the server returned no finish reason", again=True)
     ending = _ENDINGS.get(reason.lower())
     if ending is None:
         return Trouble(f"unexpected finish reason {_quoted(reason)}", again=True)
+    if not isinstance(message, Mapping):
+        if ending != "content_filter":
+            return Trouble("a choice without a message", again=True)
+        message = {}  # Gemini: a reply that is withheld has none
     text = f"{_thinking(message)}{_text(message.get('content'))}"
     if isinstance(message.get("refusal"), str) and message["refusal"]:
         text, ending = _word(message["refusal"]), "refusal"
@@ -148,8 +153,8 @@ def _count(value: object) -> int:
 def refused_status(status: int, headers: Mapping[str, str], body: str) -> Completion | Trouble:
     """Return the result of a response with status 400 or higher.
 
-    A prompt blocked by the service's content filter is a completion, not a failure (Azure: 400 with code
-    ``content_filter``).
+    A prompt blocked by the service's content filter is a completion, not a failure (400 with code ``content_filter`` of
+    Azure, ``invalid_prompt`` of OpenAI's reasoning models).
 
     Args:
         status: HTTP status.
@@ -164,7 +169,7 @@ def refused_status(status: int, headers: Mapping[str, str], body: str) -> Comple
     """
     parsed = _json(body)
     code = _code(parsed)
-    if status == 400 and code in ("content_filter", "content_policy_violation"):
+    if status == 400 and code in _WITHHELD:
         return Completion("", "content_filter")
     text = f"HTTP {status}: {message_of(parsed) if parsed is not None else _quoted(body)}"
     if code in ("insufficient_quota", "billing_hard_limit_reached"):

@@ -27,15 +27,21 @@ STATUS = {
     "refusal": "refused",
     "filtered": "refused",
     "forbidden": "refused",
+    "flagged": "refused",
+    "withheld": "refused",
     "cut": "truncated",
     "thought": "truncated",
+    "hidden": "truncated",
     "empty": "unparsed",
     "vague": "unparsed",
     "rejected": "failed",
 }
 """Fate of a question -> the status under which it must be counted."""
 
-FAULTS = ("429", "429 date", "500", "garbage", "no choices", "half body", "half reply", "silence", "error 200", "reset")
+FAULTS = (
+    "429", "429 date", "500", "503", "garbage", "empty body", "no choices", "half body", "half stream", "half reply",
+    "silence", "error 200", "reset",
+)  # fmt: skip
 
 
 @dataclass
@@ -47,7 +53,7 @@ class Plan:
     `echo` repeats the Authorization header wherever a server could. `gone_after`: requests after which it exits.
     `logprobs` returns those of a token without alternatives; `top` those of the first token of every reply, which is a
     choice. `prompts` returns prompt_logprobs: "whole" with an end token after a reply, "open" without one, "merged"
-    with a first token that a reply changes.
+    with a first token that a reply changes. `silence`: seconds until a request without a reply is closed.
     """
 
     answers: list[str] = field(default_factory=list)
@@ -63,6 +69,7 @@ class Plan:
     logprobs: bool = False
     top: dict[str, float] = field(default_factory=dict)
     prompts: str = ""
+    silence: float = 3600.0
     gone_after: int = 0
 
     def fate(self, n: int) -> str:
@@ -92,13 +99,15 @@ def completion(plan: Plan, n: int, secret: str) -> dict:
         "filtered": ("", "content_filter", {}),
         "cut": ("The optic nerve head in this image", "length", {}),
         "thought": (None, "length", {"reasoning_content": f"It may be {answer}, or"}),
+        "hidden": ("", "length", {}),
+        "withheld": (None, "content_filter", {}),
         "empty": ("", "stop", {}),
         "vague": ("The image shows an eye.", "stop", {}),
     }[fate]
     message = {"role": "assistant", "content": text, **more}
     if plan.echo:
         message["content"] = f"{text} {secret}"
-    choice = {"index": 0, "message": message, "finish_reason": reason}
+    choice = {"index": 0, "message": None if fate == "withheld" else message, "finish_reason": reason}
     if plan.top:
         given = [{"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in plan.top.items()]
         first = next((t for t in given if (text or "").startswith(t["token"])), {"token": "?", "logprob": -9.0})
@@ -191,12 +200,17 @@ class Server:
             return await send(writer, 429, '{"error": {"message": "too many"}}', {"retry-after-ms": "20"})
         await asyncio.sleep(self.plan.delay)
         if n >= 0 and (fault := self.plan.fault_of(n, self.asked[n] + self.rated[n])):
-            return await fail(fault, writer)
+            return await fail(fault, writer, self.plan.silence)
         if n >= 0 and self.plan.status:
             repeated = f"{secret} {json.dumps(secret)}" if self.plan.echo else ""
-            return await send(writer, self.plan.status, json.dumps({"error": {"message": f"no {repeated}"}}))
+            headers = {"x-echo": secret, "retry-after": secret} if self.plan.echo else {}
+            return await send(writer, self.plan.status, json.dumps({"error": {"message": f"no {repeated}"}}), headers)
         if n >= 0 and self.plan.fate(n) == "forbidden":
             return await send(writer, 400, '{"error": {"code": "content_filter", "message": "filtered"}}')
+        if n >= 0 and self.plan.fate(n) == "flagged":
+            return await send(
+                writer, 400, '{"error": {"code": "invalid_prompt", "message": "Invalid prompt: flagged"}}'
+            )
         if n >= 0 and self.plan.fate(n) == "rejected":
             return await send(writer, 400, '{"error": {"code": "bad", "message": "this image cannot be read"}}')
         reply = completion(self.plan, n, secret)
@@ -209,7 +223,7 @@ class Server:
         return whole
 
 
-async def fail(fault: str, writer: asyncio.StreamWriter) -> bool:
+async def fail(fault: str, writer: asyncio.StreamWriter, silence: float) -> bool:
     """Disturb an attempt."""
     if fault == "429":
         return await send(writer, 429, '{"error": {"message": "slow down"}}', {"retry-after": "0.02"})
@@ -217,6 +231,10 @@ async def fail(fault: str, writer: asyncio.StreamWriter) -> bool:
         return await send(writer, 429, "slow down", {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})
     if fault == "500":
         return await send(writer, 500, "<html>Internal Server Error</html>")
+    if fault == "503":
+        return await send(writer, 503, "")
+    if fault == "empty body":
+        return await send(writer, 200, "")
     if fault == "garbage":
         return await send(
             writer, 200, "\x00<!doctype html> not what was asked {[", {"content-type": "application/json"}
@@ -229,11 +247,16 @@ async def fail(fault: str, writer: asyncio.StreamWriter) -> bool:
         half = {"choices": [{"message": {"content": "GLAUCOMA NON-"}, "finish_reason": None}]}
         return await send(writer, 200, json.dumps(half))
     if fault == "silence":
-        await asyncio.sleep(3600)
+        await asyncio.sleep(silence)
     if fault == "half body":
         writer.write(
             b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{"choices": [{"mess'
         )
+        await writer.drain()
+    if fault == "half stream":
+        half = b'{"choices": [{"message": {"content": "GLAUCOMA"'
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
+        writer.write(b"%x\r\n%s\r\n" % (len(half), half))
         await writer.drain()
     return False  # the connection is closed
 

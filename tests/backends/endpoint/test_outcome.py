@@ -1,5 +1,6 @@
 """How an attempt ends."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -114,3 +115,17 @@ def test_retry_after_in_seconds_milliseconds_or_as_a_date():
         0
     ] * 5
     assert wait_of({}) == 0
+
+
+def test_a_reply_that_is_withheld_without_a_message_is_no_failure():
+    """Gemini sends none; any other reply without one is asked again."""
+    withheld = completion_of({"choices": [{"finish_reason": "content_filter", "index": 0}], "model": "g"})
+    assert isinstance(withheld, Completion) and (withheld.ending, withheld.text) == ("content_filter", "")
+    assert isinstance(completion_of({"choices": [{"finish_reason": "stop", "index": 0}]}), Trouble)
+
+
+def test_a_prompt_that_a_filter_refuses_is_no_failure():
+    for code in ("content_filter", "invalid_prompt", "image_content_policy_violation"):
+        ended = refused_status(400, {}, json.dumps({"error": {"code": code, "message": "flagged"}}))
+        assert isinstance(ended, Completion) and ended.ending == "content_filter"
+    assert isinstance(refused_status(400, {}, '{"error": {"code": "invalid_value"}}'), Trouble)
