@@ -54,7 +54,7 @@ class Trial:
 
     def __init__(self, records: Sequence[Record], folder: Path, fault: float, seed: int) -> None:
         self.records, self.folder, self.fault = records, folder, fault
-        self.options = {"fates": FATES, "fault": fault, "seed": seed, "silence": 6.0}
+        self.options: dict[str, Any] = {"fates": FATES, "fault": fault, "seed": seed, "silence": 6.0}
         plan = Plan(answers=[r.answer for r in records], **self.options)
         self.fates = [plan.fate(i) for i in range(len(records))]
         self.account = Counter(plan.truth())
@@ -109,7 +109,7 @@ def lmms(python: Path, trial: Trial, exported: Path) -> None:
     with trial.serving() as server:
         arguments = f"model_version=m,base_url={server.url},api_key=none,num_concurrent=16"
         options = ["--model", "openai", "--model_args", arguments, "--tasks", "lmod_glaucoma", "--log_samples"]
-        options += ["--include_path", exported, "--output_path", out, "--batch_size", "1"]
+        options += ["--include_path", str(exported), "--output_path", str(out), "--batch_size", "1"]
         done = _peer([python, "-m", "lmms_eval", "eval", *options], HF_HOME=str(trial.folder / "hf"))
         asked = _asked(server)
     reported = next(out.rglob("*_results.json"), None)

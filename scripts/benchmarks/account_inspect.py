@@ -12,7 +12,7 @@ from inspect_ai.scorer import Score, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 
 
-@task
+@task  # type: ignore[untyped-decorator]
 def glaucoma(samples: str, reader: str) -> Task:
     """Return the task: `samples` is a JSON file, `reader` the ``utils.py`` of an export for lmms-eval."""
     asked = [_sample(one) for one in json.loads(Path(samples).read_text())]
@@ -26,7 +26,7 @@ def _sample(one: dict[str, Any]) -> Sample:
     return Sample([ChatMessageUser(content=content)], target=one["target"], id=one["id"], metadata=choices)
 
 
-@scorer(metrics=[accuracy(), stderr()])
+@scorer(metrics=[accuracy(), stderr()])  # type: ignore[untyped-decorator]
 def named(reader: str) -> Any:
     """Return a scorer: right if the reply names the one true choice."""
     found = importlib.util.spec_from_file_location("reader", reader)

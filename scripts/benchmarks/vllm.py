@@ -19,9 +19,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from safetensors.torch import load_file, save_file
 
@@ -88,7 +89,7 @@ def serving(python: Path, folder: Path, log: Path) -> Iterator[str]:
     path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     own = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "OMP_NUM_THREADS")}
     limits = ["--enforce-eager", "--max-model-len", "1024", "--max-num-seqs", "16"]
-    command = [python.with_name("vllm"), "serve", folder, "--dtype", "float32", *limits, "--port", str(port)]
+    command = [str(python.with_name("vllm")), "serve", str(folder), "--dtype", "float32", *limits, "--port", str(port)]
     began = time.perf_counter()
     with (
         log.open("w") as out,
@@ -118,7 +119,12 @@ def curated(work: Path) -> RecordsDataModule:
 def asked(backend: Backend, data: RecordsDataModule, run: Path) -> tuple[dict[str, Prediction], float]:
     """Return the predictions by record id, and the seconds of the evaluation."""
     began = time.perf_counter()
-    options = {"accelerator": "cpu", "devices": 1, "enable_progress_bar": False, "enable_model_summary": False}
+    options: dict[str, Any] = {
+        "accelerator": "cpu",
+        "devices": 1,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+    }
     made = evaluate(backend, data, run, **options)
     return {p.record.id: p for p in made}, time.perf_counter() - began
 
@@ -135,8 +141,12 @@ def compared(ours: dict[str, Prediction], theirs: dict[str, Prediction]) -> None
     least = min((v for a, _ in given for v in a.values()), default=float("nan"))
     print(
         f"likelihoods: {len(given)} of {sum(bool(a) for a, _ in both)} records; differing by at most {far:.2g} nats "
-        f"(the lowest is {least:.1f}); likeliest equal: {sum(max(a, key=a.get) == max(b, key=b.get) for a, b in given)}"
+        f"(the lowest is {least:.1f}); likeliest equal: {sum(_likeliest(a) == _likeliest(b) for a, b in given)}"
     )
+
+
+def _likeliest(likelihoods: Mapping[str, float]) -> str:
+    return max(likelihoods, key=lambda choice: likelihoods[choice])
 
 
 def main() -> None:
