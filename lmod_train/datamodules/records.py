@@ -44,7 +44,7 @@ class RecordsDataModule(LightningDataModule):
             for all.
         subset: File of record ids, one per line, as `subset` writes it, to restrict evaluation to; training is not
             affected. Null for all.
-        limit: Maximum number of records of each task in evaluation, the first in id order; 0 for all.
+        limit: Maximum number of questions of each task in evaluation, the first in id order; 0 for all.
         workers: Number of processes that read images; 0 reads them in the main process.
         seed: Seed of the training order.
         balance: Groups that are trained on equally often in each epoch: ``class``, the answer words of each task;

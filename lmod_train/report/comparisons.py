@@ -9,6 +9,7 @@ from itertools import combinations
 from lmod_train.scoring.comparison import Paired, cochran_q, holm, mcnemar, paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.regions import image_score
+from lmod_train.scoring.ways import compared_ids
 from lmod_train.types import Score
 
 
@@ -55,7 +56,7 @@ def pairs(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[Pair]:
     for task in dict.fromkeys(task for items in runs.values() for task in items):
         having = [label for label in runs if task in runs[label]]
         for first, second in combinations(having, 2):
-            a, b = ({i.id: i for i in runs[label][task]} for label in (first, second))
+            a, b = (_paired(runs[label][task]) for label in (first, second))
             both = [(a[key], b[key]) for key in sorted(a.keys() & b.keys())]
             scores = [(merit(x), merit(y)) for x, y in both]
             test = mcnemar([x == 1 for x, _ in scores], [y == 1 for _, y in scores])
@@ -66,11 +67,18 @@ def pairs(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[Pair]:
     return [Pair(*row, adjusted=None if row[3].p is None else next(adjusted)) for row in found]
 
 
+def _paired(items: Sequence[Item]) -> dict[str, Item]:
+    """Return the items by the id that pairs them with those of another run."""
+    ids = compared_ids((item.id, item.tags) for item in items)
+    return {ids[item.id]: item for item in items}
+
+
 def joint(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[tuple[str, int, int, float, float]]:
     """Return (task, runs, common items, Q, p) of Cochran's Q test per task that three or more runs share."""
     rows = []
     for task in dict.fromkeys(task for items in runs.values() for task in items):
-        tables = [{i.id: merit(i) == 1 for i in items[task]} for items in runs.values() if task in items]
+        paired = [_paired(items[task]) for items in runs.values() if task in items]
+        tables = [{key: merit(item) == 1 for key, item in table.items()} for table in paired]
         common = sorted(set.intersection(*(set(t) for t in tables)))
         if len(tables) > 2 and common:
             q, p = cochran_q([[t[key] for t in tables] for key in common])

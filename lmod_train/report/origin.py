@@ -13,7 +13,7 @@ from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.errors import ArtifactError
 from lmod_train.report.headline import grid
 from lmod_train.report.runs import Outcomes
-from lmod_train.scoring.ways import FACTORS, values_of
+from lmod_train.scoring.ways import FACTORS, compared_ids, values_of
 from lmod_train.types import Prediction
 from lmod_train.vocabulary.phantoms import DRAWN
 
@@ -164,5 +164,7 @@ def _other_records(runs: Mapping[str, Outcomes]) -> Iterator[str]:
 
 
 def _asked(outcomes: Outcomes, task: str) -> dict[str, str]:
-    """Return record id -> split of a run's predictions for a task."""
-    return {p.record.id: p.record.split for p in outcomes.predictions if p.record.task == task}
+    """Return id -> split of a run's records of a task, by the ids that pair them with those of another run."""
+    records = [p.record for p in outcomes.predictions if p.record.task == task]
+    ids = compared_ids((r.id, r.tags) for r in records)
+    return {ids[r.id]: r.split for r in records}

@@ -42,6 +42,20 @@ def _suffix(way: Mapping[str, str]) -> str:
     return f"/{'_'.join(parts)}" if parts else ""
 
 
+def compared_ids(items: Iterable[Known]) -> dict[str, str]:
+    """Return record id -> id by which the items of two runs are paired.
+
+    It is the question's if the run asks each question in one way, so that few-shot and zero-shot replies are paired;
+    otherwise the record's.
+
+    Example:
+        >>> compared_ids([("a/shots-2", {"shots": "2"})]), compared_ids([("a", {}), ("a/order-1", {"order": "1"})])
+        ({'a/shots-2': 'a'}, {'a': 'a', 'a/order-1': 'a/order-1'})
+    """
+    questions = {id: question_of(id, tags) for id, tags in items}
+    return questions if len(set(questions.values())) == len(questions) else {id: id for id in questions}
+
+
 def values_of(items: Iterable[Known], factor: str) -> list[str]:
     """Return the values of a factor that occur, the plain one first, numbers in their order."""
     found = {tags[factor] for _, tags in items if factor in tags}

@@ -10,10 +10,13 @@ import pytest
 from lmod_train.artifacts.predictions import write_predictions
 from lmod_train.artifacts.records import write_records
 from lmod_train.artifacts.scores import write_scores
+from lmod_train.report.comparisons import joint, pairs
+from lmod_train.report.origin import remarks
 from lmod_train.report.report import report
-from lmod_train.report.runs import read_figures, read_outcomes
+from lmod_train.report.runs import Outcomes, read_figures, read_outcomes
 from lmod_train.report.ways import spread_table, spreads
 from lmod_train.scoring.comparison import cochran_q
+from lmod_train.scoring.items import items_of
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.reading import parse_replies, scores_of
 from tests.tasks.test_spread import by_wording, predictions, questions
@@ -61,3 +64,21 @@ def test_a_run_that_asked_once_has_no_such_table(tmp_path):
     write_predictions(tmp_path / "predictions.parquet", found)
     write_scores(tmp_path / "scores.csv", "ONCE", "base", scores_of([Glaucoma()], found))
     assert spreads(read_figures([tmp_path]), {"base": read_outcomes(tmp_path)}) == []
+
+
+def test_runs_that_ask_each_question_once_are_paired_by_question_whatever_the_way(tmp_path):
+    """Zero-shot, with a system message, and in three wordings: paired on the ten questions."""
+    asked = {
+        "plain": predictions(questions(10), lambda r: int(r.id.split("/")[2]) < 5),
+        "expert": predictions(questions(10), lambda r: True, system_prompts={"expert": "You are."}),
+        "worded": predictions(questions(10), by_wording, wordings=3),
+    }
+    items = {name: {"glaucoma": items_of(found, lambda p: p.record.answer)} for name, found in asked.items()}
+    first, second, third = pairs(items)
+    assert (first.test.n, first.test.only_first, first.test.only_second) == (10, 0, 5)
+    assert (second.test.n, second.test.only_second) == (10, 5), "with the published wording, right for all ten"
+    assert third.test.n == 10
+    ((_, runs, n, *_),) = joint(items)
+    assert (runs, n) == (3, 10)
+    outcomes = {name: Outcomes(tuple(found), {}, {}, None) for name, found in asked.items() if name != "worded"}
+    assert not any("different records" in remark for remark in remarks(outcomes))
