@@ -8,14 +8,17 @@ import torch
 from lightning.pytorch.callbacks import Callback
 
 from lmod_train.artifacts.replies import read_replies
+from lmod_train.backends.huggingface import HuggingFace
 from lmod_train.callbacks.generation import GenerationEval
 from lmod_train.callbacks.tripwires import Tripwires
 from lmod_train.chat.adapters import Lora
 from lmod_train.chat.family import family_class
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.conversation import VisionLanguageModel
+from lmod_train.modules.frozen import Frozen
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.ways import Ways
 from tests.chat.reference import generated, loss_of_transformers
 from tests.families import MODEL_TYPES, write_tiny
 from tests.tiny import record, trainer, write_curated
@@ -83,3 +86,22 @@ def test_fit_on_two_images_has_the_losses_and_replies_of_transformers(tmp_path, 
     first, *_, last = [json.loads(line) for line in (tmp_path / "tripwires.jsonl").read_text().splitlines()]
     for line, told in ((first, before), (last, after)):
         assert [quoted["reply"] for quoted in line["e.g."]] == told and line["n"] == len(HELD)
+
+
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
+def test_few_shot_replies_are_those_of_transformers(tmp_path, model_type):
+    """Examples are earlier turns with an image each; every family reads them as its own template and processor do."""
+    for name in ("base", "curated"):
+        (tmp_path / name).mkdir()
+    single = [asked(i, "train" if i < 4 else "val", [f"{i}.png"]) for i in range(6)]
+    curated = write_curated(tmp_path / "curated", single, side=40)
+    backend = HuggingFace(str(write_tiny(tmp_path / "base", model_type)), max_new_tokens=NEW)
+    data = RecordsDataModule(curated, [Glaucoma()], asking=Ways(shots=2))
+    trainer(tmp_path, callbacks=[GenerationEval()]).validate(Frozen(backend), datamodule=data, verbose=False)
+    kin = SimpleNamespace(network=backend._model, dialect=backend.collate)
+    given = {r.id: r for r in read_replies(tmp_path / "replies").values()}
+    for one in data.asked("validate"):
+        assert len(one.image) == 3 and [m.role for m in one.messages][1::2] == ["assistant"] * 2
+        prompt, new = generated(kin, curated, one, NEW)
+        assert given[one.id].reply == kin.dialect.tokenizer.decode(new, skip_special_tokens=True).strip()
+        assert given[one.id].tokens_in == len(prompt)
