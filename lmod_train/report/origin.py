@@ -13,7 +13,7 @@ from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.errors import ArtifactError
 from lmod_train.report.headline import grid
 from lmod_train.report.runs import Outcomes
-from lmod_train.scoring.ways import FACTORS, compared_ids, values_of
+from lmod_train.scoring.ways import FACTORS, compared_ids, question_of, values_of
 from lmod_train.types import Prediction
 from lmod_train.vocabulary.phantoms import DRAWN
 
@@ -124,6 +124,21 @@ def _not_judged(runs: Mapping[str, Outcomes]) -> Iterator[str]:
                     f"{judge.pending} of {len(judge.verdicts)} replies are not judged by {judge.judge} as they are now"
                 )
                 yield f"{name}: {missing} ({judge.stale} judgements are of an earlier text)"
+
+
+def not_as_published(runs: Mapping[str, Outcomes]) -> set[str]:
+    """Return the tasks whose scores published ones must not be compared with.
+
+    These are tasks with records of phantoms in any run, and tasks that every run asks in other ways than published.
+    """
+    asked = {(p.record.task, name) for name, outcomes in runs.items() for p in outcomes.predictions}
+    otherwise = {
+        (p.record.task, name)
+        for name, outcomes in runs.items()
+        for p in outcomes.predictions
+        if p.record.id != question_of(p.record.id, p.record.tags)
+    }
+    return phantom_tasks(runs) | {task for task, _ in asked} - {task for task, _ in asked - otherwise}
 
 
 def phantom_tasks(runs: Mapping[str, Outcomes]) -> set[str]:

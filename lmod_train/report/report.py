@@ -16,7 +16,7 @@ from lmod_train.report.curves import draw_calibration, draw_curves
 from lmod_train.report.figures import draw_confusions, draw_modalities, draw_scores
 from lmod_train.report.headline import headline_rows
 from lmod_train.report.judged_tables import agreement_rows, judged_rows
-from lmod_train.report.origin import phantom_tasks, remarks
+from lmod_train.report.origin import not_as_published, remarks
 from lmod_train.report.page import CAP, page
 from lmod_train.report.published import published_beside
 from lmod_train.report.runs import Figures, labels, read_figures, read_outcomes
@@ -85,7 +85,7 @@ def report(
     drawn += draw_calibration(figures, names, list(items.values()), choices, out)
     with write_durably(out / "index.html") as beside:
         pictures = [out / f"{name}.png" for name in drawn]
-        printed = published_beside(figures, phantom_tasks(outcomes))
+        printed = published_beside(figures, not_as_published(outcomes))
         judges = judged_rows(figures, outcomes), agreement_rows(figures, outcomes)
         spread = spreads(figures, outcomes)
         html = page(headline_rows(figures), pictures, outcomes, images, cap, printed, shortcuts, *judges, spread)

@@ -12,7 +12,7 @@ from lmod_train.report.judged_tables import AGREED, agreement_table, judged_tabl
 from lmod_train.report.judged_tables import NOTE as JUDGED
 from lmod_train.report.modalities import modality_table
 from lmod_train.report.origin import NOTE as ORIGIN
-from lmod_train.report.origin import origin_of, origin_table, phantom_tasks, remarks
+from lmod_train.report.origin import not_as_published, origin_of, origin_table, remarks
 from lmod_train.report.published import NOTE as PUBLISHED
 from lmod_train.report.published import published_table
 from lmod_train.report.runs import Figures, Outcomes
@@ -84,7 +84,7 @@ def tables(runs: Sequence[Figures], outcomes: Mapping[str, Outcomes], shortcuts:
         parts += ["## Agreement of judges", AGREED, agreed]
     if shortcuts:
         parts += ["## Shortcut baselines", SHORTCUTS, shortcut_table(shortcuts)]
-    printed = published_table(runs, phantom_tasks(outcomes))
+    printed = published_table(runs, not_as_published(outcomes))
     if printed:
         parts += ["## Published", PUBLISHED, printed]
     spread = spreads(runs, outcomes)

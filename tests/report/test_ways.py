@@ -11,7 +11,7 @@ from lmod_train.artifacts.predictions import write_predictions
 from lmod_train.artifacts.records import write_records
 from lmod_train.artifacts.scores import write_scores
 from lmod_train.report.comparisons import joint, pairs
-from lmod_train.report.origin import remarks
+from lmod_train.report.origin import not_as_published, remarks
 from lmod_train.report.report import report
 from lmod_train.report.runs import Outcomes, read_figures, read_outcomes
 from lmod_train.report.ways import spread_table, spreads
@@ -82,3 +82,11 @@ def test_runs_that_ask_each_question_once_are_paired_by_question_whatever_the_wa
     assert (runs, n) == (3, 10)
     outcomes = {name: Outcomes(tuple(found), {}, {}, None) for name, found in asked.items() if name != "worded"}
     assert not any("different records" in remark for remark in remarks(outcomes))
+
+
+def test_published_scores_stand_beside_published_wordings_only():
+    plain, worded = (predictions(questions(4), lambda r: True, **ways) for ways in ({}, {"wordings": 2}))
+    outcomes = [Outcomes(tuple(found), {}, {}, None) for found in (plain, worded)]
+    assert not_as_published({"plain": outcomes[0]}) == set()
+    assert not_as_published({"worded": outcomes[1]}) == {"glaucoma"}
+    assert not_as_published({"plain": outcomes[0], "worded": outcomes[1]}) == set()
