@@ -262,6 +262,19 @@ class Qwen25VL(Tiny):
         return {f"{name}_token_id": ids(f"<|{token}|>") for name, token in named.items()}
 
 
+class Qwen2VL(Qwen25VL):
+    published = r"model\.(layers|norm|embed_tokens)|lm_head\.|visual\."  # Qwen/Qwen2-VL-7B-Instruct
+
+    def processor(self, images, tokenizer, template):
+        return transformers.Qwen2VLProcessor(images, tokenizer, transformers.Qwen2VLVideoProcessor(), **template)
+
+    def values(self, ids, text):
+        left_out = {"intermediate_size", "out_hidden_size"}
+        vision = {name: value for name, value in self.grids.items() if name not in left_out}
+        vision |= {"embed_dim": 32, "mlp_ratio": 2}
+        return {"text_config": {**GROUPED, **self.axes(), **text}, "vision_config": vision, **self.marks(ids)}
+
+
 class Qwen3VL(Qwen25VL):
     template = MARKED.replace("IMAGE", VISION)
     published = r"model\.(language_model|visual)\.|lm_head\."  # Qwen/Qwen3-VL-8B-Instruct
@@ -345,6 +358,7 @@ TINY: dict[str, Tiny] = {
     "llava_next": LlavaNext(),
     "llava_onevision": LlavaOnevision(),
     "qwen2_5_vl": Qwen25VL(),
+    "qwen2_vl": Qwen2VL(),
     "qwen3_vl": Qwen3VL(),
 }
 MODEL_TYPES = tuple(TINY)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
 import torch
@@ -63,7 +62,7 @@ class HuggingFace(Backend):
         self._folder = find_any(checkpoint, family)
         self._name, self._dtype, self._attention = checkpoint, getattr(torch, dtype), attention
         self._decoding = Decoding(max_new_tokens, likelihoods, decoding, seed)
-        self._options: dict[str, Any] = {"prompt": prompt.settings(), "images": images.settings()}
+        self._prompt, self._images = prompt, images
         shares = is_known(model_type_of(self._folder)) and decoding == "papers"
         self._dialect = (Dialect if shares else PlainDialect)(self._folder, prompt, images)
         self.collate = self._dialect
@@ -97,9 +96,8 @@ class HuggingFace(Backend):
 
     def identity(self) -> Identity:
         """Return the checkpoint's files, the decoding settings, and those options that differ from their defaults."""
-        stated = {name: json.dumps(value, sort_keys=True) for name, value in self._options.items() if value}
-        attention = {"attention": self._attention} if self._attention else {}
-        return identity_of(self._folder, decoding=str(self._decoding), dtype=str(self._dtype), **stated, **attention)
+        decoding, dtype = str(self._decoding), str(self._dtype)
+        return identity_of(self._folder, self._prompt, self._images, self._attention, decoding=decoding, dtype=dtype)
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return one reply per record."""

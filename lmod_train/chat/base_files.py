@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lmod_train.chat.checkpoint import Attention
+from lmod_train.chat.pictures import Pictures
+from lmod_train.chat.prompting import Prompting
 from lmod_train.errors import WeightsMismatch
 from lmod_train.types import Identity
 
@@ -52,13 +55,20 @@ def processor_files(folder: Path) -> dict[str, bytes]:
     return {name: found[name].read_bytes() for name in sorted(found)}
 
 
-def identity_of(folder: Path, **settings: str) -> Identity:
+def identity_of(
+    folder: Path, prompt: Prompting, images: Pictures, attention: Attention | None, **settings: str
+) -> Identity:
     """Return the identity of a checkpoint in transformers layout: everything that decides its replies.
 
     Args:
         folder: Folder of the checkpoint; weights and config.json enter as files, the processor files as the template.
+        prompt: Options of the prompt; of these and the next two, those that differ from their defaults are stated.
+        images: Options of the pictures.
+        attention: Implementation of attention; None for the choice of transformers.
         settings: Decoding settings.
     """
+    options = {"prompt": prompt.settings(), "images": images.settings(), "attention": attention}
+    settings |= {name: json.dumps(value, sort_keys=True) for name, value in options.items() if value}
     files = [[name, hashlib.sha256(content).hexdigest()] for name, content in processor_files(folder).items()]
     template = hashlib.sha256(json.dumps(files).encode()).hexdigest()
     return Identity((folder / "config.json", *sorted(folder.glob("*.safetensors"))), template, settings)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from PIL import Image
 from transformers import AutoConfig, AutoProcessor
 
+from lmod_train.chat.base_files import processor_files
 from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.encoding import Images, verify_tokens
 from lmod_train.chat.family import family_of
@@ -49,8 +51,19 @@ class Dialect:
         pictures.apply(self.processor)
         self.family.fit = pictures.fit
         self.prompting, self.tokenizer = prompting, self.processor.tokenizer
+        self._folder, self._changed = folder, bool(prompting.template or pictures.settings())
         self._rendering = Rendering(self.processor, prompting, folder)
         self.end, self.end_id = self._rendering.ending()
+
+    def files(self) -> dict[str, bytes]:
+        """Return name -> content of the files of tokenizer, processor and template, as the options change them."""
+        files = processor_files(self._folder)
+        if not self._changed:
+            return files
+        files.pop("preprocessor_config.json", None)  # the older form of a part of processor_config.json
+        with TemporaryDirectory() as folder:
+            self.processor.save_pretrained(folder)
+            return files | processor_files(Path(folder))
 
     def shaped(self, picture: Image.Image) -> Image.Image:
         """Return a picture padded to the shape that the family was trained on."""

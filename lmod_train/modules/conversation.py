@@ -17,15 +17,17 @@ from torch import Tensor
 
 from lmod_train.chat.adapters import Lora, check_scale, trainable
 from lmod_train.chat.answer_loss import Over, batch_loss, too_long, weight_of
-from lmod_train.chat.base_files import check_base, fingerprint, identity_of, processor_files
+from lmod_train.chat.base_files import check_base, fingerprint, identity_of
 from lmod_train.chat.batch import ChatBatch
-from lmod_train.chat.checkpoint import find, load
+from lmod_train.chat.checkpoint import Attention, find, load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import Images
 from lmod_train.chat.family import family_of
 from lmod_train.chat.family.base import Family
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.chat.masks import unshareable
+from lmod_train.chat.pictures import Pictures
+from lmod_train.chat.prompting import Prompting
 from lmod_train.chat.tower_features import TowerFeatures, divided
 from lmod_train.errors import BadArgument
 from lmod_train.modules.base import LmodModule
@@ -63,6 +65,10 @@ class VisionLanguageModel(LmodModule):
         likelihoods: Add the log-likelihood of every choice in the requested format to replies: ``sum`` over its tokens,
             their ``mean``, or ``none``.
         family: Class of the checkpoint's model family if that is defined outside this package.
+        prompt: Chat template, system text, stop words and thinking. Template and limits of pictures are stored with
+            the trained weights; a merged model needs the other options again.
+        images: Shape, pixel limits and number of tiles of pictures.
+        attention: Implementation of attention; null for the choice of transformers.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
@@ -85,6 +91,9 @@ class VisionLanguageModel(LmodModule):
         loss_over: Over = "answer",
         likelihoods: Likelihoods = "none",
         family: type[Family] | None = None,
+        prompt: Prompting = Prompting(),
+        images: Pictures = Pictures(),
+        attention: Attention | None = None,
     ) -> None:
         super().__init__()
         if max_tokens < 2:
@@ -95,7 +104,8 @@ class VisionLanguageModel(LmodModule):
         self._weights_dtype: torch.dtype = getattr(torch, dtype)
         self._gradient_checkpointing, self.tune_tower = gradient_checkpointing, tune_tower
         self.tune_language_model, self._kept_as = tune_language_model, dtype
-        self.dialect = Dialect(self._folder)
+        self._prompt, self._images, self._attention = prompt, images, attention
+        self.dialect = Dialect(self._folder, prompt, images)
         self.collate = self.dialect
         self.shared_prefix, self.max_tokens = shared_prefix, max_tokens
         self._too_long = TooLong(max_tokens)
@@ -104,7 +114,8 @@ class VisionLanguageModel(LmodModule):
 
     def identity(self) -> Identity:
         """Return the base's files, its template and the decoding settings."""
-        return identity_of(self._folder, decoding=str(self._decoding), dtype=self._kept_as)
+        decoding, dtype = str(self._decoding), self._kept_as
+        return identity_of(self._folder, self._prompt, self._images, self._attention, decoding=decoding, dtype=dtype)
 
     @property
     def max_new_tokens(self) -> int:
@@ -130,7 +141,7 @@ class VisionLanguageModel(LmodModule):
             # the tower is sharded after `TowerFeatures` is built; a rank that has all features would then not run the
             # tower, and the others would wait for its shard
             raise divided(self._tower_features)
-        base: Any = load(self._folder, self._weights_dtype)
+        base: Any = load(self._folder, self._weights_dtype, self._attention)
         self.dialect.verify(base.config)
         if self._gradient_checkpointing:
             base.gradient_checkpointing_enable({"use_reentrant": False})
@@ -238,7 +249,7 @@ class VisionLanguageModel(LmodModule):
             "tune_language_model": self.tune_language_model,
             "dtype": self._kept_as,
         }
-        checkpoint["files"] = processor_files(self._folder)
+        checkpoint["files"] = self.dialect.files()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Refuse a checkpoint of another base, or of adapters with another scale.

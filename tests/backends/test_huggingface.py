@@ -1,15 +1,22 @@
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
+from safetensors.torch import load_file, save_file
 
 from lmod_train.backends.huggingface import HuggingFace
 from lmod_train.chat.checkpoint import load
 from lmod_train.chat.generation import Decoding, respond
+from lmod_train.chat.pictures import Pictures
+from lmod_train.chat.prompting import Prompting
 from lmod_train.errors import WeightsMismatch, WeightsNotFound
+from lmod_train.tasks.asked import asked
 from tests import families
+from tests.other_classes import write_other
 from tests.tiny import record, write_curated
 
 RECORDS = [record("1", image=["a.png"]), record("2", "What is an eye?", image=[])]
@@ -38,6 +45,87 @@ def test_likelihoods_go_with_the_same_replies_and_are_part_of_what_is_asked(tiny
     assert [list(r.likelihoods) for r in first] == [[], []]
     assert [list(r.likelihoods) for r in second] == [list(r.choices) for r in RECORDS]
     assert bare.identity() != ranked.identity() and bare.identity() == HuggingFace(str(tiny), 5).identity()
+
+
+OPTIONS = {
+    "template": {"prompt": Prompting(template="mistral_instruct")},
+    "system_prompt": {"prompt": Prompting(system_prompt="Reply in one word.")},
+    "stop": {"prompt": Prompting(stop=("a",))},
+    "fit": {"images": Pictures(fit="crop")},
+    "decoding": {"decoding": "model"},
+    "seed": {"decoding": "model", "seed": 1},
+    "attention": {"attention": "eager"},
+    "likelihoods": {"likelihoods": "sum"},
+    "max_new_tokens": {"max_new_tokens": 6},
+}
+
+
+def test_every_option_is_part_of_what_is_asked(tmp_path):
+    """Each of them can change a reply, so that replies of two settings are never taken for one another."""
+    folder = families.write_tiny(tmp_path, "llava")
+
+    def hashed(**options):
+        who = HuggingFace(str(folder), **options).identity()
+        return asked(RECORDS[0], "weights", who.template, who.settings)
+
+    found = {name: hashed(**options) for name, options in OPTIONS.items()}
+    assert len({*found.values(), hashed()}) == len(OPTIONS) + 1
+    assert hashed(prompt=Prompting(), images=Pictures(), decoding="papers", seed=0, attention=None) == hashed()
+    other = families.write_tiny(tmp_path, "qwen2_5_vl")
+    limits = [HuggingFace(str(other), images=Pictures(max_pixels=n)).identity() for n in (48 * 48, 64 * 64)]
+    assert limits[0] != limits[1] != HuggingFace(str(other)).identity()
+
+
+@pytest.mark.parametrize("name", ["template", "system_prompt", "stop", "fit"])
+def test_an_option_changes_what_is_asked_or_replied(name, tmp_path):
+    write_curated(tmp_path, RECORDS, side=30)
+    Image.effect_noise((90, 30), 99).convert("RGB").save(tmp_path / "a.png")
+    (tmp_path / "model").mkdir()
+    folder = str(families.write_tiny(tmp_path / "model", "llava"))
+    bare, other = (_replies(HuggingFace(folder, 12, **o), tmp_path) for o in ({}, _known(name, folder, tmp_path)))
+    assert bare[0].reply != other[0].reply
+    assert (bare[0].rendered != other[0].rendered) == (name in ("template", "system_prompt"))
+
+
+def _known(name, folder, curated):
+    """The option, with a stop word that the model does say."""
+    if name != "stop":
+        return OPTIONS[name]
+    said = _replies(HuggingFace(folder, 12), curated)[0].reply
+    return {"prompt": Prompting(stop=(next(c for c in said[1:] if c.isascii() and c.isalpha()),))}
+
+
+@pytest.mark.parametrize("state", [{"patch_size": None, "vision_feature_select_strategy": None}, {"patch_size": None}])
+def test_the_processor_of_huatuogpt_vision_is_repaired(state, tmp_path):
+    """Its -hf checkpoints state no patch size, and one of them no number of tokens that the tower adds."""
+    write_curated(tmp_path, RECORDS, side=90)
+    folder = families.write_tiny(tmp_path, "llava")
+    options = {"max_new_tokens": 6, "prompt": Prompting(template="huatuogpt_vision")}
+    whole = _replies(HuggingFace(str(folder), **options), tmp_path)
+    file = folder / "processor_config.json"
+    stated = json.loads(file.read_text())
+    file.write_text(json.dumps(stated | state | {"num_additional_image_tokens": 0}))
+    repaired = _replies(HuggingFace(str(folder), **options), tmp_path)
+    assert [r.reply for r in repaired] == [r.reply for r in whole]
+    assert repaired[0].rendered == f"<|user|>\n<image>\n{RECORDS[0].messages[0].parts[1].text}\n<|assistant|>\n"
+
+
+def test_a_class_of_its_own_is_evaluated_in_16_bits_too(tmp_path):
+    write_curated(tmp_path, RECORDS, side=90)
+    (tmp_path / "model").mkdir()
+    folder = str(write_other(tmp_path / "model", "deepseek_vl"))
+    backend = HuggingFace(folder, 5, dtype="bfloat16", likelihoods="sum")
+    replies = _replies(backend, tmp_path)
+    assert [r.tokens_out for r in replies] == [5, 5] and all(r.likelihoods for r in replies)
+
+
+def test_weights_of_a_class_of_its_own_load_whole_or_not_at_all(tmp_path):
+    folder = write_other(tmp_path, "mllama")
+    tensors = load_file(folder / "model.safetensors")
+    lost = next(name for name in tensors if "projector.weight" in name)
+    save_file({name: t for name, t in tensors.items() if name != lost}, folder / "model.safetensors")
+    with pytest.raises(WeightsMismatch, match=r"missing: [\w.]*projector\.weight"):
+        HuggingFace(str(folder)).prepare("cpu")
 
 
 def _replies(backend, folder):

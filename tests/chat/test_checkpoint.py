@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from lmod_train.chat.checkpoint import find, load
+from lmod_train.chat.checkpoint import find, find_any, load
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
 
 PROJECTOR = "multi_modal_projector.linear_1.bias"
@@ -78,8 +78,21 @@ def test_the_configuration_of_the_old_code_is_refused(copy):
 
 
 def test_another_architecture_is_refused(copy):
-    with pytest.raises(BadArgument, match=r"internvl, llava, llava_next, .*qwen2_5_vl, .*model_type 'qwen2_vl'"):
-        find(str(reconfigured(copy, model_type="qwen2_vl")))
+    with pytest.raises(BadArgument, match=r"internvl, llava, llava_next, .*qwen2_5_vl, .*model_type 'mllama'"):
+        find(str(reconfigured(copy, model_type="mllama")))
+
+
+def test_any_class_of_transformers_is_found_where_no_family_is_needed(copy):
+    assert find_any(str(reconfigured(copy, model_type="mllama"))) == copy
+    with pytest.raises(BadArgument, match=r"(?s)in transformers 5.*'deepseek_vl_v2'.*configs/server"):
+        find_any(str(reconfigured(copy, model_type="deepseek_vl_v2")))
+
+
+def test_attention_is_that_which_is_named_or_refused(copy):
+    assert load(copy, attention="eager").config._attn_implementation == "eager"
+    assert load(copy).config._attn_implementation == "sdpa"
+    with pytest.raises(BadArgument, match=r"attention='?flash_attention_2'?: expected an implementation that"):
+        load(copy, attention="flash_attention_2")
 
 
 def test_a_missing_tensor_is_refused(copy):

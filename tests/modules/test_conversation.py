@@ -13,12 +13,18 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from lmod_train.chat.adapters import Lora
+from lmod_train.chat.base_files import processor_files
 from lmod_train.chat.checkpoint import load
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.family import MODEL_TYPES, family_class
 from lmod_train.chat.generation import Decoding, respond
+from lmod_train.chat.pictures import Pictures
+from lmod_train.chat.prompting import Prompting
+from lmod_train.chat.templates import template_of
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
 from lmod_train.modules.conversation import VisionLanguageModel
+from lmod_train.modules.merging import merge
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests import families
@@ -157,6 +163,44 @@ def test_kept_features_are_refused_where_zero_3_will_cut_the_tower(tiny, tmp_pat
     with pytest.raises(BadArgument, match=r"(?s)tower_features.*ZeRO-2"):
         module.configure_model()
     assert module.model is None
+
+
+def test_the_prompt_of_training_and_replies_follows_the_options_and_is_saved(tiny, folder, tmp_path):
+    bare = conversation(tiny)
+    module = conversation(tiny, prompt=Prompting(template="mistral_instruct", system_prompt="Reply in one word."))
+    batch = module.collate(RECORDS[:1], folder)
+    expected = "<s>[INST] <<SYS>>\nReply in one word.\n<</SYS>>\n\n<image>\nDoes this eye have glaucoma? [/INST]"
+    assert batch.rendered == [expected] and module.identity() != bare.identity()
+    assert loss(module, folder, RECORDS[:1]) != loss(bare, folder, RECORDS[:1])
+    files = {}
+    module.on_save_checkpoint(files)
+    assert files["files"]["chat_template.jinja"].decode() == template_of("mistral_instruct")
+    saved = {}
+    bare.on_save_checkpoint(saved)
+    assert saved["files"] == processor_files(tiny), "unchanged, byte by byte"
+
+
+def test_limits_of_pictures_are_saved(folder, tmp_path):
+    base = families.write_tiny(tmp_path, "qwen2_5_vl")
+    module = VisionLanguageModel(str(base), images=Pictures(min_pixels=64 * 64))
+    module.configure_model()
+    checkpoint = {"state_dict": module.state_dict(), "global_step": 1}
+    module.on_save_checkpoint(checkpoint)
+    torch.save(checkpoint, tmp_path / "last.ckpt")
+    merge(tmp_path / "last.ckpt", tmp_path / "merged")
+    dialects = module.collate, Dialect(tmp_path / "merged"), Dialect(base)
+    tuned, merged, bare = (len(dialect(RECORDS[:1], folder).prompt_ids[0]) for dialect in dialects)
+    assert tuned == merged > bare
+
+
+@pytest.mark.parametrize("attention", ["eager", "flex_attention"])
+def test_attention_is_computed_as_configured(tiny, folder, attention):
+    usual, module = conversation(tiny), conversation(tiny, attention=attention)
+    assert module.network.config.get_text_config()._attn_implementation == attention
+    assert module.identity() != usual.identity()
+    if attention == "eager":  # FlexAttention is compiled for minutes here, and has no gradients on a CPU
+        assert loss(module, folder, RECORDS).item() == pytest.approx(loss(usual, folder, RECORDS).item(), rel=1e-5)
+        assert replies(module, folder) == replies(usual, folder)
 
 
 def test_a_limit_that_holds_no_record_is_refused(tiny):
