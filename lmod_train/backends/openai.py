@@ -85,11 +85,13 @@ class OpenAI(StreamBackend):
         pace: Pace = Pace(),
         budget: Budget = Budget(),
     ) -> None:
+        self._key, self._ending_stated = Key(key_variable), ending_stated
+        for url in (base_url, *(replicas or ())):
+            self._key.refuse_in("base_url", url)
         self._urls = [checked(url) for url in (base_url, *(replicas or ()))]
         self._decoding = Decoding(model, max_new_tokens, temperature, rules, system_prompt, extra or {})
         self._images, self._pace, self._budget = images, pace, budget
         self._likelihoods = likelihoods
-        self._key, self._ending_stated = Key(key_variable), ending_stated
         away = not all(map(is_own, self._urls))
         self.collate = Writing(self._decoding, images, away, tuple(send_sources or ()))
         self._opened: _Open | None = None

@@ -12,6 +12,7 @@ from typing import Any
 from lightning_utilities.core.rank_zero import rank_zero_only
 
 from lmod_train.artifacts.run import Run
+from lmod_train.cli.secrets import refuse_secrets
 from lmod_train.errors import FolderBusy, RunConflict
 from lmod_train.lock import locked, shared
 
@@ -55,7 +56,9 @@ def settled(run: Path, resolved: dict[str, Any], command: str) -> Iterator[None]
     Raises:
         RunConflict: The folder belongs to a run with another configuration.
         FolderBusy: Another process holds the folder, or the shard.
+        BadArgument: The configuration contains an API key.
     """
+    refuse_secrets(resolved)
     shard = str(resolved["data"].get("shard") or "")
     if not shard or command == "fit":  # which the datamodule refuses
         with locked(run, "--run"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ from lmod_train.errors import LmodError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+TRANSPORTS = ("httpcore", "httpcore2", "openai")
+"""Loggers that write the headers of replies at level DEBUG, in which a server may repeat the key."""
 
 INSTALL = "pip install 'lmod-train[openai]'"
 
@@ -37,6 +41,8 @@ class Client:
             raise LmodError(
                 f"the backend needs the package `openai`, which is not installed.\nNext: `{INSTALL}`"
             ) from error
+        for name in TRANSPORTS:
+            logging.getLogger(name).setLevel(logging.INFO)
         self.url = url
         self._key, self._timeout, self._stated = key, timeout, ending_stated
         self._client: AsyncOpenAI = AsyncOpenAI(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import Any
 
-from lmod_train.errors import LmodError
+from lmod_train.errors import BadArgument, LmodError
 
 SHORTEST = 12
 """Minimum length of a secret in characters; shorter values such as ``EMPTY`` are placeholders."""
@@ -29,6 +30,17 @@ class Key:
 
     variable: str
 
+    def __post_init__(self) -> None:
+        """Check that it is the name of a variable.
+
+        Raises:
+            BadArgument: It is not, for instance as it is the key itself, which the error does not contain.
+        """
+        if not re.fullmatch(r"(?:[A-Za-z_]\w*)?", self.variable):
+            expected = "the name of an environment variable that contains the key, not the key itself"
+            cure = "`export OPENAI_API_KEY=...`, and add `--model.backend.key_variable OPENAI_API_KEY`"
+            raise BadArgument("key_variable", "(not shown)", expected, cure)
+
     def value(self) -> str:
         """Return the key; ``none`` if the variable is not set."""
         return os.environ.get(self.variable, "").strip() or NO_KEY
@@ -46,6 +58,16 @@ class Key:
                 f"not set.\nNext: `export {name}=...` (never in a configuration or on the command line) and run the "
                 f"command again" + ("" if self.variable else f", with `--model.backend.key_variable {name}`")
             )
+
+    def refuse_in(self, argument: str, text: str) -> None:
+        """Refuse a text that contains the key, as it would be stored.
+
+        Raises:
+            BadArgument: It does.
+        """
+        if self.hide(text) != text:
+            expected = "a value without the API key, as it is stored with the run"
+            raise BadArgument(argument, self.hide(text), expected, "remove it; the key is sent in a header")
 
     def hide(self, value: Any) -> Any:
         """Return a text, or JSON values, with the key replaced by ``[key]``."""

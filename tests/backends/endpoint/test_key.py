@@ -5,7 +5,8 @@ import pickle
 import pytest
 
 from lmod_train.backends.endpoint.key import NO_KEY, Key
-from lmod_train.errors import LmodError
+from lmod_train.backends.openai import OpenAI
+from lmod_train.errors import BadArgument, LmodError
 
 SECRET = "sk-test-0123456789abcdef"
 
@@ -30,3 +31,18 @@ def test_without_a_key_the_variable_is_named(monkeypatch, variable):
     assert Key(variable).value() == NO_KEY
     with pytest.raises(LmodError, match="export"):
         Key(variable).required("https://api.example.com/v1")
+
+
+def test_a_key_in_the_place_of_its_variable_s_name_is_not_shown():
+    with pytest.raises(BadArgument, match="not the key itself") as caught:
+        Key(SECRET)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", [f"http://u:{SECRET}@host/v1", f"http://host/{SECRET}/v1", f"htp://{SECRET}", SECRET])
+def test_a_key_in_a_url_is_refused_and_not_shown(monkeypatch, url):
+    monkeypatch.setenv("THE_KEY", SECRET)
+    for urls in ({"base_url": url}, {"base_url": "http://host/v1", "replicas": [url]}):
+        with pytest.raises(BadArgument, match=r"\[key\]") as caught:
+            OpenAI(**urls, model="m", key_variable="THE_KEY")
+        assert SECRET not in str(caught.value)
