@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from lmod_train.cli import curated, judge, lab, plain, weights
+from lmod_train.cli import audit, curated, judge, lab, plain, weights
 from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes
 from lmod_train.cli.shipped import by_name
@@ -19,6 +19,7 @@ PLAIN: dict[str, Callable[..., None]] = {
     "curate": plain.curate,
     "subset": curated.subset,
     "blind": curated.blind,
+    "audit": audit.audit,
     "rescore": plain.rescore,
     "judge": judge.judge,
     "report": plain.report,

@@ -1,0 +1,47 @@
+"""The image processor of a checkpoint as a function of a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+from transformers import AutoConfig
+
+from lmod_train.chat.pictures import Pictures
+from lmod_train.chat.plain_dialect import PlainDialect
+from lmod_train.errors import WeightsMismatch
+
+
+def look_of(folder: Path, pictures: Pictures) -> Callable[[Image.Image], tuple[npt.NDArray[np.float32], int]]:
+    """Return a function of an RGB picture: the network's pixel values, and the number of image tokens in a prompt.
+
+    Args:
+        folder: A checkpoint in transformers layout; its weights are not read, and need not be there.
+        pictures: Shape, pixel limits and number of tiles.
+
+    Raises:
+        WeightsMismatch: It has no processor or no chat template.
+        BadArgument: An option does not apply to it.
+    """
+    dialect = PlainDialect(folder, pictures=pictures)
+    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    marker = _image_token(config, dialect.processor)
+
+    def look(picture: Image.Image) -> tuple[npt.NDArray[np.float32], int]:
+        made = dialect.inputs(dialect.probes(["?"], picture), [0])
+        if "pixel_values" not in made:
+            raise WeightsMismatch(str(folder), ["pixel_values"], sorted(made), "use the processor published with it")
+        return made["pixel_values"].float().numpy(), int((made["input_ids"] == marker).sum())
+
+    return look
+
+
+def _image_token(config: Any, processor: Any) -> int:
+    """Return the id of the image token."""
+    stated = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
+    found = next((token for token in stated if token is not None), None)
+    return int(processor.image_token_id if found is None else found)

@@ -1,0 +1,49 @@
+"""Image processors as functions: what the families' code prepares, and the token counts of the table of models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lmod_train.chat.dialect import Dialect
+from lmod_train.chat.look import look_of
+from lmod_train.chat.pictures import Pictures
+from lmod_train.cli.model_facts import known_models
+from tests.chat.real_sizes import REAL, write_processor
+from tests.families import MODEL_TYPES, write_tiny
+
+FACTS = {model.name: model for model in known_models()}
+MODELS = {
+    "gemma3": "medgemma_4b",
+    "idefics3": "idefics3_8b",
+    "internvl": "internvl3_8b",
+    "llava": "llava_1_5_7b",
+    "llava_next": "llava_1_6_mistral_7b",
+    "llava_onevision": "llava_onevision_qwen2_7b",
+    "qwen2_5_vl": "qwen2_5_vl_7b",
+    "qwen3_vl": "qwen3_vl_8b",
+}
+
+
+def test_every_family_has_its_published_sizes():
+    assert set(REAL) == set(MODELS) == set(MODEL_TYPES)
+
+
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
+def test_the_tokens_of_the_table_are_those_of_the_processor(model_type: str, tmp_path: Path):
+    look = look_of(write_processor(tmp_path, model_type), Pictures())
+    _, tokens = look(Image.new("RGB", (1024, 1024), (90, 40, 10)))
+    assert tokens == FACTS[MODELS[model_type]].tokens
+
+
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
+def test_a_look_has_the_values_and_tokens_of_the_dialect(model_type: str, tmp_path: Path):
+    folder = write_tiny(tmp_path, model_type)
+    picture = Image.effect_mandelbrot((120, 90), (-2, -1, 1, 1), 50).convert("RGB")
+    values, tokens = look_of(folder, Pictures())(picture)
+    images = Dialect(folder).images([picture])
+    assert [tokens] == images.tokens
+    assert np.array_equal(values.reshape(-1), images.items[0]["pixel_values"].numpy().reshape(-1))

@@ -1,0 +1,76 @@
+"""The command `audit`: which model is meant, and what it prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from lmod_train.cli import main
+from tests.chat.real_sizes import write_processor
+from tests.tiny import record, write_curated
+
+
+@pytest.fixture
+def curated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "curated"
+    folder.mkdir()
+    write_curated(folder, [record("glaucoma/p/1", image=["oct.png"], split="val", modality="OCT")])
+    Image.new("RGB", (256, 124), (90, 60, 30)).save(folder / "oct.png")
+    return folder
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["audit", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_folder_without_weights_is_measured_padded_and_cropped(curated: Path, capsys: pytest.CaptureFixture[str]):
+    folder = curated.parent / "checkpoints" / "llava"
+    folder.mkdir(parents=True)
+    write_processor(folder, "llava")
+    assert "| OCT | 1 | 100 % | 336 x 163 |" in printed(capsys, str(folder), "curated")
+    assert "| OCT | 1 | 48 % | 693 x 336 |" in printed(capsys, str(folder), "curated", "--fit", "crop")
+    assert (curated / "preprocessing" / "llava" / "OCT.png").is_file()
+    assert (curated / "preprocessing" / "llava_crop" / "page.md").is_file()
+
+
+def test_a_config_is_measured_with_its_options(curated: Path, capsys: pytest.CaptureFixture[str]):
+    folder = curated.parent / "tiles"
+    folder.mkdir()
+    write_processor(folder, "internvl")
+    backend = "lmod_train.backends.huggingface.HuggingFace"
+    (curated.parent / "own.yaml").write_text(
+        "class_path: lmod_train.modules.frozen.Frozen\ninit_args:\n  backend:\n"
+        f"    class_path: {backend}\n    init_args: {{checkpoint: tiles, images: {{tiles: 1}}}}\n"
+    )
+    assert "| 448 x 448 |" in printed(capsys, "own.yaml", "curated", "--out", "out")
+    assert "| 896 x 448 |" in printed(capsys, "tiles", "curated")
+    assert (curated.parent / "out" / "images.csv").is_file()
+
+
+def test_a_shipped_config_is_found_by_its_name(curated: Path, capsys: pytest.CaptureFixture[str]):
+    assert "| OCT | 1 | 100 % | 192 x 93 |" in printed(capsys, "small_base", "curated")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing", "curated"], "list models"),
+        (["gpt_4o", "curated"], "a model with a local checkpoint"),
+        (["llava_1_5_7b", "curated"], "hf download"),
+        (["small_base", "nowhere"], "nowhere"),
+        (["small_base", "curated", "--fit", "crop", "--limit", "0"], "limit"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_with_the_next_step(
+    arguments: list[str], said: str, curated: Path, capsys: pytest.CaptureFixture[str]
+):
+    try:
+        code = main(["audit", *arguments])
+    except SystemExit as end:
+        code = int(end.code or 0)
+    assert code == 2
+    assert said in capsys.readouterr().err
