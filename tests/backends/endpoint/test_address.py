@@ -51,3 +51,7 @@ def test_images_that_may_not_be_passed_on_are_not_sent_away(tmp_path):
         with pytest.raises(LmodError, match=rf"send_sources.*{one.source}"):
             check_sources([free, one], tmp_path, [])
         check_sources([free, one], tmp_path, [one.source])
+
+
+def test_records_without_images_need_no_curated_folder(tmp_path):
+    check_sources([record(source="brset", image=[])], tmp_path, [])
