@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from lmod_train.errors import BadArgument
+
+if TYPE_CHECKING:
+    from lmod_train.artifacts.run import Run
+    from lmod_train.types import Prediction
 
 
 def judge(
@@ -101,39 +106,62 @@ def _judge(others: Sequence[str], **given: Any) -> None:
     """Judge with a model, read verdicts, or write a sheet; `given` are the values of `judge`."""
     from lmod_train.artifacts.predictions import read_predictions
     from lmod_train.artifacts.run import Run
-    from lmod_train.tasks.judgement_replies import to_judge
 
-    run, chosen = Run(given["run"]), [way for way in ("model", "verdicts", "sheet") if given[way]]
+    ways: dict[str, Callable[..., None]] = {
+        "model": partial(_ask_model, others),
+        "verdicts": _read_people,
+        "sheet": _write_sheet,
+    }
+    chosen = [way for way in ways if given[way]]
     if len(chosen) != 1:
         typed = " ".join(f"--{way}" for way in chosen) or "none"
         expected = "one of `--model NAME` (a model judges), `--verdicts FILE` (people did), `--sheet FILE` (for people)"
         raise BadArgument("--model, --verdicts, --sheet", typed, expected, "see `python -m lmod_train judge --help`")
-    names = [name.strip() for name in given["tasks"].split(",") if name.strip()]
-    predictions = read_predictions(run.predictions)
-    if given["sheet"]:
-        from lmod_train.formats.verdicts import write_sheet
-
-        count = write_sheet(given["sheet"], to_judge(predictions, names))
-        print(f"wrote {given['sheet']}: {count} replies to judge")
-        return
-    asking = _asking(given)
-    if given["verdicts"]:
-        _read_people(run, predictions, asking, given)
-    else:
-        from lmod_train.cli.names import check_names
-
-        to_judge(predictions, names)  # refuses unknown tasks before torch is imported
-        if given["name"]:
-            run.judge(given["name"])
-        options = ["--model", given["model"], *others]
-        check_names("validate", options)
-        from lmod_train.cli.judging import start
-
-        start(run, given["name"], names, asking, options)
-    _join(run, given["trust"] or ())
+    run = Run(given["run"])
+    ways[chosen[0]](run, read_predictions(run.predictions), given)
+    if chosen != ["sheet"]:
+        _join(run, given["trust"] or ())
 
 
-def _asking(given: Any) -> dict[str, Any]:
+def _names(given: Mapping[str, Any]) -> list[str]:
+    return [name.strip() for name in given["tasks"].split(",") if name.strip()]
+
+
+def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> None:
+    from lmod_train.formats.verdicts import write_sheet
+    from lmod_train.tasks.judgement_replies import to_judge
+
+    count = write_sheet(given["sheet"], to_judge(predictions, _names(given)))
+    print(f"wrote {given['sheet']}: {count} replies to judge")
+
+
+def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> None:
+    from lmod_train.cli.names import check_names
+    from lmod_train.tasks.judgement_replies import to_judge
+
+    to_judge(predictions, _names(given))  # refuses unknown tasks before torch is imported
+    if given["name"]:
+        run.judge(given["name"])
+    asking, options = _asking(given), ["--model", given["model"], *others]
+    check_names("validate", options)
+    from lmod_train.cli.judging import start
+
+    start(run, given["name"], _names(given), asking, options)
+
+
+def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> None:
+    from lmod_train.formats.verdicts import add_verdicts, read_verdicts
+    from lmod_train.report.rescore import rescore
+    from lmod_train.tasks.judgement import Judgement
+
+    task = Judgement(**_asking(given))
+    rows = read_verdicts(given["verdicts"], task)
+    for rater, line in add_verdicts(run, predictions, task, rows, given["name"] or "people"):
+        rescore(run.judge(rater).folder)
+        print(line)
+
+
+def _asking(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `Judgement`.
 
     Raises:
@@ -154,19 +182,7 @@ def _asking(given: Any) -> dict[str, Any]:
     return arguments | {"labels": list(asking.choices), "right": list(asking.right)}
 
 
-def _read_people(run: Any, predictions: Any, asking: dict[str, Any], given: Any) -> None:
-    from lmod_train.formats.verdicts import add_verdicts, read_verdicts
-    from lmod_train.report.rescore import rescore
-    from lmod_train.tasks.judgement import Judgement
-
-    task = Judgement(**asking)
-    rows = read_verdicts(given["verdicts"], task)
-    for rater, line in add_verdicts(run, predictions, task, rows, given["name"] or "people"):
-        rescore(run.judge(rater).folder)
-        print(line)
-
-
-def _join(run: Any, trust: Sequence[str]) -> None:
+def _join(run: Run, trust: Sequence[str]) -> None:
     """Score the run with the new judgements, and print a line and the rows of each judge."""
     from lmod_train.report.judged_tables import agreement_table, judged_table
     from lmod_train.report.rescore import rescore

@@ -15,7 +15,8 @@ import lmod_train
 from lmod_train import cli
 from lmod_train.errors import BadArgument
 
-LIGHT = [["--help"], ["--version"], ["list", "sources"], ["list", "tasks"], ["list", "models"], ["rescore", "--help"]]
+LIGHT = [["--help"], ["--version"], ["list", "sources"], ["list", "tasks"], ["list", "models"]]
+LIGHT += [["rescore", "--help"], ["judge", "--help"]]
 
 
 @pytest.mark.parametrize("arguments", LIGHT, ids=" ".join)

@@ -5,7 +5,7 @@ import pytest
 from lmod_train import cli
 
 
-@pytest.mark.parametrize("command", ["curate", "report", "fit", "doctor"])
+@pytest.mark.parametrize("command", ["curate", "report", "judge", "fit", "doctor"])
 def test_help_names_its_command_and_shows_no_objects(command: str, capsys: pytest.CaptureFixture[str]):
     try:
         assert cli.main([command, "--help"]) == 0
