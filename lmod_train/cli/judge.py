@@ -106,6 +106,7 @@ def _judge(others: Sequence[str], **given: Any) -> None:
     """Judge with a model, read verdicts, or write a sheet; `given` are the values of `judge`."""
     from lmod_train.artifacts.predictions import read_predictions
     from lmod_train.artifacts.run import Run
+    from lmod_train.lock import is_first
 
     ways: dict[str, Callable[..., None]] = {
         "model": partial(_ask_model, others),
@@ -119,7 +120,7 @@ def _judge(others: Sequence[str], **given: Any) -> None:
         raise BadArgument("--model, --verdicts, --sheet", typed, expected, "see `python -m lmod_train judge --help`")
     run = Run(given["run"])
     ways[chosen[0]](run, read_predictions(run.predictions), given)
-    if chosen != ["sheet"]:
+    if chosen != ["sheet"] and is_first():
         _join(run, given["trust"] or ())
 
 

@@ -23,6 +23,7 @@ from lmod_train.report.thumbnails import licences, thumbnail
 from lmod_train.report.ways import HEADS, Spread
 from lmod_train.report.ways import NOTE as WAYS
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.judged import PENDING
 from lmod_train.shuffling import shuffle_key
 from lmod_train.types import Answer, Prediction, Record, Unparsed
 from lmod_train.vocabulary.phantoms import DRAWN
@@ -156,10 +157,9 @@ def _card(shown: Shown, curated: Path | None, images: dict[tuple[Path | None, st
 
 
 def _verdicts(shown: Shown, outcomes: Outcomes) -> str:
-    """Return the verdict of each judge on a reply, empty if none was asked."""
-    id = shown.prediction.record.id
-    found = [(j.judge, j.verdicts[id]) for j in outcomes.judged if id in j.verdicts]
-    return "; ".join(f"{judge}: {_words(verdict)}" for judge, verdict in found)
+    """Return the verdict of each judge on a reply, empty if there is none."""
+    found = [(judge.judge, judge.verdicts.get(shown.prediction.record.id, PENDING)) for judge in outcomes.judged]
+    return "; ".join(f"{judge}: {_words(verdict)}" for judge, verdict in found if verdict != PENDING)
 
 
 def _question(record: Record) -> str:

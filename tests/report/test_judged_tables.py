@@ -60,6 +60,7 @@ def test_the_report_shows_judges_in_tables_and_page_and_escapes_what_they_replie
     assert "## Judged replies" in tables and "## Agreement of judges" in tables
     assert "<h2>Judged replies</h2>" in page and "<h2>Agreement of judges</h2>" in page
     assert "ada: bad; gpt: TRUE" in page
+    assert "not judged yet" not in page
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
     assert "accuracy_judged:gpt" in (tmp_path / "report" / "scores.csv").read_text(encoding="utf-8")
 
