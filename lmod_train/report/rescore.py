@@ -17,7 +17,7 @@ from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.current import Current, current
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
-from lmod_train.types import Prediction, Record
+from lmod_train.types import Prediction, Record, Score
 
 
 def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | None = None) -> list[str]:
@@ -65,6 +65,7 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
     yield from _left_out(saved)
     yield from _versions(tasks, records)
     yield from _steps(predictions)
+    yield from _spread(scores)
     yield from judge_lines(judges)
     yield f"wrote {run.predictions} and {run.scores}"
 
@@ -87,6 +88,19 @@ def _steps(predictions: Sequence[Prediction]) -> Iterator[str]:
     steps = sorted({p.reply.step for p in predictions})
     if len(steps) > 1:
         yield f"the replies come from several checkpoint steps: {', '.join(map(str, steps))}"
+
+
+def _spread(scores: Sequence[Score]) -> Iterator[str]:
+    """Yield a line for each task and factor in which questions were asked in several ways."""
+    values = {(s.task, s.metric): s.value for s in scores if s.subset == "all"}
+    for task, metric in values:
+        headline, _, factor = metric.removesuffix("_min").partition("_over_")
+        if metric == f"{headline}_over_{factor}_min":
+            low, high, sd = (values[task, f"{headline}_over_{factor}_{end}"] for end in ("min", "max", "sd"))
+            same = values[task, f"same_answer_over_{factor}"]
+            if low is not None and high is not None and sd is not None and same is not None:
+                spread = f"{low:.3f} to {high:.3f} over {factor}, sd {sd:.3f}"
+                yield f"{task}: {headline} {spread}; same answer {100 * same:.1f} %"
 
 
 def _ask_first(run: Path) -> str:

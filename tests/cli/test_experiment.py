@@ -70,7 +70,7 @@ def test_the_same_configuration_continues_and_another_is_refused(command, tmp_pa
         command("validate", "scripted.yaml", "--run", "here", *options)
 
 
-def test_other_ways_of_asking_continue_a_run_and_its_config_states_them(command, tmp_path):
+def test_other_ways_of_asking_continue_a_run_and_its_config_states_them(command, tmp_path, capsys):
     def run(*options):
         command("validate", "scripted.yaml", "--run", "here", *options)
         config = yaml.safe_load((tmp_path / "here" / "config.yaml").read_text())["data"]
@@ -84,6 +84,8 @@ def test_other_ways_of_asking_continue_a_run_and_its_config_states_them(command,
     config, twice = run("--data.asking.wordings", "2", "--data.asking.system_prompts", "{none: '', expert: You are.}")
     assert len(twice) == 4 * len(once) and twice[: len(once)] == once
     assert (config["asking"]["wordings"], config["asking"]["system_prompts"]["expert"]) == (2, "You are.")
+    spread = "glaucoma: accuracy_strict 1.000 to 1.000 over system, sd 0.000; same answer 100.0 %"
+    assert spread in capsys.readouterr().out
     subsets = {s.subset for _, _, s in read_scores(tmp_path / "here" / "scores.csv")}
     assert {"wording=0", "wording=1", "system=none", "system=expert"} <= subsets
     with pytest.raises(BadArgument, match=r"data\.asking\.shots=-1: expected a number from 0"):
