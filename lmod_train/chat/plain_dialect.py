@@ -119,21 +119,22 @@ class PlainDialect:
         made.pop("labels", None)  # PaliGemma's processor returns them without being asked
         return made
 
-    def answer_ids(self, batch: PlainBatch, row: int, answer: str) -> list[int]:
+    def answer_ids(self, batch: PlainBatch, row: int, answer: str, begun: Sequence[int]) -> list[int]:
         """Return the token ids of an answer and its end token, as they continue a prompt.
 
         Args:
             batch: A batch that this dialect made.
             row: Row of the prompt.
             answer: Words of the answer.
+            begun: Token ids of the prompt, as `inputs` makes them.
 
         Raises:
             WeightsMismatch: The template renders the prompt differently before an answer.
         """
         _, text = self.rendering.render(replace(batch.records[row], answer=answer), self.end)
         whole = PlainBatch(batch.records, [prompt + text for prompt in batch.rendered], batch.pictures)
-        begun, ids = (self.inputs(made, [row])["input_ids"][0].tolist() for made in (batch, whole))
-        if ids[: len(begun)] == begun:
+        ids = self.inputs(whole, [row])["input_ids"][0].tolist()
+        if ids[: len(begun)] == list(begun):
             return list(ids[len(begun) :])
         return list(self.tokenizer(text, add_special_tokens=False).input_ids)  # PaliGemma's ends prompts with a line
 

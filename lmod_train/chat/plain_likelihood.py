@@ -32,17 +32,21 @@ def choice_likelihoods(
         kind: ``sum`` or ``mean`` over the tokens of the reply and its end token; ``none`` computes nothing.
     """
     replies = {} if kind == "none" else replies_of(batch.records[row])
+    if not replies:
+        return {}
+    inputs = dialect.inputs(batch, [row])
+    prompt = inputs["input_ids"][0].tolist()
+    inputs = inputs.to(model.device, dtype=model.dtype)
     found: dict[str, float] = {}
     for choice, text in replies.items():
-        tokens = dialect.answer_ids(batch, row, text)
-        value = _sum(model, dialect, batch, row, tokens)
+        tokens = dialect.answer_ids(batch, row, text, prompt)
+        value = _sum(model, inputs, tokens, int(dialect.tokenizer.pad_token_id))
         found[choice] = round(value / (len(tokens) if kind == "mean" else 1), 6)
     return found
 
 
-def _sum(model: Any, dialect: PlainDialect, batch: PlainBatch, row: int, tokens: list[int]) -> float:
+def _sum(model: Any, inputs: Any, tokens: list[int], pad: int) -> float:
     """Return the sum of the log-probabilities of tokens behind a prompt."""
-    inputs = dialect.inputs(batch, [row]).to(model.device, dtype=model.dtype)
     begin = inputs["input_ids"].shape[1]
     made = model.generate(
         **inputs,
@@ -53,7 +57,7 @@ def _sum(model: Any, dialect: PlainDialect, batch: PlainBatch, row: int, tokens:
         output_logits=True,
         return_dict_in_generate=True,
         eos_token_id=[],
-        pad_token_id=dialect.tokenizer.pad_token_id,
+        pad_token_id=pad,
     )
     logs = torch.cat(made.logits).float().log_softmax(-1)  # of the network itself, before a token is forced
     return float(logs.gather(1, torch.tensor(tokens, device=logs.device)[:, None]).sum())

@@ -48,7 +48,8 @@ def test_as_many_image_parts_as_images(folder, eyes):
 
 def test_an_answer_continues_its_prompt_with_its_end_token(folder, eyes):
     dialect = PlainDialect(folder)
-    ids = dialect.answer_ids(dialect(RECORDS, eyes), 0, "NORMAL")
+    batch = dialect(RECORDS, eyes)
+    ids = dialect.answer_ids(batch, 0, "NORMAL", dialect.inputs(batch, [0])["input_ids"][0].tolist())
     assert ids[-1] == dialect.end_id and dialect.tokenizer.decode(ids) == " NORMAL</s>"
 
 

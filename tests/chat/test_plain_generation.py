@@ -147,6 +147,17 @@ def test_sampling_of_the_model_s_own_is_the_same_again_whatever_stands_beside(mo
     assert sampled(folder, RECORDS, eyes, seed=1) != found
 
 
+@pytest.mark.parametrize("model_type", ["llava", "llava_onevision", "qwen2_5_vl", "gemma3"])
+def test_a_known_family_replies_the_same_in_both_ways(model_type, tmp_path, eyes):
+    """Its generation_config is greedy here, so that `decoding: model` is plain `generate` of the same tokens."""
+    folder = write_tiny(tmp_path, model_type)
+    records = [*RECORDS, *WORDS]
+    shared, plain = (asked(folder, records, eyes, decoding=way, likelihoods="sum")[1] for way in ("papers", "model"))
+    assert [(r.reply, r.tokens_in, r.rendered) for r in plain] == [(r.reply, r.tokens_in, r.rendered) for r in shared]
+    for mine, theirs in zip(plain, shared, strict=True):
+        assert mine.likelihoods == pytest.approx(theirs.likelihoods, abs=2e-4)
+
+
 def test_a_penalty_of_the_model_s_file_applies_as_in_generate_one_record_at_a_time(tmp_path, eyes):
     folder = write_other(tmp_path, "deepseek_vl")
     bare = asked(folder, RECORDS, eyes, new=12)[1]
