@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -19,6 +21,7 @@ from lmod_train.chat.generation import Decoding, Method
 from lmod_train.chat.pictures import Pictures
 from lmod_train.chat.plain_dialect import PlainDialect
 from lmod_train.chat.prompting import Prompting
+from lmod_train.errors import WeightsMismatch
 from lmod_train.types import Batch, Identity, Likelihoods, Reply
 
 
@@ -63,11 +66,17 @@ class HuggingFace(Backend):
         self._name, self._dtype, self._attention = checkpoint, getattr(torch, dtype), attention
         self._decoding = Decoding(max_new_tokens, likelihoods, decoding, seed)
         self._prompt, self._images = prompt, images
-        shares = is_known(model_type_of(self._folder)) and decoding == "papers"
-        self._dialect = (Dialect if shares else PlainDialect)(self._folder, prompt, images)
+        self._dialect = self._dialect_of(self._folder)
         self.collate = self._dialect
         self._model: PreTrainedModel | None = None
         self._together = False
+
+    def _dialect_of(self, folder: Path) -> Dialect | PlainDialect:
+        """Return the dialect of a known family, unless it is decoded or written in a way that only `generate` has."""
+        if is_known(model_type_of(folder)) and self._decoding.method == "papers":
+            with suppress(WeightsMismatch):  # a template that opens a thinking block, or one that is missing
+                return Dialect(folder, self._prompt, self._images)
+        return PlainDialect(folder, self._prompt, self._images)
 
     def prepare(self, device: Any) -> None:
         """Load the network, and print how it is used if its family is not known.

@@ -19,7 +19,7 @@ from PIL import Image
 from lmod_train.chat.generation import Decoding, end_tokens
 from lmod_train.chat.plain_dialect import PlainBatch, PlainDialect
 from lmod_train.chat.plain_likelihood import choice_likelihoods
-from lmod_train.chat.reply_text import StopWords, reply_text
+from lmod_train.chat.reply_text import StopWords, opened_block, reply_text
 from lmod_train.types import Batch, Record, Reply
 
 _PROBES = ("Which?", "Describe this picture in one short sentence, please.")
@@ -88,7 +88,7 @@ def _replies(
         replies.append(
             Reply(
                 id=batch.records[row].id,
-                reply=text,
+                reply=opened_block(batch.rendered[row]) + text,
                 finish_reason=ending,
                 rendered=batch.rendered[row],
                 tokens_in=lengths[place],

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, Literal
 
 Ending = Literal["stop", "length"]
+
+_OPENED = re.compile(r"(<think(?:ing)?>|\[think\]|◁think▷)\s*$", re.IGNORECASE)
 
 
 class StopWords:
@@ -33,6 +36,19 @@ class StopWords:
         """Return what stands before the first of the texts; all of it without one."""
         places = [place for word in self.words if (place := text.find(word)) >= 0]
         return text[: min(places, default=len(text))]
+
+
+def opened_block(prompt: str) -> str:
+    r"""Return the tag of a thinking block that a prompt opens at its end; empty if it opens none.
+
+    The model's text then begins inside the block. With the tag before it, thinking that was cut off is known as such.
+
+    Example:
+        >>> opened_block("<|im_start|>assistant\n<think>\n"), opened_block("<think></think>")
+        ('<think>', '')
+    """
+    found = _OPENED.search(prompt)
+    return found[1] if found else ""
 
 
 def reply_text(tokens: Sequence[int], ends: set[int], tokenizer: Any, stop: StopWords) -> tuple[str, Ending, int]:

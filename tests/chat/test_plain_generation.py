@@ -13,6 +13,7 @@ from lmod_train.backends.huggingface import HuggingFace
 from lmod_train.chat import plain_generation
 from lmod_train.chat.prompting import Prompting
 from lmod_train.errors import BadArgument
+from lmod_train.parsing.thinking import strip_thinking
 from lmod_train.types import Message, Part
 from tests.chat.plain_reference import plain_reply
 from tests.families import write_tiny
@@ -156,6 +157,21 @@ def test_a_known_family_replies_the_same_in_both_ways(model_type, tmp_path, eyes
     assert [(r.reply, r.tokens_in, r.rendered) for r in plain] == [(r.reply, r.tokens_in, r.rendered) for r in shared]
     for mine, theirs in zip(plain, shared, strict=True):
         assert mine.likelihoods == pytest.approx(theirs.likelihoods, abs=2e-4)
+
+
+def test_a_reasoning_model_of_a_known_family_thinks_in_a_block_of_its_own(tmp_path, eyes):
+    """Its template opens the block in the prompt, so that training refuses it; cut off, its reply is no answer."""
+    folder = write_tiny(tmp_path, "qwen3_vl")
+    file = folder / "chat_template.jinja"
+    opening = "<|im_start|>assistant\n{% endif %}"
+    assert opening in file.read_text()
+    file.write_text(file.read_text().replace(opening, "<|im_start|>assistant\n<think>\n{% endif %}"))
+    replies = asked(folder, RECORDS, eyes)[1]
+    network, processor = AutoModelForImageTextToText.from_pretrained(folder), AutoProcessor.from_pretrained(folder)
+    theirs = [plain_reply(network, processor, eyes, one, NEW)[1] for one in RECORDS]
+    texts = [processor.tokenizer.decode(t, skip_special_tokens=True).strip() for t in theirs]
+    assert [r.reply for r in replies] == [f"<think>{text}" for text in texts]
+    assert strip_thinking(replies[0].reply) == ("", False)
 
 
 def test_a_penalty_of_the_model_s_file_applies_as_in_generate_one_record_at_a_time(tmp_path, eyes):
