@@ -50,6 +50,11 @@ class Tile:
     columns: float
     rows: float
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether it shows enough columns and rows to fit a line to the inner ones."""
+        return min(self.columns * (self.right - self.left), self.rows * (self.bottom - self.top)) > 4 * EDGE
+
 
 @dataclass(frozen=True)
 class View:
@@ -79,7 +84,7 @@ class View:
     @cached_property
     def resolution(self) -> tuple[float, float]:
         """Columns and rows of the whole image in the finest tile: details between them are not seen."""
-        finest = max(self.tiles, key=lambda tile: tile.columns * tile.rows)
+        finest = max(self.tiles, key=lambda tile: (tile.is_certain, tile.columns * tile.rows))
         return finest.columns, finest.rows
 
     @property

@@ -13,6 +13,7 @@ from transformers import AutoConfig
 
 from lmod_train.chat.pictures import Pictures
 from lmod_train.chat.plain_dialect import PlainDialect
+from lmod_train.chat.prompting import Prompting
 from lmod_train.errors import WeightsMismatch
 
 
@@ -24,10 +25,10 @@ def look_of(folder: Path, pictures: Pictures) -> Callable[[Image.Image], tuple[n
         pictures: Shape, pixel limits and number of tiles.
 
     Raises:
-        WeightsMismatch: It has no processor or no chat template.
+        WeightsMismatch: It has no processor.
         BadArgument: An option does not apply to it.
     """
-    dialect = PlainDialect(folder, pictures=pictures)
+    dialect = _dialect(folder, pictures)
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     marker = _image_token(config, dialect.processor)
 
@@ -38,6 +39,14 @@ def look_of(folder: Path, pictures: Pictures) -> Callable[[Image.Image], tuple[n
         return made["pixel_values"].float().numpy(), int((made["input_ids"] == marker).sum())
 
     return look
+
+
+def _dialect(folder: Path, pictures: Pictures) -> PlainDialect:
+    """Return the dialect; without a chat template it writes plain words, which changes no picture."""
+    try:
+        return PlainDialect(folder, pictures=pictures)
+    except WeightsMismatch:
+        return PlainDialect(folder, Prompting(template="words"), pictures)
 
 
 def _image_token(config: Any, processor: Any) -> int:

@@ -12,7 +12,7 @@ import pytest
 import transformers
 from PIL import Image
 
-from lmod_train.audit.view import Calibration, Look, distinct, line, measure
+from lmod_train.audit.view import Calibration, Look, Tile, View, distinct, line, measure
 from lmod_train.errors import BadArgument
 from lmod_train.pixels import pad_square
 
@@ -103,6 +103,13 @@ def test_a_processor_that_shows_nothing_or_changes_its_shape_is_an_error():
     shapes = iter([8, *[9] * 99])
     with pytest.raises(BadArgument, match="images of one size"):
         measure(lambda picture: (np.zeros((1, 3, 8, next(shapes)), np.float32), 0), 20, 20)
+
+
+def test_the_resolution_is_not_that_of_a_sliver():
+    """A tile with a few columns at the image's edge has no inner ones to fit."""
+    whole, sliver = Tile(0, 0, 0.9, 1, 100, 50), Tile(0.9, 0, 1, 1, 110, 50)
+    assert View(200, 100, (whole, sliver), 1).resolution == (100, 50)
+    assert View(200, 100, (sliver,), 1).resolution == (110, 50)
 
 
 def test_positions_of_columns_are_merged_and_fitted():
