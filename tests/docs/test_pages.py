@@ -20,6 +20,7 @@ from PIL import Image
 
 from lmod_train import cli
 from lmod_train.artifacts.records import read_records
+from lmod_train.cli import class_options
 from lmod_train.cli.judge import parted
 from lmod_train.cli.listing import PACKAGE, configs_folder
 from lmod_train.cli.parse import parser_of
@@ -258,7 +259,9 @@ def test_every_command_is_in_the_pages_and_every_command_of_the_pages_exists():
 def options_known(lightning: Any) -> set[str]:
     """Options of all commands, and the few of other programs that the pages explain."""
     known = {option for name, function in cli.PLAIN.items() for option in options_of(parser_of(function, name))}
-    others = {"--slow", "--no-deps", "--version", "--help_all"}
+    others = {"--slow", "--no-deps", "--version", "--help_all", "--tensor-parallel-size", "--data-parallel-size"}
+    for path in ("lmod_train.backends.huggingface.HuggingFace", "lmod_train.backends.openai.OpenAI"):
+        others |= {f"--model.backend.{option.name}" for option in class_options.options_of(path)}
     return known.union(others, *map(options_of, lightning._subcommands_action.choices.values()))
 
 
