@@ -103,12 +103,12 @@ def parted(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _judge(others: Sequence[str], **given: Any) -> None:
-    """Judge with a model, read verdicts, or write a sheet; `given` are the values of `judge`."""
+    """Judge with a model, read verdicts, or write a sheet, and score the run; `given` are the values of `judge`."""
     from lmod_train.artifacts.predictions import read_predictions
     from lmod_train.artifacts.run import Run
     from lmod_train.lock import is_first
 
-    ways: dict[str, Callable[..., None]] = {
+    ways: dict[str, Callable[..., bool]] = {
         "model": partial(_ask_model, others),
         "verdicts": _read_people,
         "sheet": _write_sheet,
@@ -119,8 +119,8 @@ def _judge(others: Sequence[str], **given: Any) -> None:
         expected = "one of `--model NAME` (a model judges), `--verdicts FILE` (people did), `--sheet FILE` (for people)"
         raise BadArgument("--model, --verdicts, --sheet", typed, expected, "see `python -m lmod_train judge --help`")
     run = Run(given["run"])
-    ways[chosen[0]](run, read_predictions(run.predictions), given)
-    if chosen != ["sheet"] and is_first():
+    judged = ways[chosen[0]](run, read_predictions(run.predictions), given)
+    if judged and is_first():
         _join(run, given["trust"] or ())
 
 
@@ -128,15 +128,16 @@ def _names(given: Mapping[str, Any]) -> list[str]:
     return [name.strip() for name in given["tasks"].split(",") if name.strip()]
 
 
-def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> None:
+def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> bool:
     from lmod_train.formats.verdicts import write_sheet
     from lmod_train.tasks.judgement_replies import to_judge
 
     count = write_sheet(given["sheet"], to_judge(predictions, _names(given)))
     print(f"wrote {given['sheet']}: {count} replies to judge")
+    return False
 
 
-def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> None:
+def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> bool:
     from lmod_train.cli.names import check_names
     from lmod_train.tasks.judgement_replies import to_judge
 
@@ -147,10 +148,10 @@ def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction
     check_names("validate", options)
     from lmod_train.cli.judging import start
 
-    start(run, given["name"], _names(given), asking, options)
+    return start(run, given["name"], _names(given), asking, options)
 
 
-def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> None:
+def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> bool:
     from lmod_train.formats.verdicts import add_verdicts, read_verdicts
     from lmod_train.report.rescore import rescore
     from lmod_train.tasks.judgement import Judgement
@@ -160,6 +161,7 @@ def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str
     for rater, line in add_verdicts(run, predictions, task, rows, given["name"] or "people"):
         rescore(run.judge(rater).folder)
         print(line)
+    return True
 
 
 def _asking(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from lmod_train.cli.noise import silenced
 from lmod_train.cli.provenance import provenance_of
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.datamodules.judgements import JudgementData
-from lmod_train.errors import JudgeConflict, RunConflict
+from lmod_train.errors import FolderBusy, JudgeConflict, RunConflict
 from lmod_train.report.judgements import PEOPLE
 from lmod_train.report.rescore import rescore
 from lmod_train.tasks.judgement import Judgement
@@ -51,8 +51,11 @@ class Judging(Experiment):
             raise JudgeConflict(config.run, error.differences) from None
 
 
-def start(run: Run, name: str, of: Sequence[str], asking: Mapping[str, Any], model: Sequence[str]) -> None:
+def start(run: Run, name: str, of: Sequence[str], asking: Mapping[str, Any], model: Sequence[str]) -> bool:
     """Ask a model for the judgements that are missing, and derive the predictions of its folder.
+
+    Returns:
+        Whether the predictions were derived; False for a shard that leaves this to the last of the running ones.
 
     Args:
         run: The judged run.
@@ -67,11 +70,24 @@ def start(run: Run, name: str, of: Sequence[str], asking: Mapping[str, Any], mod
     with silenced(sys.stderr.isatty()), ExitStack() as held:
         chosen = options() | {"datamodule_class": JudgementData}
         experiment = performed(Judging, held, chosen, ["validate", *data, *folder, *model])
-        judge = Run(Path(experiment.trainer.default_root_dir))
-        if experiment.trainer.is_global_zero:
-            print("\n".join(rescore(judge.folder)))
-            if judges_itself(run, judge):
-                print(f"warning: {judge.name} judges its own replies; models tend to prefer these")
+        judge, shard = Run(Path(experiment.trainer.default_root_dir)), experiment.datamodule.shard
+        if shard:
+            held.close()  # the last of the shards finds the folder free
+        return experiment.trainer.is_global_zero and _derived(run, judge, shard)
+
+
+def _derived(run: Run, judge: Run, shard: str) -> bool:
+    """Derive and print the predictions of a judge; return False for a shard while others hold the folder."""
+    try:
+        print("\n".join(rescore(judge.folder)))
+    except FolderBusy:
+        if not shard:
+            raise
+        print(f"{judge.folder}: shard {shard} is judged; the last of the running shards computes the scores")
+        return False
+    if judges_itself(run, judge):
+        print(f"warning: {judge.name} judges its own replies; models tend to prefer these")
+    return True
 
 
 def judge_name(model: Namespace) -> str:

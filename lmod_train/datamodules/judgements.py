@@ -23,12 +23,19 @@ class JudgementData(RecordsDataModule):
         of: Names of the judged tasks; empty for those with open-ended questions.
         eval_batch_size: Number of judgements in a batch, per device.
         limit: Maximum number of judgements, the first in id order; 0 for all.
+        shard: Part of the judgements that this process asks for, ``i/n`` with i from 1 to n; empty for all.
     """
 
     def __init__(
-        self, run: Path, tasks: list[Task], of: list[str] | None = None, eval_batch_size: int = 32, limit: int = 0
+        self,
+        run: Path,
+        tasks: list[Task],
+        of: list[str] | None = None,
+        eval_batch_size: int = 32,
+        limit: int = 0,
+        shard: str = "",
     ) -> None:
-        super().__init__(run, tasks, eval_batch_size=eval_batch_size, limit=limit, split="all")
+        super().__init__(run, tasks, eval_batch_size=eval_batch_size, limit=limit, split="all", shard=shard)
         self._of = of or []
 
     def _read(self) -> list[Record]:

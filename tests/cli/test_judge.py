@@ -126,6 +126,16 @@ def test_after_a_kill_the_same_command_asks_only_what_is_missing(run: Run, tmp_p
     assert figures(run)["accuracy_judged:j"] == (8, 3 / 8)
 
 
+def test_shards_judge_each_reply_once_and_give_the_same_scores(run: Run, tmp_path: Path):
+    options = ["--model", judge_file(tmp_path, VERDICTS), "--name", "j", *QUIET]
+    assert judge(run, *options, "--data.shard", "1/2") == 0
+    assert figures(run)["accuracy_judged:j"] == (0, None)
+    assert judge(run, *options, "--data.shard", "2/2") == 0
+    assert figures(run)["accuracy_judged:j"] == (8, 3 / 8)
+    files = sorted(run.judge("j").replies.glob("*.jsonl"))
+    assert [len(file.read_text().splitlines()) for file in files] == [3, 3]
+
+
 def test_labels_and_a_prompt_of_your_own(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "prompt.txt").write_text("E: {expected}\nG: {given}\nOne of {labels}.", encoding="utf-8")
     words = dict(zip(VERDICTS, ["correct", "partly", "wrong", "WRONG", "partly", "partly"], strict=True))
