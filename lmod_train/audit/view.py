@@ -124,7 +124,7 @@ class Calibration:
         self.shape = first.shape
         self.black = self._rows(first)
         colours = np.stack([self.output(_plain(width, height, colour)) for colour in PURE]) - self.black
-        self.channel = np.abs(colours).argmax(0)
+        self.channel = np.abs(colours).argmax(0).astype(np.uint8)
         self.response = colours.sum(0)
         self.inside = self._inside()
         self.x, self.y = self._position(width, across=True), self._position(height, across=False)

@@ -77,12 +77,12 @@ Calibrate = Callable[[int, int], Calibration]
 
 
 def calibrate(look: Look) -> Calibrate:
-    """Return that function of a processor; it remembers a few sizes, as large patches take much memory."""
-    return lru_cache(4)(lambda width, height: Calibration(look, width, height))
+    """Return that function of a processor; it remembers two sizes, as those of large images take gigabytes."""
+    return lru_cache(2)(lambda width, height: Calibration(look, width, height))
 
 
 def seen_images(calibrated: Calibrate, curated: Path, limit: int) -> list[SeenImage]:
-    """Return what a model sees of the images of a curated folder, ordered by modality and path.
+    """Return what a model sees of the first image of each record of a curated folder, ordered by modality and path.
 
     Args:
         calibrated: The model's image processor.
