@@ -36,7 +36,7 @@ from tuning import Side, ran
 
 HERE = Path(__file__).parent
 HEAD = "| case | side | questions/s | times | spread | first reply, s | peak, MiB | same texts | others |"
-CASES = {"12 questions an image": (12, 24), "1 question an image": (1, 12), "alone": (1, 1)}
+CASES = {"12 questions an image": (12, 60), "1 question an image": (1, 12), "alone": (1, 1)}
 """Questions about an image, and questions of a batch of ours, by case."""
 
 

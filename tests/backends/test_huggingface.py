@@ -174,3 +174,12 @@ def test_the_benchmark_runs_small(tmp_path):
     assert "lmms-eval: not measured" in done.stdout
     rows = [line.split(" | ") for line in done.stdout.splitlines() if "| ours |" in line]
     assert [row[7] for row in rows] == ["12 of 12", "2 of 2"]
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_a_gpu_tries_itself_small():
+    script = Path(__file__).parents[2] / "scripts" / "benchmarks" / "gpu.py"
+    small = ["--small", "--device", "cpu", "--images", "1", "--tokens", "3", "--families", "llava", "qwen2_5_vl"]
+    done = subprocess.run([sys.executable, str(script), *small], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("12 of 12") == 2 and done.stdout.count("a step of full tuning") == 2
