@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from PIL import Image
@@ -35,7 +36,9 @@ from lmod_train.artifacts.manifest import write_json
 from lmod_train.artifacts.records import write_records
 from lmod_train.artifacts.replies import has_failed, read_replies
 from lmod_train.artifacts.schema import SCHEMA_VERSION
+from lmod_train.backends import openai
 from lmod_train.backends.endpoint.batch import RequestBatch
+from lmod_train.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.backends.endpoint.pace import Pace
 from lmod_train.backends.openai import OpenAI
 from lmod_train.types import Message, Part, Record
@@ -53,10 +56,17 @@ class Served:
 
     def counts(self) -> dict[str, Counter[int]]:
         """Return how often each question was asked (`asked`) and wholly replied to (`sent`); the probe is -1."""
+        stats = self._stats()
+        return {name: Counter({int(n): c for n, c in stats[name].items()}) for name in ("asked", "sent")}
+
+    def hits(self) -> int:
+        """Return how many questions found their image among those that the server keeps."""
+        return int(self._stats()["hits"])
+
+    def _stats(self) -> Any:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(self.url.replace("/v1", "/stats"), timeout=30) as reply:
-            stats = json.load(reply)
-        return {name: Counter({int(n): c for n, c in stats[name].items()}) for name in ("asked", "sent")}
+            return json.load(reply)
 
 
 @contextmanager
@@ -165,9 +175,30 @@ def throughput(n: int, work: Path, delay: float, concurrency: int) -> None:
         print(f"{name}: {n / took:.1f} requests/s, {slowest / took:.3f} of the bare loop")
 
 
+class RoundRobin(Fleet):
+    """Sends each request to the next server, whatever its image."""
+
+    _next = 0
+
+    def _chosen(self, images: tuple[str, ...]) -> Replica:
+        self._next += 1
+        return self.replicas[self._next % len(self.replicas)]
+
+
 def replicas(n: int, work: Path, delay: float, concurrency: int) -> None:
-    """Print how much faster two servers are than one, and how many images both have seen."""
+    """Print how much faster two servers are than one, how many images both have seen, and their prefix hits."""
     records = curated(work, n, images=12)
+    for fleet in (Fleet, RoundRobin):
+        with (
+            serving(records, delay=delay / 10, kept=2) as one,
+            serving(records, delay=delay / 10, kept=2) as two,
+            patch.object(openai, "Fleet", fleet),
+        ):
+            ours([one.url, two.url], records, work, concurrency, batch=concurrency)
+            hits = one.hits() + two.hits()
+        print(
+            f"{fleet.__name__}: {hits / n:.1%} of the questions found their image on a server that keeps the last two"
+        )
     with serving(records, delay=delay) as one:
         alone = ours([one.url], records, work, concurrency, batch=concurrency)
     with serving(records, delay=delay) as one, serving(records, delay=delay) as two:

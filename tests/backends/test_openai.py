@@ -27,6 +27,7 @@ CONFIGS = configs_folder()
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
 FATES = dict.fromkeys(STATUS, 1.0) | {"right": 8.0, "wrong": 4.0}
 QUICK = ["--model.backend.pace.timeout", "2.5", "--model.backend.pace.longest_wait", "0.2"]
+NOBODY = "http://127.0.0.1:9/v1"
 SECRET = "sk-test-0123456789abcdef0123456789"
 
 
@@ -196,6 +197,17 @@ def test_the_key_is_nowhere(world, monkeypatch, capfd, caplog, status):
     assert SECRET not in "".join(map(str, (caught.value, caught.value.__cause__, caught.getrepr(showlocals=True))))
 
 
+def test_a_configuration_with_the_key_is_not_written(world, monkeypatch):
+    monkeypatch.setenv("LAB_KEY", SECRET)
+    for options in (["--model.backend.extra", f"{{api_key: {SECRET}}}"], ["--model.backend.key_variable", SECRET]):
+        with pytest.raises(BadArgument, match="not shown") as caught:
+            world.test(NOBODY, *options)
+        assert SECRET not in str(caught.value)
+    with pytest.raises(BadArgument, match=r"model\.backend\.base_url=.*not shown"):
+        world.test(f"{NOBODY}/{SECRET}")
+    assert not [f for f in world.run.rglob("*") if f.is_file() and SECRET.encode() in f.read_bytes()]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -274,6 +286,14 @@ def test_ten_kills_lose_no_reply_and_repeat_only_what_was_in_flight():
     done = subprocess.run([*BENCHMARK, "kills", "--n", "10"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.startswith("10 kills: 400 of 400 replies held")
+
+
+@pytest.mark.slow
+def test_failing_calls_and_wrong_commands_show_the_key_nowhere():
+    script = BENCHMARK[1].replace("endpoint.py", "endpoint_key.py")
+    done = subprocess.run([sys.executable, script, "--n", "8"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "the key is in none of" in done.stdout
 
 
 @pytest.mark.slow

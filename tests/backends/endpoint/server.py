@@ -54,6 +54,7 @@ class Plan:
     `logprobs` returns those of a token without alternatives; `top` those of the first token of every reply, which is a
     choice. `prompts` returns prompt_logprobs: "whole" with an end token after a reply, "open" without one, "merged"
     with a first token that a reply changes. `silence`: seconds until a request without a reply is closed.
+    `kept`: number of images whose prefix the server keeps, the last ones that were asked about; hits are counted.
     """
 
     answers: list[str] = field(default_factory=list)
@@ -70,6 +71,7 @@ class Plan:
     top: dict[str, float] = field(default_factory=dict)
     prompts: str = ""
     silence: float = 3600.0
+    kept: int = 0
     gone_after: int = 0
 
     def fate(self, n: int) -> str:
@@ -157,7 +159,8 @@ class Server:
         self.rated: Counter[int] = Counter()
         self.bodies: list[dict] = []
         self.images: list[tuple[int, str]] = []
-        self.now = self.peak = self.requests = 0
+        self.now = self.peak = self.requests = self.hits = 0
+        self.prefixes: list[str] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -174,7 +177,14 @@ class Server:
         data = await reader.readexactly(int(headers.get("content-length", 0)))
         path = head.split(" ", 2)[1]
         if path == "/stats":
-            stats = {"asked": self.asked, "sent": self.sent, "rated": self.rated, "peak": self.peak, "now": self.now}
+            stats = {
+                "asked": self.asked,
+                "sent": self.sent,
+                "rated": self.rated,
+                "peak": self.peak,
+                "now": self.now,
+                "hits": self.hits,
+            }
             return await send(writer, 200, json.dumps({**stats, "bodies": self.bodies[-50:], "images": self.images}))
         if path.endswith("/models"):
             return await send(writer, 500, "no hub cache")
@@ -194,6 +204,9 @@ class Server:
         n = int(number[1]) if number else -1
         image = re.search(r"base64,([^\"]{0,200000})", text)
         self.images.append((n, str(hash(image[1])) if image else ""))
+        if self.plan.kept and image:
+            self.hits += image[1] in self.prefixes
+            self.prefixes = [*(p for p in self.prefixes if p != image[1]), image[1]][-self.plan.kept :]
         self.bodies.append({k: v for k, v in body.items() if k != "messages"})
         (self.rated if rated else self.asked)[n] += 1
         if self.plan.most and self.now > self.plan.most:
