@@ -45,9 +45,10 @@ class OpenAI(StreamBackend):
         base_url: URL of the server, up to and including ``/v1``.
         model: Name of the model on the server.
         max_new_tokens: Maximum length of a reply in tokens (LMOD Table 6: 512), including hidden reasoning.
-        temperature: Sampling temperature; 0 for greedy decoding, null to send none. Never sent to reasoning models.
-        rules: Names of the request fields: ``classic`` (``max_tokens``), ``reasoning`` (``max_completion_tokens``, no
-            temperature), or ``auto`` to choose by the model's name (``reasoning`` for GPT-5 and the o series).
+        temperature: Sampling temperature; 0 for greedy decoding. Never sent to reasoning models.
+        rules: Fields of a request: ``classic`` (``max_tokens`` and temperature), ``no_temperature`` (``max_tokens``),
+            ``reasoning`` (``max_completion_tokens``), or ``auto`` to choose by the model's name (``reasoning`` for
+            GPT-5 and the o series, else ``classic``).
         system_prompt: Text of a system message before the record's own; empty for none.
         likelihoods: Log-likelihood of every choice in the requested format to store with the replies: ``sum`` over its
             tokens, their ``mean``, or ``none``. By ``prompt_logprobs`` (vLLM), else for ``sum`` by the top ``logprobs``
@@ -108,12 +109,22 @@ class OpenAI(StreamBackend):
         return {**self._decoding.settings(), "images": self._images.settings(), **wanted}
 
     def summary(self) -> str:
-        """Return the usage, and why requests were stopped, if they were; empty if nothing was sent."""
+        """Return the usage, and what a user should know of the replies; empty if nothing was sent."""
         if self._opened is None:
             return ""
         asking = self._opened.asking
-        stopped = f"\n{asking.not_asked} records were not asked: {asking.stopped}" if asking.not_asked else ""
-        return f"{self._urls[0]}: {self._opened.spending.summary()}{stopped}"
+        lines = [f"{self._urls[0]}: {self._opened.spending.summary()}"]
+        if asking.not_asked:
+            lines.append(f"{asking.not_asked} records were not asked: {asking.stopped}")
+        if asking.without_text:
+            length = self._decoding.max_new_tokens
+            lines.append(
+                f"{asking.without_text} replies were cut off at max_new_tokens={length} before their first word, as of "
+                f"hidden reasoning.\nNext: in a new run add `--model.backend.max_new_tokens {max(4096, 4 * length)}`"
+            )
+        if len(asking.models) > 1:
+            lines.append(f"the replies are of {len(asking.models)} models: {', '.join(sorted(asking.models))}")
+        return "\n".join(lines)
 
     def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
         """Yield replies as they arrive; batches are read until twice as many requests wait as may be in flight."""

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import socket
 import subprocess
 import sys
@@ -206,6 +207,39 @@ def test_a_configuration_with_the_key_is_not_written(world, monkeypatch):
     with pytest.raises(BadArgument, match=r"model\.backend\.base_url=.*not shown"):
         world.test(f"{NOBODY}/{SECRET}")
     assert not [f for f in world.run.rglob("*") if f.is_file() and SECRET.encode() in f.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("demand", "given"),
+    [
+        ("reasoning", []),
+        ("classic", ["--model.backend.rules", "reasoning"]),
+        ("no temperature", []),
+        ("short", []),
+        ("no effort", ["--model.backend.extra", "{reasoning_effort: low}"]),
+    ],
+)
+def test_the_printed_cure_helps_as_typed(world, demand, given):
+    with serving(world.plan(demand=demand)) as server:
+        for _ in range(5):
+            try:
+                world.test(server.url, "--data.limit", "2", *given)
+                break
+            except LmodError as error:
+                cure = str(error).partition("Next: ")[2]
+                typed = re.search(r"add `(--model\.backend\.\S+ \S+)`", cure)
+                removed = "remove reasoning_effort from `--model.backend.extra`" in cure
+                given = given + typed[1].split() if typed else [] if removed else pytest.fail(cure)
+    assert world.account() == {"answered": 2}
+
+
+def test_replies_without_a_word_are_counted_with_a_cure(world, capsys):
+    with serving(world.plan(fates={"hidden": 1.0, "thought": 1.0, "cut": 1.0})) as server:
+        world.test(server.url, "--data.limit", "12")
+    fates = [world.plan(fates={"hidden": 1.0, "thought": 1.0, "cut": 1.0}).fate(i) for i in range(12)]
+    printed = capsys.readouterr().out
+    assert f"{12 - fates.count('cut')} replies were cut off at max_new_tokens=512 before their first word" in printed
+    assert "`--model.backend.max_new_tokens 4096`" in printed and "models:" not in printed
 
 
 @pytest.mark.parametrize(

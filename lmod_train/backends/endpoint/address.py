@@ -24,7 +24,11 @@ def checked(url: str) -> str:
         raise BadArgument("base_url", url, "a URL such as http://localhost:8000/v1", "add `--model.backend.base_url U`")
     if parts.username or parts.password or parts.query:
         expected = "a URL without user, password and query, as it is stored with the run"
-        raise BadArgument("base_url", parts.hostname, expected, "remove them, and provide a key with `key_variable`")
+        azure = (
+            "; of Azure use https://RESOURCE.openai.azure.com/openai/v1" if "azure" in (parts.hostname or "") else ""
+        )
+        cure = f"remove them, and name the variable of the key by `--model.backend.key_variable`{azure}"
+        raise BadArgument("base_url", parts.hostname, expected, cure)
     return url.strip().rstrip("/")
 
 

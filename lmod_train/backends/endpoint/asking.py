@@ -13,7 +13,7 @@ from typing import Any
 from lmod_train.backends.endpoint.budget import Spending
 from lmod_train.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.backends.endpoint.likelihood import NO_LIKELIHOODS, Method, of_prompts, of_reply, turn
-from lmod_train.backends.endpoint.outcome import Completion, Trouble
+from lmod_train.backends.endpoint.outcome import Completion, Trouble, without_thinking
 from lmod_train.backends.endpoint.pace import Pace
 from lmod_train.backends.endpoint.request import Decoding
 from lmod_train.types import Record, Reply
@@ -33,6 +33,8 @@ class Asking:
     Attributes:
         stopped: Reason why no more requests are sent; empty while they are.
         not_asked: Number of records that failed for this reason.
+        without_text: Number of replies that were cut off before their first word, as of hidden reasoning.
+        models: Names of the model, as returned with the replies.
     """
 
     def __init__(
@@ -43,7 +45,8 @@ class Asking:
         self._random = random.Random()
         self._ended, self._stop = asyncio.Event(), asyncio.Event()
         self._failed_in_a_row = 0
-        self.stopped, self.not_asked = "", 0
+        self.stopped, self.not_asked, self.without_text = "", 0, 0
+        self.models: set[str] = set()
 
     async def reply(
         self, record: Record, messages: Sequence[Mapping[str, Any]], rendered: str, method: Method = NO_LIKELIHOODS
@@ -185,6 +188,8 @@ class Asking:
         likelihoods: Mapping[str, float],
         method: Method,
     ) -> Reply:
+        self.without_text += ended.ending == "length" and not without_thinking(ended.text)
+        self.models.add(ended.model or self._model)
         by = {"likelihoods_by": method.by} if likelihoods else {}
         settings = {**self._settings, "system_fingerprint": ended.fingerprint, **by}
         return Reply(

@@ -6,6 +6,7 @@ Servers are not trusted: nothing they send is assumed to have the expected struc
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -141,6 +142,16 @@ def _thinking(message: Mapping[str, Any]) -> str:
     return f"<think>{thought}</think>" if thought.strip() else ""
 
 
+def without_thinking(text: str) -> str:
+    """Return a reply without separately returned reasoning.
+
+    Example:
+        >>> without_thinking("<think>It may be</think> YES")
+        'YES'
+    """
+    return text.rpartition("</think>")[2].strip()
+
+
 def _word(value: object) -> str:
     """Return a text that can be written as UTF-8, with lone surrogates replaced by question marks."""
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
@@ -167,7 +178,7 @@ def refused_status(status: int, headers: Mapping[str, str], body: str) -> Comple
         >>> refused_status(400, {}, '{"error": {"code": "content_filter", "message": "no"}}').ending
         'content_filter'
     """
-    parsed = _json(body)
+    parsed = _unlisted(_json(body))
     code = _code(parsed)
     if status == 400 and code in _WITHHELD:
         return Completion("", "content_filter")
@@ -175,7 +186,7 @@ def refused_status(status: int, headers: Mapping[str, str], body: str) -> Comple
     if code in ("insufficient_quota", "billing_hard_limit_reached"):
         return Trouble(text, hopeless=True)
     again = status in _LATER or status >= 500
-    wait = wait_of(headers) if again else 0.0
+    wait = (wait_of(headers) or _stated_wait(parsed)) if again else 0.0
     return Trouble(text, again, status in _SLOWER, wait, hopeless=status in _NEVER_ANY)
 
 
@@ -192,6 +203,22 @@ def wait_of(headers: Mapping[str, str]) -> float:
         return _positive((then - datetime.now(UTC)).total_seconds())
     except (KeyError, ValueError, TypeError):
         return 0.0
+
+
+def _unlisted(body: Any) -> Any:
+    """Return the only entry of a list, as which Gemini returns an error; anything else as it is."""
+    return body[0] if isinstance(body, list) and len(body) == 1 else body
+
+
+def _stated_wait(body: Any) -> float:
+    """Return the seconds to wait by Google's ``RetryInfo`` in the body of an error; 0 if absent."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    details = error.get("details") if isinstance(error, Mapping) else None
+    for detail in details if isinstance(details, list) else ():
+        stated = detail.get("retryDelay") if isinstance(detail, Mapping) else None
+        if isinstance(stated, str) and re.fullmatch(r"\d{1,6}(\.\d{1,9})?s", stated):
+            return _positive(float(stated[:-1]))
+    return 0.0
 
 
 def _positive(seconds: float) -> float:

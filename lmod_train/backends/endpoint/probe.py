@@ -127,12 +127,18 @@ async def _cure(trouble: Trouble, client: Client, decoding: Decoding, key: Key) 
         return "start the server (launch lines: configs/server), or correct `--model.backend.base_url`"
     if trouble.text.startswith(("HTTP 401", "HTTP 403")):
         return f"set a valid key in the environment: `export {key.variable or 'OPENAI_API_KEY'}=...`"
-    if "max_completion_tokens" in trouble.text and not decoding.reasoning:
-        return "add `--model.backend.rules reasoning`"
-    if "max_tokens" in trouble.text and decoding.reasoning:
-        return "add `--model.backend.rules classic`"
+    if "too large" in trouble.text or "context length" in trouble.text:
+        return (
+            f"add `--model.backend.max_new_tokens {max(1, decoding.max_new_tokens // 2)}` or less, or start the server "
+            "with a longer context (vLLM: `--max-model-len`)"
+        )
+    unknown = [name for name in decoding.extra if name in trouble.text]
+    if unknown:
+        return f"remove {', '.join(unknown)} from `--model.backend.extra`"
+    if "max_completion_tokens" in trouble.text or "max_tokens" in trouble.text:
+        return f"add `--model.backend.rules {'classic' if decoding.reasoning else 'reasoning'}`"
     if "temperature" in trouble.text:
-        return "add `--model.backend.temperature null`"
+        return "add `--model.backend.rules no_temperature`"
     listed = await client.models()
     known = f" (the server lists: {', '.join(listed[:8])})" if listed else ""
     return f"correct `--model.backend.base_url` or `--model.backend.model`{known}"

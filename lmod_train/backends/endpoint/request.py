@@ -12,7 +12,7 @@ from lmod_train.backends.endpoint.images import Detail, described
 from lmod_train.errors import BadArgument
 from lmod_train.types import Message, Record
 
-Rules = Literal["auto", "classic", "reasoning"]
+Rules = Literal["auto", "classic", "no_temperature", "reasoning"]
 
 _REASONING = re.compile(r"(?:.*/)?(?:gpt-5|o[1-9])(?![a-z0-9])", re.IGNORECASE)
 """Names of models that refuse ``max_tokens`` and ``temperature``: GPT-5 and the o series."""
@@ -27,8 +27,9 @@ class Decoding:
         max_new_tokens: Maximum length of a reply in tokens, including hidden reasoning.
         temperature: Sampling temperature; 0 for greedy decoding, None for the server's default. Never sent to reasoning
             models.
-        rules: ``classic`` sends ``max_tokens`` and the temperature, ``reasoning`` sends ``max_completion_tokens`` and
-            no temperature; ``auto`` selects ``reasoning`` for names of GPT-5 and the o series.
+        rules: ``classic`` sends ``max_tokens`` and the temperature, ``no_temperature`` only the former, ``reasoning``
+            ``max_completion_tokens`` and no temperature; ``auto`` selects ``reasoning`` for names of GPT-5 and the o
+            series, else ``classic``.
         system_prompt: Text of a system message before the record's own messages; empty for none.
         extra: Further fields of the request body, such as ``reasoning_effort`` or ``seed``.
     """
@@ -63,7 +64,8 @@ class Decoding:
         extra = {} if bare else dict(self.extra)
         if self.reasoning:
             return {"model": self.model, "max_completion_tokens": self.max_new_tokens, **extra}
-        temperature = {} if self.temperature is None else {"temperature": self.temperature}
+        unset = self.temperature is None or self.rules == "no_temperature"
+        temperature = {} if unset else {"temperature": self.temperature}
         return {"model": self.model, "max_tokens": self.max_new_tokens, **temperature, **extra}
 
     def settings(self) -> dict[str, Any]:

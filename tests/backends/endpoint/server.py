@@ -54,6 +54,7 @@ class Plan:
     `logprobs` returns those of a token without alternatives; `top` those of the first token of every reply, which is a
     choice. `prompts` returns prompt_logprobs: "whole" with an end token after a reply, "open" without one, "merged"
     with a first token that a reply changes. `silence`: seconds until a request without a reply is closed.
+    `demand`: the name of an entry of `DEMANDS`, which every request must meet.
     `kept`: number of images whose prefix the server keeps, the last ones that were asked about; hits are counted.
     """
 
@@ -72,6 +73,7 @@ class Plan:
     prompts: str = ""
     silence: float = 3600.0
     kept: int = 0
+    demand: str = ""
     gone_after: int = 0
 
     def fate(self, n: int) -> str:
@@ -149,6 +151,31 @@ def prompt_logprobs(plan: Plan, body: dict) -> list:
     return [None, *({**other, i: {"logprob": p, "rank": 5, "decoded_token": t}} for i, t, p in numbers)]
 
 
+DEMANDS = {
+    "reasoning": (
+        lambda body: "max_tokens" not in body,
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    ),
+    "classic": (
+        lambda body: "max_completion_tokens" not in body,
+        "Unrecognized request argument supplied: max_completion_tokens",
+    ),
+    "no temperature": (
+        lambda body: "temperature" not in body,
+        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+    ),
+    "short": (
+        lambda body: body["max_tokens"] <= 70,
+        "'max_tokens' or 'max_completion_tokens' is too large: 512. This model's maximum context length is 100 tokens.",
+    ),
+    "no effort": (
+        lambda body: "reasoning_effort" not in body,
+        "Unrecognized request argument supplied: reasoning_effort",
+    ),
+}
+"""Name -> test of a request, and message to one that fails it, in the words of OpenAI and vLLM."""
+
+
 class Server:
     """Counts what it is asked: requests by question, whole replies by question, most requests at once."""
 
@@ -212,6 +239,10 @@ class Server:
         if self.plan.most and self.now > self.plan.most:
             return await send(writer, 429, '{"error": {"message": "too many"}}', {"retry-after-ms": "20"})
         await asyncio.sleep(self.plan.delay)
+        if self.plan.demand and not DEMANDS[self.plan.demand][0](body):
+            return await send(
+                writer, 400, json.dumps({"error": {"message": DEMANDS[self.plan.demand][1], "code": 400}})
+            )
         if n >= 0 and (fault := self.plan.fault_of(n, self.asked[n] + self.rated[n])):
             return await fail(fault, writer, self.plan.silence)
         if n >= 0 and self.plan.status:

@@ -129,3 +129,15 @@ def test_a_prompt_that_a_filter_refuses_is_no_failure():
         ended = refused_status(400, {}, json.dumps({"error": {"code": code, "message": "flagged"}}))
         assert isinstance(ended, Completion) and ended.ending == "content_filter"
     assert isinstance(refused_status(400, {}, '{"error": {"code": "invalid_value"}}'), Trouble)
+
+
+def test_an_error_of_gemini_is_read_with_its_wait():
+    info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}
+    error = {"error": {"code": 429, "message": "quota", "details": [{"@type": "Help"}, info]}}
+    for body in ([error], error):
+        ended = refused_status(429, {}, json.dumps(body))
+        assert isinstance(ended, Trouble) and (ended.wait, ended.text, ended.slower) == (34.5, "HTTP 429: quota", True)
+    assert refused_status(429, {"retry-after": "2"}, json.dumps([error])).wait == 2.0
+    for delay in ("soon", 3, None, "-1s", "1e99s"):
+        info["retryDelay"] = delay
+        assert refused_status(429, {}, json.dumps([error])).wait == 0.0

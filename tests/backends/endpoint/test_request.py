@@ -61,6 +61,7 @@ def test_gpt_5_has_rules_of_its_own(name, reasoning):
     classic = {"model": name, "max_tokens": 64, "temperature": 0.0}
     assert fields == ({"model": name, "max_completion_tokens": 64} if reasoning else classic)
     assert Decoding(name, 64, rules="classic").fields() == classic
+    assert Decoding(name, 64, rules="no_temperature").fields() == {"model": name, "max_tokens": 64}
     assert "max_completion_tokens" in Decoding(name, 64, rules="reasoning").fields()
 
 
