@@ -18,6 +18,7 @@ from lmod_train.errors import (
     CurationConflict,
     FolderBusy,
     FolderConflict,
+    JudgeConflict,
     LmodError,
     NotAsked,
     NotConvertible,
@@ -47,6 +48,10 @@ CASES: list[tuple[LmodError, list[str]]] = [
             "names their classes: `--config FILE`",
             "phantom --out PHANTOMS",
         ],
+    ),
+    (
+        JudgeConflict(Path("runs/a/judgements/qwen"), ["labels: ['TRUE', 'FALSE'] -> ['yes', 'no']"]),
+        ["name='qwen'", "runs/a/judgements/qwen", "labels: ['TRUE', 'FALSE'] -> ['yes', 'no']", "`--name NAME`"],
     ),
     (
         FolderBusy("--run", Path("runs/a"), {"pid": 7, "host": "a", "since": "now", "command": "fit"}),

@@ -32,7 +32,7 @@ from tests.docs.pages import DOCS, FILE, README, ROOT, blocks, code, commands, o
 from tests.test_architecture import ARROWS, GROUND
 
 TINY = {"--n 64": "--n 24", "--run FIT": "--run FIT --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1"}
-OTHERS = {"bash", "pip", "hf", "wandb", "python", "python3.11", "source", "export", "mkdocs"}
+OTHERS = {"bash", "pip", "hf", "sbatch", "wandb", "python", "python3.11", "source", "export", "mkdocs"}
 """Programs that the pages start beside this package's own command; what is known of their arguments is tested below."""
 
 EVERY = pytest.mark.parametrize("page", pages(), ids=lambda p: p.relative_to(ROOT).as_posix())
@@ -259,7 +259,8 @@ def test_every_command_is_in_the_pages_and_every_command_of_the_pages_exists():
 def options_known(lightning: Any) -> set[str]:
     """Options of all commands, and the few of other programs that the pages explain."""
     known = {option for name, function in cli.PLAIN.items() for option in options_of(parser_of(function, name))}
-    others = {"--slow", "--no-deps", "--version", "--help_all", "--tensor-parallel-size", "--data-parallel-size"}
+    others = {"--slow", "--no-deps", "--small", "--version", "--help_all"}
+    others |= {"--tensor-parallel-size", "--data-parallel-size"}
     for path in ("lmod_train.backends.huggingface.HuggingFace", "lmod_train.backends.openai.OpenAI"):
         others |= {f"--model.backend.{option.name}" for option in class_options.options_of(path)}
     return known.union(others, *map(options_of, lightning._subcommands_action.choices.values()))
