@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -77,7 +77,7 @@ def _replies(
             max_new_tokens=decoding.max_new_tokens,
             eos_token_id=sorted(ends),
             pad_token_id=dialect.tokenizer.pad_token_id,
-            stopping_criteria=[lambda ids, _: torch.tensor([stop(row) for row in ids[:, begin:].tolist()])],
+            stopping_criteria=_stopping(stop, begin),
         )[:, begin:].tolist()
     likelihoods = [choice_likelihoods(model, dialect, batch, row, decoding.likelihoods) for row in rows]
     seconds = (time.perf_counter() - began) / len(rows)
@@ -100,6 +100,20 @@ def _replies(
             )
         )
     return replies
+
+
+def _stopping(stop: StopWords, begin: int) -> list[Callable[..., torch.Tensor]]:
+    """Return the criterion of `generate` that ends replies at stop words, or none without stop words.
+
+    Args:
+        stop: The stop words.
+        begin: Column of the first token of a reply.
+    """
+
+    def ended(ids: torch.Tensor, _: Any) -> torch.Tensor:
+        return torch.tensor([stop(row) for row in ids[:, begin:].tolist()], device=ids.device)
+
+    return [ended] if stop.words else []
 
 
 def _until_end(tokens: list[int], ends: set[int]) -> list[int]:

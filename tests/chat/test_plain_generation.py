@@ -12,6 +12,7 @@ from transformers import AutoModelForImageTextToText, AutoProcessor, GenerationC
 from lmod_train.backends.huggingface import HuggingFace
 from lmod_train.chat import plain_generation
 from lmod_train.chat.prompting import Prompting
+from lmod_train.chat.reply_text import StopWords
 from lmod_train.errors import BadArgument
 from lmod_train.parsing.thinking import strip_thinking
 from lmod_train.types import Message, Part
@@ -204,6 +205,30 @@ def test_a_stop_word_ends_a_reply_before_it(model_type, tmp_path, eyes):
     together = asked(folder, RECORDS, eyes, Prompting(stop=(word,)), new=12)[1]
     assert [r.reply for r in together] == [text.partition(word)[0].strip() for text in whole]
     assert [r.finish_reason == "stop" for r in together] == [word in text for text in whole]
+
+
+class ElsewhereIds:
+    """Token ids on another device than the CPU: as `generate` holds them on a GPU."""
+
+    device = torch.device("meta")
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __getitem__(self, place):
+        return ElsewhereIds([row[place[1]] for row in self.rows])
+
+    def tolist(self):
+        return self.rows
+
+
+def test_the_criterion_of_stop_words_is_on_the_device_of_the_tokens(tiny):
+    """transformers combines it with a tensor on that device, which raises an error if it is on another one."""
+    tokenizer = AutoProcessor.from_pretrained(tiny).tokenizer
+    (criterion,) = plain_generation._stopping(StopWords(tokenizer, ["###"]), 1)
+    found = criterion(ElsewhereIds([[1, 2], [3, 4], [5, 6]]), None)
+    assert (found.device, found.shape, found.dtype) == (torch.device("meta"), (3,), torch.bool)
+    assert plain_generation._stopping(StopWords(tokenizer, []), 1) == [], "nothing is decoded without stop words"
 
 
 def test_a_seed_without_sampling_is_refused(tiny):
