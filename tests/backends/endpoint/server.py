@@ -15,10 +15,11 @@ import subprocess
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 STATUS = {
     "right": "answered",
@@ -90,7 +91,7 @@ class Plan:
         return dict(Counter(STATUS[self.fate(n)] for n in range(len(self.answers))))
 
 
-def completion(plan: Plan, n: int, secret: str) -> dict:
+def completion(plan: Plan, n: int, secret: str) -> dict[str, Any]:
     """Return the body of a reply."""
     fate = plan.fate(n) if n >= 0 else "right"
     answer = plan.answers[n] if 0 <= n < len(plan.answers) else "OK"
@@ -108,12 +109,14 @@ def completion(plan: Plan, n: int, secret: str) -> dict:
         "empty": ("", "stop", {}),
         "vague": ("The image shows an eye.", "stop", {}),
     }[fate]
-    message = {"role": "assistant", "content": text, **more}
+    message: dict[str, Any] = {"role": "assistant", "content": text, **more}
     if plan.echo:
         message["content"] = f"{text} {secret}"
-    choice = {"index": 0, "message": None if fate == "withheld" else message, "finish_reason": reason}
+    choice: dict[str, Any] = {"index": 0, "message": None if fate == "withheld" else message, "finish_reason": reason}
     if plan.top:
-        given = [{"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in plan.top.items()]
+        given: list[dict[str, Any]] = [
+            {"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in plan.top.items()
+        ]
         first = next((t for t in given if (text or "").startswith(t["token"])), {"token": "?", "logprob": -9.0})
         choice["logprobs"] = {"content": [{**first, "top_logprobs": given}]}
     elif plan.logprobs:
@@ -124,7 +127,7 @@ def completion(plan: Plan, n: int, secret: str) -> dict:
             "choices": [choice], "usage": usage}  # fmt: skip
 
 
-def tokens(plan: Plan, body: dict) -> list[str]:
+def tokens(plan: Plan, body: dict[str, Any]) -> list[str]:
     """Return the tokens of a rendered conversation: 30 of an image, characters, the end token, a line break."""
     rendered: list[str] = ["<s>"]
     for message in body["messages"]:
@@ -143,7 +146,7 @@ def logprob(token: str, before: str) -> float:
     return -((sum(map(ord, token + before)) % 97) + 1) / 10
 
 
-def prompt_logprobs(plan: Plan, body: dict) -> list:
+def prompt_logprobs(plan: Plan, body: dict[str, Any]) -> list[Any]:
     """Return an entry a token, with the likeliest other token beside it."""
     pairs = zip(tokens(plan, body)[1:], tokens(plan, body), strict=False)
     other = {"99999": {"logprob": -0.01, "rank": 1, "decoded_token": "?"}}
@@ -151,7 +154,7 @@ def prompt_logprobs(plan: Plan, body: dict) -> list:
     return [None, *({**other, i: {"logprob": p, "rank": 5, "decoded_token": t}} for i, t, p in numbers)]
 
 
-DEMANDS = {
+DEMANDS: dict[str, tuple[Callable[[dict[str, Any]], bool], str]] = {
     "reasoning": (
         lambda body: "max_tokens" not in body,
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
@@ -184,7 +187,7 @@ class Server:
         self.asked: Counter[int] = Counter()
         self.sent: Counter[int] = Counter()
         self.rated: Counter[int] = Counter()
-        self.bodies: list[dict] = []
+        self.bodies: list[dict[str, Any]] = []
         self.images: list[tuple[int, str]] = []
         self.now = self.peak = self.requests = self.hits = 0
         self.prefixes: list[str] = []
@@ -224,7 +227,7 @@ class Server:
         finally:
             self.now -= 1
 
-    async def chat(self, body: dict, secret: str, writer: asyncio.StreamWriter) -> bool:
+    async def chat(self, body: dict[str, Any], secret: str, writer: asyncio.StreamWriter) -> bool:
         rated = body["messages"][-1]["role"] == "assistant"
         text = json.dumps(body["messages"][-2 if rated else -1]["content"])
         number = re.search(r"#(\d+)", text)
@@ -298,9 +301,9 @@ async def fail(fault: str, writer: asyncio.StreamWriter, silence: float) -> bool
         )
         await writer.drain()
     if fault == "half stream":
-        half = b'{"choices": [{"message": {"content": "GLAUCOMA"'
+        begun = b'{"choices": [{"message": {"content": "GLAUCOMA"'
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
-        writer.write(b"%x\r\n%s\r\n" % (len(half), half))
+        writer.write(b"%x\r\n%s\r\n" % (len(begun), begun))
         await writer.drain()
     return False  # the connection is closed
 
@@ -327,7 +330,7 @@ class Running:
     def __init__(self, port: int, process: subprocess.Popen[str]) -> None:
         self.port, self.process, self.url = port, process, f"http://127.0.0.1:{port}/v1"
 
-    def stats(self) -> dict:
+    def stats(self) -> dict[str, Any]:
         """Return its counts; `asked` and `sent` by number, the probe under -1."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(f"http://127.0.0.1:{self.port}/stats", timeout=10) as reply:
