@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
-from collections.abc import Mapping, Sequence, Set
+import io
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +27,8 @@ SHEET = ("id", "question", "expected", "given", "verdict")
 """Columns of a sheet; ``rater`` may be added."""
 
 HEADS = "a CSV file with the columns id and verdict, and optionally rater and given"
+SAVE = "save the table as `CSV UTF-8`, with the columns that `--sheet FILE` writes"
+_DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,36 +51,68 @@ class Verdict:
 
 
 def write_sheet(path: Path, predictions: Sequence[Prediction]) -> int:
-    """Write the replies to judge as CSV with an empty column ``verdict``; return their number."""
+    """Write the replies to judge as CSV with an empty column ``verdict``; return their number.
+
+    Raises:
+        BadArgument: The file exists with other content, such as a sheet that people have filled in.
+    """
     rows = [(p, text) for p in predictions for text in [given(p)] if text is not None]
-    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8-sig") as file:
-        writer = csv.writer(file)
-        writer.writerow(SHEET)
-        for p, text in rows:
-            cells = (p.record.id, question_text(p.record.messages), p.record.answer, text, "")
-            writer.writerow([for_csv(cell) for cell in cells])
+    table = io.StringIO(newline="")
+    writer = csv.writer(table)
+    writer.writerow(SHEET)
+    for p, text in rows:
+        cells = (p.record.id, question_text(p.record.messages), p.record.answer, text, "")
+        writer.writerow([for_csv(cell) for cell in cells])
+    content = table.getvalue().encode("utf-8-sig")
+    if path.exists() and not (path.is_file() and path.read_bytes() == content):
+        expected = "a new file; this one has other content, such as verdicts that were filled in"
+        raise BadArgument("--sheet", str(path), expected, "name another file, or move this one")
+    with write_durably(path) as beside:
+        beside.write_bytes(content)
     return len(rows)
 
 
 def read_verdicts(path: Path, task: Judgement) -> list[Verdict]:
     """Return the rows of a file that have a verdict; equal rows once.
 
+    Comma, semicolon or tab divides the columns; the text is UTF-8, or UTF-16 with a byte order mark.
+
     Raises:
-        BadArgument: The file cannot be read or lacks a column, a verdict is not a label of the task, or a person
-            judges a reply twice and differently.
+        BadArgument: The file cannot be read, lacks a column or has it twice, a row has more values than the header, a
+            verdict is not a label of the task, or a person judges a reply twice and differently.
     """
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            heads = [(name or "").strip().casefold() for name in reader.fieldnames or []]
-            reader.fieldnames = heads
-            rows = [(reader.line_num, row) for row in reader]
-    except (OSError, ValueError, csv.Error) as error:
+        content = path.read_bytes()
+    except OSError as error:
         raise BadArgument("--verdicts", str(path), f"{HEADS} ({error})", "name an existing file") from error
-    if not {"id", "verdict"} <= set(heads):
-        raise BadArgument("--verdicts", str(path), f"{HEADS}; it has {', '.join(heads) or 'none'}", "rename them")
-    found = [_verdict(path, line, row, task) for line, row in rows if (row.get("verdict") or "").strip()]
-    return _once(path, found)
+    try:
+        rows = list(_rows(content))
+    except (ValueError, csv.Error) as error:
+        raise BadArgument("--verdicts", str(path), f"{HEADS} ({error})", SAVE) from error
+    heads = [name.strip().casefold() for name in rows[0][1]] if rows else []
+    for name, least in {"id": 1, "verdict": 1, "rater": 0, "given": 0}.items():
+        if not least <= heads.count(name) <= 1:
+            expected = f"{HEADS}, each once; it has {', '.join(heads) or 'none'}"
+            raise BadArgument("--verdicts", str(path), expected, "rename them")
+    found = [(line, _row(path, line, heads, cells)) for line, cells in rows[1:] if any(cells)]
+    return _once(path, [_verdict(path, line, row, task) for line, row in found if row.get("verdict", "").strip()])
+
+
+def _rows(content: bytes) -> Iterator[tuple[int, list[str]]]:
+    """Return number of the last line and cells of each row, the header first."""
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = content.decode("utf-16" if wide else "utf-8-sig")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(_DELIMITERS, key=first.count), strict=True)
+    return ((reader.line_num, row) for row in reader if row)
+
+
+def _row(path: Path, line: int, heads: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
+    """Return the cells of a row by column; more cells than columns, as after an unquoted comma, are an error."""
+    if surplus := [cell for cell in cells[len(heads) :] if cell.strip()]:
+        expected = f"as many values as columns ({path}:{line})"
+        raise BadArgument("--verdicts", surplus[0], expected, "quote the values of that line that contain a delimiter")
+    return dict(zip(heads, cells, strict=False))
 
 
 def _verdict(path: Path, line: int, row: Mapping[str, Any], task: Judgement) -> Verdict:
@@ -124,9 +160,21 @@ def add_verdicts(
         raise BadArgument("--verdicts", shown, expected, "correct the ids; `--sheet FILE` writes a sheet with all")
     by_rater: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
-        run.judge(verdict.rater or name)  # refuses a name before anything is written
+        _check_name(run, verdict, name)  # before anything is written
         by_rater.setdefault(verdict.rater or name, []).append(verdict)
     return [(rater, _add(run, known, task, own, rater)) for rater, own in by_rater.items()]
+
+
+def _check_name(run: Run, verdict: Verdict, name: str) -> None:
+    """Refuse the name of a rater that cannot be that of a judge."""
+    try:
+        run.judge(verdict.rater or name)
+    except BadArgument as error:
+        if not verdict.rater:
+            raise
+        expected = f"a name of letters, digits and . + - _, not beginning with . (line {verdict.line})"
+        cure = "rename the rater in the file, or delete the column and name the person, e.g. `--name reader_1`"
+        raise BadArgument("rater", verdict.rater, expected, cure) from error
 
 
 def _add(run: Run, known: Mapping[str, Prediction], task: Judgement, own: Sequence[Verdict], rater: str) -> str:

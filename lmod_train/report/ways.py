@@ -85,7 +85,7 @@ def _of(task: str, run: Figures, label: str, items: Sequence[Item]) -> Iterator[
         least, most, sd = (run.find(task, f"{metric}_over_{factor}_{end}") for end in ("min", "max", "sd"))
         same = run.find(task, f"same_answer_over_{factor}")
         if pooled and least and most and sd and same:
-            known = [(item.id, item.tags) for item in items]
+            known = [(item.id, item.tags) for item in items if item.status != "failed"]
             right = [[merit(by_id[id]) == 1 for id in ids] for ids in compared(known, factor)]
             p = cochran_q(right)[1] if right else None
             yield Spread(task, label, factor, len(values_of(known, factor)), pooled, least, most, sd, same, p)

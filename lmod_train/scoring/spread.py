@@ -30,7 +30,8 @@ def spread_scores(task: str, metric: str, factor: str, values: Sequence[float], 
     """
     if len(values) < 2:
         return []
-    found = {"min": min(values), "max": max(values), "sd": float(np.std(values, ddof=1))}
+    sd = float(np.std(values, ddof=1)) if min(values) < max(values) else 0.0  # equal scores differ by rounding
+    found = {"min": min(values), "max": max(values), "sd": sd}
     return [Score(task, "all", f"{metric}_over_{factor}_{name}", n, value) for name, value in found.items()]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -46,7 +47,7 @@ def reordered(record: Record, options: Sequence[str], number: int, seed: int) ->
 
     def rewritten(text: str) -> str:
         for list_, other in changed.items():
-            text = text.replace(list_, other)
+            text = other.join(_whole(list_).split(text))
         return text
 
     def reordered_in(message: Message) -> Message:
@@ -60,8 +61,17 @@ def _lists_in(record: Record, options: Sequence[str]) -> Iterator[tuple[tuple[st
     texts = [p.text for m in record.messages if m.role == "user" for p in m.parts]
     for marks in SEPARATORS if len(options) > 1 else ():
         list_ = _joined(options, *marks)
-        if any(list_ in text for text in texts):
+        if any(_whole(list_).search(text) for text in texts):
             yield marks, list_
+
+
+@lru_cache(maxsize=1024)
+def _whole(list_: str) -> re.Pattern[str]:
+    """Return the pattern of a list that no word continues: of normal and cataract, not that in "abnormal, cataract"."""
+    letter = "[0-9A-Za-z\u00c0-\u024f]"  # Latin, as Chinese has no blanks between words
+    start = f"(?<!{letter})(?<!{letter}-)" if re.match(letter, list_[0]) else ""
+    end = f"(?!-?{letter})" if re.match(letter, list_[-1]) else ""
+    return re.compile(start + re.escape(list_) + end)
 
 
 def _joined(options: Sequence[str], separator: str, last: str) -> str:

@@ -8,14 +8,15 @@ from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.items import group_of
 from lmod_train.scoring.ways import FACTORS, compared, values_of
 from lmod_train.tasks.base import Task
-from lmod_train.types import Prediction, Score
+from lmod_train.types import Prediction, Score, status_of
 
 
 def scores_with_spread(task: Task, predictions: Sequence[Prediction]) -> list[Score]:
     """Return the scores of a task, followed by the spread of its headline metric over each factor that varies.
 
     The scores are over all records, the questions in each of their ways. The spread is over the questions that have a
-    reply in every way (`lmod_train.scoring.ways.compared`), so that all ways are compared on the same ones.
+    reply in every way (`lmod_train.scoring.ways.compared`), so that all ways are compared on the same ones; a failed
+    request is no reply, and says nothing about the way.
 
     Args:
         task: The task.
@@ -30,7 +31,8 @@ def _over(factor: str, task: Task, last: Mapping[str, Prediction], scores: Seque
     """Yield the scores of the spread over one factor; none if it does not vary."""
     from lmod_train.scoring.spread import same_answer, spread_scores  # scipy: not for `rescore --help`
 
-    questions = compared(((id, p.record.tags) for id, p in last.items()), factor)
+    replied = [(id, p.record.tags) for id, p in last.items() if status_of(p.answer) != "failed"]
+    questions = compared(replied, factor)
     if not questions:
         return
     kept = [last[id] for ids in questions for id in ids]

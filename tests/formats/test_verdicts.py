@@ -123,6 +123,52 @@ def test_what_cannot_be_read_is_refused_with_its_line(
     assert not run.judgements.exists()
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_a_sheet_is_read_as_spreadsheets_save_it(run: Run, tmp_path: Path, encoding: str, delimiter: str, ending: str):
+    path = tmp_path / "sheet.csv"
+    write_sheet(path, read_predictions(run.predictions))
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
+    with path.open("w", newline="", encoding=encoding) as file:
+        writer = csv.DictWriter(file, [*SHEET, "", "rater"], delimiter=delimiter, lineterminator=ending)
+        writer.writeheader()
+        writer.writerows(row | {"verdict": "TRUE", "rater": "李"} for row in rows)
+    assert add(run, path) == ["李: 5 verdicts read"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (f"id,given,verdict\n{IDS[0]},pale, round,TRUE\n".encode(), r"'TRUE': expected as many values .*v\.csv:2"),
+        (f"id,verdict,verdict\n{IDS[0]},TRUE,FALSE\n".encode(), "each once"),
+        (f'id,verdict\n"{IDS[0]},TRUE\n{IDS[1]},FALSE\n'.encode(), "unexpected end of data"),
+        (f"id,verdict,rater\n{IDS[0]},TRUE,李\n".encode("gb18030"), "CSV UTF-8"),
+        (b"PK\x03\x04\x14\x00\x06\xff\xff", "CSV UTF-8"),
+        (f"id,verdict,rater\n{IDS[0]},TRUE,Dr. Li\n".encode(), r"Dr\. Li.*line 2.*\n.*rename the rater"),
+    ],
+)
+def test_a_damaged_file_is_refused_whole(run: Run, tmp_path: Path, content: bytes, problem: str):
+    """None of its verdicts may be dropped, or read from another column."""
+    path = tmp_path / "v.csv"
+    path.write_bytes(content)
+    with pytest.raises(BadArgument, match=problem):
+        add(run, path)
+    assert not run.judgements.exists()
+
+
+@pytest.mark.parametrize("changed", [b"", b"id,verdict\n", b"notes of mine"])
+def test_a_sheet_never_replaces_a_file_with_other_content(run: Run, tmp_path: Path, changed: bytes):
+    path, predictions = tmp_path / "sheet.csv", read_predictions(run.predictions)
+    write_sheet(path, predictions)
+    assert write_sheet(path, predictions) == 5, "equal content is no loss"
+    filled = changed or path.read_bytes().replace(b",\r\n", b",TRUE\r\n")
+    path.write_bytes(filled)
+    with pytest.raises(BadArgument, match="filled in"):
+        write_sheet(path, predictions)
+    assert path.read_bytes() == filled
+
+
 def test_a_missing_file_is_named(tmp_path: Path):
     with pytest.raises(BadArgument, match=r"nowhere\.csv"):
         read_verdicts(tmp_path / "nowhere.csv", TASK)

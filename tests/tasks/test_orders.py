@@ -62,3 +62,24 @@ def test_age_groups_keep_their_numbers():
 def test_a_prompt_without_a_list_has_one_order():
     assert count_orders(record(text="Stage: <AN INTEGER>.", image=[]), ("1", "2", "3")) == 1
     assert count_orders(record(text="Only GLAUCOMA.", image=[]), ("GLAUCOMA",)) == 1
+
+
+@given(
+    st.sampled_from(["ab", "non-", "very", "2"]),
+    st.sampled_from(SEPARATORS),
+    st.sampled_from([("normal", "cataract"), ("normal", "ab normal"), ("non-A", "A", "A-B")]),
+    st.sampled_from(["s", "-free", "2"]),
+)
+def test_options_are_not_found_within_other_words(before, marks, options, after):
+    list_ = marks[0].join(options[:-1]) + marks[1] + options[-1]
+    for text in (f"Is it {before}{list_}?", f"Is it {list_}{after}?"):
+        assert count_orders(record(text=text, image=[]), options) == 1
+    both = record(text=f"Not {before}{list_}. Choose from {list_}.", image=[])
+    reverse = marks[0].join(options[:0:-1]) + marks[1] + options[0]
+    assert text_of(reordered(both, options, 1, 0)) == f"Not {before}{list_}. Choose from {reverse}."
+
+
+def test_a_list_between_chinese_words_is_found():
+    for options in (("正常", "青光眼"), ("normal", "glaucoma")):
+        one = record(text=f"请从{', '.join(options)}中选择", image=[])
+        assert text_of(reordered(one, options, 1, 0)) == f"请从{', '.join(options[::-1])}中选择"

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lmod_train.metrics.prediction import PredictionMetric
 from lmod_train.scoring.items import group_of
@@ -13,7 +15,7 @@ from lmod_train.tasks.glaucoma import PROMPT, Glaucoma
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.spread import scores_with_spread
 from lmod_train.tasks.ways import Ways, in_every_way
-from lmod_train.types import Reply
+from lmod_train.types import Reply, Unparsed
 from tests.scoring.make import by_metric
 from tests.tiny import record
 
@@ -68,6 +70,20 @@ def test_wordings_are_compared_on_the_questions_that_have_a_reply_in_each():
     found = by_metric(scores_with_spread(TASK, some))
     assert found["accuracy_strict_over_wording_min"].value == found["accuracy_strict_over_wording_max"].value == 1.0
     assert found["accuracy_strict_over_wording_sd"].n == 5 and found["accuracy_strict"].n == 15
+
+
+@given(st.sets(st.integers(0, 29)))
+def test_a_constant_reply_has_no_spread_whatever_requests_failed(failed):
+    """A failed request counts as wrong in the score, but is no difference between two wordings."""
+    every = predictions(questions(10), lambda r: r.answer == "GLAUCOMA", wordings=3)
+    some = [replace(p, answer=Unparsed("failed")) if i in failed else p for i, p in enumerate(every)]
+    found = by_metric(scores_with_spread(TASK, some))
+    whole = 10 - len({i // 3 for i in failed})
+    asked = [found.get(f"accuracy_strict_over_wording_{end}") for end in ("min", "max", "sd")]
+    if not whole:
+        return
+    assert asked[0].value == asked[1].value and asked[2].value == 0 and {s.n for s in asked} == {whole}
+    assert found["same_answer_over_wording"].value == 1
 
 
 @pytest.mark.parametrize("fields", [{}, {"group": ""}, {"group": "", "image": (), "image_sha256": ()}])
