@@ -15,6 +15,7 @@ from transformers import AutoModelForImageTextToText, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 from transformers.utils import logging as transformers_logging
 
+from lmod_train.chat.checkpoint_files import check_settings, check_weights, short
 from lmod_train.chat.family import MODEL_TYPES, is_known
 from lmod_train.chat.family.base import Family
 from lmod_train.chat.layouts import layout_name
@@ -34,7 +35,8 @@ def find(checkpoint: str, family: type[Family] | None = None) -> Path:
         family: Class of its model family if that is defined outside this package.
 
     Raises:
-        WeightsNotFound: There is no such folder, it holds no weights, or a file that its index lists is missing.
+        WeightsNotFound: There is no such folder, it holds no weights, a file that its index lists is missing, or a
+            file cannot be read.
         WeightsMismatch: Its `config.json` is not in the layout of transformers.
         BadArgument: Its family is unknown, or is not `family`.
 
@@ -84,6 +86,7 @@ def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
             f"download one in transformers layout: `hf download OWNER/NAME --local-dir {shlex.quote(checkpoint)}` on a "
             "machine with access to the hub; the comment that opens each YAML of configs/model says OWNER/NAME",
         )
+    check_settings(checkpoint, folder)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if layout_name(config):
         _refuse_layout(folder, config)
@@ -94,6 +97,7 @@ def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
             f"{folder} holds a configuration but no *.safetensors",
             "fetch the weights too; pickled *.bin files are not loaded (they can execute code)",
         )
+    check_weights(checkpoint, folder)
     model_type = model_type_of(folder)
     if family is not None and family.model_type != model_type:
         expected = f"a class whose model_type is {model_type!r}, as {folder / 'config.json'} says"
@@ -141,7 +145,9 @@ def load(folder: Path, dtype: torch.dtype = torch.float32, attention: Attention 
         attention: Implementation of attention; None for the choice of transformers.
 
     Raises:
-        WeightsMismatch: A tensor is missing, unexpected, or of another shape.
+        WeightsNotFound: There is no model.safetensors, and no index that names other files.
+        WeightsMismatch: A tensor is missing, unexpected, or of another shape, or transformers makes no network of the
+            configuration.
         BadArgument: The class or this machine does not support the implementation of attention.
     """
     level = transformers_logging.get_verbosity()
@@ -157,9 +163,14 @@ def load(folder: Path, dtype: torch.dtype = torch.float32, attention: Attention 
             ignore_mismatched_sizes=True,  # so that shapes are in the report and not only the first in an exception
             attn_implementation=attention,
         )
+    except OSError as error:
+        cure = "fetch the files of weights that were published with it, model.safetensors.index.json included"
+        raise WeightsNotFound("checkpoint", str(folder), f"weights are missing ({error})", cure) from error
     except (ValueError, ImportError) as error:
         if attention is None:
-            raise
+            stated = f"the network that config.json describes ({short(error)})"
+            cure = "use the config.json that was published with these weights"
+            raise WeightsMismatch(str(folder), [stated], [], cure) from error
         expected = f"an implementation that this class and machine support ({error})"
         raise BadArgument("attention", attention, expected, "leave it out for the choice of transformers") from error
     finally:

@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from PIL import Image
-from transformers import AutoConfig, AutoProcessor
 
 from lmod_train.chat.base_files import processor_files
 from lmod_train.chat.batch import ChatBatch
+from lmod_train.chat.checkpoint_files import config_of, prepare, processor_of
 from lmod_train.chat.encoding import Images, verify_tokens
 from lmod_train.chat.family import family_of
 from lmod_train.chat.pictures import Pictures
@@ -35,7 +35,8 @@ class Dialect:
         pictures: Shape, pixel limits and number of tiles.
 
     Raises:
-        WeightsMismatch: It has no chat template, or one whose prompt is no prefix of the training text.
+        WeightsMismatch: Its processor cannot be read or belongs to another class, or it has no chat template, or one
+            that raises an error, or whose prompt is no prefix of the training text.
         BadArgument: Its family is unknown, or an option does not apply to it.
 
     Attributes:
@@ -44,10 +45,10 @@ class Dialect:
     """
 
     def __init__(self, folder: Path, prompting: Prompting = Prompting(), pictures: Pictures = Pictures()) -> None:
-        self.config: Any = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        self.config: Any = config_of(folder)
         self.family = family_of(self.config)
-        self.processor: Any = AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        self.family.prepare(self.processor)
+        self.processor: Any = processor_of(folder)
+        prepare(self.family, self.processor, folder)
         pictures.apply(self.processor)
         self.family.fit = pictures.fit
         self.prompting, self.tokenizer = prompting, self.processor.tokenizer

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
-from transformers import AutoConfig
 
+from lmod_train.chat.checkpoint_files import config_of
 from lmod_train.chat.pictures import Pictures
 from lmod_train.chat.plain_dialect import PlainDialect
 from lmod_train.chat.prompting import Prompting
@@ -29,7 +29,7 @@ def look_of(folder: Path, pictures: Pictures) -> Callable[[Image.Image], tuple[n
         BadArgument: An option does not apply to it.
     """
     dialect = _dialect(folder, pictures)
-    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    config = config_of(folder)
     marker = _image_token(config, dialect.processor)
 
     def look(picture: Image.Image) -> tuple[npt.NDArray[np.float32], int]:

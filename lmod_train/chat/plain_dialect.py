@@ -11,10 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jinja2 import TemplateError
 from PIL import Image
-from transformers import AutoConfig, AutoProcessor
 
+from lmod_train.chat.checkpoint_files import config_of, prepare, processor_of
 from lmod_train.chat.family import family_of, is_known
 from lmod_train.chat.pictures import Pictures
 from lmod_train.chat.prompting import Prompting
@@ -58,15 +57,15 @@ class PlainDialect:
     """
 
     def __init__(self, folder: Path, prompting: Prompting = Prompting(), pictures: Pictures = Pictures()) -> None:
-        config: Any = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        config = config_of(folder)
         self.model_type, self.prompting, self._pictures = config.model_type, prompting, pictures
-        self.processor: Any = AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        self.processor: Any = processor_of(folder)
         if not all(hasattr(self.processor, part) for part in ("tokenizer", "image_processor")):
             cure = "add the processor files that were published with these weights"
             raise WeightsMismatch(str(folder), ["processor_config.json"], [], cure)
         self._family = family_of(config) if is_known(self.model_type) else None
         if self._family:
-            self._family.prepare(self.processor)
+            prepare(self._family, self.processor, folder)
             self._family.fit = pictures.fit
         pictures.apply(self.processor)
         self.rendering = Rendering(self.processor, prompting, folder)
@@ -77,7 +76,7 @@ class PlainDialect:
     def _ending(self) -> tuple[str, int]:
         try:
             return self.rendering.ending()
-        except (WeightsMismatch, TemplateError):  # it renders no replies, or a thinking block only in prompts
+        except WeightsMismatch:  # it renders no replies, or a thinking block only in prompts
             return self.tokenizer.eos_token, int(self.tokenizer.eos_token_id)
 
     def __call__(self, records: Sequence[Record], root: Path) -> PlainBatch:
@@ -141,10 +140,7 @@ class PlainDialect:
     def probes(self, questions: Sequence[str], picture: Image.Image) -> PlainBatch:
         """Return a batch of questions about one picture, in turns of the chat template."""
         parts = [(Part("image"), Part("text", question)) for question in questions]
-        prompts = [
-            self.rendering.apply(self.rendering.turns([Message("user", own)]), add_generation_prompt=True)
-            for own in parts
-        ]
+        prompts = [self.rendering.asked(self.rendering.turns([Message("user", own)])) for own in parts]
         return PlainBatch([], prompts, [[self._shaped(picture)]] * len(questions))
 
     def _refused(self, batch: PlainBatch, row: int, error: Exception) -> BadArgument:

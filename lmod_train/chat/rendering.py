@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
 from PIL import Image
 
 from lmod_train.chat.prompting import Prompting
@@ -38,6 +39,7 @@ class Rendering:
 
     def __init__(self, processor: Any, prompting: Prompting, folder: Path) -> None:
         self.processor, self.tokenizer, self.prompting = processor, processor.tokenizer, prompting
+        self.folder = str(folder)
         if text := prompting.template_text():
             processor.chat_template = text
         if not processor.chat_template:
@@ -58,10 +60,26 @@ class Rendering:
         """Return the prompt of a record as sent, with one marker per image.
 
         Raises:
+            WeightsMismatch: The template raises an error.
             BadArgument: The template does not render the record's system message as such.
         """
-        prompt: str = self.apply(self._checked(record), add_generation_prompt=True)
-        return prompt
+        return self.asked(self._checked(record))
+
+    def asked(self, turns: list[dict[str, Any]]) -> str:
+        """Return turns as a prompt.
+
+        Raises:
+            WeightsMismatch: The template raises an error.
+        """
+        try:
+            return str(self.apply(turns, add_generation_prompt=True))
+        except TemplateError as error:
+            raise self._raised(error) from error
+
+    def _raised(self, error: TemplateError) -> WeightsMismatch:
+        cure = "use the chat_template.jinja that was published with these weights, or name one by `prompt.template`"
+        missing = f"a chat template that renders a question (it raises {type(error).__name__}: {error})"
+        return WeightsMismatch(self.folder, [missing], [], cure)
 
     def render(self, record: Record, end: str) -> tuple[str, str]:
         """Return the prompt as sent, and the text that follows it in training; empty for a record without an answer.
@@ -74,12 +92,16 @@ class Rendering:
             end: Text that ends an answer, see `ending`.
 
         Raises:
-            WeightsMismatch: The template renders the prompt differently before an answer.
+            WeightsMismatch: The template raises an error, or renders the prompt differently before an answer.
             BadArgument: The template does not render the record's system message as such.
         """
         if not (answer := record.answer.strip()):
             return self.prompt(record), ""
-        prompt, lead, _ = self._written(self._checked(record), answer)
+        turns = self._checked(record)
+        try:
+            prompt, lead, _ = self._written(turns, answer)
+        except TemplateError as error:
+            raise self._raised(error) from error
         return prompt, lead + answer + end
 
     def _checked(self, record: Record) -> list[dict[str, Any]]:
@@ -125,10 +147,13 @@ class Rendering:
         It is the special token that the template writes there, else the tokenizer's.
 
         Raises:
-            WeightsMismatch: The template renders the prompt differently before an answer.
+            WeightsMismatch: The template raises an error, or renders the prompt differently before an answer.
         """
         turns = [{"role": "user", "content": [{"type": "text", "text": "question"}]}]
-        _, _, tail = self._written(turns, "answer")
+        try:
+            _, _, tail = self._written(turns, "answer")
+        except TemplateError as error:
+            raise self._raised(error) from error
         special = {str(token): i for i, token in self.tokenizer.added_tokens_decoder.items() if token.special}
         for token, i in special.items():
             if tail.lstrip().startswith(token):

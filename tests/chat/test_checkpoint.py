@@ -1,14 +1,21 @@
 """Checkpoints load whole or not at all."""
 
 import json
+import re
 import shutil
 
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from lmod_train.chat.checkpoint import find, find_any, load
+from lmod_train.chat.checkpoint_files import SETTINGS
+from lmod_train.chat.dialect import Dialect
+from lmod_train.chat.plain_dialect import PlainDialect
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
+from tests.families import write_tiny as write_family
+from tests.tiny import record
 
 PROJECTOR = "multi_modal_projector.linear_1.bias"
 
@@ -108,3 +115,62 @@ def test_a_tensor_left_over_is_refused(copy):
 def test_a_tensor_of_another_shape_is_refused(copy):
     with pytest.raises(WeightsMismatch, match=rf"missing: [\w.]*{PROJECTOR}; unexpected: none"):
         load(rewritten(copy, lambda tensors, name: tensors.update({name: tensors[name][:-1].clone()})))
+
+
+def cut(file):
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def emptied(file):
+    file.write_bytes(b"")
+
+
+def pointed(file):
+    file.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0f\nsize 9\n")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", *SETTINGS])
+@pytest.mark.parametrize("damage", [cut, emptied, pointed])
+def test_a_damaged_file_is_named_before_anything_is_loaded(copy, name, damage):
+    """A broken generation_config.json would otherwise be left out by transformers, and its end tokens with it."""
+    (copy / "model.safetensors.index.json").write_text('{"weight_map": {"a": "model.safetensors"}}')
+    if not (copy / name).is_file():
+        (copy / name).write_text('{"a": {"b": 1}}')
+    find_any(str(copy))
+    damage(copy / name)
+    with pytest.raises(WeightsNotFound, match=rf"{re.escape(name)} cannot be read \(.*\nNext: fetch {re.escape(name)}"):
+        find_any(str(copy))
+
+
+def test_parts_without_their_index_are_no_weights(copy):
+    (copy / "model.safetensors").rename(copy / "model-00001-of-00002.safetensors")
+    with pytest.raises(WeightsNotFound, match=r"(?s)weights are missing.*Next: .*index"):
+        load(find_any(str(copy)))
+
+
+@pytest.mark.parametrize("of", [Dialect, PlainDialect])
+@pytest.mark.parametrize("pattern", ["*process*", "token*"])
+def test_missing_files_of_the_processor_are_an_error_with_a_cure(copy, of, pattern):
+    for file in copy.glob(pattern):
+        file.unlink()
+    with pytest.raises(WeightsMismatch, match=r"(?s)processor and tokenizer.*\nNext: copy the files"):
+        of(copy)
+
+
+@pytest.mark.parametrize("template", ["{% for m in", "{{ raise_exception('no question') }}"])
+def test_a_template_that_raises_is_an_error_with_a_cure(copy, template):
+    (copy / "chat_template.jinja").write_text(template)
+    with pytest.raises(WeightsMismatch, match=r"a question .it raises Template"):
+        Dialect(copy)
+    plain = PlainDialect(copy)
+    for ask in (lambda: plain.probes(["?"], Image.new("RGB", (9, 9))), lambda: plain([record()], copy)):
+        Image.new("RGB", (9, 9)).save(copy / "eye.png")
+        with pytest.raises(WeightsMismatch, match=r"(?s)a question .it raises Template.*\nNext: .*prompt.template"):
+            ask()
+
+
+def test_a_processor_of_another_class_is_refused(tmp_path):
+    folder = reconfigured(write_family(tmp_path, "qwen2_5_vl"), model_type="llava")
+    for of in (Dialect, PlainDialect):
+        with pytest.raises(WeightsMismatch, match=r"(?s)Qwen2_5_VLProcessor.*\nNext: use the config.json"):
+            of(folder)
