@@ -21,6 +21,9 @@ from lmod_train.errors import BadArgument, FolderBusy
 NAME = ".lock"
 """File in the folder that is locked and describes its holder. A killed process leaves the file, but not the lock."""
 
+SILENT = 2.0
+"""Seconds after which a process that waits for another prints so."""
+
 RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
 """Variables set by launchers, which are 0 or not set in the first process of a run on several devices."""
 
@@ -81,15 +84,20 @@ def shared(folder: Path, option: str, wait: float = 0.0) -> Iterator[None]:
     if not is_first():
         yield
         return
-    place, until = folder.resolve(), time.monotonic() + wait
+    place, start = folder.resolve(), time.monotonic()
     _made(place, folder, option)
+    announced = False
     while True:
         try:
             held = _acquire(place / NAME, folder, option, fcntl.LOCK_SH)
             break
-        except FolderBusy:
-            if time.monotonic() >= until:
+        except FolderBusy as error:
+            waited = time.monotonic() - start
+            if waited >= wait:
                 raise
+            if waited >= SILENT and not announced:
+                sys.stderr.write(f"{str(error).splitlines()[0]} Waiting up to {wait:.0f} s for it.\n")
+                announced = True
             time.sleep(0.2)
     _shared.append(held)
     try:

@@ -174,6 +174,18 @@ def test_a_shared_lock_waits_for_the_process_that_holds_it_alone(tmp_path: Path)
         assert first.wait() == 0
 
 
+@pytest.mark.parametrize("silent", [0.0, 60.0])
+def test_a_process_that_waits_long_prints_for_whom_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], silent: float
+):
+    monkeypatch.setattr("lmod_train.lock.SILENT", silent)
+    first = hold(tmp_path, then="time.sleep(1)")
+    with shared(tmp_path, "--run", wait=60):
+        end(first)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "Waiting up to 60 s" in line]
+    assert len(lines) == (0 if silent else 1) and all(f"process {first.pid}" in line for line in lines)
+
+
 def test_forked_workers_do_not_hold_a_shared_lock(tmp_path: Path):
     begun, begins = os.pipe()
     with shared(tmp_path, "--run"):

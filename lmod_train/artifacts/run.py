@@ -106,7 +106,9 @@ class Run:
             'RUN/judgements/gpt-4o'
         """
         if not re.fullmatch(r"[\w+-][\w.+-]{0,99}", name) or name == "parser":
-            expected = "letters, digits and . + - _, beginning with none of . and not `parser`, the parser's own name"
+            expected = (
+                "letters, digits and . + - _, not beginning with a dot, and not `parser`, which is the task's own"
+            )
             raise BadArgument("name", name, expected, "e.g. `--name reader_1`")
         return Run(self.judgements / name)
 

@@ -179,7 +179,7 @@ def _asking(given: Mapping[str, Any]) -> dict[str, Any]:
         try:
             arguments["prompt"] = given["prompt"].read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            cure = "name an existing file; docs/judge.md shows one"
+            cure = "name a file in UTF-8, e.g. with the text `{question} {expected} {given} Reply with {labels}.`"
             raise BadArgument("--prompt", str(given["prompt"]), f"a text file ({error})", cure) from error
     asking = Judgement(**arguments)
     return arguments | {"labels": list(asking.choices), "right": list(asking.right)}

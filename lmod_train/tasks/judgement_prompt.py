@@ -70,7 +70,7 @@ Is the given answer correct?""",
 """Language -> the prompt of OphthalWeChat (Supplementary Table 5, prompts A and B), verbatim; it has no fences."""
 
 TRUE_FALSE = ("TRUE", "FALSE")
-_TOKEN = re.compile(r"<(?=[|/\w\uff5c][^<>\n]{0,60}>)|\[(?=/?[A-Z_]{2,20}\])")
+_TOKEN = re.compile(r"<(?=[|/\w\uff5c][^<>\n]{0,60}>)|\[(?=/?[a-z]?[A-Z_]{2,20}\]|\|[^\[\]\n]{1,40}\|\])")
 _SAFE = {"<": "\u2039", "[": "("}
 """Beginning of a token of a chat template or of a place for an image -> mark that looks alike and begins none."""
 _PLACE = re.compile(r"\{(question|expected|given|rules|labels|mark)\}")

@@ -92,6 +92,16 @@ def test_a_hostile_reply_stays_between_its_fences(text: str):
     assert not re.search(r"<\|?/?\w|\|>.*<", words(found)), "no token of a template"
 
 
+@pytest.mark.parametrize("name", ["image", "user", "endofturn", "INST", "gMASK", "SYS", "im_end", "start_of_turn"])
+@pytest.mark.parametrize("marks", ["<|{}|>", "<{}>", "</{}>", "[|{}|]", "<<{}>>", "<\uff5c{}\uff5c>", "[{}]", "[/{}]"])
+def test_no_token_of_a_chat_template_is_left(marks: str, name: str):
+    """Of words in square brackets only those in capitals are tokens: an answer may contain others."""
+    token = marks.format(name)
+    changed = without_tokens(f"a{token}b") != f"a{token}b"
+    assert changed == (not token.strip("[/]").islower() or "[" not in marks or "|" in marks)
+    assert not changed or token not in without_tokens(f"a{token}b")
+
+
 @example(st.text(), st.text(), st.text())
 def test_no_text_contains_its_own_mark_or_opens_a_place(question: str, expected: str, text: str):
     question, expected, text = map(without_tokens, (question, expected, text))
