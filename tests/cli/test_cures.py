@@ -6,6 +6,7 @@ import ast
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,15 @@ from lmod_train.cli.names import PLAIN as HEADS
 from lmod_train.cli.parse import parser_of
 from lmod_train.cli.signatures import parameters_of
 from lmod_train.errors import LmodError
+from lmod_train.tasks.ways import Ways
 from lmod_train.types import Message, Part, Record, Reply
 
 ROOM = Path(lmod_train.__file__).parent
 OURS = "python -m lmod_train "
-FOREIGN = {"--include_path", "--data_path", "--image_folder", "--tasks", "--split", "--scheduler"}
-"""Options of other programs, which an export explains; the last three are also options of ours."""
+FOREIGN = {"--include_path", "--data_path", "--image_folder", "--tasks", "--split", "--scheduler", "--max-model-len"}
+"""Options of other programs, which an export or a cure explains; `--tasks`, `--split`, `--scheduler` are ours too."""
+NESTED = {"--data.asking": Ways}
+"""Options whose fields are options."""
 
 
 def snippets() -> Iterator[tuple[str, str]]:
@@ -62,6 +66,7 @@ def options_of(command: str) -> set[str]:
     if command in PLAIN:
         return {name for action in parser_of(PLAIN[command], command)._actions for name in action.option_strings}
     heads = {f"--{name}" for name in (*HEADS, *GROUPS, "ckpt_path")}
+    heads |= {f"{option}.{field.name}" for option, kind in NESTED.items() for field in fields(kind)}
     return heads | {f"--{group}.{name}" for group, path in GROUPS.items() for name in parameters_of(path) or ()}
 
 
