@@ -151,10 +151,12 @@ class FolderBusy(LmodError):
     """Another process is writing to a folder."""
 
     def __init__(self, option: str, folder: Path, holder: Mapping[str, object]) -> None:
+        self.option, self.holder = option, holder
         who, host = (holder.get(name, "?") for name in ("pid", "host"))
         known = f"process {who} on {host}, since {holder.get('since')}: {holder.get('command')}"
         stop = f", or stop it (`kill {who}` on {host})" if holder else ""
         instead = f", or name another folder: `{option} DIR`" if option.startswith("--") else ""
+        instead = ", or give this judge another name: `--name NAME`" if option == "--name" else instead
         super().__init__(
             f"{option}={str(folder)!r}: another process is writing to it ({known if holder else 'just started'}).\n"
             f"Next: wait until it has ended{stop}{instead}."

@@ -38,7 +38,7 @@ _shared: list[int] = []
 
 
 @contextmanager
-def locked(folder: Path, option: str) -> Iterator[None]:
+def locked(folder: Path, option: str, wait: float = 0.0) -> Iterator[None]:
     """Hold the lock of a folder in the block; a missing folder is created, and removed if it stays empty.
 
     The lock is one of the kernel (``flock``, which NFS forwards to its server), and freed if the process is killed. The
@@ -47,9 +47,10 @@ def locked(folder: Path, option: str) -> Iterator[None]:
     Args:
         folder: The folder to write to.
         option: Option that names the folder on the command line, e.g. ``--run``.
+        wait: Seconds to wait for another process that holds it.
 
     Raises:
-        FolderBusy: Another process holds the lock.
+        FolderBusy: Another process holds the lock, and still does after `wait` seconds.
         BadArgument: `folder` is a file.
     """
     place = folder.resolve()
@@ -57,7 +58,7 @@ def locked(folder: Path, option: str) -> Iterator[None]:
         yield
         return
     made = _made(place, folder, option)
-    _held[place] = _acquire(place / NAME, folder, option, fcntl.LOCK_EX)
+    _held[place] = _acquire_within(wait, place / NAME, folder, option, fcntl.LOCK_EX)
     try:
         yield
     finally:
@@ -84,21 +85,9 @@ def shared(folder: Path, option: str, wait: float = 0.0) -> Iterator[None]:
     if not is_first():
         yield
         return
-    place, start = folder.resolve(), time.monotonic()
+    place = folder.resolve()
     _made(place, folder, option)
-    announced = False
-    while True:
-        try:
-            held = _acquire(place / NAME, folder, option, fcntl.LOCK_SH)
-            break
-        except FolderBusy as error:
-            waited = time.monotonic() - start
-            if waited >= wait:
-                raise
-            if waited >= SILENT and not announced:
-                sys.stderr.write(f"{str(error).splitlines()[0]} Waiting up to {wait:.0f} s for it.\n")
-                announced = True
-            time.sleep(0.2)
+    held = _acquire_within(wait, place / NAME, folder, option, fcntl.LOCK_SH)
     _shared.append(held)
     try:
         yield
@@ -124,6 +113,22 @@ def is_first() -> bool:
 def is_empty(folder: Path) -> bool:
     """Return whether a folder contains no files except its lock."""
     return all(entry.name == NAME for entry in folder.iterdir())
+
+
+def _acquire_within(wait: float, path: Path, folder: Path, option: str, kind: int) -> int:
+    """Return what `_acquire` does, as soon as the lock is free within `wait` seconds; a longer wait is printed."""
+    start, announced = time.monotonic(), False
+    while True:
+        try:
+            return _acquire(path, folder, option, kind)
+        except FolderBusy as error:
+            waited = time.monotonic() - start
+            if waited >= wait:
+                raise
+            if waited >= SILENT and not announced:
+                sys.stderr.write(f"{str(error).splitlines()[0]} Waiting up to {wait:.0f} s for it.\n")
+                announced = True
+            time.sleep(0.2)
 
 
 def _acquire(path: Path, folder: Path, option: str, kind: int) -> int:

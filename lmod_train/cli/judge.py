@@ -78,6 +78,9 @@ def run(arguments: Sequence[str]) -> None:
         _judge(others, **values)
 
 
+WAIT = 60.0
+"""Seconds that a judge waits for another one that computes the scores of the run."""
+
 HANDED_ON = ("--trainer", "--seed_everything", "--ckpt_path")
 """Options of `validate` without a dot that the model and the devices may need."""
 
@@ -187,12 +190,14 @@ def _asking(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _join(run: Run, trust: Sequence[str]) -> None:
     """Score the run with the new judgements, and print a line and the rows of each judge."""
+    from lmod_train.lock import locked
     from lmod_train.report.judged_tables import agreement_table, judged_table
     from lmod_train.report.rescore import rescore
     from lmod_train.report.runs import read_figures, read_outcomes
 
-    for line in rescore(run.folder, tuple(trust)):
-        print(line)
+    with locked(run.folder, "run", WAIT):
+        lines = rescore(run.folder, tuple(trust))
+    print("\n".join(lines))
     figures = read_figures([run.folder])
     outcomes = {figures[0].run: read_outcomes(run.folder, trust)}
     print(judged_table(figures, outcomes))

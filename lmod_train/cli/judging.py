@@ -39,6 +39,7 @@ class Judging(Experiment):
 
         Raises:
             JudgeConflict: A judge of this name has begun otherwise.
+            FolderBusy: Another process judges by this name.
         """
         config = self.config[self.subcommand]
         run = Run(Path(config.data.run))
@@ -49,6 +50,10 @@ class Judging(Experiment):
             super().before_instantiate_classes()
         except RunConflict as error:
             raise JudgeConflict(config.run, error.differences) from None
+        except FolderBusy as error:
+            if error.option != "--run":  # a shard of it
+                raise
+            raise FolderBusy("--name", config.run, error.holder) from None
 
 
 def start(run: Run, name: str, of: Sequence[str], asking: Mapping[str, Any], model: Sequence[str]) -> bool:

@@ -65,7 +65,8 @@ def write_sheet(path: Path, predictions: Sequence[Prediction]) -> int:
         writer.writerow([for_csv(cell) for cell in cells])
     content = table.getvalue().encode("utf-8-sig")
     if path.exists() and not (path.is_file() and path.read_bytes() == content):
-        expected = "a new file; this one has other content, such as verdicts that were filled in"
+        found = "one has other content, such as verdicts that were filled in" if path.is_file() else "is a folder"
+        expected = f"a new file; this {found}"
         raise BadArgument("--sheet", str(path), expected, "name another file, or move this one")
     with write_durably(path) as beside:
         beside.write_bytes(content)
@@ -127,9 +128,10 @@ def _verdict(path: Path, line: int, row: Mapping[str, Any], task: Judgement) -> 
 
 
 def _once(path: Path, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    kept: dict[tuple[str, str], Verdict] = {}
+    kept: dict[tuple[str, str, str], Verdict] = {}
     for verdict in verdicts:
-        first = kept.setdefault((verdict.rater, verdict.id), verdict)
+        words = " ".join((verdict.given or "").split())  # a person may have judged an earlier reply too
+        first = kept.setdefault((verdict.rater, verdict.id, words), verdict)
         if first.label != verdict.label:
             where = f"{path}:{first.line} says {first.label}, {path}:{verdict.line} {verdict.label}"
             raise BadArgument("verdict", verdict.id, f"one verdict of a person on a reply ({where})", "delete one line")

@@ -136,6 +136,26 @@ def test_shards_judge_each_reply_once_and_give_the_same_scores(run: Run, tmp_pat
     assert [len(file.read_text().splitlines()) for file in files] == [3, 3]
 
 
+def test_two_judges_at_once_wait_for_each_other(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    from tests.test_lock import end, hold
+
+    model = judge_file(tmp_path, VERDICTS)
+    derived = f"Path({str(run.judge('j').predictions.resolve())!r})"
+    until_judged = f"\n    while not {derived}.exists(): time.sleep(0.1)\n    time.sleep(1)"
+    other = hold(run.folder.resolve(), then=until_judged)  # as a judge that computes the scores of the run
+    assert judge(run, "--model", model, "--name", "j", *QUIET) == 0
+    end(other)
+    assert figures(run)["accuracy_judged:j"] == (8, 3 / 8)
+    same = hold(run.judge("j").folder.resolve())
+    (tmp_path / "people.csv").write_text(f"id,verdict\n{IDS[0]},TRUE\n")
+    capsys.readouterr()
+    for way in (["--model", model, *QUIET], ["--verdicts", "people.csv"]):
+        assert judge(run, "--name", "j", *way) == 2
+        error = capsys.readouterr().err
+        assert "another process" in error and "`--name NAME`" in error and "DIR" not in error
+    end(same)
+
+
 def test_labels_and_a_prompt_of_your_own(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "prompt.txt").write_text("E: {expected}\nG: {given}\nOne of {labels}.", encoding="utf-8")
     words = dict(zip(VERDICTS, ["correct", "partly", "wrong", "WRONG", "partly", "partly"], strict=True))

@@ -90,6 +90,19 @@ def test_a_verdict_on_an_earlier_reply_is_stale_and_never_moves_to_the_new_one(r
     assert figures(run)["accuracy_judged_answered:people"] == (2, 0.5)
 
 
+@pytest.mark.parametrize("earlier", ["TRUE", "FALSE"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_verdicts_on_an_earlier_and_the_present_reply_may_stand_in_one_file(
+    run: Run, tmp_path: Path, earlier: str, order: int
+):
+    """Only that on the present reply counts, in any order of the rows."""
+    rows = [f"{IDS[0]},an earlier reply,{earlier}", f"{IDS[0]},pale,TRUE", f"{IDS[1]},another,{earlier}"][::order]
+    assert add(run, table(tmp_path / "v.csv", rows, "id,given,verdict")) == [
+        "people: 1 verdicts read, 2 left out, on an earlier reply"
+    ]
+    assert figures(run)["accuracy_judged_answered:people"] == (1, 1.0)
+
+
 def test_the_sheet_is_filled_in_and_read_back(run: Run, tmp_path: Path):
     path = tmp_path / "sheet.csv"
     assert write_sheet(path, read_predictions(run.predictions)) == 5
