@@ -15,9 +15,9 @@ from lmod_train.artifacts.records import read_records
 from lmod_train.audit.contact_sheet import contact_sheet
 from lmod_train.audit.seen import seen
 from lmod_train.audit.view import Calibration, Look, View, view_of
-from lmod_train.errors import BadArgument
+from lmod_train.errors import BadArgument, CuratedDamaged
 from lmod_train.files import write_durably
-from lmod_train.pixels import open_rgb, picture_size, png_bytes
+from lmod_train.pixels import UNREADABLE, open_rgb, picture_size, png_bytes
 
 LINES, PAGE = "images.csv", "page.md"
 
@@ -91,9 +91,17 @@ def seen_images(calibrated: Calibrate, curated: Path, limit: int) -> list[SeenIm
 
     Raises:
         BadArgument: No record shows an image.
+        ArtifactError: An image is missing or damaged.
     """
     sized = cache(lambda width, height: view_of(calibrated(width, height)))
-    return [_line(shown, sized(*picture_size(curated / shown.image))) for shown in _shown(curated, limit)]
+    return [_line(shown, sized(*_size(curated / shown.image))) for shown in _shown(curated, limit)]
+
+
+def _size(image: Path) -> tuple[int, int]:
+    try:
+        return picture_size(image)
+    except UNREADABLE as error:
+        raise CuratedDamaged(image, f"curated image cannot be read ({error})") from error
 
 
 def _shown(curated: Path, limit: int) -> list[_Shown]:

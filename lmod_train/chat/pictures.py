@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from PIL import Image
 
@@ -32,15 +32,18 @@ class Pictures:
     tiles: int | None = None
 
     def __post_init__(self) -> None:
-        """Check that numbers are positive.
+        """Check shape and numbers.
 
         Raises:
-            BadArgument: One is below 1, or `min_pixels` above `max_pixels`.
+            BadArgument: The shape is unknown, a number is no whole one from 1, or `min_pixels` above `max_pixels`.
         """
+        if self.fit not in get_args(Fit):
+            raise BadArgument("images.fit", self.fit, f"one of {', '.join(get_args(Fit))}", "leave it out for pad")
         for name in ("min_pixels", "max_pixels", "tiles"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise BadArgument(f"images.{name}", value, "at least 1", "leave it out for the checkpoint's own")
+            if value is not None and not (isinstance(value, int) and value >= 1):
+                expected = "a whole number of at least 1"
+                raise BadArgument(f"images.{name}", value, expected, "leave it out for the checkpoint's own")
         if self.min_pixels and self.max_pixels and self.min_pixels > self.max_pixels:
             expected = f"at most max_pixels, {self.max_pixels}"
             raise BadArgument("images.min_pixels", self.min_pixels, expected, "lower it, or leave it out")

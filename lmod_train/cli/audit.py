@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from lmod_train.cli.listing import configs_folder
 from lmod_train.errors import BadArgument, WeightsNotFound
 
 LOCAL = ("lmod_train.backends.huggingface.HuggingFace", "lmod_train.modules.conversation.VisionLanguageModel")
+CURE = "`python -m lmod_train list models` lists the configs; a checkpoint folder can be named too"
 
 
 def audit(
@@ -45,19 +47,29 @@ def audit(
     from lmod_train.chat.look import look_of
     from lmod_train.chat.pictures import Pictures
 
-    look = look_of(folder, Pictures(**{**options, **({"fit": fit} if fit else {})}))
-    name = Path(model).stem + (f"_{fit}" if fit else "")
+    try:
+        pictures = Pictures(**{**options, **({"fit": fit} if fit else {})})
+    except TypeError as error:
+        expected = f"options of pictures: {', '.join(asdict(Pictures()))} ({error})"
+        raise BadArgument(f"images of {model}", options, expected, CURE) from error
+    look = look_of(folder, pictures)
+    name = _name(model) + (f"_{fit}" if fit else "")
     place = out or curated / "preprocessing" / name
     images = write_views(look, curated, place, name, limit, sheet)
     print(table(images))
     print(f"wrote {place}: images.csv, page.md and the contact sheets")
 
 
+def _name(model: str) -> str:
+    """Return the name of a config without its ending, or that of a folder, whose dots are part of it (`llava-1.5`)."""
+    return Path(model).stem if Path(model).is_file() else Path(model).resolve().name
+
+
 def _checkpoint(model: str) -> tuple[Path, dict[str, Any]]:
     """Return the folder of a model and its image options.
 
     Raises:
-        BadArgument: There is no such config or folder, or the model is not a local checkpoint.
+        BadArgument: There is no such config or folder, or it is no vision-language model with a local checkpoint.
         WeightsNotFound: The config's checkpoint is not there.
     """
     file = next((f for f in (Path(model), configs_folder() / "model" / f"{model}.yaml") if f.is_file()), None)
@@ -66,17 +78,37 @@ def _checkpoint(model: str) -> tuple[Path, dict[str, Any]]:
             return folder, {}
         expected = "the name of a model config, a YAML file of one, or a checkpoint folder with a config.json"
         raise BadArgument("model", model, expected, "`python -m lmod_train list models` lists the configs")
-    chosen = _local(model, yaml.safe_load(file.read_text(encoding="utf-8")))
-    return _folder(chosen["checkpoint"]), dict(chosen.get("images") or {})
+    chosen = _local(model, _content(model, file))
+    return _folder(str(chosen["checkpoint"])), dict(chosen.get("images") or {})
+
+
+def _content(model: str, file: Path) -> dict[str, Any]:
+    """Return the content of a model config.
+
+    Raises:
+        BadArgument: It is no YAML mapping with a class.
+    """
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BadArgument("model", model, f"a YAML file of a model config ({error})", CURE) from error
+    if not isinstance(content, dict) or "class_path" not in content:
+        raise BadArgument("model", model, "a YAML file of a model config, which has a class_path", CURE)
+    return content
 
 
 def _local(model: str, config: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the local checkpoint that a config names."""
     part = (config.get("init_args") or {}).get("backend") or config
+    options = part.get("init_args") or {}
     if part.get("class_path") not in LOCAL:
-        expected = "a model with a local checkpoint; a service prepares pictures itself, in ways that are not published"
+        expected = (
+            "a model with a local checkpoint and a language model; how services prepare pictures is not published"
+        )
         raise BadArgument("model", model, expected, "name the checkpoint's folder, if you have it")
-    return dict(part["init_args"])
+    if not options.get("checkpoint"):
+        raise BadArgument("model", model, "a model config with init_args.checkpoint", CURE)
+    return dict(options)
 
 
 def _folder(checkpoint: str) -> Path:

@@ -130,8 +130,10 @@ def known_models(folder: Path | None = None) -> Iterator[ModelFacts]:
         if facts := "".join(re.findall(r"^#: ?(.*\n)", text, re.M)):
             try:
                 yield _facts(file.stem, text, yaml.safe_load(facts))
-            except (TypeError, AttributeError, yaml.YAMLError) as error:
-                raise ValueError(f"{file}: {error}; see lmod_train/cli/model_facts.py") from error
+            except (TypeError, AttributeError, KeyError, yaml.YAMLError) as error:
+                raise ValueError(
+                    f"{file}: {type(error).__name__}: {error}; see lmod_train/cli/model_facts.py"
+                ) from error
 
 
 def _facts(name: str, text: str, facts: dict[str, Any]) -> ModelFacts:

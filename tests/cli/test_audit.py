@@ -74,3 +74,45 @@ def test_what_cannot_be_measured_is_refused_with_the_next_step(
         code = int(end.code or 0)
     assert code == 2
     assert said in capsys.readouterr().err
+
+
+def test_folders_whose_names_differ_behind_a_dot_have_reports_of_their_own(
+    curated: Path, capsys: pytest.CaptureFixture[str]
+):
+    for name in ("llava-1.5-7b-hf", "llava-1.6-7b-hf", "plain"):
+        (curated.parent / name).mkdir()
+        write_processor(curated.parent / name, "llava")
+        assert f"wrote curated/preprocessing/{name}: " in printed(capsys, f"./{name}/", "curated")
+        assert f"# What {name} sees" in (curated / "preprocessing" / name / "page.md").read_text()
+
+
+BACKEND = "class_path: lmod_train.backends.huggingface.HuggingFace\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: [1\n",
+        "- 1\n",
+        "words\n",
+        "",
+        "model: model/small_base.yaml\n",
+        BACKEND,
+        f"{BACKEND}init_args: {{dtype: float32}}\n",
+        f"{BACKEND}init_args: {{checkpoint: small_base, images: {{shape: 1}}}}\n",
+        f"{BACKEND}init_args: {{checkpoint: small_base, images: {{fit: stretch}}}}\n",
+        f"{BACKEND}init_args: {{checkpoint: small_base, images: {{tiles: many}}}}\n",
+    ],
+)
+def test_a_file_that_is_no_model_config_is_refused(text: str, curated: Path, capsys: pytest.CaptureFixture[str]):
+    (curated.parent / "own.yaml").write_text(text)
+    assert main(["audit", "own.yaml", "curated"]) == 2
+    assert "expected" in (found := capsys.readouterr().err) and "\nNext: " in found
+
+
+@pytest.mark.parametrize("content", [b"no image", b"", None])
+def test_a_damaged_image_is_named(content: bytes | None, curated: Path, capsys: pytest.CaptureFixture[str]):
+    file = curated / "oct.png"
+    file.write_bytes(file.read_bytes()[:20] if content is None else content)
+    assert main(["audit", "small_base", "curated"]) == 2
+    assert "oct.png" in (found := capsys.readouterr().err) and "\nNext: " in found

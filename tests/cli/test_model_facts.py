@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,24 @@ def test_incomplete_or_unknown_facts_are_an_error_that_names_the_file(line: str,
     (tmp_path / "tiny.yaml").write_text(f"{line}\nclass_path: a.B\ninit_args: {{}}\n")
     with pytest.raises(ValueError, match=r"tiny\.yaml"):
         list(known_models(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["llava_1_5_7b", "yi_vl_6b", "gpt_4o"])
+def test_a_file_without_one_of_its_lines_gives_facts_or_an_error_that_names_it(name: str, tmp_path: Path):
+    lines = (configs_folder() / "model" / f"{name}.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
+    for i in range(len(lines)):
+        (tmp_path / "broken.yaml").write_text("".join(lines[:i] + lines[i + 1 :]), encoding="utf-8")
+        with suppress_naming("broken.yaml"):
+            assert [m.name for m in known_models(tmp_path)] == ["broken"]
+
+
+@contextmanager
+def suppress_naming(file: str) -> Iterator[None]:
+    """Suppress a ValueError that names a file."""
+    try:
+        yield
+    except ValueError as error:
+        assert file in str(error)
 
 
 def test_every_published_row_is_one_of_a_model():
