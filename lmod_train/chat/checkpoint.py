@@ -70,6 +70,19 @@ def find_any(checkpoint: str, family: type[Family] | None = None) -> Path:
     return folder
 
 
+def folder_of(checkpoint: str, cure: str) -> Path:
+    """Return the folder with the config.json of a checkpoint: the path itself, or of that name in the package.
+
+    Raises:
+        WeightsNotFound: There is none; the error ends with `cure`.
+    """
+    folder = next((p for p in (Path(checkpoint), SHIPPED / checkpoint) if (p / "config.json").is_file()), None)
+    if folder is None:
+        missing = "no folder of that name with a config.json, neither here nor among the checkpoints of the package"
+        raise WeightsNotFound("checkpoint", checkpoint, missing, cure)
+    return folder
+
+
 def model_type_of(folder: Path) -> str:
     """Return the `model_type` of a checkpoint's config.json."""
     return str(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type"))
@@ -77,15 +90,11 @@ def model_type_of(folder: Path) -> str:
 
 def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
     """Return the folder of a checkpoint and its model_type, after checking its files."""
-    folder = next((p for p in (Path(checkpoint), SHIPPED / checkpoint) if (p / "config.json").is_file()), None)
-    if folder is None:
-        raise WeightsNotFound(
-            "checkpoint",
-            checkpoint,
-            "no folder of that name with a config.json, neither here nor among the checkpoints of the package",
-            f"download one in transformers layout: `hf download OWNER/NAME --local-dir {shlex.quote(checkpoint)}` on a "
-            "machine with access to the hub; the comment that opens each YAML of configs/model says OWNER/NAME",
-        )
+    cure = (
+        f"download one in transformers layout: `hf download OWNER/NAME --local-dir {shlex.quote(checkpoint)}` on a "
+        "machine with access to the hub; `python -m lmod_train list models --table` shows OWNER/NAME"
+    )
+    folder = folder_of(checkpoint, cure)
     check_settings(checkpoint, folder)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if layout_name(config):

@@ -10,7 +10,7 @@ import yaml
 from jsonargparse.typing import PositiveInt
 
 from lmod_train.cli.listing import configs_folder
-from lmod_train.errors import BadArgument, WeightsNotFound
+from lmod_train.errors import BadArgument
 
 LOCAL = ("lmod_train.backends.huggingface.HuggingFace", "lmod_train.modules.conversation.VisionLanguageModel")
 CURE = "`python -m lmod_train list models` lists the configs; a checkpoint folder can be named too"
@@ -112,15 +112,7 @@ def _local(model: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _folder(checkpoint: str) -> Path:
-    from lmod_train.chat.checkpoint import SHIPPED
+    from lmod_train.chat.checkpoint import folder_of
 
-    folder = next((p for p in (Path(checkpoint), SHIPPED / checkpoint) if (p / "config.json").is_file()), None)
-    if folder is None:
-        raise WeightsNotFound(
-            "checkpoint",
-            checkpoint,
-            "no folder of that name with a config.json, neither here nor among the checkpoints of the package",
-            f"download its small files: `hf download OWNER/NAME --exclude '*.safetensors' --local-dir {checkpoint}`; "
-            "`python -m lmod_train list models --table` shows OWNER/NAME",
-        )
-    return folder
+    small = f"download its small files: `hf download OWNER/NAME --exclude '*.safetensors' --local-dir {checkpoint}`"
+    return folder_of(checkpoint, f"{small}; `python -m lmod_train list models --table` shows OWNER/NAME")
