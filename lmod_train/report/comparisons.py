@@ -9,7 +9,7 @@ from itertools import combinations
 from lmod_train.scoring.comparison import Paired, cochran_q, holm, mcnemar, paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.regions import image_score
-from lmod_train.scoring.ways import compared_ids
+from lmod_train.scoring.ways import compared_ids, once_each
 from lmod_train.types import Score
 
 
@@ -21,7 +21,7 @@ class Pair:
         task: Name of the task.
         first: Label of the first run.
         second: Label of the second run.
-        test: Exact McNemar test of correct against incorrect answers.
+        test: Exact McNemar test of correct against incorrect answers, each question in one way of asking it.
         difference: Mean score of first - second, with an interval over patients.
         adjusted: Holm-adjusted p value over all pairs of the report; None without common items.
     """
@@ -59,7 +59,9 @@ def pairs(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[Pair]:
             a, b = (_paired(runs[label][task]) for label in (first, second))
             both = [(a[key], b[key]) for key in sorted(a.keys() & b.keys())]
             scores = [(merit(x), merit(y)) for x, y in both]
-            test = mcnemar([x == 1 for x, _ in scores], [y == 1 for _, y in scores])
+            once = set(once_each((x.id, x.tags) for x, _ in both))
+            tested = [(x == 1, y == 1) for (x, y), (one, _) in zip(scores, both, strict=True) if one.id in once]
+            test = mcnemar([x for x, _ in tested], [y for _, y in tested])
             groups = [x.group for x, _ in both]
             gap = paired_difference(task, [x for x, _ in scores], [y for _, y in scores], groups)
             found.append((task, first, second, test, gap))
@@ -74,12 +76,14 @@ def _paired(items: Sequence[Item]) -> dict[str, Item]:
 
 
 def joint(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[tuple[str, int, int, float, float]]:
-    """Return (task, runs, common items, Q, p) of Cochran's Q test per task that three or more runs share."""
+    """Return (task, runs, common questions, Q, p) of Cochran's Q test per task that three or more runs share."""
     rows = []
     for task in dict.fromkeys(task for items in runs.values() for task in items):
         paired = [_paired(items[task]) for items in runs.values() if task in items]
         tables = [{key: merit(item) == 1 for key, item in table.items()} for table in paired]
-        common = sorted(set.intersection(*(set(t) for t in tables)))
+        shared = set.intersection(*(set(t) for t in tables))
+        asked = {paired[0][key].id: key for key in shared}
+        common = [asked[id] for id in once_each((id, paired[0][key].tags) for id, key in asked.items())]
         if len(tables) > 2 and common:
             q, p = cochran_q([[t[key] for t in tables] for key in common])
             assert p is not None

@@ -40,7 +40,8 @@ which is easier than among all classes of a modality. If each box is given exact
 precision, recall and F1 of an image are all equal to the share of its boxes named correctly."""
 _PAIRS = """Runs are compared on their common items. First only: items that only the first run answers correctly (an
 image is correct if every region is). p: exact two-sided McNemar test, items taken as independent. Holm: p adjusted for
-all rows of this table. Difference: of mean scores (accuracy, or F1 per image), with an interval over patients."""
+all rows of this table. Difference: of mean scores (accuracy, or F1 per image), with an interval over patients. If both
+runs ask in several ways, the test takes each question in one of them, and the difference is over all."""
 
 _NINE = {
     "accuracy": "accuracy",

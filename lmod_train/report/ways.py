@@ -11,14 +11,14 @@ from lmod_train.report.runs import Figures, Outcomes
 from lmod_train.scoring.comparison import cochran_q
 from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.ways import FACTORS, compared, values_of
+from lmod_train.scoring.ways import FACTORS, compared, once_each, values_of
 from lmod_train.types import Score
 
 NOTE = """Every question was asked in several ways. The score is over all of them, with an interval over patients.
 Least, most and sd are the lowest and the highest score of a way and the standard deviation of these scores, on the
 questions with a reply in every way. Same answer: share of these questions with one answer in all ways. p: Cochran's Q
-test of equally many correct answers in all ways, questions taken as independent (an image is correct if every region
-is)."""
+test of equally many correct answers in all ways, each question in one way of the other factors, questions taken as
+independent (an image is correct if every region is)."""
 
 HEADS = ("task", "model", "over", ">ways", ">n", ">score", "95 % interval", ">least", ">most", ">sd",
          ">same answer", ">p")  # fmt: skip
@@ -86,7 +86,9 @@ def _of(task: str, run: Figures, label: str, items: Sequence[Item]) -> Iterator[
         same = run.find(task, f"same_answer_over_{factor}")
         if pooled and least and most and sd and same:
             known = [(item.id, item.tags) for item in items if item.status != "failed"]
-            right = [[merit(by_id[id]) == 1 for id in ids] for ids in compared(known, factor)]
+            rows = {ids[0]: ids for ids in compared(known, factor)}
+            tested = once_each((id, by_id[id].tags) for id in rows)
+            right = [[merit(by_id[id]) == 1 for id in rows[first]] for first in tested]
             p = cochran_q(right)[1] if right else None
             yield Spread(task, label, factor, len(values_of(known, factor)), pooled, least, most, sd, same, p)
 

@@ -56,6 +56,21 @@ def compared_ids(items: Iterable[Known]) -> dict[str, str]:
     return questions if len(set(questions.values())) == len(questions) else {id: id for id in questions}
 
 
+def once_each(items: Iterable[Known]) -> list[str]:
+    """Return one record id of each question, the first in id order, which is that of the curated record if it is asked.
+
+    For tests that take questions as independent: asking one in several ways is not more evidence.
+
+    Example:
+        >>> once_each([("b", {}), ("a/order-1", {"order": "1"}), ("a", {"order": "0"})])
+        ['a', 'b']
+    """
+    first: dict[str, str] = {}
+    for id, tags in sorted(items, key=lambda item: item[0]):
+        first.setdefault(question_of(id, tags), id)
+    return list(first.values())
+
+
 def values_of(items: Iterable[Known], factor: str) -> list[str]:
     """Return the values of a factor that occur, the plain one first, numbers in their order."""
     found = {tags[factor] for _, tags in items if factor in tags}

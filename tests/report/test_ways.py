@@ -49,6 +49,35 @@ def test_the_table_has_the_spread_of_scores_csv_and_cochrans_test(run):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("ways", [{"repeats": 2}, {"repeats": 5}, {"orders": 2}, {"orders": 2, "repeats": 3}])
+def test_asking_again_with_the_same_outcome_is_no_more_evidence(ways, tmp_path):
+    """No p value changes if each question is asked in further ways that have the same reply."""
+
+    def tested(name, **more):
+        made = {f"{name}{seed}": predictions(questions(10), rule, wordings=3, **more) for seed, rule in RULES.items()}
+        found = []
+        for one, own in made.items():
+            folder = tmp_path / one
+            folder.mkdir()
+            write_records(folder / "records.parquet", [p.record for p in own])
+            write_predictions(folder / "predictions.parquet", own)
+            write_scores(folder / "scores.csv", one, one, scores_of([Glaucoma()], own))
+            rows = spreads(read_figures([folder]), {one: read_outcomes(folder)})
+            found += [row.p for row in rows if row.factor == "wording"]
+        items = {one: {"glaucoma": items_of(own, lambda p: p.record.answer)} for one, own in made.items()}
+        ((_, _, n, *q),) = joint(items)
+        return found, [(pair.test.n, pair.test.p, pair.adjusted) for pair in pairs(items)], n, q
+
+    assert tested("once") == tested("often", **ways)
+
+
+RULES = {
+    0: by_wording,
+    1: lambda record: int(record.id.split("/")[2]) % 3 == 0,
+    2: lambda record: int(record.id.split("/")[2]) < 7 + int(record.tags["wording"]),
+}
+
+
 def test_tables_and_page_show_the_spread_and_say_that_scores_are_over_all_ways(run, tmp_path):
     lines: list[str] = []
     page = report([run], tmp_path / "report", log=lines.append).read_text(encoding="utf-8")
