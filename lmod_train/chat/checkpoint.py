@@ -92,7 +92,9 @@ def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
     """Return the folder of a checkpoint and its model_type, after checking its files."""
     cure = (
         f"download one in transformers layout: `hf download OWNER/NAME --local-dir {shlex.quote(checkpoint)}` on a "
-        "machine with access to the hub; `python -m lmod_train list models --table` shows OWNER/NAME"
+        "machine with access to the hub; `python -m lmod_train list models --table` shows OWNER/NAME. Weights of "
+        "its route K are in another layout: download them to another folder, and convert that: "
+        f"`python -m lmod_train convert FOLDER --out {shlex.quote(checkpoint)}`"
     )
     folder = folder_of(checkpoint, cure)
     check_settings(checkpoint, folder)
@@ -178,7 +180,7 @@ def load(folder: Path, dtype: torch.dtype = torch.float32, attention: Attention 
     except (ValueError, ImportError) as error:
         if attention is None:
             stated = f"the network that config.json describes ({short(error)})"
-            cure = "use the config.json that was published with these weights"
+            cure = "use config.json and generation_config.json as published with these weights"
             raise WeightsMismatch(str(folder), [stated], [], cure) from error
         expected = f"an implementation that this class and machine support ({error})"
         raise BadArgument("attention", attention, expected, "leave it out for the choice of transformers") from error

@@ -60,7 +60,9 @@ def test_every_family_is_found_and_loads_whole(kin):
 
 
 def test_a_missing_folder_says_what_to_fetch():
-    with pytest.raises(WeightsNotFound, match=r"checkpoint='nowhere/llava'.*\nNext: .*hf download"):
+    with pytest.raises(
+        WeightsNotFound, match=r"'nowhere/llava'.*\nNext: .*hf download.* convert FOLDER --out nowhere/llava`"
+    ):
         find("nowhere/llava")
 
 
