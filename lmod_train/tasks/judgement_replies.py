@@ -18,7 +18,7 @@ def given(prediction: Prediction) -> str | None:
     Known are replies that failed, were refused or cut off, are empty, or fell into a loop: no answer, counted wrong.
 
     Example:
-        >>> from lmod_train.types import Unparsed
+        >>> from lmod_train.types import Reply, Unparsed
         >>> given(Prediction(None, Reply("a", "<think>hm</think> Pale. "), "Pale."))
         'Pale.'
         >>> given(Prediction(None, Reply("a", "I decline."), Unparsed("refused"))) is None
