@@ -129,6 +129,7 @@ def main() -> None:
         return way(folder, *asked, *others)
 
     n = chosen.parts
+    seconds([way("warm")])  # reads weights and packages from the disk for the first time
     rows = [measured("one process", [way("one")], place / "one")]
     shards = [way("shards", "--data.shard", f"{i + 1}/{n}") for i in range(n)]
     rows.append(measured(f"--data.shard, {n} processes", shards, place / "shards"))
