@@ -16,6 +16,12 @@ from lmod_train.files import write_durably
 RENAMED = {"lmod_train.modules.conversation.Conversation": "lmod_train.modules.conversation.VisionLanguageModel"}
 """Former class paths of modules, which older runs and configurations hold, with those of today."""
 
+PARSER = "parser"
+"""Name that no judge has: in agreements of judges, whether the task's own parser finds the true answer in the reply."""
+
+PEOPLE = "people"
+"""Key of a judge's ``config.yaml`` that states that people gave the verdicts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -105,7 +111,7 @@ class Run:
             >>> Run(Path("RUN")).judge("gpt-4o").folder.as_posix()
             'RUN/judgements/gpt-4o'
         """
-        if not re.fullmatch(r"[\w+-][\w.+-]{0,99}", name) or name == "parser":
+        if not re.fullmatch(r"[\w+-][\w.+-]{0,99}", name) or name == PARSER:
             expected = (
                 "letters, digits and . + - _, not beginning with a dot, and not `parser`, which is the task's own"
             )

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from argparse import SUPPRESS
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -240,22 +240,34 @@ def _run(arguments: list[str], held: ExitStack) -> None:
     answered = any(file.stat().st_size for file in Run(folder).replies.glob("*.jsonl"))
     if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and answered:
         trusted = [*experiment.config[experiment.subcommand].trust, *experiment.own]
-        if experiment.datamodule.shard:
-            held.close()  # the last of the shards finds the folder free
-        _print_scores(folder, trusted, experiment.datamodule.shard)
+        if rescored(folder, held, experiment.datamodule.shard, "answered", trusted):
+            print(lines(scored(folder)))
 
 
-def _print_scores(folder: Path, trusted: list[str], shard: str) -> None:
-    """Score a run and print its table; a shard leaves it to the last of those that write to the folder."""
+def rescored(folder: Path, held: ExitStack, shard: str, done: str, trusted: Sequence[str] = ()) -> bool:
+    """Score a run and print what was done; a shard leaves it to the last of those that write to the folder.
+
+    Args:
+        folder: Folder of the run.
+        held: Stack that holds the lock of the folder; a shard releases it first.
+        shard: Part of the records that this process has asked, ``i/n``; empty for all.
+        done: What has been done to the records, in the line of a shard that leaves the scores to another.
+        trusted: Modules outside this package with task classes that the run names.
+
+    Returns:
+        Whether the scores were computed.
+    """
+    if shard:
+        held.close()  # the last of the shards finds the folder free
     try:
         written = rescore(folder, trusted)
     except FolderBusy:
         if not shard:
             raise
-        print(f"{folder}: shard {shard} is answered; the last of the running shards computes the scores")
-        return
+        print(f"{folder}: shard {shard} is {done}; the last of the running shards computes the scores")
+        return False
     print("\n".join(written))
-    print(lines(scored(folder)))
+    return True
 
 
 def scored(run: Path) -> str:

@@ -13,15 +13,13 @@ from typing import Any
 from jsonargparse import Namespace
 from lightning.pytorch.cli import LightningArgumentParser
 
-from lmod_train.artifacts.run import Run
-from lmod_train.cli.experiment import Experiment, options, performed
+from lmod_train.artifacts.run import PEOPLE, Run
+from lmod_train.cli.experiment import Experiment, options, performed, rescored
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.provenance import provenance_of
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.datamodules.judgements import JudgementData
 from lmod_train.errors import FolderBusy, JudgeConflict, RunConflict
-from lmod_train.report.judgements import PEOPLE
-from lmod_train.report.rescore import rescore
 from lmod_train.tasks.judgement import Judgement
 
 
@@ -76,23 +74,10 @@ def start(run: Run, name: str, of: Sequence[str], asking: Mapping[str, Any], mod
         chosen = options() | {"datamodule_class": JudgementData}
         experiment = performed(Judging, held, chosen, ["validate", *data, *folder, *model])
         judge, shard = Run(Path(experiment.trainer.default_root_dir)), experiment.datamodule.shard
-        if shard:
-            held.close()  # the last of the shards finds the folder free
-        return experiment.trainer.is_global_zero and _derived(run, judge, shard)
-
-
-def _derived(run: Run, judge: Run, shard: str) -> bool:
-    """Derive and print the predictions of a judge; return False for a shard while others hold the folder."""
-    try:
-        print("\n".join(rescore(judge.folder)))
-    except FolderBusy:
-        if not shard:
-            raise
-        print(f"{judge.folder}: shard {shard} is judged; the last of the running shards computes the scores")
-        return False
-    if judges_itself(run, judge):
-        print(f"warning: {judge.name} judges its own replies; models tend to prefer these")
-    return True
+        derived = experiment.trainer.is_global_zero and rescored(judge.folder, held, shard, "judged")
+        if derived and judges_itself(run, judge):
+            print(f"warning: {judge.name} judges its own replies; models tend to prefer these")
+        return derived
 
 
 def judge_name(model: Namespace) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from lmod_train.artifacts.records import write_run_records
 from lmod_train.artifacts.replies import ReplyFile, read_replies
-from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.run import PEOPLE, Run
 from lmod_train.errors import BadArgument, JudgeConflict
 from lmod_train.escaping import for_csv, from_csv
 from lmod_train.files import write_durably
@@ -227,9 +227,9 @@ def _settle(judge: Run, task: Judgement, of: Sequence[str]) -> list[str]:
     asking = [{"class_path": f"{kind.__module__}.{kind.__qualname__}", "init_args": arguments}]
     before = judge.read_config()
     data = before.get("data") or {}
-    if before and (not before.get("people") or data.get("tasks") != asking):
-        was = data.get("tasks") if before.get("people") else "a model"
+    if before and (not before.get(PEOPLE) or data.get("tasks") != asking):
+        was = data.get("tasks") if before.get(PEOPLE) else "a model"
         raise JudgeConflict(judge.folder, [f"labels: {was} -> {asking[0]['init_args']} of people"])
     every = sorted({*of, *(data.get("of") or [])})
-    judge.write_config({"people": True, "data": {"of": every, "tasks": asking}})
+    judge.write_config({PEOPLE: True, "data": {"of": every, "tasks": asking}})
     return every

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lmod_train.artifacts.records import read_run_column, read_run_records
 from lmod_train.artifacts.replies import read_replies
-from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.run import PARSER, PEOPLE, Run
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.scoring.judged import PENDING, agreement_scores, judged_scores
@@ -20,12 +20,6 @@ from lmod_train.tasks.current import current
 from lmod_train.tasks.judgement import JUDGED_TASK, Judgement, judged_id
 from lmod_train.tasks.reading import parse_replies
 from lmod_train.types import Answer, Prediction, Record, Reply, Score, Unparsed, status_of
-
-PARSER = "parser"
-"""Name of the rule in agreements: whether the task's own parser finds the true answer in the reply."""
-
-PEOPLE = "people"
-"""Key of the ``config.yaml`` of verdicts that people gave."""
 
 
 @dataclass(frozen=True, slots=True)
