@@ -78,7 +78,6 @@ def _item(prediction: Prediction, truth: Answer | Unparsed) -> Item:
         )
     if isinstance(answer, Mapping) and not answer:
         answer = Unparsed("empty")
-    image = "+".join(record.image_sha256 or record.image)
     return Item(
         id=record.id,
         status=status_of(answer),
@@ -86,7 +85,7 @@ def _item(prediction: Prediction, truth: Answer | Unparsed) -> Item:
         truth=truth,
         choices=record.choices,
         group=group_of(record),
-        image=image,
+        image=images_of(record),
         modality=record.modality,
         source=record.source,
         split=record.split,
@@ -103,5 +102,9 @@ def group_of(record: Record) -> str:
 
     So all ways of asking a question are in one group.
     """
-    images = "+".join(record.image_sha256 or record.image)
-    return f"{record.source}/{record.group or images or question_of(record.id, record.tags)}"
+    return f"{record.source}/{record.group or images_of(record) or question_of(record.id, record.tags)}"
+
+
+def images_of(record: Record) -> str:
+    """Return the SHA-256 of a record's images, or their paths where none is recorded, joined by ``+``."""
+    return "+".join(record.image_sha256 or record.image)

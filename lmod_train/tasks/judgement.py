@@ -8,7 +8,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.parsing.label import labels_in, parse_label, plain_label
 from lmod_train.parsing.reading import read
 from lmod_train.parsing.thinking import strip_thinking
-from lmod_train.scoring.items import items_of
+from lmod_train.scoring.items import images_of, items_of
 from lmod_train.scoring.judged import account_scores, judged_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.judgement_prompt import (
@@ -84,7 +84,7 @@ class Judgement(Task):
             image_plain=(),
             image_sha256=(),
             split=judged.split,
-            group=judged.group or "+".join(judged.image_sha256 or judged.image),
+            group=judged.group or images_of(judged),
             language=judged.language,
             messages=(Message("user", (Part("text", words),)),),
             choices=self.choices,

@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from lmod_train.errors import BadArgument
+from lmod_train.scoring.items import images_of
 from lmod_train.shuffling import shuffle_key
 from lmod_train.tasks.filled import unfilled
 from lmod_train.types import Message, Part, Record, own_part
@@ -114,7 +115,7 @@ def with_examples(record: Record, examples: Sequence[Record], as_asked: Callable
         image=tuple(image for r in shown for image in r.image),
         image_plain=tuple(image for r in shown for image in r.image_plain),
         image_sha256=tuple(sha for r in shown for sha in r.image_sha256),
-        group=record.group or "+".join(record.image_sha256 or record.image) or record.id,
+        group=record.group or images_of(record) or record.id,
     )
 
 
