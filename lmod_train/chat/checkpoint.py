@@ -109,7 +109,7 @@ def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
             "fetch the weights too; pickled *.bin files are not loaded (they can execute code)",
         )
     check_weights(checkpoint, folder)
-    model_type = model_type_of(folder)
+    model_type = str(config.get("model_type"))
     if family is not None and family.model_type != model_type:
         expected = f"a class whose model_type is {model_type!r}, as {folder / 'config.json'} says"
         raise BadArgument("family", f"{family.__module__}.{family.__name__}", expected, "set its model_type")

@@ -66,8 +66,8 @@ def rescore(run: Path, *, trust: list[str] | None = None) -> None:
     """Parse and score the saved replies of a run again, in seconds and without a model.
 
     Rewrites predictions.parquet and scores.csv, e.g. after a parser was improved, with the verdicts of judges (`judge`)
-    on these replies. Records without a reply are left out
-    and counted. If replies of several checkpoint steps were saved, the latest reply of each record counts.
+    on these replies. Records without a reply are left out and counted. If replies of several checkpoint steps were
+    saved, the latest reply of each record counts.
 
     Args:
         run: Folder of a run, containing records.parquet and replies/.
