@@ -12,8 +12,9 @@ from lmod_train.artifacts.records import read_run_column, read_run_records
 from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import PARSER, PEOPLE, Run
 from lmod_train.errors import BadArgument
+from lmod_train.scoring.agreement import agreement_scores
 from lmod_train.scoring.items import Item, items_of
-from lmod_train.scoring.judged import PENDING, agreement_scores, judged_scores
+from lmod_train.scoring.judged import PENDING, judged_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.current import current

@@ -58,7 +58,7 @@ def classification_scores(
     if healthy is not None and healthy not in choices:
         raise BadArgument("healthy", healthy, f"one of {tuple(choices)}", "name a choice of the task")
     healthy = healthy_class(choices, positive) if healthy is None else healthy
-    measures = MEASURES if positive is None else (*MEASURES, *_detection(list(choices).index(positive)))
+    measures = MEASURES if positive is None else (*MEASURES, *detection(list(choices).index(positive)))
     scores = []
     for subset, members in subsets_of(items, own).items():
         columns = classification_columns(members, choices)
@@ -143,7 +143,9 @@ def _differing_by_chance(sums: Columns) -> Floats:
     return differing
 
 
-def _detection(positive: int) -> tuple[Measure, ...]:
+def detection(positive: int) -> tuple[Measure, Measure]:
+    """Return sensitivity and specificity for the class at a place of `classification_columns`."""
+
     def sensitivity(sums: Columns) -> Floats:
         return _recalls(sums)[..., positive]
 
@@ -157,13 +159,15 @@ def _detection(positive: int) -> tuple[Measure, ...]:
     )
 
 
+ACCURACY = Measure("accuracy_strict", lambda s: ratio(_correct(s), s["items"]), items_in)
+KAPPA = Measure("kappa", _kappa, items_in, bounds=lambda sums: (1 - 1 / float(_differing_by_chance(sums)), 1.0))
 MEASURES = (
-    Measure("accuracy_strict", lambda s: ratio(_correct(s), s["items"]), items_in),
+    ACCURACY,
     Measure("accuracy_answered", lambda s: ratio(_correct(s), s["answered"]), lambda c: c["answered"]),
     Measure("accuracy_chance_filled", lambda s: ratio(_correct(s) + s["chance_filled"], s["items"]), items_in),
     mean_measure("balanced_accuracy", _recalls, lambda c: c["truths"]),
     mean_measure("macro_f1", _f1s, lambda c: c["truths"]),
-    Measure("kappa", _kappa, items_in, bounds=lambda sums: (1 - 1 / float(_differing_by_chance(sums)), 1.0)),
+    KAPPA,
     CHANCE,
     Measure("majority", lambda s: ratio(s["truths"].max(axis=-1), s["items"]), items_in, interval=False),
 )

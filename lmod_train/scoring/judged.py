@@ -1,20 +1,16 @@
-"""Metrics of replies that were judged by a model or by people, and the agreement of two judges."""
+"""Metrics of replies that were judged by a model or by people."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import STATUS_SHARES, STATUSES
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.types import Answer, Score, Unparsed
-
-RIGHT, WRONG = "right", "wrong"
 
 PENDING = Unparsed("failed", "not judged yet")
 """Verdict on a reply that is to be judged and has no judgement, or only one of an earlier text."""
@@ -109,53 +105,3 @@ def account_scores(task: str, items: Sequence[Item]) -> list[Score]:
         columns |= {s: np.array([item.status == s for item in members], dtype=np.float64) for s in STATUSES}
         scores += compute_scores(task, subset, columns, [item.group for item in members], STATUS_SHARES)
     return scores
-
-
-AGREEMENT = {"accuracy_strict": "agreement", "kappa": "kappa"}
-DETECTION = {"sensitivity": "sensitivity", "specificity": "specificity"}
-"""Metric of `classification_scores`, with one judge as the truth -> what it is called."""
-
-
-def agreement_scores(
-    task: str,
-    items: Sequence[Item],
-    first: tuple[str, Mapping[str, bool]],
-    second: tuple[str, Mapping[str, bool]],
-    reference: bool = False,
-) -> list[Score]:
-    """Return how far two judges agree about right and wrong, on the items that both have judged.
-
-    ``agreement_judged`` is the share of equal verdicts and ``kappa_judged`` Cohen's kappa (1960), each followed by the
-    names of both; with `reference`, ``sensitivity_judged`` and ``specificity_judged`` are those of the first judge for
-    replies that the second judges right.
-
-    Args:
-        task: Name of the judged task.
-        items: One per record id.
-        first: Name of a judge, and record id -> whether the reply is right.
-        second: The other judge.
-        reference: Whether the second is the reference, such as people.
-
-    Returns:
-        No scores if there is no item that both have judged.
-
-    Example:
-        >>> items = [Item(i, "answered", "x", "x", group=i) for i in "abcd"]
-        >>> one, two = dict.fromkeys("abcd", True) | {"d": False}, dict.fromkeys("abcd", True) | {"c": False}
-        >>> [(s.metric, s.value) for s in agreement_scores("t", items, ("m", one), ("n", two))]
-        [('agreement_judged:m:n', 0.5), ('kappa_judged:m:n', -0.333...)]
-    """
-    (name, ours), (other, theirs) = first, second
-    both = [_pair(item, ours[item.id], theirs[item.id]) for item in items if item.id in ours and item.id in theirs]
-    wanted = AGREEMENT | (DETECTION if reference else {})
-    return [
-        replace(score, metric=f"{wanted[score.metric]}_judged:{name}:{other}")
-        for score in classification_scores(task, both, (RIGHT, WRONG), positive=RIGHT)
-        if score.subset == "all" and score.metric in wanted
-    ]
-
-
-def _pair(item: Item, ours: bool, theirs: bool) -> Item:
-    """Return an item whose answer is the first judge's verdict and whose truth is the second's."""
-    answer, truth = (RIGHT if right else WRONG for right in (ours, theirs))
-    return replace(item, status="answered", answer=answer, truth=truth, choices=(RIGHT, WRONG), likelihoods={})

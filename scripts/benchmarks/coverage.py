@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from lmod_train.scoring.calibration import calibration_columns, calibration_measures
-from lmod_train.scoring.classification import MEASURES, _detection
+from lmod_train.scoring.classification import MEASURES, detection
 from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.grading import ordered
 from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, ratio
@@ -95,7 +95,7 @@ def measures_named(measures: Sequence[Measure], *names: str) -> list[Measure]:
     return [measure for measure in measures if measure.name in names]
 
 
-BINARY = [*measures_named(MEASURES, "accuracy_strict", "balanced_accuracy"), *_detection(0)]
+BINARY = [*measures_named(MEASURES, "accuracy_strict", "balanced_accuracy"), *detection(0)]
 SEVERAL = measures_named(MEASURES, "macro_f1", "balanced_accuracy")
 GRADES = measures_named(ordered(LEVELS), "kappa_quadratic", "mean_absolute_error")
 IMAGES = [Measure("mean_f1_of_an_image", lambda s: ratio(s["f1"], s["items"]), items_in)]

@@ -1,13 +1,11 @@
-"""Metrics of judged replies, against counts by hand and an independent kappa."""
+"""Metrics of judged replies, against counts by hand."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.judged import PENDING, agreement_scores, judged_scores
+from lmod_train.scoring.judged import PENDING, judged_scores
 from lmod_train.types import Unparsed
 
 LABELS, RIGHT = ("correct", "partly", "wrong"), ("correct", "partly")
@@ -56,27 +54,3 @@ def test_subsets_are_those_of_other_metrics_and_no_items_give_no_scores():
     assert named(scores, "level=R")["accuracy_judged:m"].value == 0
     assert named(scores, "level=S")["accuracy_judged:m"].value == 1
     assert judged_scores("t", "m", [], {}, LABELS, RIGHT) == []
-
-
-def test_agreement_is_that_of_scikit_learn_on_what_both_have_judged():
-    draw = np.random.default_rng(7)
-    every = items(120)
-    one = {i.id: bool(draw.random() < 0.6) for i in every[:100]}
-    two = {i.id: (one[i.id] if i.id in one and draw.random() < 0.8 else bool(draw.random() < 0.5)) for i in every[20:]}
-    both = sorted(one.keys() & two.keys())
-    a, b = np.array([one[i] for i in both]), np.array([two[i] for i in both])
-    scores = named(agreement_scores("t", every, ("m", one), ("ada", two), reference=True))
-    assert {s.n for s in (scores["agreement_judged:m:ada"], scores["kappa_judged:m:ada"])} == {len(both)} == {80}
-    assert scores["agreement_judged:m:ada"].value == pytest.approx(float((a == b).mean()))
-    assert scores["kappa_judged:m:ada"].value == pytest.approx(cohen_kappa_score(a, b))
-    assert scores["sensitivity_judged:m:ada"].value == pytest.approx(float(a[b].mean()))
-    assert scores["specificity_judged:m:ada"].value == pytest.approx(float((~a[~b]).mean()))
-    kappa = scores["kappa_judged:m:ada"]
-    assert kappa.low < kappa.value < kappa.high
-
-
-def test_two_judges_without_common_items_have_no_agreement():
-    assert agreement_scores("t", items(4), ("m", {"r000": True}), ("n", {"r001": True})) == []
-    assert set(named(agreement_scores("t", items(4), ("m", {"r000": True}), ("n", {"r000": True})))) == {
-        "agreement_judged:m:n", "kappa_judged:m:n",
-    }  # fmt: skip
