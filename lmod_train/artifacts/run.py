@@ -22,6 +22,9 @@ PARSER = "parser"
 PEOPLE = "people"
 """Key of a judge's ``config.yaml`` that states that people gave the verdicts."""
 
+READER = "reader"
+"""Key of a run's ``config.yaml`` with the name of the person who gave the answers; absent in runs of models."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from lmod_train.cli import audit, curated, judge, lab, plain, weights
+from lmod_train.cli import answers, audit, curated, judge, lab, plain, weights
 from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes
 from lmod_train.cli.shipped import by_name
@@ -22,6 +22,7 @@ PLAIN: dict[str, Callable[..., None]] = {
     "audit": audit.audit,
     "rescore": plain.rescore,
     "judge": judge.judge,
+    "answers": answers.answers,
     "report": plain.report,
     "export": plain.export,
     "import": plain.import_,

@@ -209,12 +209,12 @@ def _check_places(given: Mapping[str, Any]) -> None:
     if curated:
         read_manifest(Path(str(curated)))
     if run:
-        _check_run(Path(str(run)))
+        check_run(Path(str(run)))
     if trust and not Path(str(trust)).exists():
         check_trusted([str(trust)])
 
 
-def _check_run(run: Path) -> None:
+def check_run(run: Path) -> None:
     """Refuse a folder that contains other files than those of a run or of `doctor`."""
     cure = "name another folder for the run: `--run RUN`"
     if (run / "manifest.json").exists():

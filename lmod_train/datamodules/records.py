@@ -11,6 +11,7 @@ from lightning import LightningDataModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.record_ids import read_ids
 from lmod_train.artifacts.records import read_records
 from lmod_train.datamodules.ahead import AnsweredLoader, ReadingAhead
 from lmod_train.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
@@ -90,7 +91,7 @@ class RecordsDataModule(LightningDataModule):
             raise BadArgument("data.tasks", [t.name for t in tasks], "each task once", "remove the repeated one")
         self.batch_size, self._eval_batch_size, self._max_questions = batch_size, eval_batch_size, max_questions
         self._split, self._modality, self._variant, self._limit = split, modality, variant, limit
-        self._subset = _ids(Path(subset)) if subset else None
+        self._subset = read_ids(Path(subset), "data.subset") if subset else None
         self._workers, self._seed = workers, seed
         self.shard = str(Shard.parse(shard)) if shard else ""
         self._balance, self._length_groups = balance, length_groups
@@ -356,16 +357,3 @@ class RecordsDataModule(LightningDataModule):
     def _loader(self, records: Sequence[Record], batches: ImageBatches, steps: Steps | None = None) -> RecordLoader:
         collate: Any = self._running().lightning_module.collate
         return RecordLoader(list(records), batches, collate, self.curated, self._workers, steps)
-
-
-def _ids(path: Path) -> frozenset[str]:
-    """Return the record ids of a subset's file.
-
-    Raises:
-        BadArgument: The file is missing or empty.
-    """
-    ids = path.read_text(encoding="utf-8").split() if path.is_file() else []
-    if not ids:
-        cure = "draw one: `python -m lmod_train subset CURATED --n 1000`"
-        raise BadArgument("data.subset", str(path), "a file of record ids, one per line", cure)
-    return frozenset(ids)

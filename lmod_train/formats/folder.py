@@ -38,6 +38,35 @@ def exported_name(image: str) -> str:
     return str(PurePosixPath("images", source_of(image), name).with_suffix(PurePosixPath(image).suffix))
 
 
+def image_file(curated: Path, name: str) -> Path:
+    """Return where an image lies in a curated folder.
+
+    Raises:
+        ArtifactError: It is missing, or its name leads out of the folder.
+    """
+    path = curated / name
+    if not path.resolve().is_relative_to(curated.resolve()):
+        raise CuratedDamaged(path, "a record names an image outside its curated folder")
+    if not path.is_file():
+        raise CuratedDamaged(path, "an image that a record shows is missing")
+    return path
+
+
+def image_bytes(file: Path) -> tuple[bytes, bytes]:
+    """Return an image file's bytes, and the same without what is written beside its pixels.
+
+    Images that `curate` wrote hold nothing beside them; a folder from elsewhere, or of an earlier version, may.
+
+    Raises:
+        ArtifactError: It cannot be read.
+    """
+    try:
+        data = read_bytes(file)
+        return data, blank(data)
+    except UNREADABLE as error:
+        raise CuratedDamaged(file, f"an image that a record shows cannot be read ({error})") from error
+
+
 class ExportFolder:
     """A new folder for one format; used in a ``with`` block, at whose end it appears.
 
@@ -94,9 +123,9 @@ class ExportFolder:
         for name in record.image:
             if name in self._placed:
                 continue
-            source, target = self.source_of(name), self.path / exported_name(name)
+            source, target = image_file(self._selection.curated, name), self.path / exported_name(name)
             target.parent.mkdir(parents=True, exist_ok=True)
-            data, bare = self._read(source)
+            data, bare = image_bytes(source)
             if self.images == "link" and data == bare:
                 target.symlink_to(os.path.relpath(source.resolve(), target.parent.resolve()))
             else:
@@ -108,32 +137,8 @@ class ExportFolder:
         """Return path and file bytes of each image that a record shows; none where images are not exported."""
         if self.images == "none":
             return []
-        return [(exported_name(name), self._read(self.source_of(name))[1]) for name in record.image]
-
-    def _read(self, file: Path) -> tuple[bytes, bytes]:
-        """Return an image file's bytes, and the same without what is written beside its pixels.
-
-        Images that `curate` wrote hold nothing beside them; a folder from elsewhere, or of an earlier version, may.
-        """
-        try:
-            data = read_bytes(file)
-            return data, blank(data)
-        except UNREADABLE as error:
-            raise CuratedDamaged(file, f"an image that a record shows cannot be read ({error})") from error
-
-    def source_of(self, name: str) -> Path:
-        """Return where an image lies in the curated folder.
-
-        Raises:
-            ArtifactError: It is missing, or its name leads out of the folder.
-        """
         curated = self._selection.curated
-        path = curated / name
-        if not path.resolve().is_relative_to(curated.resolve()):
-            raise CuratedDamaged(path, "a record names an image outside its curated folder")
-        if not path.is_file():
-            raise CuratedDamaged(path, "an image that a record shows is missing")
-        return path
+        return [(exported_name(name), image_bytes(image_file(curated, name))[1]) for name in record.image]
 
     def leave_out(self, record: Record, reason: str, detail: str) -> None:
         """Count and list a record that the format cannot hold."""

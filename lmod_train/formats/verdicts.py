@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
-import io
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,8 +11,8 @@ from lmod_train.artifacts.records import write_run_records
 from lmod_train.artifacts.replies import ReplyFile, read_replies
 from lmod_train.artifacts.run import PEOPLE, Run
 from lmod_train.errors import BadArgument, JudgeConflict
-from lmod_train.escaping import for_csv, from_csv
-from lmod_train.files import write_durably
+from lmod_train.escaping import from_csv
+from lmod_train.formats.spreadsheet import Table, table_bytes, write_table
 from lmod_train.lock import locked
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.judgement import Judgement, judgement_id
@@ -26,9 +23,8 @@ from lmod_train.types import Prediction, Reply, Unparsed
 SHEET = ("id", "question", "expected", "given", "verdict")
 """Columns of a sheet; ``rater`` may be added."""
 
-HEADS = "a CSV file with the columns id and verdict, and optionally rater and given"
-SAVE = "save the table as `CSV UTF-8`, with the columns that `--sheet FILE` writes"
-_DELIMITERS = ",;\t"
+EXPECTED = "a CSV file with the columns id and verdict, and optionally rater and given"
+TABLE = Table("--verdicts", EXPECTED, ("id", "verdict"), ("rater", "given"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,64 +52,21 @@ def write_sheet(path: Path, predictions: Sequence[Prediction]) -> int:
     Raises:
         BadArgument: The file exists with other content, such as a sheet that people have filled in.
     """
-    rows = [(p, text) for p in predictions for text in [given(p)] if text is not None]
-    table = io.StringIO(newline="")
-    writer = csv.writer(table)
-    writer.writerow(SHEET)
-    for p, text in rows:
-        cells = (p.record.id, question_text(p.record.messages), p.record.answer, text, "")
-        writer.writerow([for_csv(cell) for cell in cells])
-    content = table.getvalue().encode("utf-8-sig")
-    if path.exists() and not (path.is_file() and path.read_bytes() == content):
-        found = "one has other content, such as verdicts that were filled in" if path.is_file() else "is a folder"
-        expected = f"a new file; this {found}"
-        raise BadArgument("--sheet", str(path), expected, "name another file, or move this one")
-    with write_durably(path) as beside:
-        beside.write_bytes(content)
+    judged = [(p, text) for p in predictions for text in [given(p)] if text is not None]
+    rows = [(p.record.id, question_text(p.record.messages), p.record.answer, text, "") for p, text in judged]
+    write_table(path, table_bytes(SHEET, rows), "--sheet")
     return len(rows)
 
 
 def read_verdicts(path: Path, task: Judgement) -> list[Verdict]:
-    """Return the rows of a file that have a verdict; equal rows once.
-
-    Comma, semicolon or tab divides the columns; the text is UTF-8, or UTF-16 with a byte order mark.
+    """Return the rows of a file (see `Table.read`) that have a verdict; equal rows once.
 
     Raises:
         BadArgument: The file cannot be read, lacks a column or has it twice, a row has more values than the header, a
             verdict is not a label of the task, or a person judges a reply twice and differently.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise BadArgument("--verdicts", str(path), f"{HEADS} ({error})", "name an existing file") from error
-    try:
-        rows = list(_rows(content))
-    except (ValueError, csv.Error) as error:
-        raise BadArgument("--verdicts", str(path), f"{HEADS} ({error})", SAVE) from error
-    heads = [name.strip().casefold() for name in rows[0][1]] if rows else []
-    for name, least in {"id": 1, "verdict": 1, "rater": 0, "given": 0}.items():
-        if not least <= heads.count(name) <= 1:
-            expected = f"{HEADS}, each once; it has {', '.join(heads) or 'none'}"
-            raise BadArgument("--verdicts", str(path), expected, "rename them")
-    found = [(line, _row(path, line, heads, cells)) for line, cells in rows[1:] if any(cells)]
+    found = TABLE.read(path)
     return _once(path, [_verdict(path, line, row, task) for line, row in found if row.get("verdict", "").strip()])
-
-
-def _rows(content: bytes) -> Iterator[tuple[int, list[str]]]:
-    """Return number of the last line and cells of each row, the header first."""
-    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    text = content.decode("utf-16" if wide else "utf-8-sig")
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(_DELIMITERS, key=first.count), strict=True)
-    return ((reader.line_num, row) for row in reader if row)
-
-
-def _row(path: Path, line: int, heads: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
-    """Return the cells of a row by column; more cells than columns, as after an unquoted comma, are an error."""
-    if surplus := [cell for cell in cells[len(heads) :] if cell.strip()]:
-        expected = f"as many values as columns ({path}:{line})"
-        raise BadArgument("--verdicts", surplus[0], expected, "quote the values of that line that contain a delimiter")
-    return dict(zip(heads, cells, strict=False))
 
 
 def _verdict(path: Path, line: int, row: Mapping[str, Any], task: Judgement) -> Verdict:

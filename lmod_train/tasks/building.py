@@ -57,7 +57,7 @@ def build(path: str, arguments: Mapping[str, Any], trust: Trust = NOTHING_ELSE) 
         >>> build("lmod_train.tasks.probe.Probe", {"of": glaucoma, "kinds": ["none"]}).name
         'glaucoma_probe'
     """
-    kind = _task_class(path, trust)
+    kind = task_class(path, trust)
     return kind(**{name: _built(value, trust) for name, value in arguments.items()})
 
 
@@ -78,7 +78,13 @@ def _by_default(name: str, path: str, trust: Trust) -> Task:
     return task
 
 
-def _task_class(path: str, trust: Trust) -> type[Task]:
+def task_class(path: str, trust: Trust) -> type[Task]:
+    """Return the class of a class path.
+
+    Raises:
+        Untrusted: The class is neither of this package nor trusted.
+        BadArgument: The path leads nowhere, or to something that is not a task.
+    """
     module, _, name = path.rpartition(".")
     trust.check(path)
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train.errors import ArtifactError, BadArgument
-from lmod_train.formats.folder import ExportFolder, Images, exported_name
+from lmod_train.formats.folder import ExportFolder, Images, exported_name, image_file
 from lmod_train.formats.selection import select
 from tests.formats.conftest import anatomy, record, write_curated
 
@@ -56,11 +56,10 @@ def test_images_come_as_they_are_each_once(free: Path, tmp_path: Path, images: I
 def test_a_missing_image_and_one_outside_are_errors(tmp_path: Path):
     curated = write_curated(tmp_path / "c", [record("glaucoma", 0)], open_eyes=True)
     (tmp_path / "secret.jpg").write_bytes(b"secret")
-    folder = ExportFolder(tmp_path / "out", select(curated))
     with pytest.raises(ArtifactError, match="outside its curated folder"):
-        folder.source_of("../secret.jpg")
+        image_file(curated, "../secret.jpg")
     with pytest.raises(ArtifactError, match=r"gone\.jpg.*missing"):
-        folder.source_of("images/gone.jpg")
+        image_file(curated, "images/gone.jpg")
 
 
 def test_notice_licences_and_drops_lie_in_the_folder(mixed: Path, tmp_path: Path):
