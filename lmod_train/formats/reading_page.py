@@ -14,7 +14,8 @@ PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; img-src 'self' file:; style-src 'unsafe-inline'">
 <style>
-body { font: 16px/1.5 sans-serif; color: #1a1a1a; background: #fff; max-width: 64rem; margin: 1rem auto; padding: 0 1rem }
+body { font: 16px/1.5 sans-serif; color: #1a1a1a; background: #fff; max-width: 64rem;
+  margin: 1rem auto; padding: 0 1rem }
 section { border-top: 1px solid #999; padding: 1rem 0 }
 img { max-width: 100%; height: auto; display: block; margin-bottom: .5rem }
 code { font-size: 1.1em; user-select: all } .notice { border: 3px solid #D55E00; padding: .6rem 1rem }

@@ -20,5 +20,5 @@ def test_a_missing_or_empty_file_is_an_error_with_its_option(tmp_path: Path, con
     path = tmp_path / "ids.txt"
     if content is not None:
         path.write_text(content, encoding="utf-8")
-    with pytest.raises(BadArgument, match="--subset=.*one per line"):
+    with pytest.raises(BadArgument, match=r"--subset=.*one per line"):
         read_ids(path, "--subset")
