@@ -104,7 +104,7 @@ def compute_scores(
         without an interval.
     """
     names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
-    by_group = {name: _sum_by(place, len(names), column) for name, column in columns.items()}
+    by_group = {name: sum_by(place, len(names), column) for name, column in columns.items()}
     totals = {name: column.sum(axis=0) for name, column in by_group.items()}
     scores = []
     for measure in measures:
@@ -214,7 +214,7 @@ def fewest(cells: Floats) -> int:
     return min((c for c in range(len(held)) if held[c]), key=lambda c: (held[c], items[c]), default=0)
 
 
-def _sum_by(place: NDArray[np.intp], count: int, column: Floats) -> Floats:
+def sum_by(place: NDArray[np.intp], count: int, column: Floats) -> Floats:
     """Return the sum of the rows of each group: (items, ...) to (groups, ...)."""
     summed = np.zeros((count, *column.shape[1:]))
     np.add.at(summed, place, column)

@@ -33,7 +33,8 @@ ASSUMED_CORRELATION = 0.5
 EDGE, MIDDLE = 5.0, 10.0
 """Effective right or wrong items, the fewer of both, up to which the interval is exact, and from which on Jeffreys'."""
 _PRIOR, _FADE = 0.5, 5.0  # weight of the assumption in patients, and wrong items after which it falls to 1 / e
-_TINY = 1e-16
+TINY = 1e-16
+"""Variance below which there is none but for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def evidence_of(held: Floats, shortfall: Floats | None = None) -> Evidence:
 
 def _number(shortfall: Floats | None) -> float:
     """Return the effective number of patients: the squared sum over the sum of squares (Kish 1965), 0 for none."""
-    if shortfall is None or not np.any(shortfall > _TINY):
+    if shortfall is None or not np.any(shortfall > TINY):
         return 0.0
     parts = shortfall.clip(0)
     return float(parts.sum() ** 2 / (parts**2).sum())
@@ -113,7 +114,7 @@ def part_interval(share: float, variance: float, evidence: Evidence, factor: flo
     if evidence.patients < MIN_PATIENTS:
         return NONE
     extreme = min(share, 1 - share) < 1e-12
-    if variance < _TINY and not (bounded and extreme):
+    if variance < TINY and not (bounded and extreme):
         return NONE
     share = float(round(share)) if extreme else share
     return beta_interval(share, factor * _effective(share, variance, evidence, bounded))

@@ -1,0 +1,146 @@
+"""Mean score of several readers, and models against it, for the populations of readers and of patients.
+
+Readers differ, and all of them see the same images, so that their scores are correlated. The variance of their mean is
+that of Obuchowski and Rockette (1995, Communications in Statistics 24) for one modality, with the covariance of readers
+by the delete-one-patient jackknife: ``MS(R) / J + max(Cov2, 0)`` for J readers, where MS(R) is the variance of their
+scores and Cov2 the mean covariance of two readers (Hillis 2007, Statistics in Medicine 26). A model is compared with
+the mean reader by the same analysis of its differences from each reader, as in Chakraborty (Observer Performance
+Methods, 2017, chapter 22). With one item per patient the variance equals that of the two-way random-effects analysis of
+variance. Degrees of freedom are Satterthwaite's, of MS(R) with J - 1 and of Cov2 with patients - 1.
+
+An interval is never narrower than that of the same readers on other patients (`intervals`, `paired_difference`), which
+alone is given for one reader: it then says nothing about other readers.
+`scripts/benchmarks/readers.py` measures the coverage.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import stdtrit
+
+from lmod_train.errors import BadArgument
+from lmod_train.scoring.comparison import paired_difference
+from lmod_train.scoring.intervals import (
+    Columns,
+    Floats,
+    Measure,
+    compute_scores,
+    items_in,
+    pseudovalues,
+    ratio,
+    sum_by,
+)
+from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS, TINY, Interval, beta_interval
+from lmod_train.types import Score
+
+
+def mean_reader(task: str, merits: Floats, groups: Sequence[str]) -> Score:
+    """Return the mean score of readers with its 95 % interval over readers and patients.
+
+    Args:
+        task: Name of the task.
+        merits: Score of each reader on each item, in [0, 1], (items, readers), at least one reader.
+        groups: Patient of each item.
+
+    Returns:
+        Metric ``mean_reader``; n is the number of items. Without items no value, with fewer than three patients no
+        interval.
+
+    Raises:
+        BadArgument: `merits` is not of this shape, or `groups` not of its length.
+
+    Example:
+        >>> one = mean_reader("demo", np.array([[1, 1], [1, 0], [0, 0], [1, 1]]), ["a", "b", "c", "d"])
+        >>> one.value, one.n
+        (0.625, 4)
+    """
+    merits = _checked(merits, groups)
+    columns = {"items": np.ones(len(merits)), "merit": merits.mean(axis=1)}
+    (score,) = compute_scores(task, "all", columns, groups, [_MEAN])
+    if score.value is None or score.low is None or score.high is None:
+        return score
+    variance, df = variance_of_mean(merits, groups)
+    if variance < TINY or not 0 < score.value < 1:
+        return score
+    factor = (stdtrit(max(len(merits) - 1, 1), (1 + LEVEL) / 2) / stdtrit(df, (1 + LEVEL) / 2)) ** 2
+    low, high = beta_interval(score.value, factor * score.value * (1 - score.value) / variance)
+    return Score(task, "all", "mean_reader", score.n, score.value, min(low, score.low), max(high, score.high))
+
+
+def against_readers(task: str, model: Sequence[float], merits: Floats, groups: Sequence[str]) -> Score:
+    """Return the score of a model minus the mean score of readers, with its 95 % interval over readers and patients.
+
+    Args:
+        task: Name of the task.
+        model: Score of the model on each item, in [0, 1].
+        merits: Score of each reader on the same items, in [0, 1], (items, readers), at least one reader.
+        groups: Patient of each item.
+
+    Returns:
+        Metric ``difference``; without items no value, with fewer than three patients no interval.
+
+    Raises:
+        BadArgument: `merits` is not of this shape, or the lengths differ.
+
+    Example:
+        >>> against_readers("demo", [1, 1], np.array([[1, 0], [1, 1]]), ["a", "b"]).value
+        0.25
+    """
+    merits = _checked(merits, groups)
+    same = paired_difference(task, model, [float(mean) for mean in merits.mean(axis=1)], groups)
+    if same.value is None or len(set(groups)) < MIN_PATIENTS:
+        return same
+    variance, df = variance_of_mean(np.asarray(model, dtype=np.float64)[:, None] - merits, groups)
+    half = float(stdtrit(df, (1 + LEVEL) / 2)) * math.sqrt(variance)
+    low, high = _wider((same.value - half, same.value + half), (same.low, same.high))
+    return Score(task, "all", same.metric, same.n, same.value, low, high)
+
+
+def variance_of_mean(merits: Floats, groups: Sequence[str]) -> tuple[float, float]:
+    """Return the variance of the mean over readers and items, and its degrees of freedom.
+
+    Args:
+        merits: (items, readers), at least one item and reader.
+        groups: Patient of each item.
+
+    Returns:
+        With one reader, 0 and 1, as its variance between readers is not known.
+    """
+    names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
+    patients, readers = len(names), merits.shape[1]
+    if readers < 2 or patients < 2:
+        return 0.0, 1.0
+    by_group = {"items": sum_by(place, patients, np.ones(len(merits))), "merit": sum_by(place, patients, merits)}
+    totals = {name: column.sum(axis=0) for name, column in by_group.items()}
+    deviations = pseudovalues(_each, totals, by_group)
+    covariance = deviations.T @ deviations / (patients * (patients - 1))
+    common = max(0.0, float(covariance.sum() - np.trace(covariance)) / (readers * (readers - 1)))
+    between = float(np.var(_each(totals), ddof=1)) / readers
+    variance = between + common
+    spread = between**2 / (readers - 1) + common**2 / (patients - 1)
+    return variance, variance**2 / spread if spread > 0 else 1.0
+
+
+def _each(sums: Columns) -> Floats:
+    """Return the mean of each reader."""
+    return ratio(sums["merit"], sums["items"][..., None])
+
+
+_MEAN = Measure("mean_reader", lambda s: ratio(s["merit"], s["items"]), items_in)
+
+
+def _wider(first: tuple[float, float], second: Interval) -> tuple[float, float]:
+    """Return the interval that contains both, within the least and the largest difference."""
+    low, high = (first[0] if second[0] is None else second[0], first[1] if second[1] is None else second[1])
+    return max(-1.0, min(first[0], low)), min(1.0, max(first[1], high))
+
+
+def _checked(merits: Floats, groups: Sequence[str]) -> Floats:
+    found = np.asarray(merits, dtype=np.float64)
+    if found.ndim != 2 or not found.shape[1] or len(found) != len(groups):
+        expected = f"an array (items, readers >= 1) of the {len(groups)} items of `groups`"
+        raise BadArgument("merits", f"array of shape {found.shape}", expected, "give one column per reader")
+    return found
