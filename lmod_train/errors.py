@@ -103,6 +103,18 @@ class ConfigDamaged(ArtifactError):
         super().__init__(path, problem, f"`{aside}`, and run the command again; replies and checkpoints are kept")
 
 
+class PackDamaged(ArtifactError):
+    """A pack is missing, damaged, or not a pack.
+
+    Attributes:
+        problem: What is wrong with it, without its path.
+    """
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.problem = problem
+        super().__init__(path, problem, "name a file that ends with .lmodpack, or ask its author for it again")
+
+
 class Unbuildable(LmodError):
     """Model, data or trainer cannot be built from the options, although each is of the right type."""
 

@@ -25,6 +25,7 @@ from lmod_train.errors import (
     NotCurated,
     NothingToCurate,
     NotScored,
+    PackDamaged,
     RunConflict,
     SourceNotFound,
     StrictDrops,
@@ -35,6 +36,7 @@ from lmod_train.errors import (
 )
 
 CASES: list[tuple[LmodError, list[str]]] = [
+    (PackDamaged(Path("a.lmodpack"), "is no pack"), ["a.lmodpack: is no pack", "ask its author"]),
     (
         SourceNotFound("refuge", Path("raw/x"), "train.zip", "  REFUGE/train"),
         ["'refuge'", "train.zip", "root='raw/x'", "Expected", "REFUGE/train", "curate --roots.refuge PATH"],

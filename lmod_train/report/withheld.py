@@ -1,0 +1,111 @@
+r"""What a pack must not give away, and how the owner of the data finds it again.
+
+Readers of a pack are of two kinds. Whoever has the curated folder recomputes everything. Whoever has not must not learn
+words, truths, patients or record keys of a source whose licence does not permit redistribution; a source that the
+manifest does not describe, or not as redistributable, is such a source.
+
+- Record keys hold names of class folders and of files, which can be guessed. The id of a withheld record is a hash with
+  a key over the SHA-256 of all images of its sources in the curated folder (of questions without an image, their words;
+  see `Keys`): nobody without the data can try out guesses. The same key is used for the hash of the question.
+- No hash covers a truth. A truth among two choices would be found by two trials by whoever has the images. Other truths
+  in a curated folder are found by the scores, which they change.
+- Words of a question in a reply are places in the question (`lmod_train.report.quotes`).
+- Scores of few items give away truths (`lmod_train.report.few`).
+
+What remains: a reply is an answer, so that replies of a good model are nearly the truth, and those of a perfect score
+are the truth, for whoever can tell which image they are about; this takes the images. A tuned model may repeat its
+training text in replies to questions with free answers. Images of which all are public are no secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lmod_train.report.thumbnails import owner
+from lmod_train.types import Record
+
+HIDDEN = "withheld/"
+"""Begin of the id of a record that must not be redistributed."""
+
+MACHINE = ("command", "versions")
+"""Parts of a manifest that depend on the machine."""
+
+
+def identity(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return part -> SHA-256 of a manifest, without what depends on the machine: command, versions and folders.
+
+    The same raw data, settings and package give the same identity on every machine.
+    """
+    sources = {name: _without_root(known) for name, known in (manifest.get("sources") or {}).items()}
+    plain = {name: part for name, part in manifest.items() if name not in MACHINE} | {"sources": sources}
+    if "foreign" in manifest:
+        plain["foreign"] = _without_root(manifest["foreign"])
+    return {name: hashlib.sha256(_canonical(part)).hexdigest() for name, part in sorted(plain.items())}
+
+
+def _without_root(known: Any) -> Any:
+    return {k: v for k, v in known.items() if k != "root"} if isinstance(known, Mapping) else known
+
+
+def open_sources(manifest: Mapping[str, Any]) -> frozenset[str]:
+    """Return the sources that the manifest states as redistributable."""
+    known = {**(manifest.get("sources") or {}), "foreign": manifest.get("foreign")}
+    return frozenset(n for n, s in known.items() if isinstance(s, Mapping) and s.get("redistributable") is True)
+
+
+def touched(record: Record) -> tuple[str, ...]:
+    """Return the source of a record and those of its images, sorted."""
+    return tuple(sorted({record.source, *(owner(image, record.source) for image in record.image)}))
+
+
+class Keys:
+    """Hashes of records with a key that only owners of the images can compute.
+
+    Args:
+        records: All records of a curated folder, of every split and task.
+        manifest: Its manifest.
+    """
+
+    def __init__(self, records: Iterable[Record], manifest: Mapping[str, Any]) -> None:
+        found: dict[str, set[str]] = defaultdict(set)
+        for record in records:
+            for image, digest in zip(record.image, record.image_sha256, strict=False):
+                found[owner(image, record.source)].add(digest)
+            if not record.image_sha256:
+                found[record.source].add(hashlib.sha256(_canonical(_words(record))).hexdigest())
+        self._images = {name: hashlib.sha256(_canonical([name, sorted(own)])).digest() for name, own in found.items()}
+        self._open = open_sources(manifest)
+
+    def is_open(self, record: Record) -> bool:
+        """Return whether every source that a record touches may be redistributed."""
+        return self._open.issuperset(touched(record))
+
+    def id_of(self, record: Record) -> str:
+        """Return the id of a curated record in a pack: its own, or ``withheld/`` and a hash of 64 digits."""
+        if self.is_open(record):
+            return record.id
+        return HIDDEN + self._hash(record, ["id", record.id, list(record.image_sha256)])
+
+    def question_of(self, record: Record) -> str:
+        """Return the hash of what a curated record asks; its truth and its patient are not in it."""
+        boxes = [[r.id, r.box.x0, r.box.y0, r.box.x1, r.box.y1] for r in record.regions]
+        asked = [_words(record), list(record.choices), list(record.image_sha256), boxes, list(record.needs)]
+        where = [record.task, record.task_class, record.task_version, record.split, record.language, record.variant]
+        return self._hash(record, ["question", *where, *asked])
+
+    def _hash(self, record: Record, value: Any) -> str:
+        key = hashlib.sha256(b"".join(self._images.get(name, b"") for name in touched(record))).digest()
+        return hmac.new(key, _canonical(value), hashlib.sha256).hexdigest()
+
+
+def _words(record: Record) -> list[Any]:
+    return [[m.role, [[part.type, part.text] for part in m.parts]] for m in record.messages]
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
