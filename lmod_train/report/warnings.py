@@ -1,0 +1,191 @@
+"""Warnings about scores that would mislead a reader; each stands in the row of its score, with a sentence below.
+
+Every check is a pure function of a `Case` and returns the sentence, empty if there is nothing to warn about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from lmod_train.scoring.items import Item
+from lmod_train.types import Answer, Prediction, Score, Unparsed
+
+MOST_UNPARSED = 0.05
+"""Share of unparsed replies above which a score is mostly about the format."""
+
+COLLAPSED, LEAST_ANSWERS = 0.95, 10
+"""Share of one answer, and number of answers, from which a model counts as collapsed to it."""
+
+NAMED = 4
+"""Maximum number of values that a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What one run has about one task.
+
+    Attributes:
+        items: The scored items.
+        predictions: The predictions they were made of.
+        score: The headline score; None without one.
+        chance: The score of random answers; None if there is none.
+        installed: Version of the task that is installed; 0 if unknown.
+        leaks: Kind -> number of pairs of images in different splits, as the manifest counts them.
+        elsewhere: Ids of records that are not in the curated folder; empty if there is no folder to compare with.
+    """
+
+    items: Sequence[Item] = ()
+    predictions: Sequence[Prediction] = ()
+    score: Score | None = None
+    chance: float | None = None
+    installed: int = 0
+    leaks: Mapping[str, int] = field(default_factory=dict)
+    elsewhere: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """A warning: a short fixed phrase for a table, and a sentence with the numbers."""
+
+    phrase: str
+    text: str
+
+
+def warnings_of(case: Case) -> list[Warned]:
+    """Return the warnings about one task of one run, in the order of `CHECKS`."""
+    return [Warned(phrase, text) for phrase, check in CHECKS.items() if (text := check(case))]
+
+
+def one_class_only(case: Case) -> str:
+    """Return a sentence if all items with a choice have the same truth."""
+    truths = Counter(item.truth for item in case.items if isinstance(item.truth, str) and item.choices)
+    (word, n), *others = truths.most_common() or [("", 0)]
+    return f"the truth of all {n} records is {word}: the score is the share of this answer" if n and not others else ""
+
+
+def one_patient_behind_a_class(case: Case) -> str:
+    """Return a sentence if all items of a class, of at least two classes, are of one patient."""
+    groups: dict[str, set[str]] = {}
+    truths = Counter(item.truth for item in case.items if isinstance(item.truth, str) and item.choices)
+    for item in case.items:
+        if isinstance(item.truth, str) and item.choices:
+            groups.setdefault(item.truth, set()).add(item.group)
+    single = [f"{word} ({truths[word]} records)" for word, own in sorted(groups.items()) if len(own) == 1]
+    if len(groups) < 2 or not single:
+        return ""
+    return f"all records of one patient: {_few(single)}; what is said about this class is said about one patient"
+
+
+def interval_includes_chance(case: Case) -> str:
+    """Return a sentence if the interval of the headline score includes the score of random answers."""
+    score, chance = case.score, case.chance
+    if score is None or chance is None or score.low is None or score.high is None:
+        return ""
+    if not score.low <= chance <= score.high:
+        return ""
+    return f"the interval {score.low:.3f}-{score.high:.3f} includes {chance:.3f}, the score of random answers"
+
+
+def one_answer(case: Case) -> str:
+    """Return a sentence if nearly all answers are the same, and the truths are not."""
+    answers = Counter(chain.from_iterable(_words(item.answer) for item in case.items))
+    truths = Counter(chain.from_iterable(_words(item.truth) for item in case.items))
+    n = answers.total()
+    if n < LEAST_ANSWERS or max(truths.values(), default=0) >= COLLAPSED * truths.total():
+        return ""
+    word, most = answers.most_common(1)[0]
+    if most < COLLAPSED * n:
+        return ""
+    return f"{most} of {n} answers are {word[:60]}, which is the truth of {truths[word]} of {truths.total()}"
+
+
+def unparsed(case: Case) -> str:
+    """Return a sentence if more replies than `MOST_UNPARSED` have no answer that the parser finds."""
+    reasons = Counter(i.answer.reason for i in case.items if i.status == "unparsed" and isinstance(i.answer, Unparsed))
+    n = reasons.total()
+    if not n or n <= MOST_UNPARSED * len(case.items):
+        return ""
+    listed = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
+    return f"no answer is found in {n} of {len(case.items)} replies ({listed}), which count as wrong"
+
+
+def leak(case: Case) -> str:
+    """Return a sentence if the manifest counts pairs of images in different splits."""
+    found = {kind: n for kind, n in case.leaks.items() if n}
+    if not found:
+        return ""
+    listed = ", ".join(f"{kind} {n}" for kind, n in found.items())
+    return (
+        f"the manifest counts pairs of images in different splits ({listed}): training images may be among the tested"
+    )
+
+
+def other_folder(case: Case) -> str:
+    """Return a sentence if records are not in the curated folder of the run."""
+    n = len(case.elsewhere)
+    if not n:
+        return ""
+    return f"{n} of {len(case.predictions)} records are not in the curated folder, e.g. {case.elsewhere[0]}"
+
+
+def other_version(case: Case) -> str:
+    """Return a sentence if records were asked by another version of the task than the installed one."""
+    versions = Counter(p.record.task_version for p in case.predictions)
+    other = {version: n for version, n in sorted(versions.items()) if case.installed and version != case.installed}
+    if not other:
+        return ""
+    asked = ", ".join(f"{n} by version {version}" for version, n in other.items())
+    return f"asked {asked} of the task; installed is version {case.installed}: questions or answers may differ"
+
+
+def mixed_settings(case: Case) -> str:
+    """Return a sentence if the replies are of several models, checkpoints or generation settings."""
+    replies = [p.reply for p in case.predictions]
+    several = {
+        "models": len({r.model for r in replies}),
+        "checkpoint steps": len({r.step for r in replies}),
+        "generation settings": len({r.settings for r in replies}),
+    }
+    listed = ", ".join(f"{n} {name}" for name, n in several.items() if n > 1)
+    return f"the replies are of {listed}" if listed else ""
+
+
+def part_of_the_likelihoods(case: Case) -> str:
+    """Return a sentence if some replies have likelihoods and others have none; failed requests do not count."""
+    replied = [item for item in case.items if item.status != "failed"]
+    given = sum(bool(item.likelihoods) for item in replied)
+    if given in (0, len(replied)):
+        return ""
+    return f"{given} of {len(replied)} replies have likelihoods; curves and calibration are of these only"
+
+
+CHECKS: dict[str, Callable[[Case], str]] = {
+    "one class only": one_class_only,
+    "one patient behind a class": one_patient_behind_a_class,
+    "interval includes chance": interval_includes_chance,
+    "one answer to all": one_answer,
+    "unparsed above 5 %": unparsed,
+    "leak between splits": leak,
+    "records of another folder": other_folder,
+    "other task version": other_version,
+    "mixed settings": mixed_settings,
+    "likelihoods of a part": part_of_the_likelihoods,
+}
+"""Phrase -> check."""
+
+
+def _words(answer: Answer | Unparsed) -> Iterator[str]:
+    """Yield an answer as text, or that of each region; none if there is no answer."""
+    if isinstance(answer, Mapping):
+        yield from answer.values()
+    elif not isinstance(answer, Unparsed):
+        yield str(answer)
+
+
+def _few(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
+    return ", ".join(listed[:NAMED]) + more

@@ -1,0 +1,114 @@
+from dataclasses import replace
+
+import pytest
+
+from lmod_train.report.warnings import CHECKS, Case, warnings_of
+from lmod_train.types import Score, Unparsed
+from tests.scoring.make import item, prediction
+
+WORDS = ("GLAUCOMA", "NORMAL")
+
+
+def items(answers="ab" * 10, truths="ab" * 10, groups=None, **facts):
+    """Items of two classes, ten each, of a patient each, every answer right unless stated."""
+    word = {"a": WORDS[0], "b": WORDS[1], "-": Unparsed("no_match"), "!": Unparsed("refused")}
+    groups = groups or [f"p{i}" for i in range(len(truths))]
+    return [
+        item(i, word[a], word[t], WORDS, group=g, **facts)
+        for i, (a, t, g) in enumerate(zip(answers, truths, groups, strict=True))
+    ]
+
+
+def asked(n=4, version=3, **reply):
+    several = [prediction(f"n{i}", "yes") for i in range(n)]
+    return [
+        replace(p, record=replace(p.record, task_version=version), reply=replace(p.reply, **reply)) for p in several
+    ]
+
+
+def phrases(case):
+    return [w.phrase for w in warnings_of(case)]
+
+
+SCORE = Score("glaucoma", "all", "accuracy_strict", 20, 0.9, 0.8, 0.95)
+QUIET = Case(items(), asked(), SCORE, 0.5, installed=3)
+FEW_PATIENTS = ["x" if i % 2 == 0 else f"p{i}" for i in range(20)]
+LIKELY = {"likelihoods": {WORDS[0]: -0.1, WORDS[1]: -2.0}}
+
+CASES = {
+    "one class only": replace(QUIET, items=items("a" * 10 + "b" * 10, "a" * 20)),
+    "one patient behind a class": replace(QUIET, items=items(groups=FEW_PATIENTS)),
+    "interval includes chance": replace(QUIET, score=replace(SCORE, low=0.5)),
+    "one answer to all": replace(QUIET, items=items("a" * 19 + "b")),
+    "unparsed above 5 %": replace(QUIET, items=items("--" + "ab" * 9)),
+    "leak between splits": replace(QUIET, leaks={"exact": 0, "near": 2}),
+    "records of another folder": replace(QUIET, elsewhere=("demo/x/1",)),
+    "other task version": replace(QUIET, installed=4),
+    "mixed settings": replace(QUIET, predictions=[*asked(settings='{"t": 0}'), *asked(settings='{"t": 1}')]),
+    "likelihoods of a part": replace(QUIET, items=[*items(**LIKELY)[:10], *items()[10:]]),
+}
+
+
+def test_every_check_has_a_case():
+    assert list(CASES) == list(CHECKS)
+
+
+@pytest.mark.parametrize("phrase", CHECKS)
+def test_a_case_triggers_exactly_its_warning(phrase):
+    assert phrases(CASES[phrase]) == [phrase]
+
+
+@pytest.mark.parametrize("case", [QUIET, Case()])
+def test_an_ordinary_case_and_an_empty_one_trigger_none(case):
+    assert phrases(case) == []
+
+
+@pytest.mark.parametrize(
+    ("phrase", "near"),
+    [
+        ("one class only", replace(QUIET, items=items("a" * 10 + "b" * 10, "a" * 18 + "bb"))),
+        ("one patient behind a class", replace(QUIET, items=items(groups=["x", "p1", *FEW_PATIENTS[1:19]]))),
+        ("interval includes chance", replace(QUIET, score=replace(SCORE, low=0.501))),
+        ("interval includes chance", replace(QUIET, score=replace(SCORE, low=0.1, high=0.4))),
+        ("interval includes chance", replace(QUIET, score=replace(SCORE, low=None, high=None))),
+        ("interval includes chance", replace(QUIET, chance=None)),
+        ("one answer to all", replace(QUIET, items=items("a" * 18 + "bb"))),
+        ("one answer to all", replace(QUIET, items=items("a" * 9, "aaaaaaabb"))),
+        ("one answer to all", replace(QUIET, items=items("a" * 20, "a" * 19 + "b"))),
+        ("unparsed above 5 %", replace(QUIET, items=items("-b" + "ab" * 9))),
+        ("unparsed above 5 %", replace(QUIET, items=items("!!!!" + "ab" * 8))),
+        ("leak between splits", replace(QUIET, leaks={"exact": 0})),
+        ("other task version", replace(QUIET, installed=0)),
+        ("mixed settings", replace(QUIET, predictions=asked(settings='{"t": 0}'))),
+        ("likelihoods of a part", replace(QUIET, items=items(**LIKELY))),
+    ],
+)
+def test_a_case_just_within_the_limit_does_not_trigger(phrase, near):
+    assert phrase not in phrases(near)
+
+
+def test_failed_requests_have_no_likelihoods_and_do_not_count():
+    failed = [item(99, Unparsed("failed"), WORDS[0], WORDS)]
+    assert phrases(replace(QUIET, items=[*items(**LIKELY), *failed])) == []
+
+
+def test_replies_of_two_models_or_checkpoints_are_mixed():
+    for mixed in ([*asked(model="a"), *asked(model="b")], [*asked(step=0), *asked(step=9)]):
+        assert phrases(replace(QUIET, predictions=mixed)) == ["mixed settings"]
+
+
+def test_collapse_of_region_answers_is_found():
+    truth = {1: "optic disc", 2: "optic cup"}
+    regions = [item(i, {1: "optic cup", 2: "optic cup"}, truth, group=f"p{i}") for i in range(6)]
+    assert phrases(Case(regions)) == ["one answer to all"]
+    assert phrases(Case([replace(r, answer=truth) for r in regions])) == []
+
+
+def test_sentences_state_the_numbers():
+    text = {phrase: warnings_of(case)[0].text for phrase, case in CASES.items()}
+    assert text["one class only"].startswith("the truth of all 20 records is GLAUCOMA")
+    assert "GLAUCOMA (10 records)" in text["one patient behind a class"]
+    assert text["one answer to all"] == "19 of 20 answers are GLAUCOMA, which is the truth of 10 of 20"
+    assert text["unparsed above 5 %"].startswith("no answer is found in 2 of 20 replies (no_match 2)")
+    assert "near 2" in text["leak between splits"] and "exact" not in text["leak between splits"]
+    assert "1 of 4 records are not in the curated folder, e.g. demo/x/1" in text["records of another folder"]
