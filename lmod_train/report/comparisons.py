@@ -65,8 +65,8 @@ def pairs(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[Pair]:
             groups = [x.group for x, _ in both]
             gap = paired_difference(task, [x for x, _ in scores], [y for _, y in scores], groups)
             found.append((task, first, second, test, gap))
-    adjusted = iter(holm([test.p for *_, test, _ in found if test.p is not None]))
-    return [Pair(*row, adjusted=None if row[3].p is None else next(adjusted)) for row in found]
+    adjusted = holm([test.p for *_, test, _ in found])
+    return [Pair(*row, adjusted=p) for row, p in zip(found, adjusted, strict=True)]
 
 
 def _paired(items: Sequence[Item]) -> dict[str, Item]:

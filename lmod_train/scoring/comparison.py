@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binomtest, chi2, false_discovery_control
+from scipy.stats import binom, binomtest, chi2, false_discovery_control
 
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
@@ -52,6 +52,64 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> Paired:
     discordant = only_first + only_second
     p = 1.0 if discordant == 0 else float(binomtest(only_first, discordant).pvalue)
     return Paired(len(a), only_first, only_second, p if len(a) else None)
+
+
+def mcnemar_by_patient(first: Sequence[bool], second: Sequence[bool], groups: Sequence[str]) -> float | None:
+    """Return the exact p value of McNemar's test with patients instead of items as the independent units.
+
+    If the two models are equally good, the difference of their right items is as likely d as -d for each patient; the p
+    value is over all signs of the patients' differences (signs flipped by cluster: Rosner, Glynn & Lee 2006, Biometrics
+    62), without simulation. It is that of `mcnemar` if no patient has more than one item that separates the models.
+
+    Args:
+        first: Whether the first model has each item right.
+        second: The same items, in the same order.
+        groups: Patient of each item.
+
+    Returns:
+        Two-sided p value; 1 if no patient separates the models, None without items.
+
+    Raises:
+        BadArgument: The lengths differ.
+
+    Example:
+        >>> right, wrong = [True] * 6, [False] * 6
+        >>> mcnemar(right, wrong).p, mcnemar_by_patient(right, wrong, list("aabbcc"))
+        (0.03125, 0.25)
+    """
+    a, b = _same_items(first, second)
+    if len(a) != len(groups):
+        raise BadArgument("groups", f"{len(groups)} items", f"the {len(a)} items of the models", "pair the items by id")
+    if not len(a):
+        return None
+    _, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
+    leads = np.rint(np.bincount(place, a.astype(np.float64) - b)).astype(np.intp)
+    sizes, counts = np.unique(np.abs(leads), return_counts=True)
+    won = np.ones(1)  # probability of the sum of the sizes of positive differences: 0, 1, 2, ...
+    for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
+        if size:
+            step = np.zeros(size * count + 1)
+            step[::size] = binom.pmf(np.arange(count + 1), count, 0.5)
+            won = np.convolve(won, step)
+    whole, observed = int(np.abs(leads).sum()), abs(int(leads.sum()))
+    return min(1.0, float(won[np.abs(2 * np.arange(len(won)) - whole) >= observed].sum()))
+
+
+def cohens_g(test: Paired) -> float | None:
+    """Return Cohen's g (Cohen 1988, chapter 5) of two models: the share of discordant items that the first wins, - 0.5.
+
+    Within +-0.5; 0.05, 0.15 and 0.25 are called small, medium and large there. It is the effect size of the sign test
+    that McNemar's is. Unlike the odds ratio of the discordant items, (0.5 + g) / (0.5 - g), it is always finite.
+
+    Returns:
+        None if the models never differ.
+
+    Example:
+        >>> cohens_g(Paired(20, 6, 2, 0.29))
+        0.25
+    """
+    discordant = test.only_first + test.only_second
+    return test.only_first / discordant - 0.5 if discordant else None
 
 
 def cochran_q(right: ArrayLike) -> tuple[float, float | None]:
@@ -124,29 +182,41 @@ _DIFFERENCE = Measure(
 )
 
 
-def holm(p: Sequence[float]) -> list[float]:
+def holm(p: Sequence[float | None]) -> list[float | None]:
     """Return p values adjusted for the family-wise error (Holm 1979), in the given order.
 
+    Comparisons without a p value stay without, and do not count.
+
     Example:
-        >>> [round(value, 2) for value in holm([0.01, 0.04, 0.03])]
-        [0.03, 0.06, 0.06]
+        >>> [round(value, 2) for value in holm([0.01, 0.04, 0.03])], holm([None, 0.5])
+        ([0.03, 0.06, 0.06], [None, 0.5])
     """
-    values = np.asarray(p, dtype=np.float64)
+    return _adjusted(p, _holm)
+
+
+def _holm(values: Floats) -> Floats:
     order = np.argsort(values, kind="stable")
-    steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)) if len(values) else values
     adjusted = np.empty_like(values)
-    adjusted[order] = np.minimum(steps, 1.0)
-    return [float(value) for value in adjusted]
+    adjusted[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)).clip(max=1)
+    return adjusted
 
 
-def benjamini_hochberg(p: Sequence[float]) -> list[float]:
+def benjamini_hochberg(p: Sequence[float | None]) -> list[float | None]:
     """Return p values adjusted for the false discovery rate (Benjamini & Hochberg 1995), in the given order.
+
+    Comparisons without a p value stay without, and do not count.
 
     Example:
         >>> [round(value, 3) for value in benjamini_hochberg([0.01, 0.04, 0.03])]
         [0.03, 0.04, 0.04]
     """
-    return [float(value) for value in false_discovery_control(p)] if len(p) else []
+    return _adjusted(p, false_discovery_control)
+
+
+def _adjusted(p: Sequence[float | None], method: Callable[[Floats], Floats]) -> list[float | None]:
+    given = [value for value in p if value is not None]
+    found = iter(method(np.array(given)).tolist() if given else [])
+    return [None if value is None else next(found) for value in p]
 
 
 def _same_items(first: Sequence[bool], second: Sequence[bool]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

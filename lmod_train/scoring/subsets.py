@@ -24,18 +24,28 @@ def age_group(age: float | None) -> str:
     return ""
 
 
-_KEYS: tuple[tuple[str, Callable[[Item], str]], ...] = (
-    ("modality", lambda item: item.modality),
-    ("source", lambda item: item.source),
-    ("split", lambda item: item.split),
-    ("language", lambda item: item.language),
-    ("sex", lambda item: item.patient.sex or ""),
-    ("age", lambda item: age_group(item.patient.age)),
-)
-
-
 Keys = Mapping[str, Callable[[Item], str]]
 """Name of a key -> function that returns its value for an item, empty if unknown."""
+
+SUBSETS: Keys = {
+    "modality": lambda item: item.modality,
+    "source": lambda item: item.source,
+    "split": lambda item: item.split,
+    "language": lambda item: item.language,
+    "sex": lambda item: item.patient.sex or "",
+    "age": lambda item: age_group(item.patient.age),
+}
+"""Keys of the subsets in ``scores.csv``, besides tags."""
+
+SUBGROUPS: Keys = {
+    "age": SUBSETS["age"],
+    "sex": SUBSETS["sex"],
+    "laterality": lambda item: item.patient.laterality or "",
+    "camera": lambda item: item.patient.camera or "",
+    "quality": lambda item: item.patient.quality or "",
+    "source": SUBSETS["source"],
+}
+"""Keys by which models are compared between patients and images."""
 
 
 def subsets_of(items: Sequence[Item], own: Keys | None = None) -> dict[str, list[Item]]:
@@ -55,7 +65,7 @@ def subsets_of(items: Sequence[Item], own: Keys | None = None) -> dict[str, list
     """
     subsets = {"all": list(items)} if items else {}
     always = {**(own or {}), **_tag_keys(items)}
-    for key, value_of in (*always.items(), *_KEYS):
+    for key, value_of in (*always.items(), *SUBSETS.items()):
         values = sorted({value_of(item) for item in items} - {""})
         if len(values) > 1 or key in always:
             subsets |= {f"{key}={value}": [i for i in items if value_of(i) == value] for value in values}
@@ -64,8 +74,7 @@ def subsets_of(items: Sequence[Item], own: Keys | None = None) -> dict[str, list
 
 def _tag_keys(items: Sequence[Item]) -> Keys:
     """Return the keys of all tags."""
-    known = {name for name, _ in _KEYS}
-    return {key: partial(_tag, key) for key in sorted({key for item in items for key in item.tags} - known)}
+    return {key: partial(_tag, key) for key in sorted({key for item in items for key in item.tags} - set(SUBSETS))}
 
 
 def _tag(key: str, item: Item) -> str:

@@ -1,20 +1,68 @@
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 from statsmodels.stats import contingency_tables
 from statsmodels.stats.multitest import multipletests
 
 from lmod_train.errors import BadArgument
-from lmod_train.scoring.comparison import benjamini_hochberg, cochran_q, holm, mcnemar, paired_difference
+from lmod_train.scoring.comparison import (
+    Paired,
+    benjamini_hochberg,
+    cochran_q,
+    cohens_g,
+    holm,
+    mcnemar,
+    mcnemar_by_patient,
+    paired_difference,
+)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_mcnemar_as_statsmodels(seed):
-    rng = np.random.default_rng(seed)
-    a, b = rng.random(60) < 0.8, rng.random(60) < 0.6
-    table = [[np.sum(a & b), np.sum(a & ~b)], [np.sum(~a & b), np.sum(~a & ~b)]]
-    got = mcnemar(a, b)
-    assert got.p == pytest.approx(contingency_tables.mcnemar(table, exact=True).pvalue)
-    assert (got.only_first, got.only_second) == (table[0][1], table[1][0])
+def test_mcnemar_as_statsmodels_on_1000_tables():
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        n, (often, rarely) = int(rng.integers(1, 80)), rng.random(2)
+        a, b = rng.random(n) < often, rng.random(n) < rarely
+        table = [[np.sum(a & b), np.sum(a & ~b)], [np.sum(~a & b), np.sum(~a & ~b)]]
+        got = mcnemar(a, b)
+        assert got.p == pytest.approx(contingency_tables.mcnemar(table, exact=True).pvalue)
+        assert (got.only_first, got.only_second) == (table[0][1], table[1][0])
+        alone = [str(i) for i in range(n)]
+        assert mcnemar_by_patient(a, b, alone) == pytest.approx(got.p), "one item each: the same test"
+
+
+def test_mcnemar_by_patient_is_the_share_of_all_signs():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        patients = np.repeat(np.arange(8), rng.integers(1, 5, size=8))
+        a, b = rng.random((2, len(patients))) < rng.random((2, 1))
+        leads = np.bincount(patients, a.astype(int) - b)
+        sums = [abs(np.dot(signs, leads)) for signs in product((1, -1), repeat=8)]
+        expected = np.mean([total >= abs(leads.sum()) for total in sums])
+        assert mcnemar_by_patient(a, b, [str(k) for k in patients]) == pytest.approx(expected)
+
+
+def test_mcnemar_by_patient_does_not_take_items_of_one_patient_for_independent():
+    rng, small = np.random.default_rng(2), []
+    for _ in range(300):
+        a, b = (np.repeat(rng.random(20) < 0.5, 6) for _ in range(2))
+        groups = [str(i // 6) for i in range(120)]
+        small.append((mcnemar_by_patient(a, b, groups) < 0.05, mcnemar(a, b).p < 0.05))
+    by_patient, by_item = np.mean(small, axis=0)
+    assert by_patient <= 0.05 + 0.025 and by_item > 0.2, "equal models should differ in 5 % of the samples or fewer"
+
+
+def test_mcnemar_by_patient_at_its_edges():
+    assert mcnemar_by_patient([True, False], [True, False], ["a", "b"]) == 1.0
+    assert mcnemar_by_patient([True, False], [False, True], ["a", "a"]) == 1.0, "the patient's items cancel"
+    assert mcnemar_by_patient([True] * 9, [False] * 9, ["a"] * 9) == 1.0, "one patient proves nothing"
+    assert mcnemar_by_patient([], [], []) is None
+    with pytest.raises(BadArgument, match="pair the items by id"):
+        mcnemar_by_patient([True], [True], [])
+
+
+def test_cohens_g_is_that_of_its_definition():
+    assert [cohens_g(Paired(20, *sides, 1.0)) for sides in ((6, 2), (0, 4), (0, 0))] == [0.25, -0.5, None]
 
 
 def test_mcnemar_without_differences_and_without_items():
@@ -24,10 +72,15 @@ def test_mcnemar_without_differences_and_without_items():
         mcnemar([True], [])
 
 
-def test_cochran_q_as_statsmodels():
-    right = np.random.default_rng(2).random((80, 4)) < [0.5, 0.6, 0.7, 0.8]
-    expected = contingency_tables.cochrans_q(right.astype(int))
-    assert cochran_q(right) == pytest.approx((expected.statistic, expected.pvalue))
+def test_cochran_q_as_statsmodels_on_1000_tables():
+    rng = np.random.default_rng(2)
+    for _ in range(1000):
+        n, models = rng.integers(2, 60), rng.integers(2, 7)
+        right = rng.random((n, models)) < rng.random(models)
+        if (right.all(axis=1) | ~right.any(axis=1)).all():
+            continue  # no item separates the models: 0 / 0 there
+        expected = contingency_tables.cochrans_q(right.astype(int))
+        assert cochran_q(right) == pytest.approx((expected.statistic, expected.pvalue))
 
 
 def test_cochran_q_at_its_edges():
@@ -37,12 +90,25 @@ def test_cochran_q_at_its_edges():
         cochran_q([[1], [0]])
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh")])
-def test_adjusted_p_values_as_statsmodels(ours, theirs):
-    p = np.random.default_rng(3).random(12) ** 3
-    p[4] = p[7]
-    assert ours(p) == pytest.approx(multipletests(p, method=theirs)[1])
+def grids(count):
+    rng = np.random.default_rng(3)
+    return [np.round(rng.random(rng.integers(1, 7)) ** 3, 2) for _ in range(count)]  # rounded: with ties
+
+
+@pytest.mark.parametrize(("ours", "theirs", "count"), [(holm, "holm", 20), (benjamini_hochberg, "fdr_bh", 1000)])
+def test_adjusted_p_values_as_statsmodels(ours, theirs, count):
+    for p in grids(count):  # statsmodels takes 0.1 s for each of Holm's
+        assert ours(p) == pytest.approx(multipletests(p, method=theirs)[1])
+        assert ours([None, *p, None]) == [None, *ours(p), None], "what has no p value is no test"
     assert ours([]) == []
+
+
+def test_holm_is_the_closed_test_of_bonferroni_on_1000_grids():
+    for p in grids(1000):
+        places = range(len(p))
+        sets = [s for n in places for s in combinations(places, n + 1)]
+        closed = [max(min(1.0, len(s) * min(p[k] for k in s)) for s in sets if i in s) for i in places]
+        assert holm(p) == pytest.approx(closed)
 
 
 def test_paired_difference_is_narrower_than_unpaired_and_clustered():
