@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ def share_interval(share: float, variance: float, evidence: Evidence, bounded: b
     """
     factor = df_factor(evidence.items, evidence.patients)
     low, high = part_interval(share, variance, evidence, factor, bounded)
-    perfect, _ = part_interval(1.0, 0.0, evidence, factor)
+    perfect, _ = part_interval(1.0, 0.0, replace(evidence, wrong=0.0), factor)  # nothing is wrong in a share of 1
     if not bounded or low is None or high is None or perfect is None:
         return low, high
     return min(low, perfect), max(high, 1 - perfect)

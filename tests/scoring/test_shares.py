@@ -91,6 +91,12 @@ def test_right_and_wrong_are_mirrored(sizes, seed):
     assert low is None or mirrored == pytest.approx((1 - high, 1 - low), abs=1e-6)
 
 
+def test_thousands_of_wrong_patients_leave_an_interval():
+    low, high = share_interval(0.5, 0.25 / 30_000, Evidence(30_000, 10_000, 30_000, wrong=5_000))
+    assert low == pytest.approx(0.5 - 1.96 * (0.25 / 30_000) ** 0.5, abs=1e-4)
+    assert high == pytest.approx(1 - low)
+
+
 def test_two_patients_have_no_interval_and_three_a_wide_one():
     assert of_counts([4, 4], [4, 4]) == of_counts([4, 1], [4, 4]) == (None, None)
     low, high = of_counts([4, 1, 2], [4, 4, 4])
