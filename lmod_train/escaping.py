@@ -1,6 +1,7 @@
 r"""Escaping of untrusted text, such as replies of models, names of files, and cells of tables.
 
-There is a function for each medium: `for_terminal`, `for_markdown` and `for_csv` (and its inverse `from_csv`). HTML is
+There is a function for each medium: `for_terminal`, `for_markdown`, `for_latex` and `for_csv` (and its inverse
+`from_csv`). HTML is
 escaped by its template engine. Control characters, escape sequences of terminals and marks of writing direction are
 written like ``\u001b``, so that they are visible and nothing is lost.
 """
@@ -22,6 +23,11 @@ _WRITTEN = re.compile(r"\\(?=u[0-9a-f]{4}|U[0-9a-f]{8})")
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")
 _FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]")
 _FOLDERS = re.compile(r"""(?<![\w.:/~\\-])(?:[A-Za-z]:)?[/\\](?:[^\s/\\:'"<>|]+[/\\])+""")
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}"}
+)
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
@@ -44,6 +50,16 @@ def for_markdown(text: str) -> str:
     """
     plain = for_terminal(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"(\\(?![uU][0-9a-f]{4})|[|`*\[\]!])", r"\\\1", plain)
+
+
+def for_latex(text: str) -> str:
+    r"""Return a text on one line that LaTeX prints literally, without commands, mathematics or comments.
+
+    Example:
+        >>> for_latex(r"50 % of \input{x} a_b $y$")
+        '50 \\% of \\textbackslash{}input\\{x\\} a\\_b \\$y\\$'
+    """
+    return for_terminal(text).translate(_LATEX).replace("--", "-{}-")  # two hyphens would be a dash
 
 
 def for_csv(value: object) -> str:

@@ -43,7 +43,7 @@ def draw(folder: Path, out: Path) -> None:
     """
     record = marked(folder / "curated")
     eye = fitted(folder / "curated" / record.image[0])
-    figure = fitted(folder / "report" / "scores.png")
+    figure = fitted(folder / "report" / "figures" / "scores.png")
     width = eye.width + figure.width + 3 * MARGIN
     sheet = Image.new("RGB", (width, HEIGHT + CAPTION + 2 * MARGIN), "white")
     pen, font = ImageDraw.Draw(sheet), ImageFont.load_default(20)

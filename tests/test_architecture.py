@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 GROUND = {"types", "vocabulary", "errors", "arrays", "raw", "pixels", "escaping", "unpickling"}
-GROUND |= {"files", "cache", "zipped", "lock", "shuffling", "wording"}
+GROUND |= {"files", "cache", "zipped", "lock", "shuffling", "wording", "shipped"}
 ARROWS: dict[str, set[str]] = {
     **dict.fromkeys((*GROUND, "artifacts", "sources", "phantom", "parsing", "scoring"), GROUND),
     **dict.fromkeys(("vision", "chat", "strategies"), GROUND),  # no arrow between the two houses of models
@@ -97,7 +97,7 @@ NO_MIRROR = {
     ),
     "phantom/truth.py": "a noun; tests/curation/test_truth.py compares it with the records of every source",
     "report/rescore.py": "tests/cli/test_rescore.py starts the command, and reads what it writes",
-    "report/template.py": "markup alone; tests/report/test_page.py reads the page made of it",
+    "report/writers/template.py": "markup alone; tests/report/writers/test_html.py reads the page made of it",
     "sources/base.py": "abstract; its promises are tested on every source",
     "sources/walked.py": "abstract; its promises are tested on every source",
     "tasks/prompt.py": "one line, which every task's contract test compares with the paper's words",

@@ -15,14 +15,14 @@ from jsonargparse import Namespace
 
 from lmod_train.cli import PLAIN
 from lmod_train.cli.class_options import options_of
-from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.parse import parser_of
+from lmod_train.shipped import configs_folder
 from lmod_train.sources.base import UNPLACED
 from lmod_train.sources.discovery import source_classes
 
 CONFIGS = configs_folder()
-KINDS = ("", "curate", "model", "server", "source", "sweep", "task", "trainer")
+KINDS = ("", "curate", "model", "report", "server", "source", "sweep", "task", "trainer")
 """Folders of configs, each parsed by a test below; "" is the experiments at the top."""
 
 LINES = 25
@@ -101,6 +101,14 @@ def test_curation_configs_build_their_tasks(file: Path):
         named = [part if isinstance(part, dict) else read(file.parent / part) for part in written.get(part, [])]
         built = [f"{type(one).__module__}.{type(one).__qualname__}" for one in getattr(values, part) or []]
         assert built == [one["class_path"] for one in named]
+
+
+@pytest.mark.parametrize("file", of("report"), ids=lambda f: f.stem)
+def test_reports_build_their_sections(file: Path):
+    parser = parser_of(PLAIN["report"], "report")
+    values = parser.instantiate(parser.parse_args(["RUN", "--config", str(file), "--out", "report"]))
+    built = [f"{type(one).__module__}.{type(one).__qualname__}" for one in values.sections]
+    assert built == [one["class_path"] for one in read(file)["sections"]]
 
 
 @pytest.mark.parametrize("file", of("source"), ids=lambda f: f.stem)
@@ -213,7 +221,7 @@ REPLACES = "# replaces: "
 """Comment of a default in a config that is merged into an experiment's, of which it replaces the value."""
 
 
-@pytest.mark.parametrize("kind", sorted({*KINDS} - {"server", "sweep"}))
+@pytest.mark.parametrize("kind", sorted({*KINDS} - {"report", "server", "sweep"}))
 def test_a_config_holds_no_default_but_those_that_are_published_or_replace_a_value(
     kind: str, parser: Any, tmp_path: Path
 ):

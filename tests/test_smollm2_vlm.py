@@ -17,8 +17,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from lmod_train.chat import checkpoint
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import encode
-from lmod_train.cli.listing import PACKAGE
 from lmod_train.errors import BadArgument, WeightsNotFound
+from lmod_train.shipped import PACKAGE
 from tests.tiny import TOKENS, base, record
 
 CHATML = (

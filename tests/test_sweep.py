@@ -21,7 +21,7 @@ from jsonargparse import Namespace
 from lmod_train.artifacts.records import write_records
 from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.scores import read_scores
-from lmod_train.cli.listing import configs_folder
+from lmod_train.shipped import configs_folder
 from lmod_train.tasks.reading import parse_replies
 from lmod_train.types import Reply
 from tests.report.make import curate, records

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import yaml
 from jsonargparse.typing import PositiveInt
 
-from lmod_train.cli.listing import configs_folder
 from lmod_train.errors import BadArgument
+from lmod_train.shipped import configs_folder
 
 LOCAL = ("lmod_train.backends.huggingface.HuggingFace", "lmod_train.modules.conversation.VisionLanguageModel")
 CURE = "`python -m lmod_train list models` lists the configs; a checkpoint folder can be named too"

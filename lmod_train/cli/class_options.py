@@ -13,10 +13,11 @@ import docstring_parser
 import yaml
 
 from lmod_train.cli.defaults import DEFAULTS
-from lmod_train.cli.listing import configs_folder, known_classes
+from lmod_train.cli.listing import known_classes
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.signatures import class_in, class_names, value_in
 from lmod_train.errors import BadArgument
+from lmod_train.shipped import configs_folder
 
 WIDTH = 110
 LONGEST = 700

@@ -39,9 +39,10 @@ from lmod_train.errors import BadArgument, FolderBusy, LmodError, Unbuildable
 from lmod_train.files import remove
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import VisionLanguageModel
-from lmod_train.report.headline import format_table, headline
+from lmod_train.report.headline import headline, headline_table
 from lmod_train.report.rescore import rescore
 from lmod_train.report.tripwires import draw_probes
+from lmod_train.report.writers.markdown import markdown
 from lmod_train.strategies.keeping import damaged, set_aside
 from lmod_train.strategies.saved import AnyCheckpoint, damage, to_continue
 from lmod_train.strategies.sharding import Sharded
@@ -272,7 +273,7 @@ def rescored(folder: Path, held: ExitStack, shard: str, done: str, trusted: Sequ
 
 def scored(run: Path) -> str:
     """Return the headline table of a run, as printed by `report`."""
-    return format_table(headline([run]))
+    return markdown(headline_table(headline([run])))
 
 
 def default_run(config: Namespace, command: str) -> Path:

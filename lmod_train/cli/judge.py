@@ -191,15 +191,16 @@ def _asking(given: Mapping[str, Any]) -> dict[str, Any]:
 def _join(run: Run, trust: Sequence[str]) -> None:
     """Score the run with the new judgements, and print a line and the rows of each judge."""
     from lmod_train.lock import locked
-    from lmod_train.report.judged_tables import agreement_table, judged_table
+    from lmod_train.report.contents import Table
     from lmod_train.report.rescore import rescore
-    from lmod_train.report.runs import read_figures, read_outcomes
+    from lmod_train.report.results import read_results
+    from lmod_train.report.sections.agreement import Agreement
+    from lmod_train.report.sections.judges import Judges
+    from lmod_train.report.writers.markdown import markdown
 
     with locked(run.folder, "run", WAIT):
         lines = rescore(run.folder, tuple(trust))
     print("\n".join(lines))
-    figures = read_figures([run.folder])
-    outcomes = {figures[0].run: read_outcomes(run.folder, trust)}
-    print(judged_table(figures, outcomes))
-    if agreed := agreement_table(figures, outcomes):
-        print(f"\n{agreed}")
+    results = read_results([run.folder], trust=trust)
+    parts = [part for section in (Judges(), Agreement()) for part in section.parts(results)]
+    print("\n\n".join(markdown(part) for part in parts if isinstance(part, Table)))

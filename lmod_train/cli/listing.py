@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-PACKAGE = Path(__file__).resolve().parent.parent
+from lmod_train.shipped import PACKAGE, configs_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,6 @@ class ClassText:
     def name(self) -> str:
         """Name of the class, without its module."""
         return self.path.rpartition(".")[2]
-
-
-def configs_folder() -> Path:
-    """Return the folder of the shipped configs: inside an installed package, next to it in a checkout."""
-    inside = PACKAGE / "configs"
-    return inside if inside.is_dir() else PACKAGE.parent / "configs"
 
 
 def classes_in(room: Path, package: str) -> Iterator[ClassText]:

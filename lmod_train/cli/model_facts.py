@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from lmod_train.cli.listing import configs_folder
+from lmod_train.shipped import configs_folder
 
 ROUTES = {
     "N": "native: a class of transformers, checkpoint in its layout",

@@ -12,11 +12,11 @@ import yaml
 
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.run import RENAMED, Run
-from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.own import check_trusted
 from lmod_train.cli.signatures import class_names, module_file, parameters_of
 from lmod_train.errors import BadArgument
 from lmod_train.lock import is_first
+from lmod_train.shipped import configs_folder
 
 TRAINER = "lightning.pytorch.trainer.trainer.Trainer"
 GROUPS = {

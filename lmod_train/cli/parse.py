@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import docstring_parser
 
-from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.names import check_configs
 from lmod_train.cli.own import check_trusted
 from lmod_train.cli.refusal import Refusing
+from lmod_train.shipped import configs_folder
 
 
 def call(function: Callable[..., None], command: str, arguments: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from jsonargparse.typing import NonNegativeInt, PositiveInt
 
 from lmod_train.errors import BadArgument, NothingToCurate, SourceNotFound, StrictDrops
+from lmod_train.report.section import Section
 from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.types import Dropped
@@ -55,7 +56,8 @@ def phantom(
 
 def _drawable() -> list[str]:
     """Return the names of the sources whose layout phantoms can be drawn in."""
-    from lmod_train.cli.listing import PACKAGE, classes_in, descendants
+    from lmod_train.cli.listing import classes_in, descendants
+    from lmod_train.shipped import PACKAGE
 
     found = descendants("Source", list(classes_in(PACKAGE / "sources", "lmod_train.sources")))
     names = [str(source.constants["name"]) for source in found]
@@ -80,7 +82,13 @@ def rescore(run: Path, *, trust: list[str] | None = None) -> None:
 
 
 def report(
-    runs: list[Path], *, out: Path, curated: Path | None = None, cap: PositiveInt = 500, trust: list[str] | None = None
+    runs: list[Path],
+    *,
+    out: Path,
+    sections: list[Section],
+    curated: Path | None = None,
+    cap: PositiveInt = 500,
+    trust: list[str] | None = None,
 ) -> None:
     """Write tables, figures and a web page of predictions from one or more runs.
 
@@ -90,19 +98,22 @@ def report(
     Args:
         runs: Folders of runs, each containing predictions.parquet and scores.csv.
         out: Folder to write the report to.
+        sections: What the report shows, in this order: class paths with their options, usually of a config such as
+            `--config report/lmod.yaml`.
         curated: Curated folder with the images; default: the one in each run's config.yaml.
         cap: Maximum number of predictions on the page.
         trust: Module outside this package with task classes that a run names, which may be imported; can be repeated.
     """
     from lmod_train.artifacts.manifest import read_manifest
-    from lmod_train.report.headline import format_table, headline
+    from lmod_train.report.headline import headline, headline_table
     from lmod_train.report.report import report as draw
+    from lmod_train.report.writers.markdown import markdown
 
     if curated is not None:
         read_manifest(curated)
     remarks: list[str] = []
-    page = draw(runs, out, curated, cap, trust or (), remarks.append)
-    print("\n".join([format_table(headline(runs)), *remarks]))
+    page = draw(runs, out, curated, cap, trust or (), sections, remarks.append)
+    print("\n".join([markdown(headline_table(headline(runs))), *remarks]))
     print(f"wrote {page}")
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from lmod_train import __version__
 from lmod_train.artifacts.run import Run
-from lmod_train.cli.listing import PACKAGE
 from lmod_train.curation.journal import differing
 from lmod_train.errors import RunConflict
 from lmod_train.files import known_by
 from lmod_train.lock import is_first
+from lmod_train.shipped import PACKAGE
 
 KEY = "provenance"
 

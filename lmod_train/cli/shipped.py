@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lmod_train.cli.listing import configs_folder
+from lmod_train.shipped import configs_folder
 
 FOLDERS = {"--config": "", "-c": "", "--model": "model", "--trainer": "trainer"}
 """Option -> subfolder of the configs it names; ``curate --config`` names those in ``configs/curate``."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS, canvas, hide_from
-from lmod_train.report.headline import interval, number
-from lmod_train.report.runs import Figures
+from lmod_train.report.results import RunScores
+from lmod_train.report.writers.cells import cell_text
 from lmod_train.scoring.calibration import reliability
 from lmod_train.scoring.classification import classification_columns
 from lmod_train.scoring.items import Item
@@ -39,7 +39,7 @@ class Ranking:
     task: str
     place: int
     name: str
-    run: Figures
+    run: RunScores
     truths: Any
     probabilities: Any
 
@@ -51,7 +51,7 @@ class Ranking:
 
 
 def rankings(
-    runs: Sequence[Figures],
+    runs: Sequence[RunScores],
     names: Sequence[str],
     outcomes: Sequence[Mapping[str, Sequence[Item]]],
     task: str,
@@ -70,7 +70,7 @@ def rankings(
 
 
 def draw_curves(
-    runs: Sequence[Figures],
+    runs: Sequence[RunScores],
     names: Sequence[str],
     outcomes: Sequence[Mapping[str, Sequence[Item]]],
     choices: Mapping[str, Sequence[str]],
@@ -134,11 +134,15 @@ def _line(place: int) -> dict[str, Any]:
 
 def _legend(one: Ranking, metric: str) -> str:
     score = one.find(metric)
-    return f"{one.name}: {number(score.value)} ({interval(score.low, score.high)}), n = {score.n}"
+    return f"{one.name}: {_numbers(score)}, n = {score.n}"
+
+
+def _numbers(score: Score) -> str:
+    return f"{cell_text(score.value, 'number')} ({cell_text((score.low, score.high), 'interval')})"
 
 
 def draw_calibration(
-    runs: Sequence[Figures],
+    runs: Sequence[RunScores],
     names: Sequence[str],
     outcomes: Sequence[Mapping[str, Sequence[Item]]],
     choices: Mapping[str, Sequence[str]],
@@ -183,7 +187,7 @@ def _reliability_panels(above: Any, below: Any, one: Ranking) -> None:
     above.plot(curve.confidence[filled], curve.right[filled], **marks)
     above.set(ylabel="share correct", xlim=(0, 1), ylim=(-0.02, 1.02))
     error, brier = one.find("ece"), one.find("brier")
-    figures = f"ECE {number(error.value)} ({interval(error.low, error.high)}), Brier {number(brier.value)}"
+    figures = f"ECE {_numbers(error)}, Brier {cell_text(brier.value, 'number')}"
     above.set_title(f"{one.name}\n{figures}", fontsize=9)
     above.grid(color="#e5e5e5", zorder=0)
     edges = np.linspace(0, 1, len(curve.items) + 1)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from lmod_train.report.canvas import COLOURS, MARKERS, canvas, hide_from
-from lmod_train.report.runs import Figures
+from lmod_train.report.results import RunScores
 from lmod_train.scoring.classification import classification_columns
 from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 
 
-def draw_scores(runs: Sequence[Figures], names: Sequence[str], out: Path) -> list[str]:
+def draw_scores(runs: Sequence[RunScores], names: Sequence[str], out: Path) -> list[str]:
     """Draw the headline score of every task with interval, chance and majority class; return the file names."""
     tasks = list(dict.fromkeys(task for run in runs for task in run.tasks()))
     height = 0.9 + sum(0.75 + 0.34 * sum(task in r.tasks() for r in runs) for task in tasks)
@@ -31,7 +31,7 @@ def draw_scores(runs: Sequence[Figures], names: Sequence[str], out: Path) -> lis
     return ["scores"]
 
 
-def _score_panel(axis: Any, task: str, having: Sequence[tuple[int, Figures]], names: Sequence[str]) -> None:
+def _score_panel(axis: Any, task: str, having: Sequence[tuple[int, RunScores]], names: Sequence[str]) -> None:
     metric = headline_metric(having[0][1].scores, task)
     for row, (i, run) in enumerate(having):
         score = run.find(task, headline_metric(run.scores, task))
@@ -50,7 +50,7 @@ def _score_panel(axis: Any, task: str, having: Sequence[tuple[int, Figures]], na
     axis.set_title(f"{task} ({metric})", loc="left", fontsize=10, fontweight="bold")
 
 
-def _n(run: Figures, task: str) -> int:
+def _n(run: RunScores, task: str) -> int:
     score = run.find(task, headline_metric(run.scores, task))
     return score.n if score else 0
 
@@ -62,35 +62,48 @@ def _with_interval(axis: Any, score: Score, row: float, i: int) -> None:
     axis.plot(score.value, row, ms=7, ls="", zorder=3, **style)
 
 
+def modality_kinds(runs: Sequence[RunScores], outcomes: Sequence[Mapping[str, Sequence[Item]]]) -> list[str]:
+    """Return the figures of scores by modality: ``radar`` for tasks of three or more, ``modalities`` for others."""
+    return list(_kinds(_parted(runs, outcomes)))
+
+
+def _parted(
+    runs: Sequence[RunScores], outcomes: Sequence[Mapping[str, Sequence[Item]]]
+) -> dict[str, list[dict[str, Score]]]:
+    tasks = dict.fromkeys(task for run in runs for task in run.tasks())
+    return {t: [_by_modality(r, o, t) for r, o in zip(runs, outcomes, strict=True)] for t in tasks}
+
+
 def draw_modalities(
-    runs: Sequence[Figures], names: Sequence[str], outcomes: Sequence[Mapping[str, Sequence[Item]]], out: Path
-) -> list[str]:
+    runs: Sequence[RunScores],
+    names: Sequence[str],
+    outcomes: Sequence[Mapping[str, Sequence[Item]]],
+    out: Path,
+    name: str,
+) -> None:
     """Draw the headline score by modality: a radar chart for three or more modalities, otherwise bars."""
-    tasks = list(dict.fromkeys(task for run in runs for task in run.tasks()))
-    parted = {t: [_by_modality(r, o, t) for r, o in zip(runs, outcomes, strict=True)] for t in tasks}
-    for name, chosen in _kinds(parted).items():
-        polar = {"subplot_kw": {"projection": "polar"}} if name == "radar" else {"sharey": True}
-        across = min(3, len(chosen))
-        down = math.ceil(len(chosen) / across)
-        with canvas(
-            out, name, down, across, (max(5.0, 3.7 * across), 1.0 + (4.2 if name == "radar" else 3.4) * down), **polar
-        ) as axes:
-            if name == "radar":  # the layout leaves the padding of a title above a round axis out of its sums
-                axes.flat[0].figure.get_layout_engine().set(h_pad=0.3)
-            for axis, task in zip(axes.flat, chosen, strict=False):
-                spokes = sorted({m for values in parted[task] for m in values})
-                (_radar_panel if name == "radar" else _bar_panel)(axis, spokes, parted[task], names)
-                axis.set_title(f"{task}\n({headline_metric(_having(runs, task).scores, task)})", fontsize=10, pad=16)
-            hide_from(axes, len(chosen))
-            handles = _one_each(axes)
-            columns = min(3, len(handles))
-            axes.flat[0].figure.legend(
-                handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False
-            )
-    return list(_kinds(parted))
+    parted = _parted(runs, outcomes)
+    chosen = _kinds(parted)[name]
+    polar = {"subplot_kw": {"projection": "polar"}} if name == "radar" else {"sharey": True}
+    across = min(3, len(chosen))
+    down = math.ceil(len(chosen) / across)
+    size = max(5.0, 3.7 * across), 1.0 + (4.2 if name == "radar" else 3.4) * down
+    with canvas(out, name, down, across, size, **polar) as axes:
+        if name == "radar":  # the layout leaves the padding of a title above a round axis out of its sums
+            axes.flat[0].figure.get_layout_engine().set(h_pad=0.3)
+        for axis, task in zip(axes.flat, chosen, strict=False):
+            spokes = sorted({m for values in parted[task] for m in values})
+            (_radar_panel if name == "radar" else _bar_panel)(axis, spokes, parted[task], names)
+            axis.set_title(f"{task}\n({headline_metric(_having(runs, task).scores, task)})", fontsize=10, pad=16)
+        hide_from(axes, len(chosen))
+        handles = _one_each(axes)
+        columns = min(3, len(handles))
+        axes.flat[0].figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False
+        )
 
 
-def _having(runs: Sequence[Figures], task: str) -> Figures:
+def _having(runs: Sequence[RunScores], task: str) -> RunScores:
     return next(run for run in runs if task in run.tasks())
 
 
@@ -110,7 +123,7 @@ def _one_each(axes: Any) -> dict[str, Any]:
     return found
 
 
-def _by_modality(run: Figures, items: Mapping[str, Sequence[Item]], task: str) -> dict[str, Score]:
+def _by_modality(run: RunScores, items: Mapping[str, Sequence[Item]], task: str) -> dict[str, Score]:
     """Return modality -> headline score; for a run of a single modality, the score over all items."""
     if task not in run.tasks():
         return {}
@@ -166,18 +179,29 @@ def draw_confusions(
     """
     drawn = []
     for task, classes in choices.items():
-        having = [(n, o[task]) for n, o in zip(names, outcomes, strict=True) if o.get(task)]
-        if not classes or any(isinstance(i.truth, Mapping) for _, items in having for i in items):
+        counted = [(n, confusion_counts(o.get(task, []), classes)) for n, o in zip(names, outcomes, strict=True)]
+        having = [(name, counts) for name, counts in counted if counts is not None]
+        if not having:
             continue
         across = min(3, len(having))
         down, side = math.ceil(len(having) / across), 1.9 + 0.62 * len(classes)
         drawn.append(f"confusion-{task}")
         with canvas(out, drawn[-1], down, across, ((side + 0.7) * across, (side + 0.8) * down)) as axes:
-            for axis, (name, items) in zip(axes.flat, having, strict=False):
-                _confusion_panel(axis, classification_columns(items, classes)["confusion"].sum(axis=0), classes)
+            for axis, (name, counts) in zip(axes.flat, having, strict=False):
+                _confusion_panel(axis, counts, classes)
                 axis.set_title(f"{task}: {name}", fontsize=10)
             hide_from(axes, len(having))
     return drawn
+
+
+def confusion_counts(items: Sequence[Item], classes: Sequence[str]) -> Any:
+    """Return the number of items by truth and answer, (classes, classes + 1); the last column is without an answer.
+
+    None for no items, for tasks without fixed choices, and for regions.
+    """
+    if not items or not classes or any(isinstance(i.truth, Mapping) for i in items):
+        return None
+    return classification_columns(items, classes)["confusion"].sum(axis=0)
 
 
 def _confusion_panel(axis: Any, counts: Any, classes: Sequence[str]) -> None:

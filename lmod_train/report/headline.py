@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmod_train.escaping import for_markdown
-from lmod_train.report.runs import Figures, read_figures
+from lmod_train.report.contents import INTERVAL, SCORE, Column, N, Table, table
+from lmod_train.report.results import RunScores, read_run_scores
 from lmod_train.scoring.headline import headline_metric
 
 
@@ -35,10 +35,10 @@ def headline(runs: Sequence[Path]) -> list[Row]:
         BadArgument: No run was given, or one twice.
         ArtifactError: A run has no scores.
     """
-    return headline_rows(read_figures(runs))
+    return headline_rows(read_run_scores(runs))
 
 
-def headline_rows(figures: Sequence[Figures]) -> list[Row]:
+def headline_rows(figures: Sequence[RunScores]) -> list[Row]:
     """Return the headline table of runs whose scores were read."""
     rows = []
     for task in dict.fromkeys(task for run in figures for task in run.tasks()):
@@ -55,69 +55,20 @@ def headline_rows(figures: Sequence[Figures]) -> list[Row]:
     return rows
 
 
-def format_table(rows: Sequence[Row]) -> str:
-    """Return the table as aligned Markdown; without rows only the heading.
+def headline_table(rows: Sequence[Row]) -> Table:
+    """Return the rows as a table.
 
     Example:
-        >>> print(format_table([Row("glaucoma", "tuned", "base", "accuracy_strict", 200, .9, .85, .94, .5, .5, 0.0)]))
+        >>> from lmod_train.report.writers.markdown import markdown
+        >>> row = Row("glaucoma", "tuned", "base", "accuracy_strict", 200, 0.9, 0.85, 0.94, 0.5, 0.5, 0.0)
+        >>> print(markdown(headline_table([row])))
         | task     | model | run   | metric          |   n | score | 95 % interval | chance | majority | unparsed |
         | -------- | ----- | ----- | --------------- | --: | ----: | ------------- | -----: | -------: | -------: |
         | glaucoma | base  | tuned | accuracy_strict | 200 | 0.900 | 0.850-0.940   |  0.500 |    0.500 |    0.0 % |
     """
-    heads = ["task", "model", "run", "metric", ">n", ">score", "95 % interval", ">chance", ">majority", ">unparsed"]
+    baselines = [Column("chance", "number"), Column("majority", "number"), Column("unparsed", "percent")]
     lines = [
-        [
-            r.task,
-            r.model,
-            r.run,
-            r.metric,
-            str(r.n),
-            number(r.value),
-            interval(r.low, r.high),
-            number(r.chance),
-            number(r.majority),
-            percent(r.unparsed),
-        ]
+        [r.task, r.model, r.run, r.metric, r.n, r.value, (r.low, r.high), r.chance, r.majority, r.unparsed]
         for r in rows
     ]
-    return grid(heads, lines)
-
-
-def grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    r"""Return an aligned Markdown table; columns whose head starts with ``>`` are right-aligned.
-
-    Example:
-        >>> print(grid(["a", ">b"], [["x|y", "1"]]))
-        | a    |  b |
-        | ---- | -: |
-        | x\|y |  1 |
-    """
-    right = [head.startswith(">") for head in heads]
-    cells = [[head.removeprefix(">") for head in heads], *[[_cell(c) for c in line] for line in lines]]
-    widths = [max(2, *(len(line[i]) for line in cells)) for i in range(len(heads))]
-    rule = ["-" * (w - 1) + ":" if r else "-" * w for w, r in zip(widths, right, strict=True)]
-
-    def join(line: Sequence[str]) -> str:
-        set_out = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)]
-        return "| " + " | ".join(set_out) + " |"
-
-    return "\n".join([join(cells[0]), join(rule), *map(join, cells[1:])])
-
-
-def _cell(text: str) -> str:
-    return for_markdown(" ".join(text.split()))
-
-
-def number(value: float | None) -> str:
-    """Return a number with three decimals; a dash for None."""
-    return "-" if value is None else f"{value:.3f}"
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """Return ``low-high``; ``none`` where no interval is defined."""
-    return "none" if low is None or high is None else f"{low:.3f}-{high:.3f}"
-
-
-def percent(share: float | None) -> str:
-    """Return a share in percent with one decimal; a dash where there is none."""
-    return "-" if share is None else f"{100 * share:.1f} %"
+    return table("scores", ["task", "model", "run", "metric", N, SCORE, INTERVAL, *baselines], lines)

@@ -11,15 +11,11 @@ from typing import Any
 
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.errors import ArtifactError
-from lmod_train.report.headline import grid
-from lmod_train.report.runs import Outcomes
+from lmod_train.report.results import Outcomes
 from lmod_train.scoring.ways import FACTORS, compared_ids, question_of, values_of
 from lmod_train.types import Prediction
 from lmod_train.vocabulary.phantoms import DRAWN
 
-NOTE = """Weights are the files that the command started from, with the first twelve digits of their SHA-256. Steps are
-optimiser steps before the replies. Leaks are pairs of images in different splits that are of one patient, one file or
-one photograph (by content), as counted by curation."""
 DIGITS = 12
 NOT_RECORDED = "not recorded"
 
@@ -93,21 +89,9 @@ def _leaks(outcomes: Outcomes) -> dict[str, int] | None:
     return None if counts is None else {kind: c.get("crossing_splits", 0) for kind, c in counts.items()}
 
 
-def origin_table(origins: Mapping[str, Origin]) -> str:
-    """Return the provenance of runs as an aligned Markdown table, a row per run."""
-    lines = [
-        [name, o.weights, o.trained, _counted(o.splits), o.images, _leaking(o.leaks), o.version]
-        for name, o in origins.items()
-    ]
-    return grid(["model", "weights", "trained", "records", "images", "leaks", "lmod_train"], lines)
-
-
-def _counted(counts: Mapping[str, int]) -> str:
+def counted(counts: Mapping[str, int]) -> str:
+    """Return counts as text, e.g. ``train 20, test 4``."""
     return ", ".join(f"{name} {n}" for name, n in counts.items())
-
-
-def _leaking(leaks: Mapping[str, int] | None) -> str:
-    return NOT_RECORDED if leaks is None else _counted(leaks)
 
 
 def remarks(runs: Mapping[str, Outcomes]) -> list[str]:
@@ -174,7 +158,7 @@ def _other_records(runs: Mapping[str, Outcomes]) -> Iterator[str]:
         kinds = {frozenset(own) for own in asked.values()}
         if len(kinds) > 1:
             most = max(len(a & b) for a, b in combinations(kinds, 2))
-            each = "; ".join(f"{name} {_counted(Counter(own.values()))}" for name, own in asked.items())
+            each = "; ".join(f"{name} {counted(Counter(own.values()))}" for name, own in asked.items())
             yield f"{task}: the runs answer different records ({each}; at most {most} in common)"
 
 

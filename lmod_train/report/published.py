@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lmod_train.report.headline import grid
-from lmod_train.report.runs import Figures
-
-NOTE = "Scores printed in the papers, of the authors' own runs on real data. None was measured here."
+from lmod_train.report.results import RunScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ def published() -> tuple[Published, ...]:
     )
 
 
-def published_beside(runs: Sequence[Figures], drawn: Collection[str] = ()) -> list[Published]:
+def published_beside(runs: Sequence[RunScores], drawn: Collection[str] = ()) -> list[Published]:
     """Return the published scores for the tasks of runs, without those of a single modality.
 
     Args:
@@ -81,13 +78,3 @@ def published_beside(runs: Sequence[Figures], drawn: Collection[str] = ()) -> li
             if p.task == task and fits and p.modality in ("", "macro"):
                 found.append(p)
     return found
-
-
-def published_table(runs: Sequence[Figures], drawn: Collection[str] = ()) -> str:
-    """Return these scores as an aligned Markdown table; empty if there are none."""
-    lines = [
-        [p.task, p.model, f"{p.modality} {p.metric}".strip(), p.printed, p.ours, p.where, p.note]
-        for p in published_beside(runs, drawn)
-    ]
-    heads = ["task", "published model", "metric", ">score", "most similar metric here", "where", "note"]
-    return grid(heads, lines) if lines else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,17 +13,14 @@ from lmod_train.errors import BadArgument
 from lmod_train.escaping import for_csv, from_csv, without_folders
 from lmod_train.files import write_durably
 from lmod_train.lock import is_empty
-from lmod_train.report.curves import draw_calibration, draw_curves
-from lmod_train.report.figures import draw_confusions, draw_modalities, draw_scores
-from lmod_train.report.headline import headline_rows
-from lmod_train.report.judged_tables import agreement_rows, judged_rows
-from lmod_train.report.origin import not_as_published, remarks
-from lmod_train.report.page import CAP, page
-from lmod_train.report.published import published_beside
-from lmod_train.report.runs import Figures, labels, read_figures, read_outcomes
-from lmod_train.report.shortcuts import shortcuts_of
-from lmod_train.report.tables import tables
-from lmod_train.report.ways import spreads
+from lmod_train.report.contents import Contents
+from lmod_train.report.results import Results, RunScores, read_results
+from lmod_train.report.section import Section, contents, shipped_sections
+from lmod_train.report.writers.csv import write_csv
+from lmod_train.report.writers.html import CAP, write_html
+from lmod_train.report.writers.latex import write_latex
+from lmod_train.report.writers.markdown import write_markdown
+from lmod_train.report.writers.pictures import write_picture
 
 WRITTEN = ("scores.csv", "tables.md", "index.html")
 """Files by which the folder of an earlier report is recognised, even of an incomplete one."""
@@ -34,9 +32,10 @@ def report(
     curated: Path | None = None,
     cap: int = CAP,
     trust: Sequence[str] = (),
+    sections: Sequence[Section] | None = None,
     log: Callable[[str], object] = str,
 ) -> Path:
-    """Write ``scores.csv``, ``tables.md``, the figures and ``index.html``; return the path of the latter.
+    """Write ``scores.csv``, ``tables.md``, ``tables/``, ``figures/`` and ``index.html``; return the path of the latter.
 
     Scores are read from ``scores.csv`` of each run; only comparisons of several runs are computed here. The same runs
     give identical files.
@@ -48,6 +47,7 @@ def report(
             noted next to each prediction.
         cap: Maximum number of predictions on the page.
         trust: Modules outside this package with task classes that a run names, which may be imported.
+        sections: What the report shows, in this order; None: the sections of ``configs/report/default.yaml``.
         log: Called with each remark that readers of the scores must know.
 
     Raises:
@@ -67,35 +67,29 @@ def report(
         raise BadArgument(
             "--out", str(out), "a new or empty folder, or one of an earlier report", "e.g. `--out REPORT`"
         )
-    figures = read_figures(runs)
-    names = labels(figures)
-    outcomes = {name: read_outcomes(run, trust) for name, run in zip(names, runs, strict=True)}
-    items = {name: found.items for name, found in outcomes.items()}
-    choices = {task: words for found in outcomes.values() for task, words in found.choices.items()}
-    images = {name: curated or found.curated for name, found in outcomes.items()}
-    shortcuts = shortcuts_of(images.values(), [p for found in outcomes.values() for p in found.predictions])
-    out.mkdir(parents=True, exist_ok=True)
-    _join_scores(figures, out / "scores.csv")
-    with write_durably(out / "tables.md") as beside:
-        beside.write_text(tables(figures, outcomes, shortcuts), encoding="utf-8")
-    drawn = draw_scores(figures, names, out)
-    drawn += draw_modalities(figures, names, list(items.values()), out)
-    drawn += draw_confusions(names, list(items.values()), choices, out)
-    drawn += draw_curves(figures, names, list(items.values()), choices, out)
-    drawn += draw_calibration(figures, names, list(items.values()), choices, out)
-    with write_durably(out / "index.html") as beside:
-        pictures = [out / f"{name}.png" for name in drawn]
-        printed = published_beside(figures, not_as_published(outcomes))
-        judges = judged_rows(figures, outcomes), agreement_rows(figures, outcomes)
-        spread = spreads(figures, outcomes)
-        html = page(headline_rows(figures), pictures, outcomes, images, cap, printed, shortcuts, *judges, spread)
-        beside.write_text(html, encoding="utf-8")
-    for remark in remarks(outcomes):
+    results = read_results(runs, curated, trust)
+    found = contents(shipped_sections() if sections is None else sections, results)
+    _write(found, results, out, cap)
+    for remark in found.remarks:
         log(remark)
     return out / "index.html"
 
 
-def _join_scores(runs: Sequence[Figures], out: Path) -> None:
+def _write(found: Contents, results: Results, out: Path, cap: int) -> None:
+    for folder in (out / "tables", out / "figures"):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    _join_scores(results.runs, out / "scores.csv")
+    write_markdown(found, out / "tables.md")
+    for table in found.tables():
+        write_csv(table, out / "tables")
+        write_latex(table, out / "tables")
+    for figure in found.figures():
+        write_picture(figure, out / "figures")
+    write_html(found, results, out, cap)
+
+
+def _join_scores(runs: Sequence[RunScores], out: Path) -> None:
     """Write the scores of all runs to one file, with names of runs instead of folders, and models without paths."""
     with write_durably(out) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

@@ -6,12 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lmod_train.artifacts.shortcuts import Shortcut, read_shortcuts
-from lmod_train.report.headline import grid, interval, number
 from lmod_train.types import Prediction
-
-NOTE = """Classifiers fitted on the training split that do not use the medical content of the images, but only the words
-of the question, the source, the border, a thumbnail of 24 x 24 pixels, or type and size of the file. A model that does
-not score higher has not been shown to interpret the image."""
 
 UNSEEN = ("names", "most_frequent")
 """Rows that are not shown: names of files, which no model sees, and the majority class, which has its own column."""
@@ -24,10 +19,3 @@ def shortcuts_of(folders: Iterable[Path | None], predictions: Iterable[Predictio
     rows = dict.fromkeys(row for folder in curated for row in read_shortcuts(folder))
     shown = [row for row in rows if row.metric == "accuracy" and row.shortcut not in UNSEEN]
     return [row for row in shown if (row.task, row.split) in asked]
-
-
-def shortcut_table(rows: Iterable[Shortcut]) -> str:
-    """Return the rows as an aligned Markdown table; empty if there are none."""
-    lines = [[r.task, r.shortcut, r.split, r.metric, str(r.n), number(r.value), interval(r.low, r.high)] for r in rows]
-    heads = ["task", "shortcut", "split", "metric", ">n", ">score", "95 % interval"]
-    return grid(heads, lines) if lines else ""

@@ -1,4 +1,4 @@
-"""The table of the spread over ways of asking."""
+"""The spread of scores over ways of asking."""
 
 from __future__ import annotations
 
@@ -6,22 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lmod_train.report.comparisons import merit
-from lmod_train.report.headline import grid, interval, number, percent
-from lmod_train.report.runs import Figures, Outcomes
+from lmod_train.report.results import Outcomes, RunScores
 from lmod_train.scoring.comparison import cochran_q
 from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import FACTORS, compared, once_each, values_of
 from lmod_train.types import Score
-
-NOTE = """Every question was asked in several ways. The score is over all of them, with an interval over patients.
-Least, most and sd are the lowest and the highest score of a way and the standard deviation of these scores, on the
-questions with a reply in every way. Same answer: share of these questions with one answer in all ways. p: Cochran's Q
-test of equally many correct answers in all ways, each question in one way of the other factors, questions taken as
-independent (an image is correct if every region is)."""
-
-HEADS = ("task", "model", "over", ">ways", ">n", ">score", "95 % interval", ">least", ">most", ">sd",
-         ">same answer", ">p")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +42,8 @@ class Spread:
     same: Score
     p: float | None
 
-    @property
-    def cells(self) -> list[str]:
-        """The row of the table."""
-        numbers = [number(s.value) for s in (self.least, self.most, self.sd)]
-        tested = "-" if self.p is None else "< 0.001" if self.p < 0.001 else f"{self.p:.3f}"
-        pooled = [number(self.score.value), interval(self.score.low, self.score.high)]
-        first = [self.task, self.run, self.factor, str(self.ways), str(self.least.n)]
-        return [*first, *pooled, *numbers, percent(self.same.value), tested]
 
-
-def spreads(runs: Sequence[Figures], outcomes: Mapping[str, Outcomes]) -> list[Spread]:
+def spreads(runs: Sequence[RunScores], outcomes: Mapping[str, Outcomes]) -> list[Spread]:
     """Return the spread of each task, run and factor that varies; an empty list if questions were asked once.
 
     Args:
@@ -76,7 +57,7 @@ def spreads(runs: Sequence[Figures], outcomes: Mapping[str, Outcomes]) -> list[S
     ]
 
 
-def _of(task: str, run: Figures, label: str, items: Sequence[Item]) -> Iterator[Spread]:
+def _of(task: str, run: RunScores, label: str, items: Sequence[Item]) -> Iterator[Spread]:
     if task not in run.tasks():
         return
     metric = headline_metric(run.scores, task)
@@ -91,8 +72,3 @@ def _of(task: str, run: Figures, label: str, items: Sequence[Item]) -> Iterator[
             right = [[merit(by_id[id]) == 1 for id in rows[first]] for first in tested]
             p = cochran_q(right)[1] if right else None
             yield Spread(task, label, factor, len(values_of(known, factor)), pooled, least, most, sd, same, p)
-
-
-def spread_table(rows: Sequence[Spread]) -> str:
-    """Return the table as aligned Markdown."""
-    return grid(HEADS, [row.cells for row in rows])

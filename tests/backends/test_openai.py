@@ -19,8 +19,8 @@ from lmod_train.artifacts.scores import read_scores
 from lmod_train.backends.openai import OpenAI
 from lmod_train.chat.checkpoint import find
 from lmod_train.cli import experiment
-from lmod_train.cli.listing import configs_folder
 from lmod_train.errors import BadArgument, LmodError, RunConflict
+from lmod_train.shipped import configs_folder
 from tests.backends.endpoint.server import FAULTS, STATUS, Plan, serving
 from tests.tiny import record, write_curated
 

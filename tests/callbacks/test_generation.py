@@ -159,7 +159,7 @@ class Learning(LmodModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
-class Figures(Callback):
+class RunScores(Callback):
     def __init__(self):
         self.seen = []
 
@@ -169,7 +169,7 @@ class Figures(Callback):
 
 
 def test_each_validation_of_a_fit_is_scored_alone_and_sanity_batches_are_not_written(folder, tmp_path):
-    figures = Figures()
+    figures = RunScores()
     quick = trainer(tmp_path / "run", callbacks=[GenerationEval(), figures], max_epochs=2, num_sanity_val_steps=2)
     data = RecordsDataModule(folder, [Glaucoma()], batch_size=1, eval_batch_size=2)
     data.leave_out(lambda: [r.id for r in RECORDS])  # left over from a command before: fit asks all the same

@@ -12,8 +12,8 @@ import torch
 from lmod_train.artifacts.replies import read_replies
 from lmod_train.callbacks.termination import Terminated
 from lmod_train.cli import experiment
-from lmod_train.cli.listing import configs_folder
 from lmod_train.modules.base import LmodModule
+from lmod_train.shipped import configs_folder
 
 CONFIGS = configs_folder()
 QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]

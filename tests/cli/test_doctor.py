@@ -8,7 +8,7 @@ import torch
 
 from lmod_train.chat.delta import make_delta
 from lmod_train.cli import doctor, main
-from lmod_train.cli.listing import configs_folder
+from lmod_train.shipped import configs_folder
 from tests import published
 
 CONFIGS = configs_folder()

@@ -14,9 +14,9 @@ from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.callbacks.tripwires import Collapsed
 from lmod_train.cli import experiment
-from lmod_train.cli.listing import configs_folder
 from lmod_train.errors import ArtifactError, BadArgument, FolderBusy, LmodError, RunConflict, WeightsNotFound
 from lmod_train.modules.base import LmodModule
+from lmod_train.shipped import configs_folder
 from tests.test_lock import end, hold
 
 CONFIGS = configs_folder()

@@ -7,7 +7,7 @@ import pytest
 
 from lmod_train import cli
 from lmod_train.artifacts.replies import read_replies
-from lmod_train.cli.listing import configs_folder
+from lmod_train.shipped import configs_folder
 
 FORMER, TODAY = "lmod_train.modules.conversation.Conversation", "lmod_train.modules.conversation.VisionLanguageModel"
 WORDS = ["--model.init_args.max_new_tokens", "2"]

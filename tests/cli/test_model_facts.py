@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.model_facts import PAPERS, ROUTES, STATES, Cache, ModelFacts, PublishedRow, known_models
+from lmod_train.shipped import configs_folder
 
 MODELS = list(known_models())
 PRINTED = Path(__file__).with_name("published_models.csv")

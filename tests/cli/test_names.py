@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from lmod_train.artifacts.run import RENAMED
 from lmod_train.cli import LATE, LIGHTNING, main
-from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.names import check_configs, check_names
 from lmod_train.errors import BadArgument, LmodError
+from lmod_train.shipped import configs_folder
 
 
 @pytest.mark.parametrize("command", [*LIGHTNING, *LATE])

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.noise import is_wanted, silenced
+from lmod_train.shipped import configs_folder
 
 OURS = (
     r"doctor: \d+ checks, \d+ failures; wrote .*|(warn|ok|FAIL) .*|                    .*",

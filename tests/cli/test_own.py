@@ -18,9 +18,9 @@ from lmod_train.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.artifacts.records import read_records, write_records
 from lmod_train.artifacts.replies import reply_line
 from lmod_train.artifacts.scores import read_scores
-from lmod_train.cli.listing import PACKAGE
 from lmod_train.cli.own import BUILDS, own_classes
 from lmod_train.formats.export import Format
+from lmod_train.shipped import PACKAGE
 from tests.report.make import run as write_run
 
 OPTIONAL = (

@@ -20,7 +20,8 @@ from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.records import read_records
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli.class_options import options_text
-from lmod_train.cli.listing import PACKAGE, configs_folder, tasks
+from lmod_train.cli.listing import tasks
+from lmod_train.shipped import PACKAGE, configs_folder
 
 SCRIPT = "import sys\nfrom lmod_train.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
 PARSER = '''"""Reads the last word of a reply."""

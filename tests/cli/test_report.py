@@ -12,8 +12,9 @@ from lmod_train.artifacts.records import read_records, write_records
 from lmod_train.artifacts.replies import ReplyFile
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli import plain
-from lmod_train.report.headline import format_table, headline
-from lmod_train.report.page import CAP
+from lmod_train.report.headline import headline, headline_table
+from lmod_train.report.writers.html import CAP
+from lmod_train.report.writers.markdown import markdown
 from lmod_train.types import Reply
 
 
@@ -55,7 +56,9 @@ def test_reference_replies_score_one_and_silence_is_counted(
     assert cli.main(["report", *map(str, runs), "--out", str(tmp_path / "report")]) == 0
     said = capsys.readouterr().out
     phantoms = "phantoms, drawn, not eyes: the scores of anatomy, four_way, glaucoma say nothing about eyes"
-    assert said == f"{format_table(headline(runs))}\n{phantoms}\nwrote {tmp_path / 'report' / 'index.html'}\n"
+    assert (
+        said == f"{markdown(headline_table(headline(runs)))}\n{phantoms}\nwrote {tmp_path / 'report' / 'index.html'}\n"
+    )
     table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in said.splitlines()[2:-2]]
     assert sorted(row[0:3] for row in table) == sorted(
         [task, "by hand", run] for task in n for run in ("perfect", "silent")

@@ -13,9 +13,9 @@ from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli import experiment
-from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.settle import settled
 from lmod_train.errors import BadArgument, FolderBusy, RunConflict
+from lmod_train.shipped import configs_folder
 
 QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
 CONFIG = configs_folder() / "scripted.yaml"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.cli.listing import configs_folder
 from lmod_train.cli.shipped import by_name
+from lmod_train.shipped import configs_folder
 
 
 @pytest.mark.parametrize(

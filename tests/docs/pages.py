@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from lmod_train.cli.listing import PACKAGE
+from lmod_train.shipped import PACKAGE
 
 ROOT = PACKAGE.parent
 DOCS = ROOT / "docs"

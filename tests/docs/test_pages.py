@@ -22,10 +22,10 @@ from lmod_train import cli
 from lmod_train.artifacts.records import read_records
 from lmod_train.cli import class_options
 from lmod_train.cli.judge import parted
-from lmod_train.cli.listing import PACKAGE, configs_folder
 from lmod_train.cli.parse import parser_of
 from lmod_train.cli.shipped import by_name
 from lmod_train.scoring.items import Item
+from lmod_train.shipped import PACKAGE, configs_folder
 from lmod_train.sources.discovery import source_classes
 from lmod_train.types import Box, Dropped, Sample, Unparsed
 from tests.docs.pages import DOCS, FILE, README, ROOT, blocks, code, commands, ours, pages, prose, read

@@ -21,8 +21,8 @@ SPEC.loader.exec_module(docs_picture)
 def quickstart(curated: Path, tmp_path: Path) -> Path:
     """A folder like the quick start's: records of phantoms, and the figure of a report."""
     (tmp_path / "curated").symlink_to(curated)
-    (tmp_path / "report").mkdir()
-    Image.new("RGB", (300, 200), (1, 2, 3)).save(tmp_path / "report" / "scores.png")
+    (tmp_path / "report" / "figures").mkdir(parents=True)
+    Image.new("RGB", (300, 200), (1, 2, 3)).save(tmp_path / "report" / "figures" / "scores.png")
     return tmp_path
 
 

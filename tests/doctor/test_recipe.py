@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from lmod_train.cli.listing import configs_folder
 from lmod_train.doctor.recipe import recipe
 from lmod_train.doctor.subject import Subject
+from lmod_train.shipped import configs_folder
 
 FULL = {"lora": None, "tune_language_model": True}
 LORA = {"lora": {"rank": 8, "alpha": 16, "dropout": 0.05}}

@@ -6,7 +6,7 @@ from PIL import Image
 
 from lmod_train.report.curves import rankings
 from lmod_train.report.report import report
-from lmod_train.report.runs import labels, read_figures, read_outcomes
+from lmod_train.report.results import labels, read_outcomes, read_run_scores
 from lmod_train.scoring.calibration import reliability
 from lmod_train.scoring.probability import curve_classes
 from lmod_train.scoring.ranking import precision_recall_points, roc_points
@@ -25,16 +25,16 @@ def two(tmp_path_factory):
 
 def test_each_task_with_likelihoods_has_its_pictures(two):
     tasks = ("glaucoma", "macular_hole_stage")
-    names = {p.stem for p in two[1].glob("*.png")}
+    names = {p.stem for p in two[1].glob("figures/*.png")}
     assert names >= {f"{kind}-{task}" for kind in ("curves", "calibration", "confusion") for task in tasks}
-    for picture in two[1].glob("*-glaucoma.png"):
+    for picture in two[1].glob("figures/*-glaucoma.png"):
         assert np.all(np.asarray(Image.open(picture))[[0, -1]] == 255), f"{picture.name} is cut off"
-    assert "curves-glaucoma" in (two[1] / "index.html").read_text()
+    assert "ROC and precision-recall curves of each run for glaucoma" in (two[1] / "index.html").read_text()
 
 
 @pytest.mark.parametrize("task", ["glaucoma", "macular_hole_stage"])
 def test_what_is_drawn_encloses_the_areas_of_the_scores(two, task):
-    figures = read_figures(two[0])
+    figures = read_run_scores(two[0])
     outcomes = [read_outcomes(path) for path in two[0]]
     classes = outcomes[0].choices[task]
     found = rankings(figures, labels(figures), [o.items for o in outcomes], task, classes)
@@ -52,7 +52,7 @@ def test_what_is_drawn_encloses_the_areas_of_the_scores(two, task):
 
 
 def test_the_curves_are_in_the_colours_of_their_runs(two):
-    pixels = np.asarray(Image.open(two[1] / "curves-glaucoma.png").convert("RGB")).reshape(-1, 3)
+    pixels = np.asarray(Image.open(two[1] / "figures" / "curves-glaucoma.png").convert("RGB")).reshape(-1, 3)
     for colour, seen in (((0, 0x72, 0xB2), True), ((0xD5, 0x5E, 0), True), ((0, 0x9E, 0x73), False)):
         assert (np.sum(np.all(pixels == colour, axis=1)) > 100) == seen
 
@@ -60,9 +60,9 @@ def test_the_curves_are_in_the_colours_of_their_runs(two):
 def test_the_table_says_what_was_given(two):
     text = (two[1] / "tables.md").read_text()
     rows = [r for r in text[text.index("Discrimination and calibration") :].splitlines() if r.startswith("| glaucoma")]
-    given = read_figures(two[0])[1].find("glaucoma", "likelihoods_given")
+    given = read_run_scores(two[0])[1].find("glaucoma", "likelihoods_given")
     assert f"{100 * given.value:.1f} %" in rows[1] and 0.5 < given.value < 0.9
-    area = read_figures(two[0])[0].find("glaucoma", "auroc_macro")
+    area = read_run_scores(two[0])[0].find("glaucoma", "auroc_macro")
     assert f"{area.value:.3f} ({area.low:.3f}-{area.high:.3f})" in rows[0]
 
 
@@ -73,7 +73,7 @@ def test_what_is_logged_in_validation_is_what_the_report_prints(two):
 
     metric = PredictionMetric(Glaucoma().score)
     metric.update([p for p in read_predictions(two[0][1] / "predictions.parquet") if p.record.task == "glaucoma"])
-    figures = read_figures(two[0])[1]
+    figures = read_run_scores(two[0])[1]
     for score in metric.compute():
         if score.metric in ("auroc_macro", "auprc_macro", "brier", "ece", "likelihoods_given"):
             printed = figures.find("glaucoma", score.metric, score.subset)

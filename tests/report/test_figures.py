@@ -7,19 +7,20 @@ from PIL import Image
 from lmod_train.report import figures
 from lmod_train.report.canvas import canvas
 from lmod_train.report.report import report
-from lmod_train.report.runs import Figures
+from lmod_train.report.results import RunScores
 from lmod_train.types import Score
 from tests.report.make import run
 
 
 def test_each_kind_once_as_png_and_svg(three):
-    names = {p.name for p in three[1].iterdir()}
+    names = {p.name for p in (three[1] / "figures").iterdir()}
     kinds = {"scores", "modalities", "confusion-four_way", "confusion-glaucoma"}
-    assert names == {f"{k}.{e}" for k in kinds for e in ("png", "svg")} | {"scores.csv", "tables.md", "index.html"}
+    assert names == {f"{k}.{e}" for k in kinds for e in ("png", "svg", "csv")}
+    assert {p.name for p in three[1].iterdir()} == {"scores.csv", "tables.md", "index.html", "tables", "figures"}
 
 
 def test_a_picture_shows_something_in_the_colours_of_the_runs(three):
-    pixels = np.asarray(Image.open(three[1] / "scores.png").convert("RGB")).reshape(-1, 3)
+    pixels = np.asarray(Image.open(three[1] / "figures" / "scores.png").convert("RGB")).reshape(-1, 3)
     for colour in ((0, 0x72, 0xB2), (0xD5, 0x5E, 0), (0, 0x9E, 0x73)):
         assert np.sum(np.all(pixels == colour, axis=1)) > 100
 
@@ -36,7 +37,7 @@ def test_a_score_is_a_point_with_a_line_over_its_interval_where_it_has_one(tmp_p
     monkeypatch.setattr(figures, "canvas", keeping)
     scores = [(0.6, 0.5, 0.75), (0.4, None, None), (0.0, 0.0, 0.3)]
     runs = [
-        Figures(Path(name), name, name, (Score("glaucoma", "all", "accuracy_strict", 20, *score),))
+        RunScores(Path(name), name, name, (Score("glaucoma", "all", "accuracy_strict", 20, *score),))
         for name, score in zip("abc", scores, strict=True)
     ]
     figures.draw_scores(runs, "abc", tmp_path)
@@ -51,6 +52,8 @@ def test_a_score_is_a_point_with_a_line_over_its_interval_where_it_has_one(tmp_p
 def test_three_modalities_give_a_radar(tmp_path):
     one = run(tmp_path / "one", 0.8, n=12, modalities=("CFP", "OCT", "SLO"), model="costs $5 and $6")
     report([one], tmp_path / "out")
-    assert (tmp_path / "out" / "radar.svg").exists()
-    assert not (tmp_path / "out" / "modalities.svg").exists()
-    assert np.all(np.asarray(Image.open(tmp_path / "out" / "radar.png"))[[0, -1]] == 255), "nothing is cut off"
+    assert (tmp_path / "out" / "figures" / "radar.svg").exists()
+    assert not (tmp_path / "out" / "figures" / "modalities.svg").exists()
+    assert np.all(np.asarray(Image.open(tmp_path / "out" / "figures" / "radar.png"))[[0, -1]] == 255), (
+        "nothing is cut off"
+    )

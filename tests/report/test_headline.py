@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from lmod_train.errors import ArtifactError, BadArgument
-from lmod_train.report.headline import format_table, headline, headline_rows
-from lmod_train.report.runs import Figures
+from lmod_train.report.headline import headline, headline_rows, headline_table
+from lmod_train.report.results import RunScores
+from lmod_train.report.writers.markdown import markdown
 from lmod_train.types import Score
 
 
@@ -27,7 +28,7 @@ def test_every_number_is_the_one_in_scores_csv(three):
 
 
 def test_the_table_is_aligned_and_complete(three):
-    lines = format_table(headline(three[0])).splitlines()
+    lines = markdown(headline_table(headline(three[0]))).splitlines()
     assert len(lines) == 2 + 9 and len({len(line) for line in lines}) == 1
     assert "| chance | majority | unparsed |" in lines[0]
 
@@ -44,7 +45,7 @@ def test_no_run_twice_named_and_missing_scores(tmp_path, three):
 def test_a_model_that_is_a_folder_is_called_by_its_last_part():
     scores = (Score("glaucoma", "all", "accuracy_strict", 2, 0.5),)
     runs = [
-        Figures(Path("a"), "tuned", "/somewhere/long/merged", scores),
-        Figures(Path("b"), "zero", "small_base", scores),
+        RunScores(Path("a"), "tuned", "/somewhere/long/merged", scores),
+        RunScores(Path("b"), "zero", "small_base", scores),
     ]
     assert [(r.model, r.run) for r in headline_rows(runs)] == [("merged", "tuned"), ("small_base", "zero")]

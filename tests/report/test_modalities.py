@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
-from lmod_train.report.modalities import across_modalities, modality_table
+from lmod_train.report.modalities import across_modalities
 from lmod_train.report.report import report
-from lmod_train.report.runs import labels, read_figures, read_outcomes
+from lmod_train.report.results import labels, read_outcomes, read_run_scores
+from lmod_train.report.sections.modalities import Modalities
 from tests.report.make import run
+from tests.report.shown import shown
 
 
 def read(runs):
-    figures = read_figures(runs)
+    figures = read_run_scores(runs)
     names = labels(figures)
     return figures, names, {name: read_outcomes(path).items for name, path in zip(names, runs, strict=True)}
 
@@ -57,8 +59,8 @@ def test_two_runs_of_the_same_modality_are_not_chosen_between(tmp_path):
     figures, names, items = read([run(tmp_path / k, 0.8, model="cnn", n=8, modalities=(m,)) for k, m in plan.items()])
     row = next(r for r in across_modalities(figures, names, items) if r.task == "anatomy")
     assert row.macro is None and row.values["CFP"] is None and row.values["OCT"] is not None
-    assert "several runs" in modality_table(figures, names, items)
+    assert "several runs" in shown(Modalities(), [f.path for f in figures])
 
 
 def test_one_modality_alone_has_no_table(three):
-    assert modality_table(*read(three[0])) == ""
+    assert shown(Modalities(), three[0]) == ""

@@ -10,10 +10,12 @@ import yaml
 
 from lmod_train.artifacts.manifest import write_json
 from lmod_train.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.report.origin import origin_of, origin_table, phantom_tasks, remarks
+from lmod_train.report.origin import origin_of, phantom_tasks, remarks
 from lmod_train.report.report import report
-from lmod_train.report.runs import read_outcomes
+from lmod_train.report.results import read_outcomes
+from lmod_train.report.sections.provenance import Provenance
 from tests.report.make import curate, run
+from tests.report.shown import shown
 
 
 def change(folder: Path, **fields: object) -> Path:
@@ -43,7 +45,7 @@ def test_weights_code_split_and_leaks_are_told(tuned: Path, tmp_path: Path):
     assert origin.weights == "base/model.safetensors cdcdcdcdcdcd" and origin.version == "0.9 abababababab"
     assert origin.leaks == {"group": 0, "near": 7} and origin.phantoms == 0
     assert origin.splits == {"test": 72} and origin.images == "phantoms"  # the name of its source
-    (line,) = [line for line in origin_table({"base": origin}).splitlines() if line.startswith("| base")]
+    (line,) = [line for line in shown(Provenance(), [tuned]).splitlines() if line.startswith("| base")]
     assert "group 0, near 7" in line and "test 72" in line and "no step" in line
 
 
@@ -57,12 +59,12 @@ def test_what_the_files_do_not_tell_is_said_to_be_so_and_random_weights_are_call
 
 def test_phantoms_are_called_so_on_every_surface_and_nothing_published_stands_beside_them(tuned: Path, tmp_path: Path):
     before = report([tuned], tmp_path / "before").read_text()
-    assert "published (" in before and "drawn, not eyes" not in before
+    assert "<h2>Published</h2>" in before and "drawn, not eyes" not in before
     change(tuned, phantom=True)
     after = report([tuned], tmp_path / "after").read_text()
     tables = (tmp_path / "after" / "tables.md").read_text()
     for text in (after, tables):
-        assert "phantoms, drawn, not eyes" in text and "published (" not in text and "## Published" not in text
+        assert "phantoms, drawn, not eyes" in text and "<h2>Published</h2>" not in text and "## Published" not in text
     assert after.count("(drawn, not eyes)") > 24, "at every prediction"
     assert phantom_tasks({"x": read_outcomes(tuned)}) == {"four_way", "glaucoma", "anatomy"}
 

@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lmod_train.report.published import published, published_beside, published_table
-from lmod_train.report.runs import Figures
+from lmod_train.report.published import published, published_beside
+from lmod_train.report.results import RunScores
 from lmod_train.scoring.retfound import retfound_accuracy
 from lmod_train.types import Score
 
 
 def run(*tasks, chance=0.5):
     scores = [Score(t, "all", m, 9, v) for t in tasks for m, v in (("accuracy_strict", 0.4), ("chance", chance))]
-    return Figures(Path("r"), "r", "base", tuple(scores))
+    return RunScores(Path("r"), "r", "base", tuple(scores))
 
 
 def of(task, model):
@@ -68,7 +68,7 @@ def test_a_test_split_of_five_percent_cannot_give_the_printed_share_of_right_ans
 
 def test_only_what_belongs_to_the_tasks_asked_stands_beside_them():
     assert {p.task for p in published_beside([run("glaucoma"), run("four_way")])} == {"glaucoma", "four_way"}
-    assert published_beside([run("icdr")]) == [] and published_table([run("icdr")]) == ""
+    assert published_beside([run("icdr")]) == []
     assert all(p.modality in ("", "macro") for p in published_beside([run("anatomy")]))
 
 
@@ -82,10 +82,8 @@ def test_it_is_said_that_they_are_not_ours(three):
     line = published_beside([run("glaucoma")])[0].line
     assert line.startswith("published (LMOD, Table 4; LMOD+, Table 7), on real data: RETFound")
     page, tables = ((three[1] / name).read_text() for name in ("index.html", "tables.md"))
-    assert page.count('<tr class="published">') == len(published_beside([run("glaucoma", "four_way", "anatomy")]))
-    assert "CNN, macro F1 0.9436" in page
-    assert "None was measured here" in tables and "| macro F1" in tables
+    assert "None was measured here" in tables and "None was measured here" in page
     (row,) = [line for line in tables.splitlines() if "| macro F1" in line]
-    (shown,) = [line for line in page.splitlines() if "CNN, macro F1 0.9436" in line]
+    (shown,) = [line for line in page.splitlines() if "macro F1" in line]
     for place in (row, shown.replace("&#39;", "'")):
-        assert "ours answers among the record's own options" in place
+        assert "CNN" in place and "0.9436" in place and "ours answers among the record's own options" in place

@@ -19,8 +19,8 @@ def test_scores_of_all_runs_stand_in_one_file_cell_for_cell(three):
 def test_the_same_runs_give_the_same_bytes(three, tmp_path):
     runs, out, _ = three
     assert report(runs, tmp_path / "again") == tmp_path / "again" / "index.html"
-    for file in sorted(out.iterdir()):
-        assert (tmp_path / "again" / file.name).read_bytes() == file.read_bytes(), file.name
+    for file in sorted(f for f in out.rglob("*") if f.is_file()):
+        assert (tmp_path / "again" / file.relative_to(out)).read_bytes() == file.read_bytes(), file.name
 
 
 def test_a_run_without_predictions_names_the_cure(three, tmp_path):

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from lmod_train.report.report import report
-from lmod_train.report.shortcuts import shortcut_table
+from lmod_train.report.sections.shortcuts import Shortcuts
 from tests.report.make import curate, run
+from tests.report.shown import shown
 
 ROWS = """task,shortcut,split,metric,n,value,low,high
 four_way,border mask,test,accuracy,24,0.6125,0.5,0.7
@@ -33,9 +34,9 @@ def test_they_stand_in_tables_and_page_for_the_task_and_split_that_are_asked(cur
     assert "0.613" in row or "0.612" in row
     assert "0.500-0.700" in row and "0.778" not in tables
     html = page.read_text()
-    assert html.count("shortcut border mask, test") == 1 and "conditions" not in html
+    assert html.count("border mask") == 1 and "conditions" not in html
     assert "| names" not in tables, "no model sees them"
 
 
-def test_no_rows_make_no_table():
-    assert shortcut_table([]) == ""
+def test_no_rows_make_no_table(three):
+    assert shown(Shortcuts(), three[0]) == ""

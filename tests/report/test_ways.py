@@ -13,12 +13,14 @@ from lmod_train.artifacts.scores import write_scores
 from lmod_train.report.comparisons import joint, pairs
 from lmod_train.report.origin import not_as_published, remarks
 from lmod_train.report.report import report
-from lmod_train.report.runs import Outcomes, read_figures, read_outcomes
-from lmod_train.report.ways import spread_table, spreads
+from lmod_train.report.results import Outcomes, read_outcomes, read_run_scores
+from lmod_train.report.sections.ways import Ways
+from lmod_train.report.ways import spreads
 from lmod_train.scoring.comparison import cochran_q
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.reading import parse_replies, scores_of
+from tests.report.shown import shown
 from tests.tasks.test_spread import by_wording, predictions, questions
 
 
@@ -37,11 +39,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_table_has_the_spread_of_scores_csv_and_cochrans_test(run):
-    (row,) = spreads(read_figures([run]), {"base": read_outcomes(run)})
+    (row,) = spreads(read_run_scores([run]), {"base": read_outcomes(run)})
     right = [[i < limit for limit in (10, 6, 8)] for i in range(10)]
     assert row.p == pytest.approx(cochran_q(right)[1])
     assert (row.factor, row.ways, row.score.n, row.least.value, row.most.value) == ("wording", 3, 30, 0.6, 1.0)
-    line = spread_table([row]).splitlines()[-1]
+    line = shown(Ways(), [run]).splitlines()[-1]
     low, high = row.score.low, row.score.high
     assert [cell.strip() for cell in line.strip("|").split("|")] == [
         *("glaucoma", "base", "wording", "3", "10", "0.800", f"{low:.3f}-{high:.3f}"),
@@ -62,7 +64,7 @@ def test_asking_again_with_the_same_outcome_is_no_more_evidence(ways, tmp_path):
             write_records(folder / "records.parquet", [p.record for p in own])
             write_predictions(folder / "predictions.parquet", own)
             write_scores(folder / "scores.csv", one, one, scores_of([Glaucoma()], own))
-            rows = spreads(read_figures([folder]), {one: read_outcomes(folder)})
+            rows = spreads(read_run_scores([folder]), {one: read_outcomes(folder)})
             found += [row.p for row in rows if row.factor == "wording"]
         items = {one: {"glaucoma": items_of(own, lambda p: p.record.answer)} for one, own in made.items()}
         ((_, _, n, *q),) = joint(items)
@@ -92,7 +94,7 @@ def test_a_run_that_asked_once_has_no_such_table(tmp_path):
     write_records(tmp_path / "records.parquet", [p.record for p in found])
     write_predictions(tmp_path / "predictions.parquet", found)
     write_scores(tmp_path / "scores.csv", "ONCE", "base", scores_of([Glaucoma()], found))
-    assert spreads(read_figures([tmp_path]), {"base": read_outcomes(tmp_path)}) == []
+    assert spreads(read_run_scores([tmp_path]), {"base": read_outcomes(tmp_path)}) == []
 
 
 def test_runs_that_ask_each_question_once_are_paired_by_question_whatever_the_way(tmp_path):

@@ -5,12 +5,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from lmod_train.cli.listing import configs_folder
 from lmod_train.curation.boxes import read_boxes
 from lmod_train.curation.images import open_image
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.folders import cau001
 from lmod_train.phantom.folders.cataract_detection_2 import truths, write
+from lmod_train.shipped import configs_folder
 from lmod_train.sources.cataract_detection_2 import CataractDetection2
 from lmod_train.types import Dropped, Sample
 from tests.contracts import SourceContract

@@ -4,12 +4,12 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from lmod_train.cli.listing import configs_folder
 from lmod_train.curation.boxes import read_boxes
 from lmod_train.curation.images import open_image
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.folders import cataract_detection_2
 from lmod_train.phantom.folders.cau001 import truths, write
+from lmod_train.shipped import configs_folder
 from lmod_train.sources.cau001 import Cau001
 from lmod_train.types import Dropped, Sample
 from tests.contracts import SourceContract

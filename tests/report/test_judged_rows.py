@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.report.judged_tables import agreement_table, judged_rows, judged_table, prompt_name
+from lmod_train.report.judged_rows import judged_rows, prompt_name
 from lmod_train.report.report import report
 from lmod_train.report.rescore import rescore
-from lmod_train.report.runs import read_figures, read_outcomes
+from lmod_train.report.results import read_outcomes, read_run_scores
+from lmod_train.report.sections.agreement import Agreement
+from lmod_train.report.sections.judges import Judges
 from lmod_train.tasks.judgement import Judgement
 from tests.judged import answer, make_judge, make_run, records
+from tests.report.shown import shown
 
 IDS = [r.id for r in records(6)]
 
@@ -27,7 +30,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_each_judge_has_its_row_with_its_own_account(run: Path):
-    figures, outcomes = read_figures([run]), {"m": read_outcomes(run)}
+    figures, outcomes = read_run_scores([run]), {"m": read_outcomes(run)}
     rows = {r.judge: r for r in judged_rows(figures, outcomes)}
     assert [*rows] == ["ada", "gpt"]
     assert (rows["gpt"].accuracy.value, rows["gpt"].unjudged.value) == (
@@ -35,12 +38,10 @@ def test_each_judge_has_its_row_with_its_own_account(run: Path):
     )  # fmt: skip
     assert rows["gpt"].prompt == "lmod_train 1"
     assert rows["ada"].prompt.startswith("own ")
-    table = judged_table(figures, outcomes)
+    table = shown(Judges(), [run])
     assert [line.split("|")[3].strip() for line in table.splitlines()[2:]] == ["ada", "gpt"]
     assert "0.667" in table and "16.7 %" in table
-    assert [line.split("|")[3:5] for line in agreement_table(figures, outcomes).splitlines()[2:]] == [
-        [" ada   ", " gpt    "]
-    ]
+    assert [line.split("|")[3:5] for line in shown(Agreement(), [run]).splitlines()[2:]] == [[" ada   ", " gpt    "]]
 
 
 def test_a_prompt_of_your_own_is_named_by_its_hash(run: Path):
@@ -50,8 +51,7 @@ def test_a_prompt_of_your_own_is_named_by_its_hash(run: Path):
 
 def test_a_run_without_judgements_has_no_table(tmp_path: Path):
     made = make_run(tmp_path / "plain", ["pale"] * 3)
-    figures, outcomes = read_figures([made.folder]), {"m": read_outcomes(made.folder)}
-    assert (judged_table(figures, outcomes), agreement_table(figures, outcomes)) == ("", "")
+    assert (shown(Judges(), [made.folder]), shown(Agreement(), [made.folder])) == ("", "")
 
 
 def test_the_report_shows_judges_in_tables_and_page_and_escapes_what_they_replied(run: Path, tmp_path: Path):

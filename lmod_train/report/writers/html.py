@@ -9,19 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.escaping import without_folders
+from lmod_train.files import write_durably
 from lmod_train.report.comparisons import merit
-from lmod_train.report.headline import Row, interval, number, percent
-from lmod_train.report.judged_tables import AGREED, AgreementRow, JudgedRow, cells, share, value
-from lmod_train.report.judged_tables import NOTE as JUDGED
-from lmod_train.report.origin import NOTE, origin_of, remarks
-from lmod_train.report.published import Published
-from lmod_train.report.runs import Outcomes
-from lmod_train.report.template import render
+from lmod_train.report.contents import Contents
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.thumbnails import licences, thumbnail
-from lmod_train.report.ways import HEADS, Spread
-from lmod_train.report.ways import NOTE as WAYS
+from lmod_train.report.writers.cells import RIGHT, cell_text
+from lmod_train.report.writers.naming import file_name
+from lmod_train.report.writers.template import render
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.judged import PENDING
 from lmod_train.shuffling import shuffle_key
@@ -40,62 +36,35 @@ class Shown:
     item: Item
 
 
-def page(
-    rows: Sequence[Row],
-    pictures: Sequence[Path],
-    runs: Mapping[str, Outcomes],
-    curated: Mapping[str, Path | None],
-    cap: int,
-    printed: Sequence[Published] = (),
-    shortcuts: Sequence[Shortcut] = (),
-    judged: Sequence[JudgedRow] = (),
-    agreed: Sequence[AgreementRow] = (),
-    spread: Sequence[Spread] = (),
-) -> str:
-    """Return the page as HTML, which loads no other files.
+def write_html(contents: Contents, results: Results, out: Path, cap: int) -> None:
+    """Write ``index.html`` to the folder of the figures; it loads no other files.
 
     Replies are escaped, and the page's content security policy forbids loading and sending anything. If there are more
     than `cap` predictions, a fixed sample over runs and tasks is shown, with the same ids in every run.
 
     Args:
-        rows: The headline table.
-        pictures: PNG files of the figures.
-        runs: Label -> outcomes.
-        curated: Label -> curated folder with the images; None if unknown.
+        contents: What the report shows.
+        results: The runs with their predictions.
+        out: Folder of the report.
         cap: Maximum number of predictions shown.
-        printed: Published scores, shown below the rows of their task.
-        shortcuts: Scores of shortcut classifiers, shown below the rows of their task.
-        judged: Scores of judges.
-        agreed: Agreement of judges.
-        spread: Spread over ways of asking; empty if every question was asked once.
     """
+    with write_durably(out / "index.html") as beside:
+        beside.write_text(_page(contents, results, out / "figures", cap), encoding="utf-8")
+
+
+def _page(contents: Contents, results: Results, figures: Path, cap: int) -> str:
+    runs, curated = results.outcomes, results.images
     every = [s for label, outcomes in runs.items() for s in _all_of(label, outcomes)]
     shown = sample(every, cap)
     images: dict[tuple[Path | None, str], str] = {}
     cards = [_card(s, curated[s.run], images) | {"verdicts": _verdicts(s, runs[s.run])} for s in shown]
     notes = {n.source: n for label in runs for n in licences(curated[label], _records(shown, label))}
     return render(
-        rows=rows,
-        printed=printed,
-        shortcuts=shortcuts,
-        judged=judged,
-        agreed=agreed,
-        judged_note=JUDGED,
-        agreed_note=AGREED,
-        cells=cells,
-        value=value,
-        share=share,
-        spread=[row.cells for row in spread],
-        spread_heads=[head.removeprefix(">") for head in HEADS],
-        spread_note=WAYS,
-        remarks=remarks(runs),
-        origins={label: origin_of(outcomes) for label, outcomes in runs.items()},
-        origin_note=NOTE,
-        drawn=DRAWN,
-        number=number,
-        interval=interval,
-        percent=percent,
-        pictures=[(p.stem, base64.b64encode(p.read_bytes()).decode("ascii")) for p in pictures],
+        contents=contents,
+        kind=lambda part: type(part).__name__,
+        cell_text=cell_text,
+        right=RIGHT,
+        picture=lambda figure: _png(figures / f"{file_name(figure.name)}.png"),
         cards=cards,
         total=len(every),
         notes=[notes[source] for source in sorted(notes)],
@@ -104,6 +73,10 @@ def page(
         statuses=sorted({c["status"] for c in cards}),
         images=list(images.values()),
     )
+
+
+def _png(file: Path) -> str:
+    return base64.b64encode(file.read_bytes()).decode("ascii")
 
 
 def sample(every: Sequence[Shown], cap: int) -> list[Shown]:

@@ -1,9 +1,9 @@
-"""Reading of run folders: scores from ``scores.csv``, outcomes from ``predictions.parquet``."""
+"""Results of runs: scores from ``scores.csv``, outcomes from ``predictions.parquet``."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,10 @@ from typing import Any
 from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
+from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.errors import BadArgument, NotScored
 from lmod_train.report.judgements import Judged, read_judged
+from lmod_train.report.shortcuts import shortcuts_of
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
@@ -20,7 +22,7 @@ from lmod_train.types import Prediction, Reply, Score
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class RunScores:
     """The scores of one run.
 
     Attributes:
@@ -49,7 +51,7 @@ class Figures:
         return next((s for s in self.scores if (s.task, s.metric, s.subset) == (task, metric, subset)), None)
 
 
-def read_figures(runs: Sequence[Path]) -> list[Figures]:
+def read_run_scores(runs: Sequence[Path]) -> list[RunScores]:
     """Return the scores of runs, in the given order.
 
     Raises:
@@ -63,7 +65,7 @@ def read_figures(runs: Sequence[Path]) -> list[Figures]:
         rows = read_scores(Run(path).scores)
         if not rows:
             raise NotScored(Run(path).scores, "contains no scores")
-        found.append(Figures(path, Run(path).name, rows[0][1], tuple(score for _, _, score in rows)))
+        found.append(RunScores(path, Run(path).name, rows[0][1], tuple(score for _, _, score in rows)))
     return found
 
 
@@ -84,15 +86,15 @@ def tails(paths: Sequence[Path]) -> list[str]:
     return [tail(own) for own in several]
 
 
-def labels(runs: Sequence[Figures]) -> list[str]:
+def labels(runs: Sequence[RunScores]) -> list[str]:
     """Return a short name for each run: its model, followed by the name or path of the run if that is ambiguous.
 
     A model given by an absolute path is named by the last part of the path and the run.
 
     Example:
-        >>> labels([Figures(Path("a"), "zero", "base", ()), Figures(Path("b"), "tuned", "base", ())])
+        >>> labels([RunScores(Path("a"), "zero", "base", ()), RunScores(Path("b"), "tuned", "base", ())])
         ['base (zero)', 'base (tuned)']
-        >>> labels([Figures(Path("a"), "zero", "base", ()), Figures(Path("b"), "tuned", "/models/merged", ())])
+        >>> labels([RunScores(Path("a"), "zero", "base", ()), RunScores(Path("b"), "tuned", "/models/merged", ())])
         ['base', 'merged (tuned)']
     """
     models = [r.called for r in runs]
@@ -149,3 +151,64 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     curated = (data.get("init_args") or data).get("curated")
     judged = tuple(read_judged(Run(run), predictions))
     return Outcomes(predictions, items, choices, Path(curated) if curated else None, config, judged)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything that a report reads from the folders of its runs.
+
+    Attributes:
+        runs: Scores of each run.
+        outcomes: Label of each run -> its outcomes, in the same order.
+        images: Label -> curated folder with the images; None if unknown.
+        shortcuts: Scores of shortcut classifiers for the tasks and splits of the runs.
+    """
+
+    runs: tuple[RunScores, ...]
+    outcomes: Mapping[str, Outcomes]
+    images: Mapping[str, Path | None]
+    shortcuts: tuple[Shortcut, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Labels of the runs."""
+        return list(self.outcomes)
+
+    @property
+    def items(self) -> dict[str, dict[str, list[Item]]]:
+        """Label -> task -> items."""
+        return {name: found.items for name, found in self.outcomes.items()}
+
+    @property
+    def tasks(self) -> list[str]:
+        """Names of the tasks, in the order of the scores of the runs."""
+        return list(dict.fromkeys(task for run in self.runs for task in run.tasks()))
+
+    @property
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """Task -> its choices; empty if each question has its own."""
+        return {task: words for found in self.outcomes.values() for task, words in found.choices.items()}
+
+    def named(self, task: str) -> Iterator[tuple[str, RunScores]]:
+        """Yield label and scores of each run with a task."""
+        yield from ((name, run) for name, run in zip(self.names, self.runs, strict=True) if task in run.tasks())
+
+
+def read_results(runs: Sequence[Path], curated: Path | None = None, trust: Sequence[str] = ()) -> Results:
+    """Return the results of runs, in the given order.
+
+    Args:
+        runs: Folders of runs.
+        curated: Curated folder with the images; None uses the one in each run's ``config.yaml``.
+        trust: Modules outside this package whose task classes may be imported.
+
+    Raises:
+        BadArgument: No run was given, or one twice; a task of a run is not installed.
+        Untrusted: A run names a task class of another module.
+        ArtifactError: A file of a run is missing.
+    """
+    scores = read_run_scores(runs)
+    outcomes = {name: read_outcomes(run, trust) for name, run in zip(labels(scores), runs, strict=True)}
+    images = {name: curated or found.curated for name, found in outcomes.items()}
+    shortcuts = shortcuts_of(images.values(), [p for found in outcomes.values() for p in found.predictions])
+    return Results(tuple(scores), outcomes, images, tuple(shortcuts))

@@ -1,5 +1,5 @@
 from lmod_train.artifacts.scores import read_scores
-from lmod_train.report.runs import labels, read_figures, read_outcomes
+from lmod_train.report.results import labels, read_outcomes, read_run_scores
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.regions import region_scores
 
@@ -18,4 +18,4 @@ def test_the_outcomes_score_to_the_very_figures_of_the_run(three):
 
 
 def test_labels_add_the_run_only_where_the_model_is_not_enough(three):
-    assert labels(read_figures(three[0])) == ["base (untuned)", "base (tuned)", "cnn"]
+    assert labels(read_run_scores(three[0])) == ["base (untuned)", "base (tuned)", "cnn"]

@@ -1,0 +1,1 @@
+"""Sections of a report, a class per file."""

@@ -1,0 +1,43 @@
+"""Tables of all metrics of each task, with a column per run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from lmod_train.report.contents import Cell, Column, Estimate, Heads, Part, table
+from lmod_train.report.results import Results, RunScores
+from lmod_train.report.section import Section
+
+_FIRST = (
+    "accuracy_strict", "accuracy_answered", "accuracy_chance_filled", "balanced_accuracy", "kappa", "macro_f1",
+    "sensitivity", "specificity", "auroc_macro", "f1_lmod_plus", "f1_lmod_v1", "precision", "recall", "hr",
+)  # fmt: skip
+"""Order of the rows; other metrics follow in the order of the scores."""
+_LEFT_OUT = ("share_", "retfound_", "chance", "majority", "likelihoods_given")
+"""Prefixes of metrics in other tables of the report."""
+
+
+class Metrics(Section):
+    """A table per task, with a row per metric and a column per run."""
+
+    title: ClassVar[str] = "All metrics"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield a table per task."""
+        for task in results.tasks:
+            own = list(results.named(task))
+            rows = [[metric, *(_cell(run, task, metric) for _, run in own)] for metric in _metrics(task, results.runs)]
+            columns: Heads = ["metric", *(Column(name, "estimate") for name, _ in own)]
+            yield table(f"metrics-{task}", columns, rows, title=task)
+
+
+def _metrics(task: str, runs: Sequence[RunScores]) -> list[str]:
+    found = dict.fromkeys(s.metric for run in runs for s in run.scores if s.task == task and s.subset == "all")
+    shown = [m for m in found if not m.startswith(_LEFT_OUT)]
+    return sorted(shown, key=lambda m: _FIRST.index(m) if m in _FIRST else len(_FIRST))
+
+
+def _cell(run: RunScores, task: str, metric: str) -> Cell:
+    score = run.find(task, metric)
+    return None if score is None else Estimate(score.value, score.low, score.high, score.n)

@@ -1,0 +1,73 @@
+"""Scores by modality and their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from lmod_train.report.contents import INTERVAL, MISSING, Cell, Column, Figure, Part, Table, Text, table
+from lmod_train.report.figures import draw_modalities, modality_kinds
+from lmod_train.report.modalities import AcrossModalities, across_modalities
+from lmod_train.report.published import Published, published
+from lmod_train.report.results import Results
+from lmod_train.report.section import Section
+from lmod_train.scoring.headline import headline_metric
+
+NOTE = """The mean gives every modality the same weight. A model with one run per modality has a single row for all
+its runs. In comparison with the published CNN, note that our classifiers choose among the options of the question,
+which is easier than among all classes of a modality. If each box is given exactly one structure, as by a classifier,
+precision, recall and F1 of an image are all equal to the share of its boxes named correctly."""
+_ALT = "Score of each task and run by modality; their numbers are in the table of subsets."
+
+
+class Modalities(Section):
+    """Scores by modality and their mean, with a published supervised row per task, and figures of them."""
+
+    title: ClassVar[str] = "Macro over modalities"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield the table of means, if a run or model has several modalities, and the figures."""
+        rows = across_modalities(results.runs, results.names, results.items)
+        if rows:
+            yield Text(NOTE)
+            yield _table(results, rows)
+        for kind in modality_kinds(results.runs, list(results.items.values())):
+            yield Figure(kind, "Scores by modality", _ALT, _table(results, rows), partial(_draw, results, kind))
+
+
+def _draw(results: Results, kind: str, _: Table, out: Path) -> None:
+    draw_modalities(results.runs, results.names, list(results.items.values()), out, kind)
+
+
+def _table(results: Results, rows: Sequence[AcrossModalities]) -> Table:
+    printed = [p for p in published() if p.kind == "supervised" and p.modality and p.task in {r.task for r in rows}]
+    modalities = sorted({m for r in rows for m in r.values} | {p.modality for p in printed} - {"macro"})
+    lines = []
+    for task in dict.fromkeys(r.task for r in rows):
+        metric = headline_metric([s for run in results.runs for s in run.scores], task)
+        lines += [_row(r, metric, modalities) for r in rows if r.task == task]
+        own = {p.modality: p for p in printed if p.task == task}
+        lines += [_printed(own, modalities)] if own else []
+    columns = [Column("runs", "count"), *(Column(m, "number") for m in modalities), Column("macro", "number"), INTERVAL]
+    return table("modalities", ["task", "model", "metric", *columns], lines)
+
+
+def _row(row: AcrossModalities, metric: str, modalities: Sequence[str]) -> list[Cell]:
+    cells = [_cell(row, modality) for modality in modalities]
+    mean: list[Cell] = [row.macro.value, (row.macro.low, row.macro.high)] if row.macro else [None, MISSING]
+    return [row.task, row.model, metric, row.runs, *cells, *mean]
+
+
+def _printed(own: Mapping[str, Published], modalities: Sequence[str]) -> list[Cell]:
+    p = next(iter(own.values()))
+    cells = [own[m].printed if m in own else None for m in (*modalities, "macro")]
+    return [p.task, f"{p.model}, published ({p.where})", p.metric, None, *cells, MISSING]
+
+
+def _cell(row: AcrossModalities, modality: str) -> Cell:
+    if modality not in row.values:
+        return None
+    value = row.values[modality]
+    return "several runs" if value is None else value

@@ -1,0 +1,28 @@
+"""Scores of shortcut classifiers, beside which the scores of models are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from lmod_train.report.contents import INTERVAL, SCORE, Heads, N, Part, Text, table
+from lmod_train.report.results import Results
+from lmod_train.report.section import Section
+
+NOTE = """Classifiers fitted on the training split that do not use the medical content of the images, but only the words
+of the question, the source, the border, a thumbnail of 24 x 24 pixels, or type and size of the file. A model that does
+not score higher has not been shown to interpret the image."""
+
+
+class Shortcuts(Section):
+    """Scores of classifiers that do not use the medical content of the images, from ``audit.csv``."""
+
+    title: ClassVar[str] = "Shortcut baselines"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield the table of the classifiers for the tasks and splits of the runs; nothing if there are none."""
+        rows = [[r.task, r.shortcut, r.split, r.metric, r.n, r.value, (r.low, r.high)] for r in results.shortcuts]
+        columns: Heads = ["task", "shortcut", "split", "metric", N, SCORE, INTERVAL]
+        if rows:
+            yield Text(NOTE)
+            yield table("shortcuts", columns, rows)

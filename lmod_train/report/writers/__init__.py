@@ -1,0 +1,1 @@
+"""Writers of a report's contents, a file per format."""

@@ -1,0 +1,13 @@
+"""The folder of the shipped configs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def configs_folder() -> Path:
+    """Return the folder of the shipped configs: inside an installed package, next to it in a checkout."""
+    inside = PACKAGE / "configs"
+    return inside if inside.is_dir() else PACKAGE.parent / "configs"

@@ -1,0 +1,14 @@
+from lmod_train.report.rescore import rescore
+from lmod_train.report.sections.agreement import Agreement
+from tests.judged import make_judge, make_run
+from tests.report.shown import shown
+from tests.report.test_judged_rows import IDS
+
+
+def test_two_judges_have_a_row_with_their_agreement(tmp_path):
+    made = make_run(tmp_path / "judged", ["pale"] * 6)
+    make_judge(made, "ada", dict.fromkeys(IDS, "TRUE"))
+    make_judge(made, "gpt", dict.fromkeys(IDS[:4], "TRUE") | dict.fromkeys(IDS[4:], "FALSE"))
+    rescore(made.folder)
+    cells = [cell.strip() for cell in shown(Agreement(), [made.folder]).splitlines()[-1].split("|")[1:-1]]
+    assert cells[2:6] == ["ada", "gpt", "6", "0.667"]

@@ -1,0 +1,14 @@
+from lmod_train.report.rescore import rescore
+from lmod_train.report.sections.judges import Judges
+from tests.judged import make_judge, make_run
+from tests.report.shown import shown
+from tests.report.test_judged_rows import IDS
+
+
+def test_a_judge_has_a_row_with_its_account(tmp_path):
+    made = make_run(tmp_path / "judged", ["pale"] * 6)
+    make_judge(made, "gpt", dict.fromkeys(IDS[:4], "TRUE") | {IDS[4]: "FALSE", IDS[5]: "perhaps"})
+    rescore(made.folder)
+    cells = [cell.strip() for cell in shown(Judges(), [made.folder]).splitlines()[-1].split("|")[1:-1]]
+    assert cells[2] == "gpt" and cells[5:7] == ["6", "0.667"] and cells[8:10] == ["5", "0.800"]
+    assert cells[-3:] == ["16.7 %", "0.0 %", "0.0 %"]

@@ -1,0 +1,19 @@
+from lmod_train.report.results import read_results
+from lmod_train.report.sections.subsets import Subsets
+from tests.report.make import run
+from tests.report.shown import shown, tables
+
+
+def test_a_subset_has_the_score_of_its_items(tmp_path):
+    results = read_results([run(tmp_path / "one", 0.7, modalities=("CFP", "OCT"))])
+    items = [i for i in results.items["base"]["four_way"] if i.modality == "OCT"]
+    right = sum(i.answer == i.truth for i in items) / len(items)
+    (line,) = [
+        line for line in tables(Subsets(), results).splitlines() if "four_way" in line and "modality=OCT" in line
+    ]
+    cells = [cell.strip() for cell in line.split("|")[1:-1]]
+    assert cells[2:5] == ["base", str(len(items)), f"{right:.3f}"] and cells[6] == "0.250"
+
+
+def test_one_modality_has_no_table_of_it(three):
+    assert "modality=" not in shown(Subsets(), three[0])
