@@ -91,8 +91,9 @@ def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence
     from lmod_train.cli.names import check_run
     from lmod_train.cli.provenance import write_provenance
     from lmod_train.formats.answers import read_answers, write_run
-    from lmod_train.report.headline import format_table, headline
+    from lmod_train.report.headline import headline, headline_table
     from lmod_train.report.rescore import rescore
+    from lmod_train.report.writers.markdown import markdown
     from lmod_train.tasks.rebuilding import all_rebuilt
     from lmod_train.tasks.trust import Trust
 
@@ -107,7 +108,7 @@ def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence
     write_provenance(folder, [])
     print(f"{reader}: {len(found.replies())} answers read, {new} of them new or changed")
     print("\n".join([*_remarks(found, stay), *rescore(folder, tuple(trust)), *_unread(run, found)]))
-    print(format_table(headline([folder])))
+    print(markdown(headline_table(headline([folder]))))
 
 
 def _stated(settings: dict[str, Any], found: Answers) -> list[dict[str, Any]]:
