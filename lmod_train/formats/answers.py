@@ -13,6 +13,7 @@ from lmod_train.artifacts.replies import ReplyFile, read_replies
 from lmod_train.artifacts.run import READER, Run
 from lmod_train.errors import BadArgument, RunConflict
 from lmod_train.escaping import from_csv
+from lmod_train.files import clear_parts
 from lmod_train.formats.reading_sheet import code_of, image_code
 from lmod_train.formats.spreadsheet import Table, cell, lines_of
 from lmod_train.lock import locked
@@ -192,6 +193,7 @@ def write_run(run: Run, answers: Answers, reader: str, curated: Path, tasks: Ite
     replies = answers.replies()
     with locked(run.folder, "--run"):
         _settle(run, reader, curated, tasks)
+        clear_parts(run.records)
         records = {r.id: r for r in (read_run_records(run.records) if run.records.exists() else [])}
         hashes = read_run_column(run.records, "asked") if run.records.exists() else {}
         records |= {r.id: r for r in answers.records}

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from scipy.stats import t
 from statsmodels.stats.anova import anova_lm
 
 from lmod_train.errors import BadArgument
@@ -43,9 +44,10 @@ def test_the_covariance_is_that_of_the_jackknife_over_patients():
     left = np.array([merits[[g != out for g in groups]].mean(axis=0) for out in patients])
     covariance = np.cov(left.T, ddof=0) * (len(patients) - 1)
     between, common = merits.mean(axis=0).var(ddof=1) / 3, covariance[np.triu_indices(3, 1)].mean()
-    variance, df = variance_of_mean(merits, groups)
+    variance, quantile = variance_of_mean(merits, groups)
     assert variance == pytest.approx(between + common)
-    assert df == pytest.approx(variance**2 / (between**2 / 2 + common**2 / (len(patients) - 1)))
+    quantiles = [t.ppf(0.975, df) for df in (2, len(patients) - 1)]
+    assert quantile == pytest.approx(np.average(quantiles, weights=[between, common]))
 
 
 def test_the_intervals_contain_the_truth_as_often_as_they_state():
