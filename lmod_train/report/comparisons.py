@@ -56,7 +56,7 @@ def pairs(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[Pair]:
     for task in dict.fromkeys(task for items in runs.values() for task in items):
         having = [label for label in runs if task in runs[label]]
         for first, second in combinations(having, 2):
-            a, b = (_paired(runs[label][task]) for label in (first, second))
+            a, b = (by_question(runs[label][task]) for label in (first, second))
             both = [(a[key], b[key]) for key in sorted(a.keys() & b.keys())]
             scores = [(merit(x), merit(y)) for x, y in both]
             once = set(once_each((x.id, x.tags) for x, _ in both))
@@ -69,8 +69,8 @@ def pairs(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[Pair]:
     return [Pair(*row, adjusted=p) for row, p in zip(found, adjusted, strict=True)]
 
 
-def _paired(items: Sequence[Item]) -> dict[str, Item]:
-    """Return the items by the id that pairs them with those of another run."""
+def by_question(items: Sequence[Item]) -> dict[str, Item]:
+    """Return the items of a task by the id that pairs them with those of another run."""
     ids = compared_ids((item.id, item.tags) for item in items)
     return {ids[item.id]: item for item in items}
 
@@ -79,7 +79,7 @@ def joint(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[tuple[str, i
     """Return (task, runs, common questions, Q, p) of Cochran's Q test per task that three or more runs share."""
     rows = []
     for task in dict.fromkeys(task for items in runs.values() for task in items):
-        paired = [_paired(items[task]) for items in runs.values() if task in items]
+        paired = [by_question(items[task]) for items in runs.values() if task in items]
         tables = [{key: merit(item) == 1 for key, item in table.items()} for table in paired]
         shared = set.intersection(*(set(t) for t in tables))
         asked = {paired[0][key].id: key for key in shared}

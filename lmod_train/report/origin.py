@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.run import READER
 from lmod_train.errors import ArtifactError
 from lmod_train.report.results import Outcomes
 from lmod_train.scoring.ways import FACTORS, compared_ids, question_of, values_of
@@ -69,6 +70,8 @@ def origin_of(outcomes: Outcomes) -> Origin:
 
 
 def _weights(config: Mapping[str, Any], known: Mapping[str, str]) -> str:
+    if config.get(READER):
+        return "a person"
     model = (config.get("model") or {}).get("init_args") or {}
     drawn = ["random"] if model.get("weights") == "random" else []
     return ", ".join([*drawn, *(f"{name} {sha256[:DIGITS]}" for name, sha256 in known.items())]) or NOT_RECORDED
