@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 
-from lmod_train.cli.model_facts import PAPERS, ModelFacts, known_models
+from lmod_train.artifacts.model_facts import PAPERS, ModelFacts, known_models
 from lmod_train.cli.model_memory import gpu_memory
 
 COLUMNS = ("model", "papers", "hub", "licence", "parameters", "image", "memory", "route", "state", "tried")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lmod_train.artifacts.model_facts import known_models
 from lmod_train.audit.view import measure
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.look import look_of
 from lmod_train.chat.pictures import Pictures
-from lmod_train.cli.model_facts import known_models
 from tests.chat.real_sizes import REAL, write_processor
 from tests.families import MODEL_TYPES, write_tiny
 from tests.other_classes import OTHERS, write_other

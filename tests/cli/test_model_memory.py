@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.cli.model_facts import known_models
+from lmod_train.artifacts.model_facts import known_models
 from lmod_train.cli.model_memory import gpu_memory
 
 MODELS = {model.name: model for model in known_models()}

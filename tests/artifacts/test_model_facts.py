@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from lmod_train.cli.model_facts import PAPERS, ROUTES, STATES, Cache, ModelFacts, PublishedRow, known_models
+from lmod_train.artifacts.model_facts import PAPERS, ROUTES, STATES, Cache, ModelFacts, PublishedRow, known_models
 from lmod_train.shipped import configs_folder
 
 MODELS = list(known_models())
-PRINTED = Path(__file__).with_name("published_models.csv")
+PRINTED = Path(__file__).parents[2] / "lmod_train" / "report" / "papers" / "model_aliases.csv"
 """Names of the models in the tables of the five papers, as printed."""
 
 EVERY = pytest.mark.parametrize("model", MODELS, ids=lambda m: m.name)
@@ -71,7 +71,7 @@ def suppress_naming(file: str) -> Iterator[None]:
 
 def test_every_published_row_is_one_of_a_model():
     with PRINTED.open(encoding="utf-8", newline="") as file:
-        printed = {(row["paper"], row["printed"]) for row in csv.DictReader(file)}
+        printed = {(row["paper"], row["printed_name"]) for row in csv.DictReader(file)}
     covered = Counter((paper, name) for m in MODELS for paper, row in m.published.items() for name in row.rows)
     assert covered.keys() == printed
     assert [row for row, times in covered.items() if times > 1] == []
@@ -86,7 +86,7 @@ def test_facts_are_complete(model: ModelFacts):
     assert model.route in ROUTES and model.why and model.licence and model.revision and model.tried
     assert model.contamination and model.about
     assert model.published.keys() <= PAPERS.keys()
-    assert all(row.state in STATES and row.rows for row in model.published.values())
+    assert all({row.state, row.otherwise} <= STATES.keys() and row.rows for row in model.published.values())
     assert all(row.note for row in model.published.values() if row.state != "reproducible")
     if "/" in model.hub and "none" not in model.hub:  # weights on the hub
         assert model.parameters and model.cache and model.tokens and model.image

@@ -68,6 +68,7 @@ class PublishedRow:
         rows: Names of the model in the paper's tables, as printed.
         state: A key of `STATES`.
         note: What is wrong or unknown.
+        otherwise: State of the row's numbers that the note does not concern, if `state` is ``source inconsistent``.
         scores: Printed scores by task, fractions or percent as in the paper.
     """
 
@@ -75,6 +76,7 @@ class PublishedRow:
     state: str
     note: str = ""
     scores: Mapping[str, float] = field(default_factory=dict)
+    otherwise: str = "reproducible"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def known_models(folder: Path | None = None) -> Iterator[ModelFacts]:
                 yield _facts(file.stem, text, yaml.safe_load(facts))
             except (TypeError, AttributeError, KeyError, yaml.YAMLError) as error:
                 raise ValueError(
-                    f"{file}: {type(error).__name__}: {error}; see lmod_train/cli/model_facts.py"
+                    f"{file}: {type(error).__name__}: {error}; see lmod_train/artifacts/model_facts.py"
                 ) from error
 
 

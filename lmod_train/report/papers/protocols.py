@@ -1,0 +1,76 @@
+"""How a printed result was obtained, and which score of this package is defined in the same way."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from lmod_train.report.papers.patterns import first_match
+from lmod_train.report.papers.printed import Printed, read_table
+from lmod_train.tasks.conditions import variant_of
+from lmod_train.vocabulary.findings import FINDINGS
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How a printed result was obtained.
+
+    Attributes:
+        task: Task of this package.
+        metric: Metric of this package with the same definition.
+        subset: Subset of the scores, as in ``scores.csv``.
+        asked: Part of `subset` that chooses which items are asked, without a stage; ``all`` for all.
+        name: Protocol of the curated folder.
+        n: Number of items asked; None if it is neither printed nor follows from printed numbers.
+        split: Split of the items: ``all`` or ``test``.
+        balanced: Whether all classes have equally many items; None if not stated.
+        unknown: What else about the definition is not stated; empty if nothing.
+        note: Remark needed to interpret the score.
+    """
+
+    task: str
+    metric: str
+    subset: str
+    asked: str
+    name: str
+    n: int | None
+    split: str
+    balanced: bool | None
+    unknown: str
+    note: str
+
+
+@cache
+def protocol_of(cell: Printed) -> Protocol | None:
+    """Return how a printed result was obtained: the first matching row of ``protocols.csv``, None if there is none.
+
+    Example:
+        >>> found = protocol_of(Printed("lmod_naacl", "Table 2", "GPT-4o", "glaucoma_diagnosis", metric="accuracy"))
+        >>> found.metric, found.n, found.balanced
+        ('accuracy_answered', 336, True)
+    """
+    row = first_match(read_table("protocols"), cell)
+    if row is None or not row["our_task"]:
+        return None
+    n, balanced = row["n"], {"yes": True, "no": False, "": None}[row["balanced"]]
+    asked = _subset(row["by"], cell) if row["by"] != "stage" else "all"
+    known = (row["our_task"], row["our_metric"], _subset(row["by"], cell), asked, row["protocol"])
+    return Protocol(*known, int(n) if n else None, row["split"], balanced, row["unknown"], row["remark"])
+
+
+def _subset(by: str, cell: Printed) -> str:
+    """Return the subset of ``scores.csv`` that a cell is over, by the kind of subset."""
+    values = {
+        "": "",
+        "modality": "" if cell.modality in ("all", "macro_avg") else cell.modality,
+        "stage": re.sub(r"\D", "", cell.stage_or_class),
+        "source": cell.dataset_or_subset.lower(),
+        "condition": _condition(cell.dataset_or_subset),
+    }
+    return f"{by}={values[by]}" if values[by] else "all"
+
+
+def _condition(short: str) -> str:
+    """Return the condition with a short form, in the spelling of subsets; empty if there is none."""
+    return next((variant_of(f.condition) for f in FINDINGS if f.short.lower() == short.lower()), "")

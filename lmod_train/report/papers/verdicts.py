@@ -1,0 +1,120 @@
+"""Comparison of a score measured here with a printed one that was obtained in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from lmod_train.report.papers.printed import Printed
+from lmod_train.report.papers.protocols import Protocol
+from lmod_train.report.papers.states import State, state_of
+
+Verdict = Literal["same", "different within interval", "different", "cannot be told", "refused"]
+VERDICTS: tuple[Verdict, ...] = ("same", "different within interval", "different", "cannot be told", "refused")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A score measured here, and how it was obtained.
+
+    Attributes:
+        value: The score; None if it is not defined.
+        low: Lower bound of its 95 % interval, None without one.
+        high: Upper bound.
+        n: Number of items asked.
+        split: Split of the items; ``all`` for all splits.
+        balanced: Whether the classes were balanced; None if not recorded.
+        protocol: Protocol of the curated folder; empty if not recorded.
+        changed: What else differs from the printed model or question, e.g. trained weights; empty if nothing.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    split: str
+    balanced: bool | None
+    protocol: str
+    changed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The result of a comparison.
+
+    Attributes:
+        verdict: ``same`` if both are equal in the printed digits, rounded or cut off; ``different within interval`` if
+            the printed number lies in the interval of the measured one, within its rounding; otherwise ``different``.
+            ``refused`` if the two were obtained in different ways, ``cannot be told`` if that or the interval is not
+            known.
+        why: Reasons of the last two verdicts; empty for the others.
+        remark: What a reader of the verdict must know about the printed number.
+    """
+
+    verdict: Verdict
+    why: str
+    remark: str
+
+
+def compare(cell: Printed, protocol: Protocol, measured: Measured) -> Found:
+    """Return how a measured score compares with a printed one.
+
+    Args:
+        cell: The printed number.
+        protocol: How it was obtained.
+        measured: The score measured here, in the metric that `protocol` names.
+    """
+    state = state_of(cell)
+    remark = "; ".join(filter(None, (_caution(state), protocol.note)))
+    if differing := "; ".join(_differences(state, protocol, measured)):
+        return Found("refused", differing, remark)
+    if unknown := "; ".join(_unknown(cell, protocol, measured)):
+        return Found("cannot be told", unknown, remark)
+    return Found(_verdict(cell, measured), "", remark)
+
+
+def _caution(state: State) -> str:
+    return f"the printed cell is inconsistent in its source: {state.why}" if state.name == "source inconsistent" else ""
+
+
+def _differences(state: State, protocol: Protocol, measured: Measured) -> Iterator[str]:
+    if state.name in ("other protocol", "not comparable"):
+        yield f"definition ({state.why})"
+    if measured.changed:
+        yield measured.changed
+    if protocol.n is not None and protocol.n != measured.n:
+        yield f"n ({protocol.n:,} in the paper, {measured.n:,} here)"
+    if protocol.split != measured.split:
+        yield f"split ({protocol.split} in the paper, {measured.split} here)"
+    if None not in (protocol.balanced, measured.balanced) and protocol.balanced != measured.balanced:
+        yield f"balance ({_words(protocol.balanced)} in the paper, {_words(measured.balanced)} here)"
+    if protocol.name and measured.protocol and protocol.name != measured.protocol:
+        yield f"protocol ({protocol.name} in the paper, {measured.protocol} here)"
+
+
+def _words(balanced: bool | None) -> str:
+    return "balanced" if balanced else "not balanced"
+
+
+def _unknown(cell: Printed, protocol: Protocol, measured: Measured) -> Iterator[str]:
+    if protocol.n is None:
+        yield "n is not printed"
+    if protocol.unknown:
+        yield protocol.unknown
+    if measured.balanced is None or not measured.protocol:
+        yield "balance or protocol of the curated folder is not recorded"
+    if measured.value is None or cell.number is None:
+        yield "one of the two has no value"
+    elif not cell.equals(measured.value) and (measured.low is None or measured.high is None):
+        yield "the score here has no interval"
+
+
+def _verdict(cell: Printed, measured: Measured) -> Verdict:
+    number = cell.number
+    assert number is not None and measured.value is not None
+    if cell.equals(measured.value):
+        return "same"
+    assert measured.low is not None and measured.high is not None
+    inside = measured.low - cell.rounding <= number <= measured.high + cell.rounding
+    return "different within interval" if inside else "different"

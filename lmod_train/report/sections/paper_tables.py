@@ -1,0 +1,136 @@
+"""The tables of the papers in their own shape, with rows for the runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from lmod_train.errors import BadArgument
+from lmod_train.report.contents import Cell, Column, Estimate, Part, Table, Text, table
+from lmod_train.report.origin import not_as_published
+from lmod_train.report.papers.measured import find_score
+from lmod_train.report.papers.printed import Printed
+from lmod_train.report.papers.protocols import protocol_of
+from lmod_train.report.papers.shapes import SHAPES, Line, Shape
+from lmod_train.report.papers.states import STATES, state_of
+from lmod_train.report.results import Results
+from lmod_train.report.section import Section
+from lmod_train.types import Score
+
+NOTE = """Numbers as printed, of the authors' own runs, then the runs of this report with interval and n, in the same
+unit and in the metric with the most similar definition. Whether two numbers can be compared is in the section that
+compares runs with the papers. `state` is that of a row; a letter after a number marks another state of that cell, whose
+reason is in the table below: """
+MARKS = {
+    "source inconsistent": "i",
+    "other protocol": "o",
+    "not comparable": "n",
+    "different snapshot": "d",
+    "retired": "r",
+    "reproducible": "=",
+}
+HERE = "measured here"
+
+
+class PaperTables(Section):
+    """Tables of the papers, each with the printed rows and a row per run.
+
+    Args:
+        tables: Names of the tables, in this order (see `SHAPES`); None shows all.
+    """
+
+    title: ClassVar[str] = "Tables of the papers"
+
+    def __init__(self, tables: list[str] | None = None) -> None:
+        unknown = [name for name in tables or () if name not in SHAPES]
+        if unknown:
+            raise BadArgument("tables", unknown, f"names among {', '.join(SHAPES)}", "correct the report's config")
+        self.shapes = [SHAPES[name] for name in (tables or SHAPES)]
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield each table, and the states of single cells that differ from the state of their row."""
+        yield Text(NOTE + "; ".join(f"{mark} {state} ({STATES[state]})" for state, mark in MARKS.items()) + ".")
+        left_out = not_as_published(results.outcomes)
+        for shape in self.shapes:
+            found = _table(shape, results, left_out)
+            yield found if found.rows else Text(f"{shape.title}. {shape.note}")
+            states = list(_states(shape))
+            if states:
+                yield table(f"{shape.name}_states", ["state", "why", "columns", "rows"], states)
+
+
+def _table(shape: Shape, results: Results, left_out: set[str]) -> Table:
+    several = len(shape.lines) > 1
+    line = [Column("line")] if several else []
+    heads = [Column("model"), *line, *(Column(p.head, "estimate") for p in shape.places), Column("state")]
+    rows = [row for model in shape.models() for row in _printed(shape, model)]
+    rows += [row for line in shape.lines for row in _measured(shape, line, results, left_out)]
+    return table(shape.name, heads, rows, shape.title, shape.note)
+
+
+def _row_state(cells: Sequence[Printed]) -> str:
+    """Return the state of a row: the most frequent one of its numbers, rather one of the model than of the cell."""
+    counts = Counter(state_of(cell).name for cell in cells if cell.value)
+    of_model = Counter({s: n for s, n in counts.items() if s in ("reproducible", "different snapshot", "retired")})
+    return (of_model or counts or Counter(["no numbers"])).most_common(1)[0][0]
+
+
+def _of_model(shape: Shape, model: str) -> list[Printed]:
+    return [shape.at(place, line, model) for line in shape.lines for place in shape.places]
+
+
+def _printed(shape: Shape, model: str) -> Iterator[list[Cell]]:
+    state = _row_state(_of_model(shape, model))
+    for line in shape.lines:
+        cells = [_marked(shape.at(place, line, model), state) for place in shape.places]
+        yield [model, *([line[0]] if len(shape.lines) > 1 else []), *cells, state]
+
+
+def _marked(cell: Printed, of_row: str) -> Cell:
+    if not cell.value:
+        return None
+    state = state_of(cell).name
+    return cell.value if state == of_row else f"{cell.value} {MARKS[state]}"
+
+
+def _measured(shape: Shape, line: Line, results: Results, left_out: set[str]) -> Iterator[list[Cell]]:
+    for name, run in zip(results.names, results.runs, strict=True):
+        cells: list[Cell] = []
+        for place in shape.places:
+            cell = shape.at(place, line)
+            protocol = protocol_of(cell)
+            known = protocol is not None and protocol.task not in left_out
+            items = results.outcomes[name].items.get(protocol.task, []) if protocol and known else []
+            score = find_score(run, items, protocol) if protocol and items else None
+            cells.append(None if score is None or score.value is None else _estimate(cell, score))
+        if any(cell is not None for cell in cells):
+            yield [name, *([line[0]] if len(shape.lines) > 1 else []), *cells, HERE]
+
+
+def _estimate(cell: Printed, score: Score) -> Estimate:
+    """Return a score in the unit of a printed cell."""
+    value, low, high = (None if v is None else v * cell.scale for v in (score.value, score.low, score.high))
+    return Estimate(value, low, high, score.n)
+
+
+def _states(shape: Shape) -> Iterator[list[Cell]]:
+    """Yield the marked cells, those with the same reason and columns together."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for model in shape.models():
+        for (state, why), places in _marked_places(shape, model).items():
+            found.setdefault((state, why, ", ".join(places)), []).append(model)
+    for (state, why, columns), models in found.items():
+        yield [state, why, columns, ", ".join(models)]
+
+
+def _marked_places(shape: Shape, model: str) -> dict[tuple[str, str], list[str]]:
+    """Return state and reason -> columns of the cells of a row that have another state than the row."""
+    of_row, found = _row_state(_of_model(shape, model)), dict[tuple[str, str], list[str]]()
+    for line in shape.lines:
+        for place in shape.places:
+            cell = shape.at(place, line, model)
+            state = state_of(cell)
+            if cell.value and state.name != of_row:
+                found.setdefault((state.name, state.why), []).append(f"{place.head} {line[0]}".strip())
+    return found

@@ -1,0 +1,78 @@
+"""How a run's scores were obtained is read from its records, its config and the manifest."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lmod_train.report.papers.measured import find_score, items_of_part, measured
+from lmod_train.report.papers.protocols import Protocol
+from lmod_train.scoring.items import Item
+from lmod_train.types import Score
+from tests.report.make import run
+from tests.report.papers.make import curated, results, staged
+
+HOW = Protocol("macular_hole_stage", "accuracy_strict", "all", "all", "lmod_v1", 76, "all", True, "", "")
+
+
+def facts(made, protocol=HOW):
+    (outcomes,) = results(made).outcomes.values()
+    (folder,) = results(made).images.values()
+    score = find_score(results(made).runs[0], outcomes.items[protocol.task], protocol)
+    return measured(score, outcomes, folder, protocol)
+
+
+def test_facts_of_a_run_on_a_curated_folder(tmp_path):
+    found = facts(staged(tmp_path / "run", 19, model="m", curated=curated(tmp_path / "c")))
+    assert (found.value, found.n, found.split, found.balanced) == (0.25, 76, "all", True)
+    assert (found.protocol, found.changed) == ("lmod_v1", "") and found.low < 0.25 < found.high
+
+
+@pytest.mark.parametrize(
+    ("folder", "balanced", "protocol"),
+    [
+        (lambda p: curated(p, "mine", ()), False, "mine"),
+        (lambda p: p / "gone", None, ""),
+        (lambda p: (p / "manifest.json").write_text("{") and p, None, ""),
+    ],
+)
+def test_a_folder_without_balance_one_that_is_gone_and_a_damaged_one(tmp_path, folder, balanced, protocol):
+    found = facts(staged(tmp_path / "run", 19, model="m", curated=folder(tmp_path)))
+    assert (found.balanced, found.protocol) == (balanced, protocol)
+
+
+def test_the_split_is_that_of_the_records_unless_all_were_asked_for(tmp_path):
+    made = curated(tmp_path / "c")
+    assert facts(staged(tmp_path / "a", 9, curated=made, split="test")).split == "test"
+    assert facts(staged(tmp_path / "b", 9, curated=made, split="all")).split == "all"
+    assert facts(staged(tmp_path / "d", 9)).split == "test"  # the records' own split
+
+
+def test_trained_weights_are_named(tmp_path):
+    assert facts(staged(tmp_path / "run", 9, step=1200)).changed == "weights (trained here for 1,200 steps)"
+
+
+def test_a_part_of_the_items_is_found_by_modality_source_and_condition():
+    items = [Item(str(i), "answered", "a", "a", modality=m, source=s, variant=v)
+             for i, (m, s, v) in enumerate((("OCT", "oimhs", ""), ("CFP", "refuge", "drusen"), ("CFP", "idrid", "")))]  # fmt: skip
+    for part, ids in (("all", "012"), ("modality=CFP", "12"), ("source=refuge", "1"), ("condition=drusen", "1")):
+        assert "".join(i.id for i in items_of_part(items, part)) == ids
+
+
+def test_the_score_of_a_part_is_all_only_if_the_part_is_everything(tmp_path):
+    both = results(run(tmp_path / "both", 0.8, modalities=("CFP", "OCT")))
+    one = results(run(tmp_path / "one", 0.8, modalities=("CFP",)))
+    of = replace(HOW, task="anatomy", metric="f1_lmod_plus", subset="modality=CFP", asked="modality=CFP")
+    for read, subset in ((both, "modality=CFP"), (one, "all")):
+        (items,) = (o.items["anatomy"] for o in read.outcomes.values())
+        found = find_score(read.runs[0], items, of)
+        assert isinstance(found, Score) and found.subset == subset
+        assert find_score(read.runs[0], items, replace(of, subset="modality=SLO", asked="modality=SLO")) is None
+        assert find_score(read.runs[0], items, replace(of, metric="nothing")) is None
+    (items,) = (o.items["anatomy"] for o in one.outcomes.values())
+    assert find_score(one.runs[0], items, replace(of, subset="stage=2", asked="all")) is None
+
+
+def test_a_manifest_that_is_no_mapping_is_as_none(tmp_path: Path):
+    (tmp_path / "manifest.json").write_text("[]")
+    assert facts(staged(tmp_path / "run", 19, curated=tmp_path)).balanced is None

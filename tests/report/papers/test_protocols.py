@@ -1,0 +1,56 @@
+"""The score of this package that a printed number is compared with, and what is known of its items."""
+
+import pytest
+
+from lmod_train.report.papers.printed import PAPERS, Printed, find, printed
+from lmod_train.report.papers.protocols import protocol_of
+
+
+@pytest.mark.parametrize(
+    ("paper", "table", "fields", "ours"),
+    [
+        ("lmod_naacl", "Table 2", {"model": "GPT-4o", "metric": "f1"}, ("anatomy", "f1_lmod_v1", "all", 21933, False)),
+        ("lmod_naacl", "Table 2", {"model": "GPT-4o", "task": "glaucoma_diagnosis"},
+         ("glaucoma", "accuracy_answered", "all", 336, True)),
+        ("lmod_naacl", "Table 2", {"model": "LLaVA-13B", "task": "mh_staging"},
+         ("macular_hole_stage", "accuracy_strict", "all", 76, True)),
+        ("lmod_naacl", "Table 2", {"model": "LLaVA-Med", "task": "mh_staging"},
+         ("macular_hole_stage", "accuracy_answered", "all", 76, True)),
+        ("lmod_v1", "Table 3", {"model": "Yi-6B", "metric": "ppv"}, ("anatomy", "hr", "all", 21933, False)),
+        ("lmod_v1", "Table 4", {"model": "GPT-4o", "dataset_or_subset": "age_prediction"},
+         ("age_group", "share_refused", "all", 296, True)),
+        ("lmod_plus", "Table 3", {"model": "GPT-4o", "metric": "f1"}, ("anatomy", "f1_lmod_plus", "all", 21933, False)),
+        ("lmod_plus", "Table 4", {"model": "GPT-4o", "metric": "hr", "modality": "SLO"},
+         ("anatomy", "hr", "modality=SLO", 10000, False)),
+        ("lmod_plus", "Table 5",
+         {"model": "YI-VL-6B", "metric": "recall", "dataset_or_subset": "SDRG", "stage_or_class": "stage 2"},
+         ("sdrg", "recall", "stage=2", 665, True)),
+        ("lmod_plus", "text (Figure 3)", {"model": "InternVL-2.5-8B"},
+         ("conditions", "accuracy_strict", "condition=age_related_macular_degeneration", None, True)),
+        ("lmod_naacl", "text 4.3 (Figure 5)", {"dataset_or_subset": "REFUGE"},
+         ("anatomy", "f1_lmod_v1", "source=refuge", 1200, False)),
+    ],
+)  # fmt: skip
+def test_what_a_cell_is_compared_with(paper, table, fields, ours):
+    (cell,) = find(paper, table, **fields)
+    found = protocol_of(cell)
+    assert (found.task, found.metric, found.subset, found.n, found.balanced) == ours and found.split == "all"
+
+
+def test_a_stage_is_asked_among_all_stages():
+    found = protocol_of(Printed("lmod_plus", "Table 5", "x", "icdr_staging", "ICDR", "CFP", "stage 3", "f1"))
+    assert (found.subset, found.asked, found.name) == ("stage=3", "all", "lmod_plus")
+
+
+def test_cells_that_no_score_here_is_defined_as():
+    without = {(c.paper, c.table, c.task) for p in PAPERS[:3] for c in printed(p) if protocol_of(c) is None}
+    assert {task for _, _, task in without} == {
+        "dataset_statistics", "subgroup_age_p", "subgroup_sex_p", "staging_overall", "error_type_share",
+    }  # fmt: skip
+    assert all(protocol_of(c) is None for paper in PAPERS[3:] for c in printed(paper))
+
+
+def test_the_images_of_the_modalities_are_those_of_the_papers():
+    for cell in find("lmod_plus", "Table 2", metric="num_images"):
+        of = Printed("lmod_plus", "Table 4", "x", "anatomical_recognition", modality=cell.modality, metric="f1")
+        assert protocol_of(of).n == int(cell.value)
