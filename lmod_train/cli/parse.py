@@ -48,7 +48,8 @@ def parser_of(function: Callable[..., None], command: str) -> Refusing:
         if get_origin(kind) is Literal:
             parser.add_argument(parameter.name, choices=get_args(kind), help=about)
         elif get_origin(kind) is list:
-            parser.add_argument(parameter.name, type=get_args(kind)[0], nargs="+", help=about)
+            count = "+" if parameter.default is parameter.empty else "*"
+            parser.add_argument(parameter.name, type=get_args(kind)[0], nargs=count, default=[], help=about)
         elif parameter.default is not parameter.empty:
             parser.add_argument(parameter.name, type=kind, nargs="?", default=parameter.default, help=about)
         else:

@@ -81,14 +81,18 @@ def rescore(run: Path, *, trust: list[str] | None = None) -> None:
         print(line)
 
 
+NO_RUNS: list[Path] = []
+
+
 def report(
-    runs: list[Path],
+    runs: list[Path] = NO_RUNS,
     *,
     out: Path,
     sections: list[Section],
     curated: Path | None = None,
     cap: PositiveInt = 500,
     trust: list[str] | None = None,
+    published: bool = False,
 ) -> None:
     """Write tables, figures and a web page of predictions from one or more runs.
 
@@ -96,24 +100,32 @@ def report(
     of the majority class, and share of unparsed replies.
 
     Args:
-        runs: Folders of runs, each containing predictions.parquet and scores.csv.
+        runs: Folders of runs, each containing predictions.parquet and scores.csv. Not needed with `--published`.
         out: Folder to write the report to.
         sections: What the report shows, in this order: class paths with their options, usually of a config such as
-            `--config report/lmod.yaml`.
+            `--config lmod_plus`.
         curated: Curated folder with the images; default: the one in each run's config.yaml.
         cap: Maximum number of predictions on the page.
         trust: Module outside this package with task classes that a run names, which may be imported; can be repeated.
+        published: Show the tables of the papers, with rows for the runs if any are named, instead of `sections`.
     """
     from lmod_train.artifacts.manifest import read_manifest
     from lmod_train.report.headline import headline, headline_table
     from lmod_train.report.report import report as draw
+    from lmod_train.report.section import shipped_sections
     from lmod_train.report.writers.markdown import markdown
 
+    if not runs and not published:
+        raise BadArgument(
+            "runs", [], "one or more run folders", "name them, or add `--published` for the papers' tables"
+        )
     if curated is not None:
         read_manifest(curated)
     remarks: list[str] = []
-    page = draw(runs, out, curated, cap, trust or (), sections, remarks.append)
-    print("\n".join([markdown(headline_table(headline(runs))), *remarks]))
+    shown = shipped_sections("published") if published else sections
+    page = draw(runs, out, curated, cap, trust or (), shown, remarks.append)
+    if runs:
+        print("\n".join([markdown(headline_table(headline(runs))), *remarks]))
     print(f"wrote {page}")
 
 

@@ -41,7 +41,8 @@ def report(
     give identical files.
 
     Args:
-        runs: Run folders, each containing ``predictions.parquet`` and ``scores.csv``.
+        runs: Run folders, each containing ``predictions.parquet`` and ``scores.csv``; none shows only what `sections`
+            show without a run.
         out: Folder to write to; files of an earlier report are replaced.
         curated: Curated folder with the images; None uses the one in each run's ``config.yaml``. Missing images are
             noted next to each prediction.
@@ -67,7 +68,7 @@ def report(
         raise BadArgument(
             "--out", str(out), "a new or empty folder, or one of an earlier report", "e.g. `--out REPORT`"
         )
-    results = read_results(runs, curated, trust)
+    results = Results((), {}, {}) if sections and not runs else read_results(runs, curated, trust)
     found = contents(shipped_sections() if sections is None else sections, results)
     _write(found, results, out, cap)
     for remark in found.remarks:

@@ -108,3 +108,26 @@ def test_a_run_without_predictions_is_named(tmp_path: Path, capsys: pytest.Captu
     assert cli.main(["report", str(tmp_path / "run"), "--out", str(tmp_path / "report")]) == 2
     error = capsys.readouterr().err
     assert str(tmp_path / "run") in error and "rescore" in error
+
+
+def test_the_published_tables_need_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["report", "--published", "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out == f"wrote {tmp_path / 'out' / 'index.html'}\n"
+    tables = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
+    assert "### LMOD, Table 2" in tables and "### LMOD+, Table 9" in tables and "0.9986 i" in tables
+    assert {f.suffix for f in (tmp_path / "out" / "tables").glob("lmod_plus_table_5.*")} == {".csv", ".tex"}
+    assert str(tmp_path) not in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_without_runs_the_cure_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["report", "--out", str(tmp_path / "out")]) != 0
+    assert "--published" in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("config", "chapter"), [("lmod", "LMOD, Table 2"), ("lmod_plus", "LMOD+, Table 5")])
+def test_the_reports_of_the_papers(config: str, chapter: str, curated: Path, tmp_path: Path):
+    run = run_of(curated, tmp_path / "run", 1)
+    assert cli.main(["report", str(run), "--out", str(tmp_path / "out"), "--config", config]) == 0
+    tables = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
+    assert f"### {chapter}" in tables and "as they have records of phantoms: anatomy, four_way, glaucoma" in tables
+    assert "measured here" not in tables  # phantoms never stand in a published table

@@ -66,6 +66,28 @@ def test_a_test_split_of_five_percent_cannot_give_the_printed_share_of_right_ans
             assert four.value not in {round(1 - wrong / of_how_many, 4) for wrong in range(errors + 1)}
 
 
+def test_one_number_for_each_of_the_24_places():
+    assert [(p.task, p.model, p.printed) for p in published() if p.kind == "zero-shot"] == [
+        ("anatomy", "GPT-4o (best)", "0.5761"),
+        ("anatomy", "median of 23 models", "0.1764"),
+        ("glaucoma", "GPT-4o (best)", "0.5409"),
+        ("glaucoma", "median of 13 models", "0.5000"),
+        ("macular_hole_stage", "InternVL-2B (best)", "0.3026"),
+        ("macular_hole_stage", "median of 13 models", "0.1971"),
+        ("conditions", "Qwen-7B (best)", "0.5826"),
+        ("conditions", "median of 21 models", "0.5131"),
+        ("four_way", "LLaVA-Med-v1.5-mistral-7B (best)", "0.3626"),
+        ("four_way", "median of 22 models", "0.2601"),
+        ("sex", "LLaVA-1.5-7B (best)", "0.5105"),
+        ("sex", "median of 21 models", "0.5000"),
+        ("age_group", "Qwen-VL-Chat (best)", "0.3457"),
+        ("age_group", "median of 22 models", "0.2510"),
+        ("age_group", "LLaVA-v1.6-13B (best)", "0.2236"),
+        ("age_group", "median of 13 models", "0.1250"),
+    ]
+    assert len(published()) == 24
+
+
 def test_only_what_belongs_to_the_tasks_asked_stands_beside_them():
     assert {p.task for p in published_beside([run("glaucoma"), run("four_way")])} == {"glaucoma", "four_way"}
     assert published_beside([run("icdr")]) == []

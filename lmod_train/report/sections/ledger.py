@@ -89,7 +89,9 @@ def _compared(found: Sequence[Entry]) -> Table:
         for e in found
     ]
     numbers = [Column("printed", "number"), Column("state"), Column("here", "number"), INTERVAL, N]
-    columns = ["run", "where", "cell", "metric here", *numbers, "verdict", "reason and remark"]
+    numbers = [Column("printed", "number"), Column("state"), Column("here", "number"), INTERVAL, N]
+    texts = [Column(head) for head in ("run", "where", "cell", "metric here")]
+    columns = [*texts, *numbers, Column("verdict"), Column("reason and remark")]
     return table("ledger_cells", columns, rows, "Numbers", "In the unit and with the digits of the paper.")
 
 

@@ -53,8 +53,8 @@ def test_trained_weights_are_named(tmp_path):
 
 
 def test_a_part_of_the_items_is_found_by_modality_source_and_condition():
-    items = [Item(str(i), "answered", "a", "a", modality=m, source=s, variant=v)
-             for i, (m, s, v) in enumerate((("OCT", "oimhs", ""), ("CFP", "refuge", "drusen"), ("CFP", "idrid", "")))]  # fmt: skip
+    kinds = ("OCT", "oimhs", ""), ("CFP", "refuge", "drusen"), ("CFP", "idrid", "")
+    items = [Item(str(i), "answered", "a", "a", modality=m, source=s, variant=v) for i, (m, s, v) in enumerate(kinds)]
     for part, ids in (("all", "012"), ("modality=CFP", "12"), ("source=refuge", "1"), ("condition=drusen", "1")):
         assert "".join(i.id for i in items_of_part(items, part)) == ids
 

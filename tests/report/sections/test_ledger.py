@@ -1,10 +1,10 @@
 """The section counts the verdicts, lists the numbers, and groups what is refused."""
 
 import pytest
-from lmod_train.report.contents import Table, Text
-from lmod_train.report.results import Results
 
 from lmod_train.errors import BadArgument
+from lmod_train.report.contents import Table, Text
+from lmod_train.report.results import Results
 from lmod_train.report.sections.ledger import Ledger
 from tests.report.papers.make import curated, results, staged
 

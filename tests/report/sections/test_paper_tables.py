@@ -1,11 +1,11 @@
 """The papers' tables with rows of runs in the unit, metric and place of the printed ones."""
 
 import pytest
-from lmod_train.report.contents import Estimate, Table, Text
-from lmod_train.report.results import Results
 
 from lmod_train.errors import BadArgument
+from lmod_train.report.contents import Estimate, Table, Text
 from lmod_train.report.papers.shapes import SHAPES
+from lmod_train.report.results import Results
 from lmod_train.report.sections.paper_tables import HERE, PaperTables
 from tests.report.make import run
 from tests.report.papers.make import curated, results, staged
