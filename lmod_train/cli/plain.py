@@ -90,6 +90,7 @@ def report(
     out: Path,
     sections: list[Section],
     curated: Path | None = None,
+    against: str = "",
     cap: PositiveInt = 500,
     trust: list[str] | None = None,
     published: bool = False,
@@ -105,6 +106,8 @@ def report(
         sections: What the report shows, in this order: class paths with their options, usually of a config such as
             `--config lmod_plus`.
         curated: Curated folder with the images; default: the one in each run's config.yaml.
+        against: Run with which the others are compared: its label in the tables or the name of its folder, `best` for
+            the best one of each task, or `all` for all pairs; default: all pairs of up to 6 runs, `best` for more.
         cap: Maximum number of predictions on the page.
         trust: Module outside this package with task classes that a run names, which may be imported; can be repeated.
         published: Show the tables of the papers, with rows for the runs if any are named, instead of `sections`.
@@ -113,6 +116,7 @@ def report(
     from lmod_train.report.headline import headline, headline_table
     from lmod_train.report.report import report as draw
     from lmod_train.report.section import shipped_sections
+    from lmod_train.report.sections.comparisons import compare_against
     from lmod_train.report.writers.markdown import markdown
 
     if not runs and not published:
@@ -123,6 +127,8 @@ def report(
         read_manifest(curated)
     remarks: list[str] = []
     shown = shipped_sections("published") if published else sections
+    if against:
+        shown = compare_against(shown, against)
     page = draw(runs, out, curated, cap, trust or (), shown, remarks.append)
     if runs:
         print("\n".join([markdown(headline_table(headline(runs))), *remarks]))

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 
-from lmod_train.scoring.comparison import Paired, cochran_q, holm, mcnemar, paired_difference
+import numpy as np
+from numpy.typing import NDArray
+
+from lmod_train.errors import BadArgument
+from lmod_train.scoring.comparison import (
+    Paired,
+    benjamini_hochberg,
+    cochran_q,
+    cohens_g,
+    holm,
+    mcnemar,
+    mcnemar_by_patient,
+    paired_difference,
+)
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.letters import letters
+from lmod_train.scoring.power import detectable_difference, effective_pairs
 from lmod_train.scoring.regions import image_score
 from lmod_train.scoring.ways import compared_ids, once_each
 from lmod_train.types import Score
+
+Runs = Mapping[str, Mapping[str, Sequence[Item]]]
+"""Label of a run -> task -> items."""
+
+ALL, BEST = "all", "best"
+FEW = 6
+"""Largest number of runs of which all pairs are shown unless a reference is named."""
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +43,41 @@ class Pair:
 
     Attributes:
         task: Name of the task.
-        first: Label of the first run.
+        first: Label of the first run, the reference if there is one.
         second: Label of the second run.
         test: Exact McNemar test of correct against incorrect answers, each question in one way of asking it.
+        p: P value of the same test with patients as the independent units; None without common items.
         difference: Mean score of first - second, with an interval over patients.
-        adjusted: Holm-adjusted p value over all pairs of the report; None without common items.
+        detectable: Difference of shares of right items that these items could detect (see `scoring.power`).
+        adjusted: `p`, Holm-adjusted over all compared pairs.
+        discovery: `p`, adjusted over them by Benjamini and Hochberg.
     """
 
     task: str
     first: str
     second: str
     test: Paired
+    p: float | None
     difference: Score
-    adjusted: float | None
+    detectable: float | None
+    adjusted: float | None = None
+    discovery: float | None = None
+
+    @property
+    def g(self) -> float | None:
+        """Cohen's g, None if the runs never differ."""
+        return cohens_g(self.test)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A run of a task in the letter display: runs that share a letter do not differ significantly."""
+
+    task: str
+    run: str
+    n: int
+    score: float
+    letters: str
 
 
 def merit(item: Item) -> float:
@@ -46,46 +92,146 @@ def merit(item: Item) -> float:
     return float(item.answer == item.truth)
 
 
-def pairs(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[Pair]:
-    """Return the comparisons of all pairs of runs on common tasks; an image is correct if every region is.
+@dataclass(frozen=True)
+class _Scored:
+    """The items of one run of a task, by the id that pairs them with those of another run, in the order of these."""
 
-    Args:
-        runs: Label of a run -> task -> items.
-    """
-    found: list[tuple[str, str, str, Paired, Score]] = []
-    for task in dict.fromkeys(task for items in runs.values() for task in items):
-        having = [label for label in runs if task in runs[label]]
-        for first, second in combinations(having, 2):
-            a, b = (by_question(runs[label][task]) for label in (first, second))
-            both = [(a[key], b[key]) for key in sorted(a.keys() & b.keys())]
-            scores = [(merit(x), merit(y)) for x, y in both]
-            once = set(once_each((x.id, x.tags) for x, _ in both))
-            tested = [(x == 1, y == 1) for (x, y), (one, _) in zip(scores, both, strict=True) if one.id in once]
-            test = mcnemar([x for x, _ in tested], [y for _, y in tested])
-            groups = [x.group for x, _ in both]
-            gap = paired_difference(task, [x for x, _ in scores], [y for _, y in scores], groups)
-            found.append((task, first, second, test, gap))
-    adjusted = holm([test.p for *_, test, _ in found])
-    return [Pair(*row, adjusted=p) for row, p in zip(found, adjusted, strict=True)]
+    items: Mapping[str, Item]
+
+    @cached_property
+    def merits(self) -> NDArray[np.float64]:
+        return np.array([merit(item) for item in self.items.values()], dtype=np.float64)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        return {key: place for place, key in enumerate(self.items)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """The scores of two runs on their common items, and on those of them that ask each question once."""
+
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+    groups: list[str]
+    once: NDArray[np.intp]
+
+    @property
+    def tested(self) -> tuple[list[bool], list[bool], list[str]]:
+        """Which questions each run has right (of regions: all), and their patients."""
+        right = [(own[self.once] == 1).tolist() for own in (self.first, self.second)]
+        return right[0], right[1], [self.groups[k] for k in self.once]
 
 
 def by_question(items: Sequence[Item]) -> dict[str, Item]:
-    """Return the items of a task by the id that pairs them with those of another run."""
+    """Return the items of a task by the id that pairs them with those of another run, in the order of these ids."""
     ids = compared_ids((item.id, item.tags) for item in items)
-    return {ids[item.id]: item for item in items}
+    return dict(sorted(((ids[item.id], item) for item in items), key=lambda pair: pair[0]))
 
 
-def joint(runs: Mapping[str, Mapping[str, Sequence[Item]]]) -> list[tuple[str, int, int, float, float]]:
+def _common(a: _Scored, b: _Scored) -> _Common:
+    keys = [key for key in a.items if key in b.items]
+    both = [a.items[key] for key in keys]
+    asked = {item.id: place for place, item in enumerate(both)}
+    once = sorted(asked[id] for id in once_each((item.id, item.tags) for item in both))
+    first, second = (own.merits[[own.places[key] for key in keys]] for own in (a, b))
+    return _Common(first, second, [item.group for item in both], np.array(once, dtype=np.intp))
+
+
+def _tables(runs: Runs) -> dict[str, dict[str, _Scored]]:
+    """Return task -> label of each run that has it -> items."""
+    tasks = dict.fromkeys(task for items in runs.values() for task in items)
+    return {t: {label: _Scored(by_question(items[t])) for label, items in runs.items() if t in items} for t in tasks}
+
+
+def pairs(runs: Runs, against: str = ALL) -> list[Pair]:
+    """Return the comparisons of runs on common tasks; an image is correct if every region is.
+
+    Args:
+        runs: The runs.
+        against: ``all`` for all pairs, ``best`` for the best run of each task (by its mean score, the first of equal
+            ones) against each other run, or the label of a run for this run against each other.
+
+    Raises:
+        BadArgument: No run has the label `against`.
+    """
+    if against not in (ALL, BEST, *runs):
+        expected = f"{ALL}, {BEST}, or the label of a run: {', '.join(repr(label) for label in runs)}"
+        raise BadArgument("against", against, expected, "e.g. `python -m lmod_train report RUN... --against best`")
+    found = [
+        _compared(task, first, second, _common(table[first], table[second]))
+        for task, table in _tables(runs).items()
+        for first, second in _chosen(table, against)
+    ]
+    ps = [pair.p for pair in found]
+    both = zip(found, holm(ps), benjamini_hochberg(ps), strict=True)
+    return [replace(pair, adjusted=adjusted, discovery=discovery) for pair, adjusted, discovery in both]
+
+
+def _chosen(table: Mapping[str, _Scored], against: str) -> Iterator[tuple[str, str]]:
+    if against == ALL:
+        yield from combinations(table, 2)
+        return
+    reference = _ranked(table)[0] if against == BEST else against
+    if reference in table:
+        yield from ((reference, label) for label in table if label != reference)
+
+
+def _ranked(table: Mapping[str, _Scored]) -> list[str]:
+    """Return the labels of the runs from the highest mean score to the lowest."""
+    return sorted(table, key=lambda label: -_mean(table[label]))
+
+
+def _mean(scored: _Scored) -> float:
+    return float(scored.merits.mean()) if len(scored.merits) else 0.0
+
+
+def _compared(task: str, first: str, second: str, common: _Common) -> Pair:
+    right, other, patients = common.tested
+    test = mcnemar(right, other)
+    difference = paired_difference(task, common.first.tolist(), common.second.tolist(), common.groups)
+    detectable = None
+    if test.n:
+        share = (test.only_first + test.only_second) / test.n
+        detectable = detectable_difference(effective_pairs(right, other, patients), share)
+    return Pair(task, first, second, test, mcnemar_by_patient(right, other, patients), difference, detectable)
+
+
+def letter_display(runs: Runs) -> tuple[list[Place], int]:
+    """Return the runs of each task that three or more runs have, with their letters, and the number of tested pairs.
+
+    Two runs differ if p by patient, Holm-adjusted over all pairs of all these tasks, is below 0.05. Runs without common
+    items share a letter.
+
+    Args:
+        runs: The runs.
+    """
+    tables = {task: table for task, table in _tables(runs).items() if len(table) > 2}
+    ranked = {task: _ranked(table) for task, table in tables.items()}
+    tested = [(task, i, j) for task in tables for i, j in combinations(range(len(ranked[task])), 2)]
+    ps = [
+        mcnemar_by_patient(*_common(tables[task][ranked[task][i]], tables[task][ranked[task][j]]).tested)
+        for task, i, j in tested
+    ]
+    apart = [pair for pair, p in zip(tested, holm(ps), strict=True) if p is not None and p < SIGNIFICANT]
+    places = []
+    for task, order in ranked.items():
+        found = letters(len(order), [(i, j) for own, i, j in apart if own == task])
+        rows = zip(order, found, strict=True)
+        places += [Place(task, run, len(tables[task][run].items), _mean(tables[task][run]), own) for run, own in rows]
+    return places, sum(p is not None for p in ps)
+
+
+def joint(runs: Runs) -> list[tuple[str, int, int, float, float]]:
     """Return (task, runs, common questions, Q, p) of Cochran's Q test per task that three or more runs share."""
     rows = []
-    for task in dict.fromkeys(task for items in runs.values() for task in items):
-        paired = [by_question(items[task]) for items in runs.values() if task in items]
-        tables = [{key: merit(item) == 1 for key, item in table.items()} for table in paired]
-        shared = set.intersection(*(set(t) for t in tables))
-        asked = {paired[0][key].id: key for key in shared}
-        common = [asked[id] for id in once_each((id, paired[0][key].tags) for id, key in asked.items())]
+    for task, table in _tables(runs).items():
+        tables = list(table.values())
+        shared = set.intersection(*(set(scored.items) for scored in tables))
+        asked = {tables[0].items[key].id: key for key in shared}
+        common = [asked[id] for id in once_each((id, tables[0].items[key].tags) for id, key in asked.items())]
         if len(tables) > 2 and common:
-            q, p = cochran_q([[t[key] for t in tables] for key in common])
+            q, p = cochran_q([[t.merits[t.places[key]] == 1 for t in tables] for key in common])
             assert p is not None
             rows.append((task, len(tables), len(common), q, p))
     return rows

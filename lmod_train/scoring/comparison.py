@@ -49,9 +49,11 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> Paired:
     """
     a, b = _same_items(first, second)
     only_first, only_second = int(np.sum(a & ~b)), int(np.sum(b & ~a))
-    discordant = only_first + only_second
-    p = 1.0 if discordant == 0 else float(binomtest(only_first, discordant).pvalue)
-    return Paired(len(a), only_first, only_second, p if len(a) else None)
+    return Paired(len(a), only_first, only_second, _sign_test(only_first, only_second) if len(a) else None)
+
+
+def _sign_test(won: int, lost: int) -> float:
+    return float(binomtest(won, won + lost).pvalue) if won + lost else 1.0
 
 
 def mcnemar_by_patient(first: Sequence[bool], second: Sequence[bool], groups: Sequence[str]) -> float | None:
@@ -84,6 +86,8 @@ def mcnemar_by_patient(first: Sequence[bool], second: Sequence[bool], groups: Se
         return None
     _, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
     leads = np.rint(np.bincount(place, a.astype(np.float64) - b)).astype(np.intp)
+    if np.abs(leads).max() <= 1:
+        return _sign_test(int(np.sum(leads > 0)), int(np.sum(leads < 0)))
     sizes, counts = np.unique(np.abs(leads), return_counts=True)
     won = np.ones(1)  # probability of the sum of the sizes of positive differences: 0, 1, 2, ...
     for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
