@@ -2,8 +2,9 @@
 
 Several questions about one eye, and two eyes of one patient, are not independent; an interval that treats them as
 independent is too narrow. The variance of a measure is therefore the delete-one-patient jackknife (Shao & Tu 1995,
-section 2.2), and its interval that of `lmod_train.scoring.shares` on the effective sample size.
-`scripts/benchmarks/coverage.py` measures the coverage of the intervals.
+section 2.2), for patients with different numbers of items adjusted by `lmod_train.scoring.variance`. Its interval is
+that of `lmod_train.scoring.shares` on the effective sample size. `scripts/benchmarks/coverage.py` and
+`scripts/benchmarks/coverage_grid.py` measure the coverage of the intervals.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from lmod_train.scoring.shares import (
     part_interval,
     share_interval,
 )
+from lmod_train.scoring.variance import between_patients
 from lmod_train.types import Score
 
 Floats = NDArray[np.float64]
@@ -126,9 +128,10 @@ def _interval(measure: Measure, value: float, totals: Columns, by_group: Columns
     least, largest = measure.bounds(totals)  # the least value of a kappa may be below -1, its interval ends at -1
     width = largest - least
     deviations = pseudovalues(measure.value, totals, by_group)[:, 0] / width
-    share, rarest = (value - least) / width, fewest(cells)
-    evidence = evidence_of(cells[:, rarest], _shortfall(share, deviations, cells[:, rarest]))
-    low, high = share_interval(share, variance_of(deviations), evidence, measure.bounded)
+    share, rare = (value - least) / width, cells[:, fewest(cells)]
+    evidence = evidence_of(rare, _shortfall(share, deviations, rare))
+    variance = float(between_patients(share, deviations, rare, evidence.wrong))
+    low, high = share_interval(share, variance, evidence, measure.bounded)
     return NONE if low is None or high is None else (max(-1.0, least + width * low), least + width * high)
 
 
@@ -143,7 +146,8 @@ def _of_parts(
     factor = df_factor(sum(e.items for e in evidence), patients)
     defined = np.flatnonzero(~np.isnan(values))
     weights = np.ones(len(values)) / len(defined) if measure.signs is None else np.array(measure.signs)
-    own = [_of_part(float(values[i]), variance_of(deviations[:, i]), evidence[i], factor) for i in defined]
+    variances = between_patients(values, deviations.T, held, np.array([e.wrong for e in evidence]))
+    own = [_of_part(float(values[i]), float(variances[i]), evidence[i], factor) for i in defined]
     correlation = _correlation(deviations[:, defined])
     low, high = combined_interval(values[defined], weights[defined], own, correlation)
     if low is None or high is None or measure.signs is not None:
@@ -188,12 +192,6 @@ def pseudovalues(value: Callable[[Columns], Floats], totals: Columns, by_group: 
     deviations[np.isnan(deviations)] = 0
     scaled: Floats = (count - 1) * deviations
     return scaled
-
-
-def variance_of(deviations: Floats) -> float:
-    """Return the jackknife variance of a measure from its centred pseudovalues, (patients)."""
-    count = len(deviations)
-    return float(deviations @ deviations) / (count * (count - 1)) if count > 1 else 0.0
 
 
 def _shortfall(share: float, deviations: Floats, held: Floats) -> Floats:

@@ -9,8 +9,9 @@ import numpy as np
 from scipy.special import bdtr
 from scipy.stats import binom
 
-from lmod_train.scoring.intervals import Floats, variance_of
+from lmod_train.scoring.intervals import Floats
 from lmod_train.scoring.shares import evidence_of
+from lmod_train.scoring.variance import variance_of
 
 ALPHA, POWER = 0.05, 0.8
 _STEPS = 14  # halvings: the difference to 1e-4
@@ -36,11 +37,11 @@ def effective_pairs(first: Sequence[bool], second: Sequence[bool], groups: Seque
     lead = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     _, place, held = np.unique(np.asarray(groups, dtype=str), return_inverse=True, return_counts=True)
     residual = lead - lead.mean()
-    alone = variance_of(residual)
+    alone = float(variance_of(residual))
     if alone == 0 or len(held) < 2:
         return evidence_of(held.astype(np.float64)).at_edge
     by_patient: Floats = np.bincount(place, residual).astype(np.float64)
-    clustered = variance_of(by_patient) * (len(held) / len(lead)) ** 2
+    clustered = float(variance_of(by_patient)) * (len(held) / len(lead)) ** 2
     return float(len(lead) / max(1.0, clustered / alone))
 
 

@@ -28,11 +28,11 @@ NONE: Interval = (None, None)
 LEVEL = 0.95
 MIN_PATIENTS = 3
 """Fewest patients for an interval."""
-ASSUMED_CORRELATION = 0.5
-"""Assumed correlation within a patient for a share of 0 or 1."""
+ASSUMED_CORRELATION = 0.7
+"""Assumed correlation within a patient for a share of 0 or 1, so that intervals are valid up to it."""
 EDGE, MIDDLE = 5.0, 10.0
 """Effective right or wrong items, the fewer of both, up to which the interval is exact, and from which on Jeffreys'."""
-_PRIOR, _FADE = 0.5, 5.0  # weight of the assumption in patients, and wrong items after which it falls to 1 / e
+_PRIOR, _FADE = 1.0, 5.0  # weight of the assumption in patients, and wrong items after which it falls to 1 / e
 TINY = 1e-16
 """Variance below which there is none but for rounding."""
 
@@ -63,7 +63,7 @@ def evidence_of(held: Floats, shortfall: Floats | None = None) -> Evidence:
 
     Example:
         >>> evidence_of(np.array([1.0, 1.0, 0.0])), evidence_of(np.array([8.0, 8.0])).at_edge
-        (Evidence(items=2.0, patients=2, at_edge=2.0, wrong=0.0), 3.55...)
+        (Evidence(items=2.0, patients=2, at_edge=2.0, wrong=0.0), 2.71...)
     """
     items = float(held.sum())
     if items == 0:

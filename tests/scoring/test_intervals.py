@@ -20,8 +20,8 @@ from lmod_train.scoring.intervals import (
     mean_measure,
     pseudovalues,
     ratio,
-    variance_of,
 )
+from lmod_train.scoring.variance import variance_of
 from tests.scoring.make import by_metric, item
 
 MEAN = Measure("mean", lambda sums: ratio(sums["hit"], sums["items"]), items_in)

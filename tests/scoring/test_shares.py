@@ -123,7 +123,7 @@ def test_correlated_items_have_a_wider_interval():
 def test_evidence_counts_patients_and_wrong_ones():
     found = evidence_of(np.array([4.0, 4, 0, 4]), np.array([0.0, 2, 0, 2]))
     assert (found.items, found.patients, found.wrong) == (12, 3, 2)
-    assert found.at_edge == pytest.approx(12 / 2.5)
+    assert found.at_edge == pytest.approx(12 / (1 + 3 * 0.7))
     assert evidence_of(np.ones(5)).at_edge == 5
     assert df_factor(10, 10) == 1 > df_factor(100, 10) > df_factor(100, 4)
 
