@@ -21,7 +21,7 @@ def effective_pairs(first: Sequence[bool], second: Sequence[bool], groups: Seque
     """Return how many independent items the items of two models are worth, with several items per patient.
 
     It is n divided by the design effect of the difference: its variance between patients over that of independent items
-    (Kish 1965), at least 1. If the models never differ, a correlation of 0.5 within patients is assumed, as for a share
+    (Kish 1965), at least 1. If the models never differ, a correlation of 0.7 within patients is assumed, as for a share
     of 0 or 1 in `lmod_train.scoring.shares`.
 
     Args:

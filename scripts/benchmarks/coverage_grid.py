@@ -210,17 +210,23 @@ def _generator(cell: Cell, stream: int) -> np.random.Generator:
 
 def _row(measure: str, cell: Cell, truth: float, value: Floats, low: Floats, high: Floats) -> Row:
     held = ~np.isnan(low)
-    below, above = (high[held] < truth - 1e-9).mean(), (low[held] > truth + 1e-9).mean()
+    below, above = float((high[held] < truth - 1e-9).mean()), float((low[held] > truth + 1e-9).mean())
     covered, n = 1 - below - above, int(held.sum())
-    oracle = 2 * ndtri((1 + LEVEL) / 2) * float(np.nanstd(value))
+    oracle = float(2 * ndtri((1 + LEVEL) / 2) * np.nanstd(value))
     width = float((high - low)[held].mean())
-    figures = [covered, np.sqrt(max(covered * (1 - covered), 1 / n) / n), below, above, width, oracle, width / oracle]
-    return Row(measure, **asdict(cell), rounds=len(low), none=float(1 - held.mean()), **_named(figures))
-
-
-def _named(figures: Sequence[float]) -> dict[str, float]:
-    names = ("coverage", "error", "below", "above", "width", "oracle", "ratio")
-    return {name: round(float(figure), 5) for name, figure in zip(names, figures, strict=True)}
+    return Row(
+        **{f.name: getattr(cell, f.name) for f in fields(Cell)},
+        measure=measure,
+        rounds=len(low),
+        none=float(1 - held.mean()),
+        coverage=round(covered, 5),
+        error=round(max(covered * (1 - covered) / n, 1 / n**2) ** 0.5, 5),
+        below=round(below, 5),
+        above=round(above, 5),
+        width=round(width, 5),
+        oracle=round(oracle, 5),
+        ratio=round(width / oracle, 5),
+    )
 
 
 def grid(
