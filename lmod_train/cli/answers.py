@@ -86,11 +86,12 @@ def _write_blank(path: Path, curated: Path, tasks: Sequence[str], chosen: dict[s
 
 def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence[str]) -> None:
     from lmod_train.artifacts.manifest import read_manifest
-    from lmod_train.artifacts.records import read_records
+    from lmod_train.artifacts.records import record_of
     from lmod_train.artifacts.run import Run
     from lmod_train.cli.names import check_run
     from lmod_train.cli.provenance import write_provenance
     from lmod_train.formats.answers import read_answers, write_run
+    from lmod_train.formats.selection import rows_of
     from lmod_train.report.headline import headline, headline_table
     from lmod_train.report.rescore import rescore
     from lmod_train.report.writers.markdown import markdown
@@ -99,7 +100,7 @@ def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence
 
     check_run(folder)
     settings = read_manifest(curated).get("settings") or {}
-    found = read_answers(sheet, read_records(curated / "records"))
+    found = read_answers(sheet, map(record_of, rows_of(curated)))
     tasks, others = all_rebuilt(_stated(settings, found), Trust(tuple(trust), curated))
     for path in others:
         print(f"{path}: scored with its default settings, as those of the curated folder are not its arguments")

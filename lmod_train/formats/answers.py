@@ -76,7 +76,7 @@ def _reply(cells: Mapping[int, Cell]) -> str:
     return "\n".join(f"Region ID: {region}; Type: {text}" for region, text in named)
 
 
-def read_answers(path: Path, curated: Sequence[Record]) -> Answers:
+def read_answers(path: Path, curated: Iterable[Record]) -> Answers:
     """Return the answers in a sheet.
 
     Rows may be in any order and columns may be missing, except `Table.required`. An id is the code of a blank sheet, or
@@ -84,19 +84,15 @@ def read_answers(path: Path, curated: Sequence[Record]) -> Answers:
 
     Args:
         path: The file; see `Table.read`.
-        curated: All records of the curated folder.
+        curated: All records of the curated folder; only those of the sheet are kept.
 
     Raises:
         BadArgument: The file cannot be read, or is empty; an id or region is unknown, an image is not that of its id,
             or a question has two different answers. The message gives the lines.
     """
-    known = {name: record for record in curated for name in (record.id, code_of(record))}
-    rows = [(line, row, _known(row, known)) for line, row in TABLE.read(path)]
-    _refuse_unknown(path, [(line, cell(row, "id")) for line, row, record in rows if record is None])
     found: dict[str, dict[int, Cell]] = {}
     records: dict[str, Record] = {}
-    for line, row, record in rows:
-        assert record is not None
+    for line, row, record in _identified(path, curated):
         _check_image(path, line, row, record)
         region = _region(path, line, row, record)
         cells, new = found.setdefault(record.id, {}), Cell(from_csv(cell(row, "answer")).strip(), line)
@@ -110,9 +106,20 @@ def read_answers(path: Path, curated: Sequence[Record]) -> Answers:
     return answers
 
 
-def _known(row: Mapping[str, str], known: Mapping[str, Record]) -> Record | None:
+def _identified(path: Path, curated: Iterable[Record]) -> list[tuple[int, dict[str, str], Record]]:
+    """Return line, cells and record of each row."""
+    rows = TABLE.read(path)
+    written = {name for _, row in rows for name in _names(row)}
+    known = {name: record for record in curated for name in (record.id, code_of(record)) if name in written}
+    found = [(line, row, next((known[n] for n in _names(row) if n in known), None)) for line, row in rows]
+    _refuse_unknown(path, [(line, cell(row, "id")) for line, row, record in found if record is None])
+    return [(line, row, record) for line, row, record in found if record is not None]
+
+
+def _names(row: Mapping[str, str]) -> tuple[str, str]:
+    """Return the id in a row, without quotation marks around it, and the same as a code, which is in small letters."""
     written = from_csv(cell(row, "id")).strip("\"'“”’ ")
-    return known.get(written) or known.get(written.casefold())
+    return written, written.casefold()
 
 
 def _refuse_unknown(path: Path, unknown: Sequence[tuple[int, str]]) -> None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.formats.reading_sheet import COLUMNS, LETTERS, code_of, letters, sheet_of, write_blank
@@ -58,11 +59,24 @@ def test_neither_names_nor_words_nor_order_give_the_answer_away(tmp_path: Path):
     written = " ".join(value for row in rows(tmp_path / "s.csv") for name, value in row.items() if name not in prompt)
     written += " ".join(file.relative_to(tmp_path).as_posix() for file in folder.rglob("*"))
     assert "glaucoma" not in written.casefold()
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert not any(name in page for r in sheet_of(curated, split="all").records for name in (r.id, r.key, *r.image))
     classes = {code_of(r): r.answer for r in sheet_of(curated, split="all").records}
     order = [classes[row["id"]] == "GLAUCOMA" for row in rows(tmp_path / "s.csv")]
     changes = sum(a != b for a, b in pairwise(order))
     assert 10 <= changes <= 30, "20 are expected of a shuffle; sorted by class there is 1, as curated there are 39"
     assert [row["image"][:2] for row in rows(tmp_path / "s.csv")] == [f"{n:02}" for n in range(1, 41)]
+
+
+def test_what_stands_beside_the_pixels_of_an_image_is_left_out(tmp_path: Path):
+    curated = diseased(tmp_path / "c")
+    file = sorted((curated / "images").rglob("*.jpg"))[0]
+    with Image.open(file) as image:
+        image.save(file, comment=b"advanced glaucoma")
+    assert b"advanced" in file.read_bytes()
+    folder = write_blank(sheet_of(curated, split="all"), tmp_path / "s.csv")
+    copied = list((folder / "images").iterdir())
+    assert len(copied) == 12 and not any(b"advanced" in one.read_bytes() for one in copied)
 
 
 def test_the_order_is_that_of_the_seed(tmp_path: Path):
