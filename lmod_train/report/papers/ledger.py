@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from lmod_train.report.origin import phantom_tasks
-from lmod_train.report.papers.measured import find_score, measured
+from lmod_train.report.papers.measured import conditions, find_score, manifest_of
 from lmod_train.report.papers.models import canonical_names, model_of_run
 from lmod_train.report.papers.printed import PAPERS, Printed, printed
 from lmod_train.report.papers.protocols import Protocol, protocol_of
 from lmod_train.report.papers.verdicts import Found, Measured, compare
-from lmod_train.report.results import Results
+from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.types import Score
 
 
@@ -44,15 +45,25 @@ def entries(results: Results) -> Iterator[Entry]:
     """
     drawn = phantom_tasks(results.outcomes)
     for name, run in zip(results.names, results.runs, strict=True):
-        outcomes = results.outcomes[name]
-        for cell in cells_of(model_of_run(run.model)):
-            protocol = protocol_of(cell)
-            if protocol is None or protocol.task in drawn or not outcomes.items.get(protocol.task):
-                continue
-            score = find_score(run, outcomes.items[protocol.task], protocol)
-            if score is not None:
-                here = measured(score, outcomes, results.images[name], protocol)
-                yield Entry(name, cell, protocol, score, here, compare(cell, protocol, here))
+        yield from _entries_of(name, run, results.outcomes[name], manifest_of(results.images[name]), drawn)
+
+
+def _entries_of(
+    name: str, run: RunScores, outcomes: Outcomes, manifest: Mapping[str, Any], drawn: set[str]
+) -> Iterator[Entry]:
+    known: dict[tuple[str, str], Measured] = {}
+    for cell in cells_of(model_of_run(run.model)):
+        protocol = protocol_of(cell)
+        if protocol is None or protocol.task in drawn or not (items := outcomes.items.get(protocol.task)):
+            continue
+        part = protocol.task, protocol.asked
+        if part not in known:
+            known[part] = conditions(outcomes, manifest, protocol)
+        here = known[part]
+        score = find_score(run, protocol, here.n, len(items))
+        if score is not None:
+            here = replace(here, value=score.value, low=score.low, high=score.high)
+            yield Entry(name, cell, protocol, score, here, compare(cell, protocol, here))
 
 
 def cells_of(model: str) -> Iterator[Printed]:

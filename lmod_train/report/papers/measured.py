@@ -22,20 +22,21 @@ _KEYS: Mapping[str, Callable[[Item], str]] = {
 }
 
 
-def find_score(run: RunScores, items: Sequence[Item], protocol: Protocol) -> Score | None:
+def find_score(run: RunScores, protocol: Protocol, n: int, of: int) -> Score | None:
     """Return the run's score that is defined as the printed one, None if it has none.
 
     A subset that contains all items of a run is not in its scores: it is ``all``.
 
     Args:
         run: The run's scores.
-        items: Its items of the task.
         protocol: How the printed score was obtained.
+        n: Number of the run's items in the part that `protocol` asks about.
+        of: Number of all its items of the task.
     """
-    if not items_of_part(items, protocol.asked):
+    if not n:
         return None
     score = run.find(protocol.task, protocol.metric, protocol.subset)
-    whole = protocol.subset == protocol.asked and len(items_of_part(items, protocol.asked)) == len(items)
+    whole = protocol.subset == protocol.asked and n == of
     return run.find(protocol.task, protocol.metric) if score is None and whole else score
 
 
@@ -45,32 +46,22 @@ def items_of_part(items: Sequence[Item], part: str) -> list[Item]:
     return [item for item in items if part == "all" or _KEYS[key](item) == value]
 
 
-def measured(score: Score, outcomes: Outcomes, curated: Path | None, protocol: Protocol) -> Measured:
-    """Return a run's score with the way in which it was obtained.
+def conditions(outcomes: Outcomes, manifest: Mapping[str, Any], protocol: Protocol) -> Measured:
+    """Return how a run's scores of a task were obtained, without a score.
 
     Args:
-        score: The score.
         outcomes: The run's predictions and items.
-        curated: The curated folder of its records, None if it is not known.
+        manifest: Manifest of the curated folder of its records; empty if it is not known.
         protocol: How the printed score was obtained.
     """
-    manifest = _manifest(curated)
     items = items_of_part(outcomes.items[protocol.task], protocol.asked)
     balanced = bool((manifest.get("balance") or {}).get(protocol.task)) if "protocol" in manifest else None
-    return Measured(
-        score.value,
-        score.low,
-        score.high,
-        len(items),
-        _split(outcomes, items),
-        balanced,
-        str(manifest.get("protocol") or ""),
-        _changed(outcomes, protocol.task),
-    )
+    split, changed = _split(outcomes, items), _changed(outcomes, protocol.task)
+    return Measured(None, None, None, len(items), split, balanced, str(manifest.get("protocol") or ""), changed)
 
 
-def _manifest(curated: Path | None) -> Mapping[str, Any]:
-    """Return the manifest of a curated folder; empty if it cannot be read."""
+def manifest_of(curated: Path | None) -> Mapping[str, Any]:
+    """Return the manifest of a curated folder; empty if the folder is not known or has no readable one."""
     try:
         return read_manifest(curated) if curated else {}
     except ArtifactError:

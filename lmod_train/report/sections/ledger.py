@@ -18,10 +18,10 @@ from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 
 NOTE = """A score is compared with a printed number of the same model only if both were obtained in the same way.
-*same*: equal in the printed digits, rounded or cut off. *different within interval*: the printed number lies in the
+`same`: equal in the printed digits, rounded or cut off. `different within interval`: the printed number lies in the
 95 % interval of the score, which covers the draw of items, not the differences in prompts, decoding and versions that
-the papers leave open. *different*: it lies outside. *cannot be told*: the paper or the run does not record what a
-comparison needs. *refused*: number of items, split, balance, protocol, definition or weights differ. A verdict on a
+the papers leave open. `different`: it lies outside. `cannot be told`: the paper or the run does not record what a
+comparison needs. `refused`: number of items, split, balance, protocol, definition or weights differ. A verdict on a
 cell that contradicts other printed numbers has a remark."""
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from lmod_train.errors import BadArgument
 from lmod_train.report.contents import Cell, Column, Estimate, Part, Table, Text, table
 from lmod_train.report.origin import not_as_published
-from lmod_train.report.papers.measured import find_score
+from lmod_train.report.papers.measured import find_score, items_of_part
 from lmod_train.report.papers.printed import Printed
 from lmod_train.report.papers.protocols import protocol_of
 from lmod_train.report.papers.shapes import SHAPES, Line, Shape
@@ -100,9 +100,11 @@ def _measured(shape: Shape, line: Line, results: Results, left_out: set[str]) ->
         for place in shape.places:
             cell = shape.at(place, line)
             protocol = protocol_of(cell)
-            known = protocol is not None and protocol.task not in left_out
-            items = results.outcomes[name].items.get(protocol.task, []) if protocol and known else []
-            score = find_score(run, items, protocol) if protocol and items else None
+            if protocol is None or protocol.task in left_out:
+                cells.append(None)
+                continue
+            items = results.outcomes[name].items.get(protocol.task, [])
+            score = find_score(run, protocol, len(items_of_part(items, protocol.asked)), len(items))
             cells.append(None if score is None or score.value is None else _estimate(cell, score))
         if any(cell is not None for cell in cells):
             yield [name, *([line[0]] if len(shape.lines) > 1 else []), *cells, HERE]

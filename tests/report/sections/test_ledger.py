@@ -36,7 +36,7 @@ def test_verdicts_are_counted_and_their_numbers_are_in_the_printed_unit(tmp_path
     refused = rows(found["ledger_refused"])
     assert sum(r["cells"] for r in refused) == sum(c["refused"] for c in counts.values()) == 24
     assert all("n (3,859 in the paper, 76 here)" in r["differs"] for r in refused)
-    assert any("*refused*" in text for text in texts)
+    assert any("`refused`" in text for text in texts)
 
 
 def test_what_is_left_out_is_named(tmp_path):
