@@ -144,8 +144,9 @@ def _supervised(metric: str) -> dict[str, dict[str, str]]:
 
 
 _PRF = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
-_NO_TEST = """Neither the statistical test nor the task behind the p values is stated, so that none can be computed for
-the same purpose here."""
+_NO_TEST = """Neither the statistical test nor the task behind the printed p values is stated. Those of runs are of each
+task with known ages or sexes, without adjustment: Pearson's chi-square test, or Fisher's exact test for small expected
+counts, items taken as independent."""
 _SUPERVISED = """Of supervised models; the size of the test set is not stated. The classifiers here choose among the
 options of the question, which is easier than among all classes of a modality."""
 _SPLIT = "Precision, recall and F1 of one stage against the others."
@@ -174,7 +175,7 @@ SHAPES: dict[str, Shape] = {
         Shape("lmod_v1_table_4", "LMOD, first version, Table 4: rejection rates",
               _columns("lmod_v1", "Table 4", _REJECTED), unit="percent"),
         Shape("lmod_plus_table_3", "LMOD+, Table 3: overall performance", _columns("lmod_plus", "Table 3", _PLUS),
-              note="HR is printed as HC."),
+              note="HR is printed as HC. The stages of runs are in Table 5 and Figure 5, set by set."),
         Shape("lmod_plus_table_4", "LMOD+, Table 4: anatomy by modality", _columns("lmod_plus", "Table 4", _MODALITY),
               (*_PRF, ("HR", "hr"))),
         Shape("lmod_plus_table_5", "LMOD+, Table 5: staging by stage", _columns("lmod_plus", "Table 5", _STAGES), _PRF,

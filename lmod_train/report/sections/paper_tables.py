@@ -14,6 +14,7 @@ from lmod_train.report.papers.printed import Printed
 from lmod_train.report.papers.protocols import protocol_of
 from lmod_train.report.papers.shapes import SHAPES, Line, Shape
 from lmod_train.report.papers.states import STATES, state_of
+from lmod_train.report.papers.subgroup_p import subgroup_p
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.types import Score
@@ -63,10 +64,12 @@ class PaperTables(Section):
 def _table(shape: Shape, results: Results, left_out: set[str]) -> Table:
     several = len(shape.lines) > 1
     line = [Column("line")] if several else []
-    heads = [Column("model"), *line, *(Column(p.head, "estimate") for p in shape.places), Column("state")]
+    is_p = shape.unit == "p_value"
+    heads = [Column("model"), *line, *(Column(p.head, "p" if is_p else "estimate") for p in shape.places)]
     rows = [row for model in shape.models() for row in _printed(shape, model)]
-    rows += [row for line in shape.lines for row in _measured(shape, line, results, left_out)]
-    return table(shape.name, heads, rows, shape.title, shape.note)
+    measured = _p_values if is_p else _measured
+    rows += [row for line in shape.lines for row in measured(shape, line, results, left_out)]
+    return table(shape.name, [*heads, Column("state")], rows, shape.title, shape.note)
 
 
 def _row_state(cells: Sequence[Printed]) -> str:
@@ -108,6 +111,14 @@ def _measured(shape: Shape, line: Line, results: Results, left_out: set[str]) ->
             cells.append(None if score is None or score.value is None else _estimate(cell, score))
         if any(cell is not None for cell in cells):
             yield [name, *([line[0]] if len(shape.lines) > 1 else []), *cells, HERE]
+
+
+def _p_values(shape: Shape, line: Line, results: Results, left_out: set[str]) -> Iterator[list[Cell]]:
+    for name, tasks in results.items.items():
+        for task, items in tasks.items():
+            p = subgroup_p(items, shape.places[0].cell.task) if task not in left_out else None
+            if p is not None:
+                yield [f"{name}, {task}", p, HERE]
 
 
 def _estimate(cell: Printed, score: Score) -> Estimate:

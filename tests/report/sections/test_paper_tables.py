@@ -81,3 +81,15 @@ def test_the_marks_are_explained_and_an_unknown_table_is_named():
     assert "i source inconsistent (" in text.text and "n not comparable (" in text.text
     with pytest.raises(BadArgument, match="lmod_table_9"):
         PaperTables(["lmod_table_9"])
+
+
+def test_p_values_of_runs_name_their_task(tmp_path, monkeypatch):
+    made = staged(tmp_path / "run", 23, model="somebody", curated=curated(tmp_path / "c"))
+    read = results(made)
+    (found,) = [p for p in PaperTables(["lmod_table_8"]).parts(read) if isinstance(p, Table)]
+    assert cells(found, state=HERE) == []  # these records have no sex
+    monkeypatch.setattr("lmod_train.report.sections.paper_tables.subgroup_p", lambda items, task: 1e-5)
+    (found,) = [p for p in PaperTables(["lmod_table_8"]).parts(read) if isinstance(p, Table)]
+    ((name, p, state),) = [tuple(r.values()) for r in cells(found, state=HERE)]
+    assert (name, p, state) == ("somebody, macular_hole_stage", 1e-5, HERE)
+    assert [c.format for c in found.columns] == ["text", "p", "text"]
