@@ -112,7 +112,8 @@ class PackDamaged(ArtifactError):
 
     def __init__(self, path: Path, problem: str) -> None:
         self.problem = problem
-        super().__init__(path, problem, "name a file that ends with .lmodpack, or ask its author for it again")
+        cure = "ask its author for it, written by `python -m lmod_train report --pack RUN --curated CURATED`"
+        super().__init__(path, problem, cure)
 
 
 class Unbuildable(LmodError):

@@ -36,7 +36,7 @@ from lmod_train.errors import (
 )
 
 CASES: list[tuple[LmodError, list[str]]] = [
-    (PackDamaged(Path("a.lmodpack"), "is no pack"), ["a.lmodpack: is no pack", "ask its author"]),
+    (PackDamaged(Path("a.lmodpack"), "is no pack"), ["a.lmodpack: is no pack", "report --pack RUN"]),
     (
         SourceNotFound("refuge", Path("raw/x"), "train.zip", "  REFUGE/train"),
         ["'refuge'", "train.zip", "root='raw/x'", "Expected", "REFUGE/train", "curate --roots.refuge PATH"],

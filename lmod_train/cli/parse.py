@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import docstring_parser
@@ -57,14 +58,21 @@ def parser_of(function: Callable[..., None], command: str) -> Refusing:
     if defaults.parent.is_dir():
         text = f"YAML file of these options; its keys replace the defaults, which are in {defaults}."
         parser.add_argument("--config", action="config", help=text)
-    apart: set[str | int] = {"trust", *(p.name for p in positional)}
+    several = [name for name, kind in types.items() if kind == list[Path] | None and not _is_in(name, positional)]
+    apart: set[str | int] = {"trust", *several, *(p.name for p in positional)}
     parser.add_function_arguments(function, skip=apart, as_group=False, as_positional=False, sub_configs=True)
     if "trust" in types:  # repeatable: `--trust A --trust B`
         parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=described.get("trust"))
+    for name in several:  # `--verify A B`
+        parser.add_argument(f"--{name}", type=Path, nargs="+", metavar="FILE", help=described.get(name))
     for action in parser._actions:  # `--strict` means `--strict true`
         if getattr(action, "_typehint", None) is bool:
             action.nargs, action.const = "?", True
     return parser
+
+
+def _is_in(name: str, parameters: Sequence[inspect.Parameter]) -> bool:
+    return name in [parameter.name for parameter in parameters]
 
 
 def _described(function: Callable[..., None]) -> dict[str, str | None]:

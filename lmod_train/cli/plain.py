@@ -87,8 +87,10 @@ NO_RUNS: list[Path] = []
 def report(
     runs: list[Path] = NO_RUNS,
     *,
-    out: Path,
     sections: list[Section],
+    out: Path | None = None,
+    pack: Path | None = None,
+    verify: list[Path] | None = None,
     curated: Path | None = None,
     against: str = "",
     cap: PositiveInt = 500,
@@ -102,7 +104,9 @@ def report(
 
     Args:
         runs: Folders of runs, each containing predictions.parquet and scores.csv. Not needed with `--published`.
-        out: Folder to write the report to.
+        out: Folder to write the report to; with `--pack` the file, by default RUN.lmodpack in the working folder.
+        pack: Folder of a run to write as one file for publication instead of a report, without images and truths.
+        verify: Packs whose scores are computed again from their replies and `--curated`; writes their leaderboard.
         sections: What the report shows, in this order: class paths with their options, usually of a config such as
             `--config lmod_plus`.
         curated: Curated folder with the images; default: the one in each run's config.yaml.
@@ -113,18 +117,23 @@ def report(
         published: Show the tables of the papers, with rows for the runs if any are named, instead of `sections`.
     """
     from lmod_train.artifacts.manifest import read_manifest
+    from lmod_train.cli import packs
     from lmod_train.report.headline import headline, headline_table
     from lmod_train.report.report import report as draw
     from lmod_train.report.section import shipped_sections
     from lmod_train.report.sections.comparisons import compare_against
     from lmod_train.report.writers.markdown import markdown
 
+    if curated is not None:
+        read_manifest(curated)
+    if pack is not None or verify:
+        return packs.instead(runs, pack, verify or [], out, curated, trust or ())
     if not runs and not published:
         raise BadArgument(
             "runs", [], "one or more run folders", "name them, or add `--published` for the papers' tables"
         )
-    if curated is not None:
-        read_manifest(curated)
+    if out is None:
+        raise BadArgument("--out", None, "a folder to write the report to", "add `--out REPORT`")
     remarks: list[str] = []
     shown = shipped_sections("published") if published else sections
     if against:
