@@ -57,6 +57,15 @@ def read_table(file: Path, refusal: Refusal) -> pa.Table:
         raise refusal(file, f"cannot be read as Parquet ({error})") from error
 
 
+def is_of_other_version(file: Path) -> bool:
+    """Return whether a file of a run folder is of a schema version that cannot be read; only its header is read."""
+    try:
+        stated = (pq.read_schema(file).metadata or {}).get(VERSION, b"none")
+    except (pa.ArrowInvalid, OSError):
+        return False
+    return stated.decode("ascii", "replace") not in ("1", str(SCHEMA_VERSION))
+
+
 def _version_of(table: pa.Table) -> str:
     version: bytes = (table.schema.metadata or {}).get(VERSION, b"none")
     return version.decode()

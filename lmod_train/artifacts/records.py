@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from lmod_train.artifacts.parquet import read_rows, read_run_rows, read_table, write_rows
 from lmod_train.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
 from lmod_train.errors import CuratedDamaged, NotAsked
@@ -107,3 +110,26 @@ def read_run_column(path: Path, name: str) -> dict[str, Any]:
     table = read_table(path, NotAsked)
     values = table[name].to_pylist() if name in table.column_names else [""] * len(table)
     return dict(zip(table["id"].to_pylist(), values, strict=True))
+
+
+def number_of_records(path: Path) -> int:
+    """Return the number of rows of a record file without reading them; 0 if it is missing or unreadable."""
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowInvalid, OSError):
+        return 0
+
+
+def curated_ids(curated: Path) -> frozenset[str]:
+    """Return the record ids of a curated folder; only this column is read.
+
+    Raises:
+        ArtifactError: A record file is damaged.
+    """
+    found: set[str] = set()
+    for file in sorted((curated / "records").glob("*.parquet")):
+        try:
+            found.update(pq.read_table(file, columns=["id"])["id"].to_pylist())
+        except (pa.ArrowInvalid, OSError) as error:
+            raise CuratedDamaged(file, f"cannot be read as Parquet ({error})") from error
+    return frozenset(found)

@@ -100,7 +100,8 @@ def report(
     """Write tables, figures and a web page of predictions from one or more runs.
 
     Prints the headline table, a row per task and model: number of records, score, 95 % interval, score of chance and
-    of the majority class, and share of unparsed replies.
+    of the majority class, share of unparsed replies, and warnings where a score would mislead. What is missing from a
+    run, and what is shown without it, is stated below.
 
     Args:
         runs: Folders of runs, each containing predictions.parquet and scores.csv. Not needed with `--published`.
@@ -118,11 +119,9 @@ def report(
     """
     from lmod_train.artifacts.manifest import read_manifest
     from lmod_train.cli import packs
-    from lmod_train.report.headline import headline, headline_table
     from lmod_train.report.report import report as draw
     from lmod_train.report.section import shipped_sections
     from lmod_train.report.sections.comparisons import compare_against
-    from lmod_train.report.writers.markdown import markdown
 
     if curated is not None:
         read_manifest(curated)
@@ -134,14 +133,12 @@ def report(
         )
     if out is None:
         raise BadArgument("--out", None, "a folder to write the report to", "add `--out REPORT`")
-    remarks: list[str] = []
+    lines: list[str] = []
     shown = shipped_sections("published") if published else sections
     if against:
         shown = compare_against(shown, against)
-    page = draw(runs, out, curated, cap, trust or (), shown, remarks.append)
-    if runs:
-        print("\n".join([markdown(headline_table(headline(runs))), *remarks]))
-    print(f"wrote {page}")
+    page = draw(runs, out, curated, cap, trust or (), shown, lines.append)
+    print("\n".join([*lines, f"wrote {page}"]))
 
 
 def curate(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmod_train.report.contents import INTERVAL, SCORE, Column, N, Table, table
+from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, N, Table, table
 from lmod_train.report.results import RunScores, read_run_scores
+from lmod_train.report.warnings import Warned
 from lmod_train.scoring.headline import headline_metric
 
 
@@ -26,6 +27,7 @@ class Row:
     chance: float | None
     majority: float | None
     unparsed: float | None
+    warnings: tuple[str, ...] = ()
 
 
 def headline(runs: Sequence[Path]) -> list[Row]:
@@ -38,8 +40,15 @@ def headline(runs: Sequence[Path]) -> list[Row]:
     return headline_rows(read_run_scores(runs))
 
 
-def headline_rows(figures: Sequence[RunScores]) -> list[Row]:
-    """Return the headline table of runs whose scores were read."""
+def headline_rows(
+    figures: Sequence[RunScores], warned: Mapping[tuple[Path, str], Sequence[Warned]] | None = None
+) -> list[Row]:
+    """Return the headline table of runs whose scores were read.
+
+    Args:
+        figures: Scores of the runs.
+        warned: Folder and task -> warnings about the score; None if they are not known.
+    """
     rows = []
     for task in dict.fromkeys(task for run in figures for task in run.tasks()):
         for run in figures:
@@ -51,12 +60,13 @@ def headline_rows(figures: Sequence[RunScores]) -> list[Row]:
             beside = [run.find(task, name) for name in ("chance", "majority", "share_unparsed")]
             chance, majority, unparsed = (b.value if b else None for b in beside)
             numbers = (score.n, score.value, score.low, score.high, chance, majority, unparsed)
-            rows.append(Row(task, run.run, run.called, metric, *numbers))
+            phrases = tuple(w.phrase for w in (warned or {}).get((run.path, task), ()))
+            rows.append(Row(task, run.run, run.called, metric, *numbers, phrases))
     return rows
 
 
 def headline_table(rows: Sequence[Row]) -> Table:
-    """Return the rows as a table.
+    """Return the rows as a table; with a column of warnings if there are any.
 
     Example:
         >>> from lmod_train.report.writers.markdown import markdown
@@ -67,8 +77,12 @@ def headline_table(rows: Sequence[Row]) -> Table:
         | glaucoma | base  | tuned | accuracy_strict | 200 | 0.900 | 0.850-0.940   |  0.500 |    0.500 |    0.0 % |
     """
     baselines = [Column("chance", "number"), Column("majority", "number"), Column("unparsed", "percent")]
-    lines = [
+    lines: list[list[Cell]] = [
         [r.task, r.model, r.run, r.metric, r.n, r.value, (r.low, r.high), r.chance, r.majority, r.unparsed]
         for r in rows
     ]
-    return table("scores", ["task", "model", "run", "metric", N, SCORE, INTERVAL, *baselines], lines)
+    columns: list[str | Column] = ["task", "model", "run", "metric", N, SCORE, INTERVAL, *baselines]
+    if any(r.warnings for r in rows):
+        columns.append("warnings")
+        lines = [[*line, "; ".join(r.warnings)] for line, r in zip(lines, rows, strict=True)]
+    return table("scores", columns, lines)

@@ -65,7 +65,7 @@ def origin_of(outcomes: Outcomes) -> Origin:
         dict(sorted(Counter(r.split for r in records).items())),
         dict(sorted(Counter(r.source for r in records).items())),
         sum(r.phantom for r in records),
-        _leaks(outcomes),
+        leaks_of(outcomes),
     )
 
 
@@ -84,7 +84,8 @@ def _trained(config: Mapping[str, Any], predictions: Sequence[Prediction]) -> st
     return ", ".join([*trained, *(f"{step:,} steps" for step in steps if step)]) or "no step"
 
 
-def _leaks(outcomes: Outcomes) -> dict[str, int] | None:
+def leaks_of(outcomes: Outcomes) -> dict[str, int] | None:
+    """Return kind -> number of pairs of images in different splits; None without a readable manifest."""
     try:
         counts = read_manifest(outcomes.curated)["leakage"]["counts"] if outcomes.curated else None
     except (ArtifactError, KeyError, TypeError):

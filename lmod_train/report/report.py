@@ -14,12 +14,14 @@ from lmod_train.escaping import for_csv, from_csv, without_folders
 from lmod_train.files import write_durably
 from lmod_train.lock import is_empty
 from lmod_train.report.contents import Contents
+from lmod_train.report.headline import headline_rows, headline_table
 from lmod_train.report.results import Results, RunScores, read_results
 from lmod_train.report.section import Section, contents, shipped_sections
+from lmod_train.report.warned import warned
 from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.html import CAP, write_html
 from lmod_train.report.writers.latex import write_latex
-from lmod_train.report.writers.markdown import write_markdown
+from lmod_train.report.writers.markdown import markdown, write_markdown
 from lmod_train.report.writers.pictures import write_picture
 
 WRITTEN = ("scores.csv", "tables.md", "index.html")
@@ -49,7 +51,7 @@ def report(
         cap: Maximum number of predictions on the page.
         trust: Modules outside this package with task classes that a run names, which may be imported.
         sections: What the report shows, in this order; None: the sections of ``configs/report/default.yaml``.
-        log: Called with each remark that readers of the scores must know.
+        log: Called with the headline table, and each remark that readers of the scores must know.
 
     Raises:
         Untrusted: A run names a task class outside this package and `trust`.
@@ -71,8 +73,8 @@ def report(
     results = Results((), {}, {}) if sections and not runs else read_results(runs, curated, trust)
     found = contents(shipped_sections() if sections is None else sections, results)
     _write(found, results, out, cap)
-    for remark in found.remarks:
-        log(remark)
+    for line in (markdown(headline_table(headline_rows(results.runs, warned(results)))), *found.remarks):
+        log(line)
     return out / "index.html"
 
 

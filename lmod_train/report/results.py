@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from lmod_train.artifacts.parquet import is_of_other_version
 from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.artifacts.shortcuts import Shortcut
-from lmod_train.errors import BadArgument, NotScored
+from lmod_train.errors import BadArgument, LmodError, NotScored, Untrusted
+from lmod_train.escaping import without_folders
 from lmod_train.report.judgements import Judged, read_judged
 from lmod_train.report.shortcuts import shortcuts_of
 from lmod_train.scoring.items import Item, items_of
+from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
 from lmod_train.types import Prediction, Reply, Score
@@ -117,6 +120,8 @@ class Outcomes:
         curated: The curated folder in the run's configuration, None if there is none.
         config: The run's configuration; empty if there is none.
         judged: What each judge has found about its replies.
+        versions: Task -> its version that is installed.
+        not_installed: Task -> why it cannot be used; its predictions are left out.
     """
 
     predictions: tuple[Prediction, ...]
@@ -125,24 +130,30 @@ class Outcomes:
     curated: Path | None
     config: Mapping[str, Any] = field(default_factory=dict)
     judged: tuple[Judged, ...] = ()
+    versions: Mapping[str, int] = field(default_factory=dict)
+    not_installed: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     """Return the predictions of a run; the true answer is parsed from the reference reply by the task's parser.
+
+    Predictions of tasks that are not installed are left out, if there are others.
 
     Args:
         run: Folder of the run.
         trust: Modules outside this package whose task classes may be imported.
 
     Raises:
-        Untrusted: The run names a task class of another module.
+        Untrusted: The run names a task class of another module, which is installed.
         ArtifactError: The run has no predictions.
-        BadArgument: A task of the run is not installed, or cannot parse its own reference reply.
+        BadArgument: No task of the run is installed, or one cannot parse its own reference reply.
     """
-    predictions = tuple({p.record.id: p for p in read_predictions(Run(run).predictions)}.values())
+    everything = tuple({p.record.id: p for p in read_predictions(Run(run).predictions)}.values())
     config = Run(run).read_config()
+    tasks, missing = _installed(everything, config, Trust(tuple(trust), run))
+    predictions = tuple(p for p in everything if p.record.task not in missing)
     items, choices = {}, {}
-    for task in tasks_asked([p.record for p in predictions], task_arguments(config), Trust(tuple(trust), run)):
+    for task in tasks:
         own = [p for p in predictions if p.record.task == task.name]
         parse = task.parse
         found = items_of(own, lambda p, parse=parse: parse(Reply(p.record.id, p.record.answer), p.record))  # type: ignore[misc]
@@ -150,7 +161,28 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     data = config.get("data") or {}
     curated = (data.get("init_args") or data).get("curated")
     judged = tuple(read_judged(Run(run), predictions))
-    return Outcomes(predictions, items, choices, Path(curated) if curated else None, config, judged)
+    versions = {task.name: task.version for task in tasks}
+    return Outcomes(predictions, items, choices, Path(curated) if curated else None, config, judged, versions, missing)
+
+
+def _installed(
+    predictions: Sequence[Prediction], config: Mapping[str, Any], trust: Trust
+) -> tuple[list[Task], dict[str, str]]:
+    """Return the tasks of predictions, and task -> why it cannot be built, if any can be."""
+    first = {p.record.task: p.record for p in reversed(predictions)}
+    tasks: list[Task] = []
+    errors: dict[str, LmodError] = {}
+    for record in (first[name] for name in dict.fromkeys(p.record.task for p in predictions)):
+        same = [p.record for p in predictions if p.record.task == record.task]
+        try:
+            tasks += tasks_asked(same, task_arguments(config), trust)
+        except (BadArgument, Untrusted) as error:
+            if isinstance(error, Untrusted) and error.place is not None:
+                raise
+            errors[record.task] = error
+    if errors and not tasks:
+        raise next(iter(errors.values()))
+    return tasks, {name: str(error).partition("\nNext: ")[0] for name, error in errors.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +194,14 @@ class Results:
         outcomes: Label of each run -> its outcomes, in the same order.
         images: Label -> curated folder with the images; None if unknown.
         shortcuts: Scores of shortcut classifiers for the tasks and splits of the runs.
+        left_out: A sentence for each run and task that cannot be shown.
     """
 
     runs: tuple[RunScores, ...]
     outcomes: Mapping[str, Outcomes]
     images: Mapping[str, Path | None]
     shortcuts: tuple[Shortcut, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -197,18 +231,35 @@ class Results:
 def read_results(runs: Sequence[Path], curated: Path | None = None, trust: Sequence[str] = ()) -> Results:
     """Return the results of runs, in the given order.
 
+    Runs of another schema version, and tasks that are not installed, are left out if others remain.
+
     Args:
         runs: Folders of runs.
         curated: Curated folder with the images; None uses the one in each run's ``config.yaml``.
         trust: Modules outside this package whose task classes may be imported.
 
     Raises:
-        BadArgument: No run was given, or one twice; a task of a run is not installed.
-        Untrusted: A run names a task class of another module.
+        BadArgument: No run was given, or one twice; no task of a run is installed.
+        Untrusted: A run names a task class of another module, which is installed.
         ArtifactError: A file of a run is missing.
     """
+    older = [run for run in runs if is_of_other_version(Run(run).predictions)]
+    runs = [run for run in runs if run not in older or len(older) == len(runs)]
     scores = read_run_scores(runs)
     outcomes = {name: read_outcomes(run, trust) for name, run in zip(labels(scores), runs, strict=True)}
+    scores = [_without(run, found.not_installed) for run, found in zip(scores, outcomes.values(), strict=True)]
     images = {name: curated or found.curated for name, found in outcomes.items()}
     shortcuts = shortcuts_of(images.values(), [p for found in outcomes.values() for p in found.predictions])
-    return Results(tuple(scores), outcomes, images, tuple(shortcuts))
+    return Results(tuple(scores), outcomes, images, tuple(shortcuts), tuple(_left_out(older, outcomes)))
+
+
+def _without(run: RunScores, tasks: Mapping[str, str]) -> RunScores:
+    return replace(run, scores=tuple(s for s in run.scores if s.task not in tasks))
+
+
+def _left_out(older: Sequence[Path], outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
+    for run in older:
+        yield f"{Run(run).name} is left out: it is of another schema version; `rescore RUN` may bring it to this one"
+    for name, found in outcomes.items():
+        for task, why in found.not_installed.items():
+            yield f"{name}: {task} is left out, as its task cannot be used: {without_folders(why)}"

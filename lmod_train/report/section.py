@@ -10,6 +10,7 @@ from typing import ClassVar
 import yaml
 
 from lmod_train.report.contents import Chapter, Contents, Part
+from lmod_train.report.incomplete import incomplete
 from lmod_train.report.origin import remarks
 from lmod_train.report.results import Results
 from lmod_train.shipped import configs_folder
@@ -34,7 +35,8 @@ class Section(ABC):
 def contents(sections: Iterable[Section], results: Results, title: str = "Scores") -> Contents:
     """Return the contents of a report, without empty sections."""
     chapters = [Chapter(_name(s), s.title, tuple(s.parts(results))) for s in sections]
-    return Contents(title, tuple(remarks(results.outcomes)), tuple(chapter for chapter in chapters if chapter.parts))
+    noted = (*remarks(results.outcomes), *incomplete(results))
+    return Contents(title, noted, tuple(chapter for chapter in chapters if chapter.parts))
 
 
 def _name(section: Section) -> str:

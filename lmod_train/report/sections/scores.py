@@ -12,6 +12,7 @@ from lmod_train.report.figures import draw_scores
 from lmod_train.report.headline import headline_rows, headline_table
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
+from lmod_train.report.warned import warned, warnings_table
 
 NOTE = """The score of each task is its strict one: a reply without a readable answer counts as wrong. Intervals are
 bootstrapped over patients. Chance and majority class are computed on the same items. `scores.csv` has all metrics."""
@@ -25,9 +26,12 @@ class Scores(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the headline table and its figure."""
-        rows = headline_table(headline_rows(results.runs))
+        found = warned(results)
+        rows = headline_table(headline_rows(results.runs, found))
         yield Text(NOTE)
         yield rows
+        if (listed := warnings_table(results, found)) is not None:
+            yield listed
         yield Figure("scores", "Scores of the tasks", ALT, rows, partial(_draw, results))
 
 

@@ -1,0 +1,71 @@
+"""What is missing from the runs of a report, and what is shown without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from pathlib import Path
+
+from lmod_train.artifacts.manifest import read_manifest
+from lmod_train.artifacts.records import number_of_records
+from lmod_train.artifacts.run import Run
+from lmod_train.errors import ArtifactError
+from lmod_train.report.results import Outcomes, Results
+from lmod_train.report.thumbnails import licences
+
+
+def incomplete(results: Results) -> Iterator[str]:
+    """Yield a remark for each thing that is missing: runs and tasks, replies, configurations, images, licences.
+
+    Two runs with the same replies are named too, as one may be a copy of the other.
+    """
+    yield from results.left_out
+    for (name, outcomes), run in zip(results.outcomes.items(), results.runs, strict=True):
+        yield from _replies(name, run.path, len(outcomes.predictions))
+        yield from _config(name, run.path)
+        yield from _images(name, results.images[name], outcomes)
+    yield from _alike(results.outcomes)
+
+
+def _replies(name: str, run: Path, predictions: int) -> Iterator[str]:
+    asked = number_of_records(Run(run).records)
+    if predictions < asked:
+        rest = "`validate` with the same options asks the rest"
+        yield f"{name}: {predictions} of {asked} records have a reply; scores are over these ({rest})"
+
+
+def _config(name: str, run: Path) -> Iterator[str]:
+    if not Run(run).config.exists():
+        yield f"{name}: there is no config.yaml: its weights, settings and curated folder are not known"
+
+
+def _images(name: str, curated: Path | None, outcomes: Outcomes) -> Iterator[str]:
+    """Yield what the curated folder lacks."""
+    records = [p.record for p in outcomes.predictions]
+    shown = {image for record in records for image in record.image}
+    if curated is None or not shown:
+        return
+    cure = "name the folder with `--curated CURATED`"
+    if not curated.is_dir():
+        yield f"{name}: its curated folder is gone: images, licences and leaks are not shown ({cure})"
+        return
+    gone = sum(not (curated / image).is_file() for image in shown)
+    if gone:
+        yield f"{name}: {gone} of {len(shown)} images are not in the curated folder ({cure})"
+    try:
+        stated = read_manifest(curated).get("sources") or {}
+    except ArtifactError:
+        yield f"{name}: manifest.json cannot be read: licences and leaks are not known; no image may be redistributed"
+        return
+    unknown = sorted(note.source for note in licences(curated, records) if note.source not in {*stated, "foreign"})
+    if unknown:
+        listed = ", ".join(unknown)
+        yield f"{name}: the manifest does not describe {listed}: whether the images may be redistributed is not known"
+
+
+def _alike(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield the pairs of runs whose replies are all the same."""
+    replies = {name: {p.record.id: p.reply.reply for p in found.predictions} for name, found in outcomes.items()}
+    for (first, own), (second, other) in combinations(replies.items(), 2):
+        if own and own == other:
+            yield f"{first} and {second} have the same {len(own)} replies: one may be a copy of the other"
