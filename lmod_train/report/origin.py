@@ -12,6 +12,7 @@ from typing import Any
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.run import READER
 from lmod_train.errors import ArtifactError
+from lmod_train.escaping import without_folders
 from lmod_train.report.results import Outcomes
 from lmod_train.scoring.ways import FACTORS, compared_ids, question_of, values_of
 from lmod_train.types import Prediction
@@ -74,7 +75,18 @@ def _weights(config: Mapping[str, Any], known: Mapping[str, str]) -> str:
         return "a person"
     model = (config.get("model") or {}).get("init_args") or {}
     drawn = ["random"] if model.get("weights") == "random" else []
-    return ", ".join([*drawn, *(f"{name} {sha256[:DIGITS]}" for name, sha256 in known.items())]) or NOT_RECORDED
+    return (
+        ", ".join(
+            [
+                *drawn,
+                *(
+                    f"{without_folders(str(name))} {without_folders(str(digest))[:DIGITS]}"
+                    for name, digest in known.items()
+                ),
+            ]
+        )
+        or NOT_RECORDED
+    )
 
 
 def _trained(config: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:

@@ -14,7 +14,7 @@ from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.errors import BadArgument, LmodError, NotScored, Untrusted
-from lmod_train.escaping import without_folders
+from lmod_train.escaping import for_terminal, without_folders
 from lmod_train.report.judgements import Judged, read_judged
 from lmod_train.report.shortcuts import shortcuts_of
 from lmod_train.scoring.items import Item, items_of
@@ -42,8 +42,8 @@ class RunScores:
 
     @property
     def called(self) -> str:
-        """Name of the model in tables; of an absolute path, the last part."""
-        return Path(self.model).name if Path(self.model).is_absolute() else self.model
+        """Name of the model in tables and figures, on one line; of an absolute path, the last part."""
+        return for_terminal(Path(self.model).name if Path(self.model).is_absolute() else self.model)
 
     def tasks(self) -> list[str]:
         """Names of the tasks, in the order of the scores."""

@@ -50,7 +50,7 @@ def records(n=24, modalities=("CFP",)):
             ),
             (Anatomy, record(str(i), told, task="anatomy", choices=EYE, regions=regions, **place)),
         ]
-        found += [replace(r, task_class=f"{c.__module__}.{c.__qualname__}") for c, r in made]
+        found += [replace(r, task_class=f"{c.__module__}.{c.__qualname__}", task_version=c.version) for c, r in made]
     return found
 
 
@@ -82,7 +82,7 @@ def classify(folder: Path, skill, *, model="cnn", seed=0, n=60, given=1.0):
             logs -= np.log(np.exp(logs).sum())
             kind = f"{type(task).__module__}.{type(task).__qualname__}"
             made = record(str(i), told, task=task.name, choices=task.choices, group=f"p{i // 2}")
-            asked.append(replace(made, task_class=kind))
+            asked.append(replace(made, task_class=kind, task_version=task.version))
             said = told.replace(word, task.choices[int(logs.argmax())])
             likelihoods = dict(zip(task.choices, logs.round(6).tolist(), strict=True)) if rng.random() < given else {}
             replies[made.id] = Reply(made.id, said, model=model, likelihoods=likelihoods)

@@ -13,7 +13,7 @@ from lmod_train.report.writers.cells import RIGHT, cell_text
 
 def write_markdown(contents: Contents, file: Path) -> None:
     """Write the texts and tables of a report to one file."""
-    parts = [f"# {contents.title}", *(f"**{remark}**" for remark in contents.remarks)]
+    parts = [f"# {contents.title}", *(f"**{for_markdown(remark)}**" for remark in contents.remarks)]
     parts += [text for chapter in contents.chapters for text in _chapter(chapter)]
     with write_durably(file) as beside:
         beside.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -31,7 +31,7 @@ def _part(part: Table | Text | Remark) -> Iterator[str]:
     if isinstance(part, Text):
         yield part.text
     elif isinstance(part, Remark):
-        yield f"**{part.text}**"
+        yield f"**{for_markdown(part.text)}**"
     else:
         yield from filter(None, (f"### {part.title}" if part.title else "", part.note, markdown(part)))
 

@@ -1,4 +1,4 @@
-from lmod_train.report.contents import Figure
+from lmod_train.report.contents import Figure, Table
 from lmod_train.report.headline import headline
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.scores import Scores
@@ -8,9 +8,17 @@ from tests.report.shown import tables
 def test_the_table_has_the_headline_and_the_figure_its_numbers(three):
     results = read_results(three[0])
     rows = headline(three[0])
-    lines = tables(Scores(), results).splitlines()[2:]
+    lines = tables(Scores(), results).splitlines()[2 : 2 + len(rows)]
     assert [[cell.strip() for cell in line.split("|")[1:4]] for line in lines] == [
         [r.task, r.model, r.run] for r in rows
     ]
     (figure,) = [part for part in Scores().parts(results) if isinstance(part, Figure)]
     assert [row[5] for row in figure.table.rows] == [r.value for r in rows]
+
+
+def test_warnings_stand_in_the_table_and_in_sentences_below(three):
+    shown, warned = [part for part in Scores().parts(read_results(three[0])) if isinstance(part, Table)]
+    assert shown.columns[-1].head == "warnings"
+    phrases = {(row[0], phrase) for row in shown.rows for phrase in str(row[-1]).split("; ") if phrase}
+    assert phrases == {(row[0], row[2]) for row in warned.rows}
+    assert ("glaucoma", "interval includes chance") in phrases

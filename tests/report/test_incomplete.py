@@ -1,0 +1,152 @@
+"""What a run may lack: the report is written, and says what is shown without it."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from lmod_train.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.errors import ArtifactError, BadArgument, Untrusted
+from lmod_train.report.incomplete import incomplete
+from lmod_train.report.report import report
+from lmod_train.report.results import read_results
+from lmod_train.report.section import shipped_sections
+from lmod_train.report.sections.scores import Scores
+from tests.report.make import curate, run
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    root = tmp_path_factory.mktemp("runs")
+    place = curate(root / "curated")
+    return run(root / "good", 0.9, curated=place, seed=1), run(root / "other", 0.6, curated=place, seed=2), place
+
+
+@pytest.fixture
+def runs(kept, tmp_path):
+    """Two whole runs, to be changed."""
+    return [shutil.copytree(path, tmp_path / path.name) for path in kept[:2]]
+
+
+def remarks(*runs, **options):
+    return list(incomplete(read_results(runs, **options)))
+
+
+def test_of_whole_runs_nothing_is_said(runs):
+    assert remarks(*runs) == []
+
+
+def test_a_run_half_done_states_how_many_replies_it_has(runs):
+    write_predictions(runs[0] / "predictions.parquet", read_predictions(runs[0] / "predictions.parquet")[:30])
+    assert remarks(runs[0]) == [
+        "base: 30 of 72 records have a reply; scores are over these (`validate` with the same options asks the rest)"
+    ]
+
+
+def test_a_run_without_configuration_is_shown(runs):
+    (runs[0] / "config.yaml").unlink()
+    assert remarks(runs[0]) == ["base: there is no config.yaml: its weights, settings and curated folder are not known"]
+
+
+def other_schema(path):
+    """Write the predictions as of schema version 9."""
+    file = path / "predictions.parquet"
+    table = pq.read_table(file)
+    pq.write_table(table.replace_schema_metadata({b"lmod_train.schema": b"9"}), file)
+
+
+def test_a_run_of_another_schema_is_left_out_beside_others(runs, tmp_path):
+    other_schema(runs[1])
+    found = read_results(runs)
+    assert [run.run for run in found.runs] == ["good"]
+    assert [line for line in incomplete(found) if line.startswith("other is left out: it is of another schema version")]
+    with pytest.raises(ArtifactError, match="is of schema version 9, expected 2"):
+        read_results(runs[1:])
+
+
+def other_task(path, task="glaucoma", kind="lmod_train.tasks.gone.Gone"):
+    rows = read_predictions(path / "predictions.parquet")
+    facts = {"task_class": kind}
+    changed = [replace(p, record=replace(p.record, **facts)) if p.record.task == task else p for p in rows]
+    write_predictions(path / "predictions.parquet", changed)
+
+
+def test_a_task_that_is_not_installed_is_left_out_beside_others(runs, tmp_path):
+    other_task(runs[0])
+    found = read_results(runs)
+    assert [set(run.tasks()) for run in found.runs] == [{"anatomy", "four_way"}, {"anatomy", "four_way", "glaucoma"}]
+    assert {p.record.task for p in found.outcomes["base (good)"].predictions} == {"anatomy", "four_way"}
+    (line,) = [line for line in incomplete(found) if "left out" in line]
+    assert line.startswith(
+        "base (good): glaucoma is left out, as its task cannot be used: task_class='lmod_train.tasks"
+    )
+    assert report(runs, tmp_path / "out", sections=[Scores()]).exists()
+
+
+def test_a_module_that_is_nowhere_is_left_out_and_one_that_is_installed_asks_for_trust(runs):
+    other_task(runs[0], kind="nowhere_at_all.Task")
+    assert [line for line in remarks(runs[0]) if "glaucoma is left out" in line]
+    other_task(runs[0], kind="yaml.Task")
+    with pytest.raises(Untrusted):
+        read_results(runs[:1])
+
+
+def test_a_run_with_no_task_that_is_installed_is_an_error(runs):
+    for task in ("glaucoma", "four_way", "anatomy"):
+        other_task(runs[0], task)
+    with pytest.raises(BadArgument, match="task_class"):
+        read_results(runs)
+
+
+def test_two_runs_with_the_same_replies_are_named(runs, tmp_path):
+    copy = shutil.copytree(runs[0], tmp_path / "copy")
+    line = "base (good) and base (copy) have the same 72 replies: one may be a copy of the other"
+    assert remarks(runs[0], copy, runs[1]) == [line]
+
+
+def test_images_that_are_gone_are_counted(runs, kept, tmp_path):
+    place = shutil.copytree(kept[2], tmp_path / "curated")
+    (place / "images" / "phantoms" / "3.jpg").unlink()
+    cure = "(name the folder with `--curated CURATED`)"
+    assert remarks(runs[0], curated=place) == [f"base: 1 of 24 images are not in the curated folder {cure}"]
+    (runs[0] / "config.yaml").write_text(yaml.safe_dump({"data": {"curated": str(tmp_path / "gone")}}))
+    assert remarks(runs[0]) == [f"base: its curated folder is gone: images, licences and leaks are not shown {cure}"]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "problem"),
+    [
+        ({"schema_version": 2}, "the manifest does not describe phantoms: whether the images may be redistributed"),
+        ({"schema_version": 1}, "manifest.json cannot be read: licences and leaks are not known"),
+        ([], "manifest.json cannot be read"),
+    ],
+)
+def test_a_manifest_that_says_nothing_is_stated(manifest, problem, runs, kept, tmp_path):
+    place = shutil.copytree(kept[2], tmp_path / "curated")
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    (line,) = remarks(runs[0], curated=place)
+    assert problem in line
+
+
+def test_replies_of_a_megabyte_are_reported(runs, tmp_path):
+    rows = read_predictions(runs[0] / "predictions.parquet")
+    long = [replace(p, reply=replace(p.reply, reply="=1+1 <b>\n" * 120_000)) for p in rows[:2]]
+    write_predictions(runs[0] / "predictions.parquet", [*long, *rows[2:]])
+    assert report(runs[:1], tmp_path / "out", sections=[Scores()]).exists()
+    assert remarks(runs[0]) == []
+
+
+def test_everything_at_once_is_still_a_report_with_every_section(runs, kept, tmp_path):
+    """A run without configuration, half done, with a task that is not installed, beside one of another schema."""
+    other_task(runs[0])
+    rows = read_predictions(runs[0] / "predictions.parquet")
+    write_predictions(runs[0] / "predictions.parquet", rows[::3])
+    (runs[0] / "config.yaml").unlink()
+    other_schema(runs[1])
+    said = []
+    report(runs, tmp_path / "out", sections=shipped_sections(), log=said.append)
+    assert sum("left out" in line for line in said) == 2 and any("records have a reply" in line for line in said)
+    assert not [line for line in said if str(tmp_path) in line]

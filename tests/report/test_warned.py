@@ -1,0 +1,77 @@
+import json
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from lmod_train.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.artifacts.records import write_records
+from lmod_train.report.results import read_results
+from lmod_train.report.warned import warned, warnings_table
+from tests.report.make import classify, curate, records, run
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A run that is always right, with its curated folder; nothing is to be warned about."""
+    place = curate(tmp_path / "curated")
+    write_records(place / "records" / "all.parquet", records())
+    return run(tmp_path / "run", 1.0, curated=place), place
+
+
+def found(path):
+    results = read_results([path])
+    return {(task, w.phrase) for (_, task), several in warned(results).items() for w in several}
+
+
+def change(path, **facts):
+    """Change records and replies of every second prediction."""
+    rows = read_predictions(path / "predictions.parquet")
+    reply, record = facts.get("reply", {}), facts.get("record", {})
+    changed = [replace(p, reply=replace(p.reply, **reply), record=replace(p.record, **record)) for p in rows[::2]]
+    write_predictions(path / "predictions.parquet", [*changed, *rows[1::2]])
+
+
+ALL = {"anatomy", "four_way", "glaucoma"}
+
+
+def test_a_good_run_has_no_warning_and_no_table(made):
+    results = read_results([made[0]])
+    assert not any(warned(results).values()) and warnings_table(results, warned(results)) is None
+    assert {task for _, task in warned(results)} == ALL
+
+
+def test_leaks_of_the_manifest_reach_every_task(made):
+    manifest = json.loads((made[1] / "manifest.json").read_text())
+    manifest["leakage"] = {"counts": {"near": {"crossing_splits": 3}, "exact": {"crossing_splits": 0}}}
+    (made[1] / "manifest.json").write_text(json.dumps(manifest))
+    assert found(made[0]) == {(task, "leak between splits") for task in ALL}
+
+
+def test_records_that_are_not_in_the_folder_are_found(made):
+    write_records(made[1] / "records" / "all.parquet", records()[:30])
+    assert found(made[0]) == {(task, "records of another folder") for task in ALL}
+    table = warnings_table(read_results([made[0]]), warned(read_results([made[0]])))
+    assert "14 of 24 records are not in the curated folder" in str(table.rows)
+
+
+def test_a_folder_that_is_gone_is_no_other_folder(made):
+    (made[0] / "config.yaml").write_text(yaml.safe_dump({"data": {"curated": "/nowhere"}}))
+    assert found(made[0]) == set()
+
+
+def test_versions_and_settings_of_replies_are_compared(made):
+    change(made[0], record={"task_version": 99})
+    assert {phrase for _, phrase in found(made[0])} == {"other task version"}
+    change(made[0], record={"task_version": 99}, reply={"settings": '{"temperature": 1}'})
+    assert {phrase for _, phrase in found(made[0])} == {"other task version", "mixed settings"}
+
+
+def test_likelihoods_of_a_part_are_found(tmp_path):
+    path = classify(tmp_path / "run", 9.0, given=0.5)
+    assert found(path) >= {(task, "likelihoods of a part") for task in ("glaucoma", "macular_hole_stage")}
+
+
+def test_a_task_that_answers_like_chance_is_found(tmp_path):
+    path = run(tmp_path / "run", 0.2, seed=5)
+    assert ("glaucoma", "interval includes chance") in found(path)
