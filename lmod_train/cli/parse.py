@@ -49,8 +49,10 @@ def parser_of(function: Callable[..., None], command: str) -> Refusing:
         if get_origin(kind) is Literal:
             parser.add_argument(parameter.name, choices=get_args(kind), help=about)
         elif get_origin(kind) is list:
-            count = "+" if parameter.default is parameter.empty else "*"
-            parser.add_argument(parameter.name, type=get_args(kind)[0], nargs=count, default=[], help=about)
+            count: dict[str, Any] = (
+                {"nargs": "+"} if parameter.default is parameter.empty else {"nargs": "*", "default": []}
+            )
+            parser.add_argument(parameter.name, type=get_args(kind)[0], help=about, **count)
         elif parameter.default is not parameter.empty:
             parser.add_argument(parameter.name, type=kind, nargs="?", default=parameter.default, help=about)
         else:
@@ -58,8 +60,9 @@ def parser_of(function: Callable[..., None], command: str) -> Refusing:
     if defaults.parent.is_dir():
         text = f"YAML file of these options; its keys replace the defaults, which are in {defaults}."
         parser.add_argument("--config", action="config", help=text)
-    several = [name for name, kind in types.items() if kind == list[Path] | None and not _is_in(name, positional)]
-    apart: set[str | int] = {"trust", *several, *(p.name for p in positional)}
+    apart: set[str | int] = {"trust", *(p.name for p in positional)}
+    several = [name for name, kind in types.items() if kind == list[Path] | None and name not in apart]
+    apart.update(several)
     parser.add_function_arguments(function, skip=apart, as_group=False, as_positional=False, sub_configs=True)
     if "trust" in types:  # repeatable: `--trust A --trust B`
         parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=described.get("trust"))
@@ -69,10 +72,6 @@ def parser_of(function: Callable[..., None], command: str) -> Refusing:
         if getattr(action, "_typehint", None) is bool:
             action.nargs, action.const = "?", True
     return parser
-
-
-def _is_in(name: str, parameters: Sequence[inspect.Parameter]) -> bool:
-    return name in [parameter.name for parameter in parameters]
 
 
 def _described(function: Callable[..., None]) -> dict[str, str | None]:

@@ -73,7 +73,8 @@ def report(
     results = Results((), {}, {}) if sections and not runs else read_results(runs, curated, trust)
     found = contents(shipped_sections() if sections is None else sections, results)
     _write(found, results, out, cap)
-    for line in (markdown(headline_table(headline_rows(results.runs, warned(results)))), *found.remarks):
+    headline = [markdown(headline_table(headline_rows(results.runs, warned(results))))] if results.runs else []
+    for line in (*headline, *found.remarks):
         log(line)
     return out / "index.html"
 

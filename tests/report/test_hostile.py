@@ -15,6 +15,8 @@ from lmod_train.artifacts.scores import read_scores, write_scores
 from lmod_train.report.report import report
 from tests.report.make import curate, run
 
+pytestmark = pytest.mark.filterwarnings("ignore:Glyph:UserWarning", "ignore:constrained_layout:UserWarning")
+
 ENDINGS = {".md", ".csv", ".tex", ".html", ".json", ".js", ".svg", ".css", ".txt"}
 
 LURES = [
