@@ -11,7 +11,7 @@ from lmod_train.report.papers.measured import conditions, find_score, manifest_o
 from lmod_train.report.papers.models import canonical_names, model_of_run
 from lmod_train.report.papers.printed import PAPERS, Printed, printed
 from lmod_train.report.papers.protocols import Protocol, protocol_of
-from lmod_train.report.papers.verdicts import Found, Measured, compare
+from lmod_train.report.papers.relations import Found, Measured, compare
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.types import Score
 

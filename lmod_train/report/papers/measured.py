@@ -9,7 +9,7 @@ from typing import Any
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.errors import ArtifactError
 from lmod_train.report.papers.protocols import Protocol
-from lmod_train.report.papers.verdicts import Measured
+from lmod_train.report.papers.relations import Measured
 from lmod_train.report.results import Outcomes, RunScores
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import question_of

@@ -12,8 +12,8 @@ from lmod_train.report.contents import INTERVAL, Cell, Column, N, Part, Table, T
 from lmod_train.report.origin import phantom_tasks
 from lmod_train.report.papers.ledger import Entry, entries, unknown_models
 from lmod_train.report.papers.printed import Printed
+from lmod_train.report.papers.relations import RELATIONS
 from lmod_train.report.papers.states import state_of
-from lmod_train.report.papers.verdicts import VERDICTS
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 
@@ -21,12 +21,12 @@ NOTE = """A score is compared with a printed number of the same model only if bo
 `same`: equal in the printed digits, rounded or cut off. `different within interval`: the printed number lies in the
 95 % interval of the score, which covers the draw of items, not the differences in prompts, decoding and versions that
 the papers leave open. `different`: it lies outside. `cannot be told`: the paper or the run does not record what a
-comparison needs. `refused`: number of items, split, balance, protocol, definition or weights differ. A verdict on a
-cell that contradicts other printed numbers has a remark."""
+comparison needs. `refused`: number of items, split, balance, protocol, definition or weights differ. A cell that
+contradicts other printed numbers has a remark."""
 
 
 class Ledger(Section):
-    """Verdicts on the printed numbers of the models of the runs.
+    """How the scores of runs relate to the printed numbers of their models.
 
     Args:
         papers: Names of the papers, e.g. ``lmod_plus``; None compares with all.
@@ -40,17 +40,17 @@ class Ledger(Section):
         self.papers = papers or list(PAPERS)
 
     def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the counts of verdicts, the comparable numbers, and the refused ones by reason."""
+        """Yield the counts of relations, the comparable numbers, and the refused ones by reason."""
         found = [entry for entry in entries(results) if entry.cell.paper in self.papers]
         yield from (Text(line) for line in _left_out(results))
         if not found:
             return
         yield Text(NOTE)
         yield _counts(found)
-        compared = [e for e in found if e.found.verdict != "refused"]
+        compared = [e for e in found if e.found.relation != "refused"]
         if compared:
             yield _compared(compared)
-        refused = [e for e in found if e.found.verdict == "refused"]
+        refused = [e for e in found if e.found.relation == "refused"]
         if refused:
             yield _refused(refused)
 
@@ -63,12 +63,12 @@ def _left_out(results: Results) -> Iterator[str]:
 
 
 def _counts(found: Sequence[Entry]) -> Table:
-    counts = Counter((e.run, PAPERS[e.cell.paper], e.found.verdict) for e in found)
+    counts = Counter((e.run, PAPERS[e.cell.paper], e.found.relation) for e in found)
     rows: list[list[Cell]] = [
-        [run, paper, *(counts[run, paper, verdict] for verdict in VERDICTS)]
+        [run, paper, *(counts[run, paper, relation] for relation in RELATIONS)]
         for run, paper in dict.fromkeys((e.run, PAPERS[e.cell.paper]) for e in found)
     ]
-    return table("ledger", ["run", "paper", *(Column(verdict, "count") for verdict in VERDICTS)], rows)
+    return table("ledger", ["run", "paper", *(Column(relation, "count") for relation in RELATIONS)], rows)
 
 
 def _compared(found: Sequence[Entry]) -> Table:
@@ -83,7 +83,7 @@ def _compared(found: Sequence[Entry]) -> Table:
             None if e.score.value is None else e.cell.as_printed(e.score.value),
             _scaled(e),
             e.here.n,
-            e.found.verdict,
+            e.found.relation,
             "; ".join(filter(None, (e.found.why, e.found.remark))),
         ]
         for e in found
@@ -91,7 +91,7 @@ def _compared(found: Sequence[Entry]) -> Table:
     numbers = [Column("printed", "number"), Column("state"), Column("here", "number"), INTERVAL, N]
     numbers = [Column("printed", "number"), Column("state"), Column("here", "number"), INTERVAL, N]
     texts = [Column(head) for head in ("run", "where", "cell", "metric here")]
-    columns = [*texts, *numbers, Column("verdict"), Column("reason and remark")]
+    columns = [*texts, *numbers, Column("relation"), Column("reason and remark")]
     return table("ledger_cells", columns, rows, "Numbers", "In the unit and with the digits of the paper.")
 
 

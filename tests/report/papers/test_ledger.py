@@ -8,13 +8,13 @@ from tests.report.papers.make import curated, results, staged
 TABLE = ("lmod_naacl", "Table 2")
 
 
-def verdicts(run, table=TABLE):
-    return {e.cell.model: (e.found.verdict, e.found.why, e.found.remark) for e in entries(results(run))
+def relations(run, table=TABLE):
+    return {e.cell.model: (e.found.relation, e.found.why, e.found.remark) for e in entries(results(run))
             if (e.cell.paper, e.cell.table) == table}  # fmt: skip
 
 
-def verdict(run, table=TABLE):
-    ((found),) = verdicts(run, table).values()
+def relation(run, table=TABLE):
+    ((found),) = relations(run, table).values()
     return found
 
 
@@ -31,13 +31,13 @@ def verdict(run, table=TABLE):
 )
 def test_the_stage_of_macular_holes_in_lmod(tmp_path, model, right, expected):
     run = staged(tmp_path / "run", right, model=model, curated=curated(tmp_path / "c"))
-    assert verdict(run)[:2] == (expected, "")
+    assert relation(run)[:2] == (expected, "")
 
 
 def test_accuracy_is_over_the_answered_items_where_the_paper_scores_so(tmp_path):
     run = staged(tmp_path / "run", 16, model="VILA1.5-8b", curated=curated(tmp_path / "c"), refused=5)
-    assert verdicts(run)["VILA-8B"][0] == "same"  # 16 of 71 answered is 22.53 %
-    assert verdicts(run, ("lmod_v1", "Table 4"))["VILA-1.5-8B"][:2] == (
+    assert relations(run)["VILA-8B"][0] == "same"  # 16 of 71 answered is 22.53 %
+    assert relations(run, ("lmod_v1", "Table 4"))["VILA-1.5-8B"][:2] == (
         "cannot be told", "what is counted as a rejection is not stated",
     )  # fmt: skip
 
@@ -55,13 +55,13 @@ def test_accuracy_is_over_the_answered_items_where_the_paper_scores_so(tmp_path)
 def test_refused(tmp_path, changes, protocol, balanced, why):
     made = curated(tmp_path / "c", protocol, balanced)
     run = staged(tmp_path / "run", 19, model="llava_med_7b", curated=made, **changes)
-    assert verdict(run)[:2] == ("refused", why)
+    assert relation(run)[:2] == ("refused", why)
 
 
 def test_stages_of_lmod_plus_are_refused_on_76_images(tmp_path):
     run = staged(tmp_path / "run", 19, model="llava_med_7b", curated=curated(tmp_path / "c", "lmod_plus"))
     found = [e for e in entries(results(run)) if e.cell.table == "Table 5"]
-    assert len(found) == 12 and {e.found.verdict for e in found} == {"refused"}
+    assert len(found) == 12 and {e.found.relation for e in found} == {"refused"}
     assert {e.found.why for e in found} == {
         "n (3,859 in the paper, 76 here); balance (not balanced in the paper, balanced here)"
     }
@@ -71,20 +71,20 @@ def test_icdr_of_lmod_plus_stage_by_stage(tmp_path):
     made = curated(tmp_path / "c", "lmod_plus", ("icdr",))
     run = staged(tmp_path / "run", 390, n=390, model="InternVL2-8B", curated=made, task="icdr")
     found = [e for e in entries(results(run)) if e.cell.table == "Table 5"]
-    assert len(found) == 15 and {e.found.verdict for e in found} == {"different"}
+    assert len(found) == 15 and {e.found.relation for e in found} == {"different"}
     assert all("identical" in e.found.remark for e in found)  # the printed row equals another model's
     assert {e.here.n for e in found} == {390}
 
 
 def test_without_a_curated_folder_it_cannot_be_told(tmp_path):
     run = staged(tmp_path / "run", 19, model="llava_med_7b", split="all")
-    found = verdict(run)
+    found = relation(run)
     assert (found[0] in ("cannot be told", "refused") and "not recorded" in found[1]) or "split" in found[1]
 
 
 def test_a_suspect_cell_keeps_its_remark(tmp_path):
     run = staged(tmp_path / "run", 16, n=76, model="VILA1.5-3b", curated=curated(tmp_path / "c"), refused=10)
-    found = verdict(run, ("lmod_v1", "Table 3"))
+    found = relation(run, ("lmod_v1", "Table 3"))
     assert found[0] == "same" and "fit only if one of the two columns is swapped" in found[2]  # 16 of 66 is 24.24 %
 
 

@@ -1,4 +1,4 @@
-"""The section counts the verdicts, lists the numbers, and groups what is refused."""
+"""The section counts the relations, lists the numbers, and groups what is refused."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def rows(table):
     return [dict(zip([c.head for c in table.columns], row, strict=True)) for row in table.rows]
 
 
-def test_verdicts_are_counted_and_their_numbers_are_in_the_printed_unit(tmp_path):
+def test_relations_are_counted_and_their_numbers_are_in_the_printed_unit(tmp_path):
     made = curated(tmp_path / "c")
     found, texts = parts(
         staged(tmp_path / "a", 23, model="Mini-InternVL-Chat-2B-V1-5-hf", curated=made),
@@ -30,7 +30,7 @@ def test_verdicts_are_counted_and_their_numbers_are_in_the_printed_unit(tmp_path
     assert counts[intern, "LMOD v1"]["cannot be told"] == 1  # the rejection rate
     assert counts[med, "LMOD"]["different"] == 1 and counts[intern, "LMOD+"]["refused"] == 12
     (row,) = [r for r in rows(found["ledger_cells"]) if r["run"] == intern and r["where"] == "LMOD, Table 2"]
-    assert (row["printed"], row["here"], row["n"], row["verdict"]) == ("30.26", "30.26", 76, "same")
+    assert (row["printed"], row["here"], row["n"], row["relation"]) == ("30.26", "30.26", 76, "same")
     assert row["cell"] == "InternVL-2B: mh_staging OCT accuracy" and 0 < row["95 % interval"][0] < 30.26
     assert "a balanced draw of the same size" in row["reason and remark"]
     refused = rows(found["ledger_refused"])

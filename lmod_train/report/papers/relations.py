@@ -10,8 +10,8 @@ from lmod_train.report.papers.printed import Printed
 from lmod_train.report.papers.protocols import Protocol
 from lmod_train.report.papers.states import State, state_of
 
-Verdict = Literal["same", "different within interval", "different", "cannot be told", "refused"]
-VERDICTS: tuple[Verdict, ...] = ("same", "different within interval", "different", "cannot be told", "refused")
+Relation = Literal["same", "different within interval", "different", "cannot be told", "refused"]
+RELATIONS: tuple[Relation, ...] = ("same", "different within interval", "different", "cannot be told", "refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,15 @@ class Found:
     """The result of a comparison.
 
     Attributes:
-        verdict: ``same`` if both are equal in the printed digits, rounded or cut off; ``different within interval`` if
+        relation: ``same`` if both are equal in the printed digits, rounded or cut off; ``different within interval`` if
             the printed number lies in the interval of the measured one, within its rounding; otherwise ``different``.
             ``refused`` if the two were obtained in different ways, ``cannot be told`` if that or the interval is not
             known.
-        why: Reasons of the last two verdicts; empty for the others.
-        remark: What a reader of the verdict must know about the printed number.
+        why: Reasons of the last two relations; empty for the others.
+        remark: What a reader of the relation must know about the printed number.
     """
 
-    verdict: Verdict
+    relation: Relation
     why: str
     remark: str
 
@@ -71,7 +71,7 @@ def compare(cell: Printed, protocol: Protocol, measured: Measured) -> Found:
         return Found("refused", differing, remark)
     if unknown := "; ".join(_unknown(cell, protocol, measured)):
         return Found("cannot be told", unknown, remark)
-    return Found(_verdict(cell, measured), "", remark)
+    return Found(_relation(cell, measured), "", remark)
 
 
 def _caution(state: State) -> str:
@@ -110,7 +110,7 @@ def _unknown(cell: Printed, protocol: Protocol, measured: Measured) -> Iterator[
         yield "the score here has no interval"
 
 
-def _verdict(cell: Printed, measured: Measured) -> Verdict:
+def _relation(cell: Printed, measured: Measured) -> Relation:
     number = cell.number
     assert number is not None and measured.value is not None
     if cell.equals(measured.value):

@@ -1,4 +1,4 @@
-"""Each verdict on a printed number, from numbers whose relation is known."""
+"""Each relation to a printed number, from numbers whose relation is known."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from lmod_train.report.papers.printed import Printed
 from lmod_train.report.papers.protocols import Protocol
-from lmod_train.report.papers.verdicts import Measured, compare
+from lmod_train.report.papers.relations import Measured, compare
 
 CELL = Printed("lmod_plus", "Table 3", "LLaVA-1.5-7B", "anatomical_recognition", metric="f1", value="0.4630")
 HOW = Protocol("anatomy", "f1_lmod_plus", "all", "all", "lmod_plus", 100, "all", False, "", "")
@@ -14,7 +14,7 @@ HERE = Measured(0.4630, 0.40, 0.52, 100, "all", False, "lmod_plus")
 
 
 @pytest.mark.parametrize(
-    ("value", "low", "high", "verdict"),
+    ("value", "low", "high", "relation"),
     [
         (0.4630, 0.40, 0.52, "same"),
         (0.46304, 0.40, 0.52, "same"),
@@ -28,9 +28,9 @@ HERE = Measured(0.4630, 0.40, 0.52, 100, "all", False, "lmod_plus")
         (None, None, None, "cannot be told"),
     ],
 )
-def test_numbers(value, low, high, verdict):
+def test_numbers(value, low, high, relation):
     found = compare(CELL, HOW, replace(HERE, value=value, low=low, high=high))
-    assert found.verdict == verdict and bool(found.why) == (verdict == "cannot be told")
+    assert found.relation == relation and bool(found.why) == (relation == "cannot be told")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_numbers(value, low, high, verdict):
 )
 def test_refused_with_all_that_differs(printed, here, why):
     found = compare(CELL, replace(HOW, **printed), replace(HERE, **here))
-    assert (found.verdict, found.why) == ("refused", why)
+    assert (found.relation, found.why) == ("refused", why)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_refused_with_all_that_differs(printed, here, why):
 )
 def test_what_cannot_be_told_even_of_equal_numbers(printed, here, why):
     found = compare(CELL, replace(HOW, **printed), replace(HERE, **here))
-    assert found.verdict == "cannot be told" and why in found.why
+    assert found.relation == "cannot be told" and why in found.why
 
 
 def test_another_definition_is_refused_before_all_else():
@@ -72,13 +72,13 @@ def test_another_definition_is_refused_before_all_else():
         "lmod_plus", "Table 7", "CNN", "supervised_baseline", "glaucoma_diagnosis", metric="accuracy", value="0.8269"
     )
     found = compare(cell, HOW, replace(HERE, value=0.8269))
-    assert found.verdict == "refused" and found.why.startswith(
+    assert found.relation == "refused" and found.why.startswith(
         "definition (the table names a CNN and the text RETFound"
     )
 
 
 @pytest.mark.parametrize("value", [0.4630, 0.47, 0.9, None])
-def test_a_suspect_cell_has_its_remark_whatever_the_verdict(value):
+def test_a_suspect_cell_has_its_remark_whatever_the_relation(value):
     cell = replace(CELL, note="SUSPECT: equals another cell")
     found = compare(cell, HOW, replace(HERE, value=value))
     assert found.remark == "the printed cell is inconsistent in its source: equals another cell"
@@ -86,5 +86,5 @@ def test_a_suspect_cell_has_its_remark_whatever_the_verdict(value):
 
 def test_percent_is_compared_in_the_printed_digits():
     cell = replace(CELL, value="30.26", unit="percent")
-    assert compare(cell, HOW, replace(HERE, value=23 / 76, low=None, high=None)).verdict == "same"
-    assert compare(cell, HOW, replace(HERE, value=24 / 76, low=0.21, high=0.43)).verdict == "different within interval"
+    assert compare(cell, HOW, replace(HERE, value=23 / 76, low=None, high=None)).relation == "same"
+    assert compare(cell, HOW, replace(HERE, value=24 / 76, low=0.21, high=0.43)).relation == "different within interval"
