@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from lmod_train.report.origin import phantom_tasks
 from lmod_train.report.papers.measured import conditions, find_score, manifest_of
-from lmod_train.report.papers.models import canonical_names, model_of_run
+from lmod_train.report.papers.models import canonical_names, models_of_run
 from lmod_train.report.papers.printed import PAPERS, Printed, printed
 from lmod_train.report.papers.protocols import Protocol, protocol_of
 from lmod_train.report.papers.relations import Found, Measured, compare
@@ -52,7 +52,7 @@ def _entries_of(
     name: str, run: RunScores, outcomes: Outcomes, manifest: Mapping[str, Any], drawn: set[str]
 ) -> Iterator[Entry]:
     known: dict[tuple[str, str], Measured] = {}
-    for cell in cells_of(model_of_run(run.model)):
+    for cell in cells_of(models_of_run(run.model)):
         protocol = protocol_of(cell)
         if protocol is None or protocol.task in drawn or not (items := outcomes.items.get(protocol.task)):
             continue
@@ -66,13 +66,13 @@ def _entries_of(
             yield Entry(name, cell, protocol, score, here, compare(cell, protocol, here))
 
 
-def cells_of(model: str) -> Iterator[Printed]:
-    """Yield all printed numbers of a model, by its name in all papers; none for an empty name."""
+def cells_of(models: Collection[str]) -> Iterator[Printed]:
+    """Yield all printed numbers of models, given by their names in all papers."""
     names = canonical_names()
     cells = (cell for paper in PAPERS for cell in printed(paper))
-    yield from (c for c in cells if model and c.value and names.get((c.paper, c.model)) == model)
+    yield from (c for c in cells if c.value and names.get((c.paper, c.model)) in models)
 
 
 def unknown_models(results: Results) -> list[str]:
     """Return the labels of the runs whose model is in no paper."""
-    return [n for n, run in zip(results.names, results.runs, strict=True) if not model_of_run(run.model)]
+    return [n for n, run in zip(results.names, results.runs, strict=True) if not models_of_run(run.model)]

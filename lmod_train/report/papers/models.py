@@ -23,26 +23,27 @@ def row_facts() -> dict[tuple[str, str], PublishedRow]:
     return {(paper, name): row for paper, row in rows for name in row.rows}
 
 
-def model_of_run(name: str) -> str:
-    """Return the model of the papers that a run's model is, by its name; empty if it is none of them.
+def models_of_run(name: str) -> frozenset[str]:
+    """Return the models of the papers that a run's model is, by its name; empty if it is none of them.
 
     Known are the printed names, the names of the shipped configs, and those of the checkpoints and services in them,
-    in upper or lower case, with any separators, and with folders in front.
+    in upper or lower case, with any separators, and with folders in front. One model can have several names in the
+    papers: Qwen2.5-VL-7B is printed as Qwen-7B in LMOD+.
 
     Example:
-        >>> model_of_run("checkpoints/llava-1.5-7b-hf"), model_of_run("gpt-4o-2024-11-20"), model_of_run("cnn")
-        ('LLaVA-1.5-7B', 'GPT-4o', '')
+        >>> models_of_run("checkpoints/llava-1.5-7b-hf"), models_of_run("gpt-4o-2024-11-20"), models_of_run("cnn")
+        (frozenset({'LLaVA-1.5-7B'}), frozenset({'GPT-4o'}), frozenset())
     """
-    return _names().get(_key(name), "")
+    return _names().get(_key(name), frozenset())
 
 
 @cache
-def _names() -> dict[str, str]:
-    """Return key of a name -> model; names of two different models are left out."""
-    found: dict[str, set[str]] = {}
+def _names() -> dict[str, frozenset[str]]:
+    """Return key of a name -> models."""
+    found: dict[str, frozenset[str]] = {}
     for name, model in _named():
-        found.setdefault(_key(name), set()).add(model)
-    return {key: next(iter(models)) for key, models in found.items() if len(models) == 1}
+        found[_key(name)] = found.get(_key(name), frozenset()) | {model}
+    return found
 
 
 def _named() -> Iterator[tuple[str, str]]:

@@ -94,4 +94,4 @@ def test_phantoms_and_models_of_no_paper_have_no_entry(tmp_path):
     own = staged(tmp_path / "own", 19, model="cnn", curated=made)
     assert list(entries(results(drawn))) == [] and list(entries(results(own))) == []
     assert unknown_models(results(own)) == ["cnn"] and unknown_models(results(drawn)) == []
-    assert list(cells_of("")) == []
+    assert list(cells_of(())) == []
