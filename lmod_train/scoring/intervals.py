@@ -10,7 +10,7 @@ that of `lmod_train.scoring.shares` on the effective sample size. `scripts/bench
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,6 +147,8 @@ def _of_parts(
     defined = np.flatnonzero(~np.isnan(values))
     weights = np.ones(len(values)) / len(defined) if measure.signs is None else np.array(measure.signs)
     variances = between_patients(values, deviations.T, held, np.array([e.wrong for e in evidence]))
+    wrong = sum(e.wrong for e in evidence)  # all parts show how items of a patient correlate
+    evidence = [replace(e, wrong=wrong) for e in evidence]
     own = [_of_part(float(values[i]), float(variances[i]), evidence[i], factor) for i in defined]
     correlation = _correlation(deviations[:, defined])
     low, high = combined_interval(values[defined], weights[defined], own, correlation)

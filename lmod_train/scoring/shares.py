@@ -8,7 +8,7 @@ conservative elsewhere (coverage up to 98 % at n = 30), it is Jeffreys' from `MI
 (Brown, Cai & DasGupta 2001), and interpolated between `EDGE` and `MIDDLE`.
 
 If all items are right, or all wrong, the correlation within patients cannot be estimated: `ASSUMED_CORRELATION` is
-assumed, with a weight that falls as items of the other kind are seen.
+assumed, with a weight that falls as items of the other kind are seen, in any part of a measure of several shares.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def df_factor(items: float, patients: int) -> float:
 def _effective(share: float, variance: float, evidence: Evidence, bounded: bool) -> float:
     """Return the effective sample size p (1 - p) / variance, near 0 and 1 shrunk towards `Evidence.at_edge`."""
     spread = variance * (evidence.items - 1) / evidence.items  # exact for independent items
-    prior = _PRIOR * math.exp(-evidence.wrong / _FADE) if bounded else 0.0
+    prior = _PRIOR * math.exp(-min(evidence.wrong / _FADE, 50.0)) if bounded else 0.0  # never 0: a share of 1 needs it
     return (share * (1 - share) + prior / evidence.at_edge) / (spread + prior / evidence.at_edge**2)
 
 

@@ -2,7 +2,7 @@
 
 The jackknife variance is too small where a share is near 0 or 1, and a few patients have most of the items: if these
 patients happen to be all right, their part of the variance is missing, and the interval ends before the true share. All
-patients together, each with its number of items, tell how the variance of a patient increases with that number; the
+patients together, each with its number of items, show how the variance of a patient increases with that number; the
 variance expected from this is more stable (Kish 1965; method of moments with one correlation, Kleinman 1973, JASA 68).
 As in the corrected sandwich variance of Morel, Bokossa & Neerchal (2003, Biometrical Journal 45), the expected variance
 is added with a weight that falls with the number of patients, and never makes the variance smaller.
@@ -65,7 +65,8 @@ def expected_variance(share: ArrayLike, deviations: Floats, held: Floats) -> Flo
     asked = held > 0
     per_item = np.divide(squares, held, out=np.zeros_like(squares), where=asked).sum(axis=-1)
     patients, largest = asked.sum(axis=-1), np.asarray(share) * (1 - np.asarray(share))
-    together = np.clip((per_item - largest * patients) / np.maximum(items - patients, _TINY), 0, largest)
+    together = np.maximum(per_item - largest * patients, 0) / np.maximum(items - patients, _TINY)
+    together = np.minimum(together, largest)
     alone = np.minimum(largest, np.maximum(per_item / np.maximum(patients, 1), together)) - together
     beyond = per_item > largest * items
     together = np.where(beyond, per_item / np.maximum(items, _TINY), together)

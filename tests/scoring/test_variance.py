@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from lmod_train.scoring.comparison import paired_difference
-from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.intervals import Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.variance import between_patients, expected_variance, variance_of
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "benchmarks" / "coverage_grid.py"
@@ -129,3 +129,27 @@ def test_a_table_is_continued(script, tmp_path, monkeypatch, capsys):
     script.main()
     assert out.read_text().startswith(before) and len(script.read(out)) == 2
     assert "accuracy: 2 cells" in capsys.readouterr().out
+
+
+def test_gains_and_losses_show_together_how_items_correlate():
+    sides = np.zeros((20, 2))
+    sides[:8, 0] = sides[8:16, 1] = 1  # 8 gains and 8 losses, all of different patients, among 200 items
+    first, second, groups = [], [], []
+    for g, (gain, loss) in enumerate(sides.astype(int)):
+        first += [1] * gain + [0] * (10 - gain)
+        second += [0] * gain + [1] * loss + [0] * (10 - gain - loss)
+        groups += [f"{g:02d}"] * 10
+    score = paired_difference("t", first, second, groups)
+    independent = 2 * 1.96 * (16 / 200) ** 0.5 / 200**0.5
+    assert independent < score.high - score.low < 1.45 * independent
+
+
+def test_a_perfect_class_beside_thousands_of_wrong_patients_has_an_interval():
+    patients = 9000
+    asked = np.repeat(np.eye(2), patients // 2, axis=0)
+    right = asked * np.stack([np.ones(patients), np.arange(patients) % 2], axis=1)
+    measure = mean_measure("mean", lambda s: ratio(s["right"], s["asked"]), lambda c: c["asked"])
+    columns = {"asked": asked, "right": right}
+    (score,) = compute_scores("t", "all", columns, [f"{g:05d}" for g in range(patients)], [measure])
+    assert score.value == 0.75
+    assert score.high - score.low == pytest.approx(1.96 * (0.25 / 4500) ** 0.5, rel=0.05)
