@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -201,6 +202,7 @@ def _join(run: Run, trust: Sequence[str]) -> None:
     with locked(run.folder, "run", WAIT):
         lines = rescore(run.folder, tuple(trust))
     print("\n".join(lines))
-    results = read_results([run.folder], trust=trust)
+    read = read_results([run.folder], trust=trust)
+    results = replace(read, outcomes=dict(zip([one.run for one in read.runs], read.outcomes.values(), strict=True)))
     parts = [part for section in (Judges(), Agreement()) for part in section.parts(results)]
     print("\n\n".join(markdown(part) for part in parts if isinstance(part, Table)))
