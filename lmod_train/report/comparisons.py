@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmod_train.errors import BadArgument
+from lmod_train.report.results import Results
 from lmod_train.scoring.comparison import (
     Paired,
     benjamini_hochberg,
@@ -21,6 +22,7 @@ from lmod_train.scoring.comparison import (
     mcnemar_by_patient,
     paired_difference,
 )
+from lmod_train.scoring.headline import HEADLINES, headline_metric
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.letters import letters
 from lmod_train.scoring.power import detectable_difference, effective_pairs
@@ -78,6 +80,12 @@ class Place:
     n: int
     score: float
     letters: str
+
+
+def comparable(results: Results) -> Runs:
+    """Return the items of the tasks whose headline score is the mean of `merit`: accuracy or F1 per image."""
+    scored = {t for t in results.tasks for _, run in results.named(t) if headline_metric(run.scores, t) in HEADLINES}
+    return {name: {t: own for t, own in items.items() if t in scored} for name, items in results.items.items()}
 
 
 def merit(item: Item) -> float:

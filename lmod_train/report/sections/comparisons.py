@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from lmod_train.errors import BadArgument
-from lmod_train.report.comparisons import ALL, BEST, FEW, Pair, Runs, joint, letter_display, pairs
+from lmod_train.report.comparisons import ALL, BEST, FEW, Pair, Runs, comparable, joint, letter_display, pairs
 from lmod_train.report.contents import SCORE, Cell, Column, Heads, N, Part, Remark, Text, table
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.scoring.headline import HEADLINES, headline_metric
 
 NOTE = """Runs are compared on their common items. First only: items that only the first run answers correctly (an
 image is correct if every region is). McNemar: p of the exact two-sided test, items taken as independent. By patient:
@@ -56,7 +55,7 @@ class Comparisons(Section):
         Raises:
             BadArgument: `against` is not the name of a run.
         """
-        runs = _comparable(results)
+        runs = comparable(results)
         against = self._reference(results)
         compared = pairs(runs, against)
         if compared:
@@ -90,12 +89,6 @@ def compare_against(sections: Sequence[Section], against: str) -> list[Section]:
         expected = "sections with comparisons, to which this option applies"
         raise BadArgument("--against", against, expected, f"add `class_path: {named}` to the sections of the config")
     return [Comparisons(against) if isinstance(section, Comparisons) else section for section in sections]
-
-
-def _comparable(results: Results) -> Runs:
-    """Return the items of the tasks whose score is the mean of what is compared."""
-    scored = {t for t in results.tasks for _, run in results.named(t) if headline_metric(run.scores, t) in HEADLINES}
-    return {name: {t: own for t, own in items.items() if t in scored} for name, items in results.items.items()}
 
 
 def _letters(runs: Runs) -> Iterator[Part]:
