@@ -13,6 +13,7 @@ setup(
     package_data={
         "lmod_train": ["py.typed"],
         "lmod_train.chat": ["small_base/*", "templates/*.jinja"],
+        "lmod_train.failures": ["measured.csv"],
         "lmod_train.report.papers": ["*.csv"],
         "lmod_train.report.writers": ["page_files/*"],
         **{package: ["*.yaml"] for package in SHIPPED},

@@ -28,7 +28,8 @@ ARROWS: dict[str, set[str]] = {
     "backends": {"chat", *GROUND},
     "modules": {"vision", "chat", "backends", "strategies", *GROUND},
     "callbacks": {"tasks", "metrics", "scoring", "artifacts", *GROUND},
-    "report": {"tasks", "scoring", "artifacts", *GROUND},
+    "failures": {"tasks", "parsing", "scoring", *GROUND},
+    "report": {"failures", "tasks", "scoring", "artifacts", *GROUND},
     "formats": {"curation", "tasks", "artifacts", "sources", *GROUND},  # an imported file is a source of the curation
 }
 ARROWS["doctor"] = {"chat", "strategies", "modules", "datamodules", "callbacks", "tasks", "artifacts", *GROUND}
@@ -48,6 +49,7 @@ WITHOUT_TORCH = {
     "tasks",
     "curation",
     "audit",
+    "failures",
     "report",
     "formats",
     "cli",
@@ -89,6 +91,24 @@ NO_MIRROR = {
     **dict.fromkeys(
         (f"doctor/{name}.py" for name in ("tokens", "training", "vision", "weights")),
         "checks of a network; tests/doctor/test_misconfigurations.py seeds what each must find, on every family too",
+    ),
+    **dict.fromkeys(
+        (
+            f"failures/{name}.py"
+            for name in (
+                "boxes",
+                "contradiction",
+                "declined",
+                "empty",
+                "form",
+                "loop",
+                "reasons",
+                "scale",
+                "textbook",
+                "tokens",
+            )
+        ),
+        "a rule; the labelled replies of tests/failures/test_rules.py reach it and say where it fires",
     ),
     "modules/base.py": "abstract; its promises are tested on every module, resuming and checkpoints among them",
     **dict.fromkeys(

@@ -18,6 +18,7 @@ def _table() -> dict[int, str]:
 
 
 _TABLE = _table()
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _ARROW = re.compile(r"[-=]{1,2}>")
 
 
@@ -32,3 +33,13 @@ def normalise(text: str) -> str:
         ('NON-GLAUCOMA : "IV级"', '60-69')
     """
     return _ARROW.sub(":", unicodedata.normalize("NFKC", text.translate(_TABLE)).translate(_TABLE))
+
+
+def in_place(text: str) -> str:
+    """Return the text with the signs that look or mean alike replaced one for one, so that every position stays.
+
+    Example:
+        >>> in_place("ＮＯＮ‑GLAUCOMA；“Ⅳ級”")
+        'NON-GLAUCOMA;"Ⅳ级"'
+    """
+    return text.translate(_TABLE).translate(_WIDE)

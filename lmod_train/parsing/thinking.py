@@ -25,12 +25,23 @@ def strip_thinking(text: str) -> tuple[str, bool]:
         >>> strip_thinking("cup is large</think> GLAUCOMA"), strip_thinking("<think>the cup")
         ((' GLAUCOMA', True), ('', False))
     """
-    visible: list[str] = []
+    parts, closed = visible_spans(text)
+    return "".join(text[start:end] for start, end in parts), closed
+
+
+def visible_spans(text: str) -> tuple[list[tuple[int, int]], bool]:
+    """Return the (start, end) of each part that `strip_thinking` leaves, and whether every block was closed.
+
+    Example:
+        >>> visible_spans("<think>hm</think>NORMAL")
+        ([(0, 0), (17, 23)], True)
+    """
+    visible: list[tuple[int, int]] = []
     at, thinking = 0, False
     for tag in _TAG.finditer(text):
         if tag.lastgroup == "open":
             if not thinking:
-                visible.append(text[at : tag.start()])
+                visible.append((at, tag.start()))
             thinking = True
         else:
             if not thinking:
@@ -38,5 +49,5 @@ def strip_thinking(text: str) -> tuple[str, bool]:
             thinking = False
         at = tag.end()
     if not thinking:
-        visible.append(text[at:])
-    return "".join(visible), not thinking
+        visible.append((at, len(text)))
+    return visible, not thinking

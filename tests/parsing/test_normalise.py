@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmod_train.parsing.normalise import normalise
+from lmod_train.parsing.normalise import in_place, normalise
 
 
 @pytest.mark.parametrize("code", [*range(0x2010, 0x2016), 0x2212, 0xFF0D, 0xFE63, 0x2043])
@@ -51,3 +51,9 @@ def test_normalising_is_idempotent(text: str) -> None:
 def test_ascii_text_without_arrows_is_unchanged(text: str) -> None:
     text = text.replace(">", "").replace("`", "")
     assert normalise(text) == text == unicodedata.normalize("NFKC", text)
+
+
+def test_in_place_keeps_every_position():
+    text = "ＮＯＮ‑GLAUCOMA；Ⅳ級“x”→ﬁ"
+    assert len(in_place(text)) == len(text)
+    assert in_place(text) == 'NON-GLAUCOMA;Ⅳ级"x":ﬁ'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmod_train.parsing.thinking import strip_thinking
+from lmod_train.parsing.thinking import strip_thinking, visible_spans
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,9 @@ from lmod_train.parsing.thinking import strip_thinking
 def test_thinking_is_removed(text: str, left: str, closed: bool):
     visible, ended = strip_thinking(text)
     assert (visible.strip(), ended) == (left, closed)
+
+
+def test_visible_spans_are_those_of_the_visible_text():
+    for text in ("a<think>b</think>c", "b</think>c", "<think>b", "", "<think>a</think>b<think>c</think>d"):
+        spans, closed = visible_spans(text)
+        assert ("".join(text[start:end] for start, end in spans), closed) == strip_thinking(text)
