@@ -1,0 +1,230 @@
+"""Failures of the replies: what rules find, sorted as LMOD and LMOD+ sort them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from lmod_train.errors import BadArgument
+from lmod_train.failures.case import LONGEST
+from lmod_train.failures.measured import read_measured
+from lmod_train.report.canvas import COLOURS, canvas
+from lmod_train.report.contents import INTERVAL, Cell, Column, Figure, Heads, N, Part, Table, Text, table
+from lmod_train.report.results import Results
+from lmod_train.report.section import Section
+from lmod_train.report.sorted_errors import Sorted, compared, sort_errors
+from lmod_train.scoring.agreement import pair_scores
+from lmod_train.scoring.detection import share_score
+from lmod_train.vocabulary.error_types import LMOD_MODES, LMOD_PLUS_TYPES, TITLES
+
+UNDECIDED = "not decided"
+COUNT, SHARE = Column("replies", "count"), Column("share", "percent")
+NOTE = """Rules read each reply with its question. Read are {read} of {all} replies, at most {most} in all, chosen by
+the SHA-256 of their record ids, and of a reply the first {longest} characters. A reply can have several failures."""
+MODES_NOTE = """LMOD's six failure modes (section 4.4). Misclassification and failure to abstain follow from the answer
+and from what was shown, the others from rules. Shares are of all replies that were read."""
+TYPES_NOTE = """LMOD+'s five error types (Table 8), one a reply, of replies with a wrong answer or none. No rule finds
+misinterpreted visual features: `judge RUN --wording error_types` lets a model or people decide what rules do not.
+Published: shares of 100 wrong replies about glaucoma by 23 models (Table 9), sorted by GPT-4o and by hand."""
+RULES_NOTE = """Precision and recall of the rules on replies that were labelled by hand before the rules were written;
+the rules were not changed after they had been applied to the held-out half."""
+_TEXT = 160
+_EACH = 2
+
+
+class ErrorTypes(Section):
+    """Counts, shares and examples of the failures of replies.
+
+    Args:
+        most: Number of replies that are read, shared among the runs.
+    """
+
+    title: ClassVar[str] = "Error analysis"
+
+    def __init__(self, most: int = 5000) -> None:
+        if most < 1:
+            raise BadArgument("most", most, "a number of replies from 1", "leave it out for 5000")
+        self.most = most
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield the tables of failures, modes, types and examples, and the figure of the types; none without runs."""
+        share = max(1, self.most // max(1, len(results.outcomes)))
+        runs = {name: sort_errors(outcomes, share) for name, outcomes in results.outcomes.items()}
+        rows = {(task, name): of_task for name, found in runs.items() for task, of_task in found.items()}
+        if not rows:
+            return
+        read, everything = sum(map(len, rows.values())), sum(len(o.predictions) for o in results.outcomes.values())
+        yield Text(" ".join(NOTE.format(read=read, all=everything, most=self.most, longest=LONGEST).split()))
+        yield table("error_failures", _heads("failure"), _counted(rows, _by_rule), "Failures that rules find")
+        modes = _counted(rows, _by_mode)
+        yield table(
+            "error_modes_lmod", _heads("failure mode"), modes, "Failure modes of LMOD", " ".join(MODES_NOTE.split())
+        )
+        types = _types(rows)
+        if types.rows:
+            yield types
+            yield _figure(runs)
+        yield from _examples(rows)
+        yield from _agreement(rows)
+        yield _rules()
+
+
+def _heads(kind: str) -> Heads:
+    return ["task", "model", kind, COUNT, N, SHARE, INTERVAL]
+
+
+Rows = dict[tuple[str, str], list[Sorted]]
+
+
+def _counted(rows: Rows, kinds: Callable[[Sorted], Iterable[str]]) -> list[list[Cell]]:
+    """Return a row for each task, model and kind that occurs, with its share of the replies that were read."""
+    found: list[list[Cell]] = []
+    for (task, name), replies in sorted(rows.items()):
+        several = [set(kinds(reply)) for reply in replies]
+        groups = [reply.item.group for reply in replies]
+        kept = _ordered(set().union(*several))
+        found += [[task, name, kind, *_share([kind in one for one in several], groups)] for kind in kept]
+    return found
+
+
+def _ordered(kinds: set[str]) -> list[str]:
+    known = [*TITLES.values(), *(mode.name for mode in LMOD_MODES), *(kind.name for kind in LMOD_PLUS_TYPES), UNDECIDED]
+    return [kind for kind in dict.fromkeys(known) if kind in kinds]
+
+
+def _by_rule(reply: Sorted) -> Iterable[str]:
+    return (TITLES[rule] for rule in reply.rules)
+
+
+def _by_mode(reply: Sorted) -> Iterable[str]:
+    return reply.modes
+
+
+def _share(held: Sequence[bool], groups: Sequence[str]) -> list[Cell]:
+    """Return the cells count, n, share and interval."""
+    score = share_score("share", held, groups)
+    return [sum(held), score.n, score.value, (score.low, score.high)]
+
+
+def _types(rows: Rows) -> Table:
+    """Return the table of error types of wrong replies, with the published shares."""
+    published = {kind.name: (kind.published or 0) / 100 for kind in LMOD_PLUS_TYPES}
+    found: list[list[Cell]] = []
+    for (task, name), replies in sorted(rows.items()):
+        wrong = [reply for reply in replies if reply.wrong]
+        kinds = [reply.kind or UNDECIDED for reply in wrong]
+        for kind in (*published, UNDECIDED) if wrong else ():
+            judged = sum(reply.by_judge for reply, own in zip(wrong, kinds, strict=True) if own == kind)
+            cells = _share([own == kind for own in kinds], [reply.item.group for reply in wrong])
+            found.append([task, name, kind, *cells, judged, published.get(kind) if task == "glaucoma" else None])
+    heads: list[str | Column] = [
+        "task",
+        "model",
+        "error type",
+        COUNT,
+        Column("wrong replies", "count"),
+        SHARE,
+        INTERVAL,
+    ]
+    heads += [Column("by a judge", "count"), Column("published share", "percent")]
+    note = " ".join(TYPES_NOTE.split())
+    return table("error_types_lmod_plus", heads, found, "Error types of LMOD+", note)
+
+
+def _figure(runs: dict[str, dict[str, list[Sorted]]]) -> Figure:
+    """Return the stacked bars of the error types of each model."""
+    kinds = [*(kind.name for kind in LMOD_PLUS_TYPES), UNDECIDED]
+    bars: list[list[Cell]] = []
+    for name, tasks in runs.items():
+        found = [reply.kind or UNDECIDED for replies in tasks.values() for reply in replies if reply.wrong]
+        if found:
+            bars.append([name, len(found), *(found.count(kind) / len(found) for kind in kinds)])
+    heads: Heads = ["model", Column("wrong replies", "count"), *(Column(kind, "percent") for kind in kinds)]
+    shown = table("error_types", heads, bars)
+    alt = f"Stacked bars of the error types of the wrong replies of {len(bars)} models; the numbers are in the table."
+    return Figure("error_types", "Error types of the wrong replies", alt, shown, _draw)
+
+
+HATCHES = ("", "//", "..", "xx", "\\\\", "")
+
+
+def _draw(shown: Table, out: Path) -> None:
+    names = [f"{row[0]} (n = {row[1]})" for row in shown.rows]
+    with canvas(out, shown.name, 1, 1, (9, 1.4 + 0.42 * len(names))) as axes:
+        axis: Any = axes[0, 0]
+        left = [0.0] * len(names)
+        for place, column in enumerate(shown.columns[2:]):
+            shares = [float(str(row[place + 2])) for row in shown.rows]
+            colour = COLOURS[place] if column.head != UNDECIDED else "#BBBBBB"
+            axis.barh(
+                names, shares, left=left, color=colour, hatch=HATCHES[place], edgecolor="white", label=column.head
+            )
+            left = [a + b for a, b in zip(left, shares, strict=True)]
+        axis.invert_yaxis()
+        axis.set_xlim(0, 1)
+        axis.set_xlabel("share of the replies with a wrong answer or none")
+        axis.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.4, 1), frameon=False, fontsize=8)
+
+
+def _examples(rows: Rows) -> Iterator[Table]:
+    """Yield a table with examples of each failure: the record, the reply cut short, and the evidence."""
+    found: list[list[Cell]] = []
+    for rule, title in TITLES.items():
+        shown = (
+            (name, reply, f) for (_, name), of in rows.items() for reply in of for f in reply.failures if f.rule == rule
+        )
+        for name, reply, failure in _few(shown):
+            text = reply.prediction.reply.reply
+            found.append([title, name, reply.prediction.record.id, _cut(text), _cut(text[failure.start : failure.end])])
+    if found:
+        yield table("error_examples", ["failure", "model", "record", "reply", "evidence"], found, "Examples")
+
+
+def _few(shown: Iterable[Any]) -> Iterator[Any]:
+    """Yield examples with different replies."""
+    seen: set[str] = set()
+    for name, reply, failure in shown:
+        text = reply.prediction.reply.reply
+        if text not in seen:
+            seen.add(text)
+            yield name, reply, failure
+        if len(seen) == _EACH:
+            return
+
+
+def _cut(text: str) -> str:
+    plain = " ".join(text[: 4 * _TEXT].split())
+    return plain if len(plain) <= _TEXT else f"{plain[:_TEXT]} ..."
+
+
+def _agreement(rows: Rows) -> Iterator[Table]:
+    """Yield the table of the agreement of rules and judge on the error type, where both have sorted a reply."""
+    found: list[list[Cell]] = []
+    for (task, name), replies in sorted(rows.items()):
+        both = list(compared(replies))
+        if both:
+            groups, ours, theirs = map(list, zip(*both, strict=True))
+            scores = {score.metric: score for score in pair_scores(task, ours, theirs, groups)}
+            agreed, kappa = scores["agreement"], scores["kappa"]
+            found.append([task, name, agreed.n, agreed.value, (agreed.low, agreed.high), kappa.value])
+    if found:
+        heads: Heads = ["task", "model", N, Column("same type", "percent"), INTERVAL, Column("kappa", "number")]
+        yield table("error_types_agreement", heads, found, "Agreement of rules and judge")
+
+
+def _rules() -> Table:
+    """Return the precision and recall of the rules on the held-out labelled replies."""
+    measured = [row for row in read_measured() if row.half == "held_out"]
+    rows: list[list[Cell]] = [
+        [TITLES[row.rule], row.found, row.precision, (row.precision_low, row.precision_high), row.labelled, row.recall,
+         (row.recall_low, row.recall_high)]
+        for row in measured
+    ]  # fmt: skip
+    interval = partial(Column, format="interval")
+    heads: Heads = [
+        *("failure", Column("found", "count"), Column("precision", "number"), interval("95 % interval of precision")),
+        *(Column("labelled", "count"), Column("recall", "number"), interval("95 % interval of recall")),
+    ]
+    return table("error_rules", heads, rows, "Precision and recall of the rules", " ".join(RULES_NOTE.split()))
