@@ -24,7 +24,7 @@ def judge(
     labels: str = "TRUE,FALSE",
     right: str = "",
     prompt: Path | None = None,
-    wording: Literal["lmod_train", "ophthalwechat"] = "lmod_train",
+    wording: Literal["lmod_train", "ophthalwechat", "error_types"] = "lmod_train",
     verdicts: Path | None = None,
     sheet: Path | None = None,
     trust: list[str] | None = None,
@@ -45,8 +45,8 @@ def judge(
         labels: Labels that the judge chooses from, separated by commas.
         right: Those that count as right, separated by commas; default: the first one.
         prompt: Text file of a prompt of your own with {question}, {expected}, {given}, {labels}.
-        wording: Prompt if none is given: the one of this package, or the paper's (OphthalWeChat), in English and
-            Chinese.
+        wording: Prompt if none is given: the one of this package; that of OphthalWeChat, in English and Chinese; or
+            error_types, by which the judge chooses the error type of LMOD+ of each reply.
         verdicts: CSV file with verdicts of people instead of a model: columns id and verdict, optionally rater and
             given (the reply that was judged).
         sheet: CSV file to write for people to fill in, with an empty column verdict.

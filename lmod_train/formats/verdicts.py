@@ -19,12 +19,18 @@ from lmod_train.tasks.judgement import Judgement, judgement_id
 from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.tasks.judgement_replies import given, to_judge
 from lmod_train.types import Prediction, Reply, Unparsed
+from lmod_train.vocabulary.error_types import ERROR_LABELS, NO_ERROR, type_called
 
 SHEET = ("id", "question", "expected", "given", "verdict")
 """Columns of a sheet; ``rater`` may be added."""
 
+ERROR_TYPE = "error_type"
+"""Column with the type of the error, which stands for the verdict where error types are the labels."""
+RIGHT = ("true", "right", "correct", NO_ERROR)
+"""Verdicts, in lower case, that leave no error to name."""
+
 EXPECTED = "a CSV file with the columns id and verdict, and optionally rater and given"
-TABLE = Table("--verdicts", EXPECTED, ("id", "verdict"), ("rater", "given"))
+TABLE = Table("--verdicts", EXPECTED, ("id", "verdict"), ("rater", "given", ERROR_TYPE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +72,25 @@ def read_verdicts(path: Path, task: Judgement) -> list[Verdict]:
             verdict is not a label of the task, or a person judges a reply twice and differently.
     """
     found = TABLE.read(path)
-    return _once(path, [_verdict(path, line, row, task) for line, row in found if row.get("verdict", "").strip()])
+    return _once(path, [_verdict(path, line, row, task) for line, row in found if _written(row, task)])
+
+
+def _written(row: Mapping[str, Any], task: Judgement) -> str:
+    """Return the verdict as written; of a judge of errors the error type, also by the name of a rule.
+
+    A reply that is right has no error; one that is wrong and has no type has no verdict.
+    """
+    written = from_csv(str(row.get("verdict") or "")).strip()
+    if task.choices != ERROR_LABELS:
+        return written
+    kind = from_csv(str(row.get(ERROR_TYPE) or "")).strip()
+    if ERROR_TYPE in row and not kind:
+        return NO_ERROR if written.casefold() in RIGHT else ""
+    return type_called(kind or written) or kind or written
 
 
 def _verdict(path: Path, line: int, row: Mapping[str, Any], task: Judgement) -> Verdict:
-    written = from_csv(str(row["verdict"])).strip()
+    written = _written(row, task)
     label = task.parse(Reply(str(row.get("id")), written))
     if isinstance(label, Unparsed):
         expected = f"one of {', '.join(task.choices)} ({path}:{line})"

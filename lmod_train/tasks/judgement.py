@@ -21,6 +21,7 @@ from lmod_train.tasks.judgement_prompt import (
 )
 from lmod_train.tasks.judgement_replies import given
 from lmod_train.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.vocabulary.error_types import ERROR_LABELS
 
 JUDGED_TASK = "judged_task"
 """Tag of a judgement's record: the task of the judged record."""
@@ -37,7 +38,8 @@ class Judgement(Task):
         right: The labels that count as right; None for the first one.
         prompt: Prompt of your own, with the places {question}, {expected}, {given} and optionally {rules}, {labels} and
             {mark}, a code that occurs in none of the texts; empty for that of `wording`.
-        wording: ``lmod_train``, or ``ophthalwechat`` for the prompts of that paper, in English and Chinese.
+        wording: ``lmod_train``; ``ophthalwechat`` for the prompts of that paper, in English and Chinese; or
+            ``error_types`` for the error types of LMOD+ as labels, with the paper's definitions.
 
     Example:
         >>> judge = Judgement()
@@ -55,7 +57,8 @@ class Judgement(Task):
         prompt: str = "",
         wording: Wording = "lmod_train",
     ) -> None:
-        self.choices = _checked(labels)
+        kinds = ERROR_LABELS if wording == "error_types" and tuple(labels) == TRUE_FALSE else labels
+        self.choices = _checked(kinds)
         self.right = _among(self.choices, right or self.choices[:1])
         self.prompt, self.wording = check_template(prompt) if prompt else "", wording
         template(wording, self.language, self.choices)  # refuses a wording for other labels

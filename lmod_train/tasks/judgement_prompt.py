@@ -10,12 +10,13 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from lmod_train.errors import BadArgument
 from lmod_train.types import Message
+from lmod_train.vocabulary.error_types import ERROR_LABELS, LMOD_PLUS_TYPES, NO_ERROR
 
-Wording = Literal["lmod_train", "ophthalwechat"]
+Wording = Literal["lmod_train", "ophthalwechat", "error_types"]
 
 AGREES = """Reply TRUE if the given answer agrees with the expected answer in fact and in meaning. Other words, \
 another order or another language do not matter, and neither do further details that do not contradict it.
@@ -26,6 +27,12 @@ severity or number, a negation added or left out, several alternatives without a
 CHOOSE = "Choose the label that describes best how far the given answer agrees with the expected answer in fact and \
 in meaning. Other words, another order or another language do not matter."
 """Rule for any other labels."""
+
+ERRORS = "Choose the type of the main error of the given answer. If several fit, choose the first.\n" + "\n".join(
+    [f"{NO_ERROR}: it agrees with the expected answer, and its explanation does not contradict it."]
+    + [f"{kind.name}: {kind.definition}." for kind in LMOD_PLUS_TYPES]
+)
+"""Rules for the labels `ERROR_LABELS`: the error types of LMOD+ (its Table 8)."""
 
 DEFAULT = """You check the answer to a question about an image of an eye. You do not see the image: judge by the \
 expected answer alone.
@@ -82,12 +89,15 @@ def template(wording: Wording, language: str, labels: Sequence[str]) -> str:
     Raises:
         BadArgument: The wording does not exist, or is for other labels.
     """
-    if wording == "lmod_train":
-        return DEFAULT
+    if wording not in get_args(Wording):
+        expected = "lmod_train or ophthalwechat or error_types"
+        raise BadArgument("wording", wording, expected, "set `wording: lmod_train`")
+    named = {"ophthalwechat": TRUE_FALSE, "error_types": ERROR_LABELS}.get(wording)
+    if named and tuple(labels) != named:
+        expected = f"{','.join(named)}, which this wording names"
+        raise BadArgument("labels", ",".join(labels), expected, "leave `--labels` out")
     if wording != "ophthalwechat":
-        raise BadArgument("wording", wording, "lmod_train or ophthalwechat", "set `wording: lmod_train`")
-    if tuple(labels) != TRUE_FALSE:
-        raise BadArgument("labels", ",".join(labels), "TRUE,FALSE, which this wording names", "leave `--labels` out")
+        return DEFAULT
     return OPHTHALWECHAT.get(language, OPHTHALWECHAT["en"])
 
 
@@ -114,7 +124,7 @@ def filled_in(prompt: str, question: str, expected: str, given: str, labels: Seq
         'a {given}? b <5 c {mark}\u2039/s> x, y'
     """
     question, expected, given = map(without_tokens, (question, expected, given))
-    rules = AGREES if tuple(labels) == TRUE_FALSE else CHOOSE
+    rules = {TRUE_FALSE: AGREES, ERROR_LABELS: ERRORS}.get(tuple(labels), CHOOSE)
     texts = {"question": question, "expected": expected, "given": given, "rules": rules, "labels": ", ".join(labels)}
     texts["mark"] = mark_of(question, expected, given)
     return _PLACE.sub(lambda place: texts[place[1]], prompt)

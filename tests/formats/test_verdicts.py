@@ -196,3 +196,34 @@ def test_other_labels_and_a_model_s_name_are_refused(run: Run, tmp_path: Path):
     rated = table(tmp_path / "x.csv", [f"{IDS[0]},TRUE,gpt"], "id,verdict,rater")
     with pytest.raises(JudgeConflict, match="a model"):
         add(run, rated)
+
+
+ERRORS = Judgement(wording="error_types")
+
+
+def test_error_types_exported_by_the_page_are_verdicts_of_a_judge_of_errors(tmp_path: Path):
+    rows = [
+        f"{IDS[0]},wrong,Loop",
+        f"{IDS[1]},right,",
+        f"{IDS[2]},wrong,",
+        f"{IDS[3]},wrong,misinterpreted visual features",
+    ]
+    found = read_verdicts(table(tmp_path / "v.csv", rows, "id,verdict,error_type"), ERRORS)
+    assert {v.id: v.label for v in found} == {
+        IDS[0]: "text generation failure",
+        IDS[1]: "no error",
+        IDS[3]: "misinterpreted visual features",
+    }
+    kept = read_verdicts(table(tmp_path / "w.csv", [f"{IDS[0]},TRUE,Loop"], "id,verdict,error_type"), TASK)
+    assert [v.label for v in kept] == ["TRUE"], "another judge reads its own column"
+
+
+def test_an_unknown_error_type_is_refused_with_its_line(tmp_path: Path):
+    path = table(tmp_path / "v.csv", [f"{IDS[0]},wrong,too short"], "id,verdict,error_type")
+    with pytest.raises(BadArgument, match="misinterpreted visual features"):
+        read_verdicts(path, ERRORS)
+
+
+def test_types_are_kept_as_a_judge_of_the_run(run: Run, tmp_path: Path):
+    add(run, table(tmp_path / "v.csv", [f"{IDS[0]},medical knowledge errors"]), ERRORS)
+    assert figures(run)["share_judged_medical_knowledge_error:people"] == (6, pytest.approx(1 / 6, abs=1e-5))

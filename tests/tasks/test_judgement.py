@@ -27,6 +27,7 @@ from lmod_train.tasks.judgement_prompt import (
 from lmod_train.tasks.judgement_replies import given, is_open, to_judge
 from lmod_train.tasks.prompt import prompt
 from lmod_train.types import Message, Part, Prediction, Record, Reply, Sample, Unparsed
+from lmod_train.vocabulary.error_types import ERROR_LABELS, LMOD_PLUS_TYPES
 from tests.tasks.test_conversation import record
 
 TASK = Judgement()
@@ -261,3 +262,14 @@ def test_a_conversation_is_judged_as_its_parser_reads_it():
         for n, text in enumerate(["<think>x</think>Pale.", "", "I will not."])
     ]
     assert [given(p) for p in made] == ["Pale.", None, "I will not."]
+
+
+def test_a_judge_of_errors_chooses_among_the_types_of_lmod_plus_with_their_definitions():
+    task = Judgement(wording="error_types")
+    assert task.choices == ERROR_LABELS and task.right == ("no error",)
+    words = filled_in(template("error_types", "en", ERROR_LABELS), "q", "e", "g", ERROR_LABELS)
+    assert all(kind.definition in words for kind in LMOD_PLUS_TYPES)
+    assert all(task.parse(Reply("a", f"**{label}**")) == label for label in ERROR_LABELS)
+    assert task.parse(Reply("a", "no error, or a medical knowledge error")).reason == "ambiguous"
+    with pytest.raises(BadArgument, match="which this wording names"):
+        Judgement(labels=["a", "b"], wording="error_types")
