@@ -128,12 +128,11 @@ def test_without_runs_the_cure_is_named(tmp_path: Path, capsys: pytest.CaptureFi
     assert "--published" in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("config", "chapter"), [("lmod", "LMOD, Table 2"), ("lmod_plus", "LMOD+, Table 5")])
-def test_the_reports_of_the_papers(config: str, chapter: str, curated: Path, tmp_path: Path):
+def test_the_report_of_lmod_plus(curated: Path, tmp_path: Path):
     run = run_of(curated, tmp_path / "run", 1)
-    assert cli.main(["report", str(run), "--out", str(tmp_path / "out"), "--config", config]) == 0
+    assert cli.main(["report", str(run), "--out", str(tmp_path / "out"), "--config", "lmod_plus"]) == 0
     tables = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
-    assert f"### {chapter}" in tables and "as they have records of phantoms: anatomy, four_way, glaucoma" in tables
+    assert "### LMOD+, Table 5" in tables and "as they have records of phantoms: anatomy, four_way, glaucoma" in tables
     assert "measured here" not in tables  # phantoms never stand in a published table
 
 
