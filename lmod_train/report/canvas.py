@@ -26,7 +26,9 @@ _STYLE: Any = {
 
 
 @contextmanager
-def canvas(out: Path, name: str, rows: int, columns: int, size: tuple[float, float], **options: Any) -> Iterator[Any]:
+def canvas(
+    out: Path, name: str, rows: int, columns: int, size: tuple[float, float], font: float = 10, **options: Any
+) -> Iterator[Any]:
     """Yield axes (rows, columns) and save the figure as ``name.png`` and ``name.svg``.
 
     Args:
@@ -35,18 +37,26 @@ def canvas(out: Path, name: str, rows: int, columns: int, size: tuple[float, flo
         rows: Number of rows of panels.
         columns: Number of columns of panels.
         size: Width and height in inches.
+        font: Size of text in points; that of titles is larger by a fifth.
         **options: Options of matplotlib's ``Figure.subplots``.
     """
     import matplotlib as mpl  # imported here, as it would slow down `--help`
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context({**_STYLE, "font.size": font}):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
         yield figure.subplots(rows, columns, squeeze=False, **options)
+        _lay_out(figure)
         figure.savefig(out / f"{name}.png", metadata={"Software": None})
         figure.savefig(out / f"{name}.svg", metadata={"Date": None, "Creator": None})
+
+
+def _lay_out(figure: Any) -> None:
+    """Lay out once, as each file would do it again."""
+    figure.get_layout_engine().execute(figure)
+    figure.set_layout_engine("none")
 
 
 def hide_from(axes: Any, count: int) -> None:

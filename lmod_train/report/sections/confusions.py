@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from lmod_train.report.contents import Cell, Column, Figure, Heads, Part, Table, table
-from lmod_train.report.figures import confusion_counts, draw_confusions
 from lmod_train.report.results import Results
+from lmod_train.report.run_figures import confusion_counts, draw_confusions
 from lmod_train.report.section import Section
 
 _ALT = "Number of items by true class (rows) and answer (columns) for {}; the last column has no answer."

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from lmod_train.report.contents import INTERVAL, MISSING, Cell, Column, Figure, Part, Table, Text, table
-from lmod_train.report.figures import draw_modalities, modality_kinds
 from lmod_train.report.modalities import AcrossModalities, across_modalities
 from lmod_train.report.published import Published, published
 from lmod_train.report.results import Results
+from lmod_train.report.run_figures import draw_modalities, modality_kinds
 from lmod_train.report.section import Section
 from lmod_train.scoring.headline import headline_metric
 

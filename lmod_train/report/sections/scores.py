@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from lmod_train.report.contents import Figure, Part, Table, Text
-from lmod_train.report.figures import draw_scores
 from lmod_train.report.headline import headline_rows, headline_table
 from lmod_train.report.results import Results
+from lmod_train.report.run_figures import draw_scores
 from lmod_train.report.section import Section
 from lmod_train.report.warned import warned, warnings_table
 

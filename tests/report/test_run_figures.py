@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from lmod_train.report import figures
+from lmod_train.report import run_figures as figures
 from lmod_train.report.canvas import canvas
 from lmod_train.report.report import report
 from lmod_train.report.results import RunScores
