@@ -161,7 +161,7 @@ def draw_calibration(
         across = min(3, len(ranked))
         down = math.ceil(len(ranked) / across)
         drawn.append(f"calibration-{task}")
-        ratios = {"gridspec_kw": {"height_ratios": [3, 1.1] * down}}
+        ratios: Any = {"gridspec_kw": {"height_ratios": [3, 1.1] * down}}
         with canvas(out, drawn[-1], 2 * down, across, (3.7 * across, 0.4 + 4.6 * down), **ratios) as axes:
             axes[0, 0].figure.suptitle(f"{task}: calibration", fontsize=11)
             for k, one in enumerate(ranked):

@@ -12,7 +12,7 @@ def wrapped(name: str, width: int = 26, most: int = 3) -> str:
 
     Example:
         >>> wrapped("medgemma-4b-it (tuned on LMOD)", 16)
-        'medgemma-4b-it\\n(tuned on LMOD)'
+        'medgemma-4b-it\n(tuned on LMOD)'
     """
     plain = for_terminal(" ".join(name.split()))
     lines = textwrap.wrap(plain, width) or [""]
