@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.intervals import Floats
 
-DRAWS = 1999
+DRAWS = 999
 """Random tables or permutations where there are too many to count; p is then at least 1 / (DRAWS + 1)."""
 _TABLES, _ARRANGEMENTS = 200_000, 5_000  # most that are counted one by one
 _CELLS = 4_000_000  # random numbers in memory at once: 32 MB
@@ -208,15 +208,16 @@ def _placed(row: NDArray[np.int16], places: NDArray[np.intp], values: list[int])
 
 
 def _drawn_ways(own: NDArray[np.int16], stratum: NDArray[np.intp]) -> NDArray[np.int16]:
-    """Return `DRAWS` random arrangements of the labels within the strata."""
-    order = np.argsort(stratum, kind="stable")
-    rng, place = np.random.default_rng(0), np.unique(stratum, return_inverse=True)[1][order]
-    drawn = np.empty((DRAWS, len(own)), dtype=np.int16)
+    """Return `DRAWS` random arrangements of the labels within the strata; 0 is that of whole patients."""
+    rng, drawn = np.random.default_rng(0), np.tile(own, (DRAWS, 1))
+    whole, within = np.flatnonzero(stratum == 0), np.flatnonzero(stratum)
+    within = within[np.argsort(stratum[within], kind="stable")]
+    place = np.unique(stratum[within], return_inverse=True)[1]
     rows = max(1, _CELLS // len(own))
     for at in range(0, DRAWS, rows):
         part = drawn[at : at + rows]
-        mixed = np.argsort(place + rng.random(part.shape), axis=1)
-        part[:, order] = own[order][mixed]
+        part[:, whole] = rng.permuted(part[:, whole], axis=1)
+        part[:, within] = own[within][np.argsort(place + rng.random((len(part), len(within))), axis=1)]
     return drawn
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import comb
 
 import numpy as np
+from scipy.special import ndtri
 
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
-from lmod_train.scoring.shares import MIN_PATIENTS
+from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS
 from lmod_train.types import Score
+
+_TAIL = (1 - LEVEL) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The largest difference of two groups. Both are chosen on these data, so 0 is outside its interval too often."""
+    """The largest difference of two groups, with an interval that takes into account that both are chosen."""
 
     best: str
     worst: str
@@ -77,16 +81,21 @@ def compared_groups(groups: Sequence[Group]) -> list[Group]:
     return sorted(held, key=lambda g: g.score.value or 0.0)
 
 
-def gap(task: str, values: Sequence[float], labels: Sequence[str], patients: Sequence[str]) -> Gap | None:
+def gap(
+    task: str, values: Sequence[float], labels: Sequence[str], patients: Sequence[str], classes: int = 1
+) -> Gap | None:
     """Return the difference of the best and the worst group, with its interval clustered by patient.
 
     A patient may have items in both groups, e.g. both eyes. Groups of fewer than `MIN_PATIENTS` patients are left out.
+    As the largest of several differences is chosen, the interval is widened for the number of pairs of groups (by the
+    normal quantiles of Bonferroni); that of two groups is not.
 
     Args:
         task: Name of the task.
         values: Score of each item, in [0, 1].
         labels: Group of each item.
         patients: Patient of each item.
+        classes: Number of classes of which the one with the largest gap is chosen.
 
     Returns:
         Metric ``gap``; None with fewer than two groups.
@@ -103,7 +112,18 @@ def gap(task: str, values: Sequence[float], labels: Sequence[str], patients: Seq
     own = [row for row in zip(values, labels, patients, strict=True) if row[1] in (best, worst)]
     member = np.array([[label == best, label == worst] for _, label, _ in own], dtype=np.float64)
     columns = {"member": member, "sides": member * np.array([[v] for v, _, _ in own], dtype=np.float64)}
-    return Gap(best, worst, compute_scores(task, "all", columns, [p for *_, p in own], [_GAP])[0])
+    score = compute_scores(task, "all", columns, [p for *_, p in own], [_GAP])[0]
+    low, high = _widened(score, classes * comb(len(held), 2))
+    return Gap(best, worst, replace(score, low=low, high=high))
+
+
+def _widened(score: Score, chosen_of: int) -> tuple[float | None, float | None]:
+    """Return the interval of a score that was chosen among several, each with an interval."""
+    if score.value is None or score.low is None or score.high is None:
+        return score.low, score.high
+    factor = float(ndtri(1 - _TAIL / chosen_of) / ndtri(1 - _TAIL))
+    low, high = (score.value + factor * (end - score.value) for end in (score.low, score.high))
+    return max(-1.0, low), min(1.0, high)
 
 
 def equal_opportunity(
@@ -131,10 +151,12 @@ def equal_opportunity(
     Returns:
         None if no considered class occurs in two groups of `MIN_PATIENTS` patients.
     """
-    found = []
-    for name in sorted(set(truths)) if positive is None else [positive]:
+    found, classes = [], sorted(set(truths)) if positive is None else [positive]
+    for name in classes:
         places = [i for i, truth in enumerate(truths) if truth == name]
-        own = gap(task, [right[i] for i in places], [labels[i] for i in places], [patients[i] for i in places])
+        own = gap(
+            task, [right[i] for i in places], [labels[i] for i in places], [patients[i] for i in places], len(classes)
+        )
         found += [(name, own)] if own else []
     return max(found, key=lambda pair: pair[1].difference.value or 0.0, default=None)
 
@@ -143,7 +165,7 @@ def worst_group(task: str, groups: Sequence[Group]) -> Score | None:
     """Return the score of the worst group, of those with an interval.
 
     As the group is chosen on these data, its own interval would be too narrow: the interval is from the lowest lower
-    end of all groups to the lowest upper end.
+    end of all groups to the lowest upper end, these widened for the number of groups as in `gap`.
 
     Returns:
         Metric ``worst_group``, n of the group; None without groups that have an interval.
@@ -156,7 +178,8 @@ def worst_group(task: str, groups: Sequence[Group]) -> Score | None:
     held = compared_groups(groups)
     if not held:
         return None
-    low, high = (min(end for g in held if (end := getattr(g.score, side)) is not None) for side in ("low", "high"))
+    low = min(g.score.low for g in held if g.score.low is not None)
+    high = min(end for g in held if (end := _widened(g.score, len(held))[1]) is not None)
     return Score(task, held[0].score.subset, "worst_group", held[0].score.n, held[0].score.value, low, high)
 
 

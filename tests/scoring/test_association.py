@@ -132,7 +132,7 @@ def test_drawn_permutations_keep_the_labels_of_each_stratum():
     relabelled = relabelling(labels, patients)
     items = relabelled.labels[:, relabelled.block]
     assert (np.sort(items[:, :40].reshape(-1, 20, 2), axis=2) == [0, 1]).all()
-    assert (items[:, 40:].sum(axis=1) == 30).all() and len(np.unique(items, axis=0)) > 1000
+    assert (items[:, 40:].sum(axis=1) == 30).all() and len(np.unique(items, axis=0)) > 900
 
 
 def test_items_of_one_patient_are_not_independent():

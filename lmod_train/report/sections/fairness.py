@@ -26,9 +26,10 @@ print p values by age and sex without naming the test or the task; these two are
 patient: groups permuted over patients, and within patients that have items of several groups (both eyes), in all ways
 or in {DRAWS:,}; it is the one to read. Holm: p by patient, adjusted for the keys of this task and model."""
 _GAPS = """Of groups of three patients or more. Gap: score of the best group minus that of the worst. Equal opportunity:
-the largest gap of the share found of a class (recall, true positive rate); with two classes, of the first. Their groups
-and class are chosen on these data, so a gap above 0 is expected by chance: see p by patient. Worst group: its interval
-is from the lowest lower end of all groups to the lowest upper end, as it is chosen, too."""
+the largest gap of the share found of a class (recall, true positive rate); with two classes, of the first. A gap is
+above 0 by chance, too: see p by patient. As groups and classes are chosen on these data, the intervals of gaps are
+widened for the number of pairs of groups and classes, and that of the worst group is from the lowest lower end of all
+groups to the lowest upper end, widened for their number."""
 _SIZES: Heads = ["task", "key", "group", N, Column("patients", "count"), "models"]
 _SCORES: Heads = ["task", "key", "group", "model", N, Column("patients", "count"), SCORE, INTERVAL]
 _TEST: Heads = [
