@@ -93,7 +93,7 @@ def report(
     verify: list[Path] | None = None,
     curated: Path | None = None,
     against: str = "",
-    cap: PositiveInt = 500,
+    one_file: bool = False,
     trust: list[str] | None = None,
     published: bool = False,
 ) -> None:
@@ -113,7 +113,7 @@ def report(
         curated: Curated folder with the images; default: the one in each run's config.yaml.
         against: Run with which the others are compared: its label in the tables or the name of its folder, `best` for
             the best one of each task, or `all` for all pairs; default: all pairs of up to 6 runs, `best` for more.
-        cap: Maximum number of predictions on the page.
+        one_file: Write the page as one file with small images, for a few predictions, and not as a folder.
         trust: Module outside this package with task classes that a run names, which may be imported; can be repeated.
         published: Show the tables of the papers, with rows for the runs if any are named, instead of `sections`.
     """
@@ -137,7 +137,7 @@ def report(
     shown = shipped_sections("published") if published else sections
     if against:
         shown = compare_against(shown, against)
-    page = draw(runs, out, curated, cap, trust or (), shown, lines.append)
+    page = draw(runs, out, curated, one_file, trust or (), shown, lines.append)
     print("\n".join([*lines, f"wrote {page}"]))
 
 

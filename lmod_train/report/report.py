@@ -19,7 +19,7 @@ from lmod_train.report.results import Results, RunScores, read_results
 from lmod_train.report.section import Section, contents, shipped_sections
 from lmod_train.report.warned import warned
 from lmod_train.report.writers.csv import write_csv
-from lmod_train.report.writers.html import CAP, write_html
+from lmod_train.report.writers.html import write_html
 from lmod_train.report.writers.latex import write_latex
 from lmod_train.report.writers.markdown import markdown, write_markdown
 from lmod_train.report.writers.pictures import write_picture
@@ -32,7 +32,7 @@ def report(
     runs: Sequence[Path],
     out: Path,
     curated: Path | None = None,
-    cap: int = CAP,
+    one_file: bool = False,
     trust: Sequence[str] = (),
     sections: Sequence[Section] | None = None,
     log: Callable[[str], object] = str,
@@ -48,7 +48,7 @@ def report(
         out: Folder to write to; files of an earlier report are replaced.
         curated: Curated folder with the images; None uses the one in each run's ``config.yaml``. Missing images are
             noted next to each prediction.
-        cap: Maximum number of predictions on the page.
+        one_file: Write the page as one file with small images, not as a folder with data and images beside it.
         trust: Modules outside this package with task classes that a run names, which may be imported.
         sections: What the report shows, in this order; None: the sections of ``configs/report/default.yaml``.
         log: Called with the headline table, and each remark that readers of the scores must know.
@@ -72,14 +72,14 @@ def report(
         )
     results = Results((), {}, {}) if sections and not runs else read_results(runs, curated, trust)
     found = contents(shipped_sections() if sections is None else sections, results)
-    _write(found, results, out, cap)
+    _write(found, results, out, one_file)
     headline = [markdown(headline_table(headline_rows(results.runs, warned(results))))] if results.runs else []
     for line in (*headline, *found.remarks):
         log(line)
     return out / "index.html"
 
 
-def _write(found: Contents, results: Results, out: Path, cap: int) -> None:
+def _write(found: Contents, results: Results, out: Path, one_file: bool) -> None:
     for folder in (out / "tables", out / "figures"):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -90,7 +90,7 @@ def _write(found: Contents, results: Results, out: Path, cap: int) -> None:
         write_latex(table, out / "tables")
     for figure in found.figures():
         write_picture(figure, out / "figures")
-    write_html(found, results, out, cap)
+    write_html(found, results, out, one_file)
 
 
 def _join_scores(runs: Sequence[RunScores], out: Path) -> None:

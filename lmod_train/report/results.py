@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
-from lmod_train.types import Prediction, Reply, Score
+from lmod_train.types import Answer, Prediction, Reply, Score, Unparsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,7 @@ class Outcomes:
         judged: What each judge has found about its replies.
         versions: Task -> its version that is installed.
         not_installed: Task -> why it cannot be used; its predictions are left out.
+        tasks: Name -> task.
     """
 
     predictions: tuple[Prediction, ...]
@@ -132,6 +133,7 @@ class Outcomes:
     judged: tuple[Judged, ...] = ()
     versions: Mapping[str, int] = field(default_factory=dict)
     not_installed: Mapping[str, str] = field(default_factory=dict)
+    tasks: Mapping[str, Task] = field(default_factory=dict)
 
 
 def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
@@ -155,14 +157,15 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     items, choices = {}, {}
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name]
-        parse = task.parse
-        found = items_of(own, lambda p, parse=parse: parse(Reply(p.record.id, p.record.answer), p.record))  # type: ignore[misc]
+        found = items_of(own, truth_of(task))
         items[task.name], choices[task.name] = [task.as_scored(item) for item in found], task.classes
     data = config.get("data") or {}
     curated = (data.get("init_args") or data).get("curated")
     judged = tuple(read_judged(Run(run), predictions))
     versions = {task.name: task.version for task in tasks}
-    return Outcomes(predictions, items, choices, Path(curated) if curated else None, config, judged, versions, missing)
+    by_name = {task.name: task for task in tasks}
+    folder = Path(curated) if curated else None
+    return Outcomes(predictions, items, choices, folder, config, judged, versions, missing, by_name)
 
 
 def _installed(
@@ -183,6 +186,24 @@ def _installed(
     if errors and not tasks:
         raise next(iter(errors.values()))
     return tasks, {name: str(error).partition("\nNext: ")[0] for name, error in errors.items()}
+
+
+def truth_of(task: Task) -> Callable[[Prediction], Answer | Unparsed]:
+    """Return a function that reads the true answer of a prediction, each reference reply to a question only once.
+
+    Questions of a task mostly have few reference replies, and parsing tens of thousands of them takes a minute.
+    """
+    known: dict[Hashable, Answer | Unparsed] = {}
+
+    def truth(prediction: Prediction) -> Answer | Unparsed:
+        record = prediction.record
+        question = (record.answer, record.choices, record.messages, record.regions, record.language, record.variant)
+        key = (*question, record.chain_step, tuple(sorted(record.tags.items())))
+        if key not in known:
+            known[key] = task.parse(Reply(record.id, record.answer), record)
+        return known[key]
+
+    return truth
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,9 @@ from lmod_train import cli
 from lmod_train.artifacts.records import read_records, write_records
 from lmod_train.artifacts.replies import ReplyFile
 from lmod_train.artifacts.scores import read_scores
-from lmod_train.cli import plain
 from lmod_train.report.headline import headline_rows, headline_table
 from lmod_train.report.results import read_results
 from lmod_train.report.warned import warned
-from lmod_train.report.writers.html import CAP
 from lmod_train.report.writers.markdown import markdown
 from lmod_train.types import Reply
 
@@ -73,17 +70,18 @@ def test_reference_replies_score_one_and_silence_is_counted(
     assert {(run, model) for run, model, _ in joined} == {("perfect", "by hand"), ("silent", "by hand")}
 
 
-def test_images_come_from_the_named_folder_and_the_page_is_capped(curated: Path, tmp_path: Path):
+def test_images_come_from_the_named_folder_and_every_prediction_is_on_a_page(curated: Path, tmp_path: Path):
     """The runs by hand have no config.yaml, so that the images are only found where the command says."""
     run = run_of(curated, tmp_path / "perfect", 0)
     pages = {}
-    for name, more in (("bare", []), ("images", ["--curated", str(curated)]), ("one", ["--cap", "3"])):
+    for name, more in (("bare", []), ("images", ["--curated", str(curated)]), ("one", ["--one_file", "true"])):
         assert cli.main(["report", str(run), "--out", str(tmp_path / name), *more]) == 0
-        pages[name] = (tmp_path / name / "index.html").read_text(encoding="utf-8")
-    assert ["data:image/jpeg" in pages[name] for name in ("bare", "images")] == [False, True]
-    assert ["Image not found" in pages[name] for name in ("bare", "images")] == [True, False]
+        files = [tmp_path / name / "index.html", *sorted((tmp_path / name).glob("pages/*"))]
+        pages[name] = "".join(file.read_text(encoding="utf-8") for file in files)
+    assert ['src="../images/' in pages[name] for name in ("bare", "images")] == [False, True]
+    assert [">Image not found" in pages[name] for name in ("bare", "images")] == [True, False]
     shown = len(read_records(curated / "records"))
-    assert [pages[name].count("<article ") for name in ("bare", "images", "one")] == [shown, shown, 3]
+    assert [pages[name].count("<article ") for name in ("bare", "images", "one")] == [shown, shown, shown]
 
 
 def test_folders_of_no_curated_set_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -93,18 +91,11 @@ def test_folders_of_no_curated_set_are_refused(tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "report").exists()
 
 
-@pytest.mark.parametrize("cap", ["0", "-1", "many"])
-def test_a_page_of_no_predictions_is_refused(cap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit) as stopped:
-        cli.main(["report", str(tmp_path), "--out", str(tmp_path / "report"), "--cap", cap])
-    assert stopped.value.code == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"error: cap='{cap}': expected a whole number of at least 1\nNext: `")
-    assert not (tmp_path / "report").exists()
-
-
-def test_the_cap_of_the_command_is_that_of_the_page():
-    assert inspect.signature(plain.report).parameters["cap"].default == CAP
+def test_one_file_has_no_folder_of_data(curated: Path, tmp_path: Path):
+    run = run_of(curated, tmp_path / "run", 1)
+    assert cli.main(["report", str(run), "--out", str(tmp_path / "report"), "--one_file", "true"]) == 0
+    assert not (tmp_path / "report" / "data").exists()
+    assert "data-replies-0" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
 
 
 def test_a_run_without_predictions_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

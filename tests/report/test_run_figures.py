@@ -16,7 +16,9 @@ def test_each_kind_once_as_png_and_svg(three):
     names = {p.name for p in (three[1] / "figures").iterdir()}
     kinds = {"scores", "modalities", "confusion-four_way", "confusion-glaucoma"}
     assert names == {f"{k}.{e}" for k in kinds for e in ("png", "svg", "csv")}
-    assert {p.name for p in three[1].iterdir()} == {"scores.csv", "tables.md", "index.html", "tables", "figures"}
+    assert {p.name for p in three[1].iterdir()} == {
+        *("scores.csv", "tables.md", "index.html", "tables", "figures", "data", "images", "pages")
+    }
 
 
 def test_a_picture_shows_something_in_the_colours_of_the_runs(three):

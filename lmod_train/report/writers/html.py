@@ -1,149 +1,128 @@
-"""The page of a report: one HTML file with scores, figures, and predictions with their images."""
+"""The page of a report: scores, tables and figures, and every prediction with its images.
+
+The page is a folder (``index.html`` with ``data``, ``images`` and ``pages`` beside it) that opens without a server, or
+one file. All texts of runs are escaped in the page, and are inserted as text by its script.
+"""
 
 from __future__ import annotations
 
 import base64
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.escaping import without_folders
+from lmod_train.errors import BadArgument
 from lmod_train.files import write_durably
-from lmod_train.report.comparisons import merit
-from lmod_train.report.contents import Contents
-from lmod_train.report.results import Outcomes, Results
-from lmod_train.report.thumbnails import licences, thumbnail
+from lmod_train.report.contents import Contents, Figure, Table
+from lmod_train.report.results import Results
+from lmod_train.report.thumbnails import Licence, licences
+from lmod_train.report.viewer.leaderboard import leaderboard
+from lmod_train.report.viewer.record_details import part_text
+from lmod_train.report.viewer.static_pages import PagesBeside, PagesInside, StaticPages, page_name
+from lmod_train.report.viewer.store import Beside, Inside, Store, clear
+from lmod_train.report.viewer.viewer import Errors, write_viewer
 from lmod_train.report.writers.cells import RIGHT, cell_text
 from lmod_train.report.writers.naming import file_name
-from lmod_train.report.writers.template import render
-from lmod_train.scoring.items import Item
-from lmod_train.scoring.judged import PENDING
-from lmod_train.shuffling import shuffle_key
-from lmod_train.types import Answer, Prediction, Record, Unparsed
-from lmod_train.vocabulary.phantoms import DRAWN
+from lmod_train.report.writers.template import fill, policy
 
-CAP = 500
+MOST_INSIDE = 2_000
+"""Predictions that a page in one file may show; browsers are slow with more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A prediction with the label of its run and the item it is scored as."""
-
-    run: str
-    prediction: Prediction
-    item: Item
-
-
-def write_html(contents: Contents, results: Results, out: Path, cap: int) -> None:
-    """Write ``index.html`` to the folder of the figures; it loads no other files.
-
-    Replies are escaped, and the page's content security policy forbids loading and sending anything. If there are more
-    than `cap` predictions, a fixed sample over runs and tasks is shown, with the same ids in every run.
+def write_html(
+    contents: Contents, results: Results, out: Path, one_file: bool = False, errors: Errors | None = None
+) -> None:
+    """Write ``index.html`` to a folder that has the figures, with ``data``, ``images`` and ``pages`` beside it.
 
     Args:
         contents: What the report shows.
         results: The runs with their predictions.
         out: Folder of the report.
-        cap: Maximum number of predictions shown.
+        one_file: Write only ``index.html``, with all data and small images in it.
+        errors: Types of errors, from an analysis of errors; None for none.
+
+    Raises:
+        BadArgument: One file is asked for, and there are too many predictions.
     """
-    with write_durably(out / "index.html") as beside:
-        beside.write_text(_page(contents, results, out / "figures", cap), encoding="utf-8")
+    total = sum(len(found.predictions) for found in results.outcomes.values())
+    if one_file and total > MOST_INSIDE:
+        expected = f"at most {MOST_INSIDE:,} predictions for a page in one file, not {total:,}"
+        raise BadArgument("--one_file", True, expected, "leave it out: the page becomes a folder")
+    notes = _licences(results)
+    clear(out)
+    store: Store = Inside() if one_file else Beside(out)
+    pages: StaticPages = PagesInside() if one_file else PagesBeside(out, total, notes)
+    names = [{"model": run.called, "run": run.run} for run in results.runs]
+    if results.runs:
+        write_viewer(results.outcomes, results.images, store, pages, errors, names)
+    inside = {"blocks": store.blocks} if isinstance(store, Inside) else {"blocks": []}
+    shown = {"cards": pages.cards if isinstance(pages, PagesInside) else None, "starts": pages.starts, "total": total}
+    html = _index(contents, results, notes, _picture(out, one_file), policy(beside=not one_file), {**inside, **shown})
+    with write_durably(out / "index.html") as part:
+        part.write_text(html, encoding="utf-8", errors="backslashreplace")
 
 
-def _page(contents: Contents, results: Results, figures: Path, cap: int) -> str:
-    runs, curated = results.outcomes, results.images
-    every = [s for label, outcomes in runs.items() for s in _all_of(label, outcomes)]
-    shown = sample(every, cap)
-    images: dict[tuple[Path | None, str], str] = {}
-    cards = [_card(s, curated[s.run], images) | {"verdicts": _verdicts(s, runs[s.run])} for s in shown]
-    notes = {n.source: n for label in runs for n in licences(curated[label], _records(shown, label))}
-    return render(
+def _index(
+    contents: Contents,
+    results: Results,
+    notes: Sequence[Licence],
+    picture: Callable[[Figure], str],
+    rules: str,
+    shown: Mapping[str, Any],
+) -> str:
+    return fill(
+        "index.html",
         contents=contents,
+        board=leaderboard(results),
+        tasks=results.tasks,
+        notes=notes,
+        policy=rules,
         kind=lambda part: type(part).__name__,
+        task_column=task_column,
+        figure_task=lambda figure: figure_task(figure, results.tasks),
         cell_text=cell_text,
         right=RIGHT,
-        picture=lambda figure: _png(figures / f"{file_name(figure.name)}.png"),
-        cards=cards,
-        total=len(every),
-        notes=[notes[source] for source in sorted(notes)],
-        tasks=sorted({s.prediction.record.task for s in shown}),
-        runs=list(runs),
-        statuses=sorted({c["status"] for c in cards}),
-        images=list(images.values()),
+        picture=picture,
+        page_name=page_name,
+        part_text=part_text,
+        cards_show_images=False,
+        **shown,
     )
 
 
-def _png(file: Path) -> str:
-    return base64.b64encode(file.read_bytes()).decode("ascii")
-
-
-def sample(every: Sequence[Shown], cap: int) -> list[Shown]:
-    """Return at most `cap` predictions, equally many per run and task, selected by a hash of the id."""
-    parts: dict[tuple[str, str], list[Shown]] = {}
-    for s in every:
-        parts.setdefault((s.run, s.prediction.record.task), []).append(s)
-    each = cap if len(every) <= cap else max(1, cap // len(parts))
-    chosen = {
-        id(s) for part in parts.values() for s in sorted(part, key=lambda s: shuffle_key(s.prediction.record.id))[:each]
+def _licences(results: Results) -> list[Licence]:
+    """Return the licence of the images of each source, in the order of their names."""
+    found = {
+        note.source: note
+        for label, outcomes in results.outcomes.items()
+        for note in licences(results.images[label], (p.record for p in outcomes.predictions))
     }
-    return [s for s in every if id(s) in chosen][:cap]
+    return [found[source] for source in sorted(found)]
 
 
-def _all_of(label: str, outcomes: Outcomes) -> list[Shown]:
-    items = {i.id: i for part in outcomes.items.values() for i in part}
-    found = [Shown(label, p, items[p.record.id]) for p in outcomes.predictions]
-    return sorted(found, key=lambda s: s.prediction.record.id)
+def _picture(out: Path, one_file: bool) -> Callable[[Figure], str]:
+    """Return a function that returns the address of a figure: its file, or its bytes."""
+
+    def address(figure: Figure) -> str:
+        file = f"figures/{file_name(figure.name)}.png"
+        if not one_file:
+            return file.replace("%", "%25")  # a name with a percent sign in an address
+        return "data:image/png;base64," + base64.b64encode((out / file).read_bytes()).decode("ascii")
+
+    return address
 
 
-def _records(shown: Sequence[Shown], label: str) -> list[Any]:
-    return [s.prediction.record for s in shown if s.run == label]
+def task_column(table: Table) -> int | None:
+    """Return the number of the column that names the task of each row, None without one."""
+    heads = [column.head for column in table.columns]
+    return heads.index("task") if "task" in heads else None
 
 
-def _card(shown: Shown, curated: Path | None, images: dict[tuple[Path | None, str], str]) -> dict[str, Any]:
-    """Return the values of one prediction for the template; images are indices into the page's list of images."""
-    record, item, missing, places = shown.prediction.record, shown.item, [], []
-    for image in record.image:
-        key = (curated, image)
-        if key not in images:
-            images[key] = thumbnail(curated, image) if curated else ""
-        places.append(list(images).index(key)) if images[key] else missing.append(image)
-    right = merit(item)
-    status = (
-        item.status if item.status != "answered" else "right" if right == 1 else "partly right" if right else "wrong"
-    )
-    return {
-        "run": shown.run,
-        "task": record.task,
-        "id": record.id,
-        "status": status,
-        "source": f"{record.source} ({DRAWN})" if record.phantom else record.source,
-        "modality": record.modality if record.image else f"{record.modality}, asked without an image",
-        "question": _question(record),
-        "truth": _words(item.truth),
-        "answer": _words(item.answer),
-        "reply": shown.prediction.reply.reply or without_folders(shown.prediction.reply.error),
-        "images": places,
-        "missing": missing,
-    }
-
-
-def _verdicts(shown: Shown, outcomes: Outcomes) -> str:
-    """Return the verdict of each judge on a reply, empty if there is none."""
-    found = [(judge.judge, judge.verdicts.get(shown.prediction.record.id, PENDING)) for judge in outcomes.judged]
-    return "; ".join(f"{judge}: {_words(verdict)}" for judge, verdict in found if verdict != PENDING)
-
-
-def _question(record: Record) -> str:
-    """Return the text of the messages; of several, each after its role."""
-    texts = [(m.role, "\n".join(part.text for part in m.parts if part.type == "text")) for m in record.messages]
-    return "\n".join(f"{role}: {text}" for role, text in texts) if len(texts) > 1 else texts[0][1]
-
-
-def _words(answer: Answer | Unparsed) -> str:
-    if isinstance(answer, Unparsed):
-        return f"none ({answer.reason}{': ' + answer.detail if answer.detail else ''})"
-    if isinstance(answer, Mapping):
-        return "; ".join(f"{region}: {structure}" for region, structure in sorted(answer.items()))
-    return json.dumps(answer, ensure_ascii=False) if isinstance(answer, float) else answer
+def figure_task(figure: Figure, tasks: Sequence[str]) -> str:
+    """Return the task that a figure is of, by its name or its only task; empty if it is of several."""
+    named = [task for task in tasks if figure.name.endswith(f"-{task}")]
+    if named:
+        return max(named, key=len)
+    column = task_column(figure.table)
+    found = {str(row[column]) for row in figure.table.rows} if column is not None else set()
+    return found.pop() if len(found) == 1 else ""

@@ -1,31 +1,66 @@
-"""Template of the report's page, from HTML, CSS and JavaScript files of the package.
+"""Templates of the page and of its pages without script, from HTML, CSS and JavaScript files of the package.
 
-The page is a single file that loads no others; without JavaScript it shows one long list. Its content security policy
-allows only this style and this script, by their hashes, so that a browser runs no script in a reply.
+A page allows, by its content security policy, only its own style and script, by their hashes, and images and data files
+beside it. So a browser runs no script in a reply and sends nothing anywhere. A page opened from a folder has an address
+of its own kind (``file:``), and browsers differ in whether ``'self'`` includes it; the policy therefore names both.
+Data files are scripts, since a page may not read other files from a folder; the page asks only for those of ``data``.
+``require-trusted-types-for`` makes browsers refuse markup that is made of texts. Pages without script allow none.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment
+from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 FOLDER = Path(__file__).with_name("page_files")
+BESIDE = "'self' file:"
+"""Sources of images and data in the page's own folder."""
+NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'"
 
 
-def render(**values: Any) -> str:
-    """Return the page as HTML, with all values escaped."""
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    style, script = (Markup(_text(name)) for name in ("page.css", "page.js"))  # noqa: S704  # our own files
-    return environment.from_string(_text("page.html")).render(style=style, script=script, hash_of=hash_of, **values)
+def fill(name: str, **values: Any) -> str:
+    """Return a template filled with values, all of which are escaped."""
+    return _environment().get_template(name).render(**values)
 
 
-def _text(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=FileSystemLoader(FOLDER), auto_reload=False
+    )
+    environment.globals |= {"style": Markup(style()), "script": Markup(script())}  # noqa: S704  # our own files
+    return environment
+
+
+@cache
+def style() -> str:
+    """Return the style of all pages."""
+    return "".join(file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("*.css")))
+
+
+@cache
+def script() -> str:
+    """Return the script of the page: all files as one function, in which order does not matter."""
+    parts = (file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("*.js")))
+    return f'(() => {{\n"use strict";\n{"".join(parts)}}})();\n'
+
+
+def policy(*, beside: bool) -> str:
+    """Return the content security policy of the page; `beside` allows images and data files beside it."""
+    images, data = (f"{BESIDE} data:", f" {BESIDE}") if beside else ("data:", "")
+    scripts = f"script-src '{hash_of(script())}'{data}; require-trusted-types-for 'script'; trusted-types lmod"
+    return f"{NOTHING}; img-src {images}; style-src '{hash_of(style())}'; {scripts}"
+
+
+def static_policy() -> str:
+    """Return the content security policy of pages without script, with images beside them."""
+    return f"{NOTHING}; img-src {BESIDE}; style-src '{hash_of(style())}'"
 
 
 def hash_of(text: str) -> str:

@@ -11,9 +11,13 @@ import pytest
 from PIL import Image
 
 from lmod_train.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.errors import BadArgument
+from lmod_train.report.contents import Figure, table
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes
-from lmod_train.report.writers.html import sample
+from lmod_train.report.viewer.store import Inside
+from lmod_train.report.writers import html
+from lmod_train.report.writers.html import figure_task, task_column
 from tests.report.make import LURE, curate, run
 
 
@@ -39,34 +43,42 @@ def read(three):
     return Reader((three[1] / "index.html").read_text())
 
 
-def cards(reader):
-    return [a for tag, a in reader.tags if tag == "article"]
+@pytest.fixture(scope="module")
+def one_file(three, tmp_path_factory):
+    """The same report as one file."""
+    return Reader(report(three[0], tmp_path_factory.mktemp("one"), one_file=True).read_text())
 
 
-def test_every_prediction_has_a_card_with_its_status(three, read):
-    assert len(cards(read)) == 3 * 72
-    outcomes = read_outcomes(three[0][0])
-    refused = sum(p.status == "refused" for p in outcomes.predictions)
-    shown = [c for c in cards(read) if c["data-run"] == "base (untuned)" and c["data-status"] == "refused"]
-    assert len(shown) == refused > 0
-    assert "All 216 predictions are shown." in "".join(read.text)
+def cards(text):
+    return re.findall(r'<article class="card">.*?<span class="badge ([a-z-]+)">.*?</article>', text, re.DOTALL)
 
 
-def test_nothing_a_model_wrote_becomes_markup(read):
-    said = "".join(read.text)
-    assert LURE in said, "the reply is shown, as text"
-    assert len(read.scripts) == 2 and not any("alert" in s for s in read.scripts)
+def test_every_prediction_has_a_card_with_its_status(three):
+    text = "".join(page.read_text() for page in sorted((three[1] / "pages").iterdir()))
+    assert len(cards(text)) == 3 * 72
+    refused = sum(p.status == "refused" for run in three[0] for p in read_outcomes(run).predictions)
+    assert cards(text).count("refused") == refused > 0
+    assert "all 216 predictions are on pages of a hundred" in (three[1] / "index.html").read_text()
+
+
+def test_nothing_a_model_wrote_becomes_markup(three, read, one_file):
+    assert len(one_file.scripts) == 4 and not any("<" in block for block in one_file.scripts[:-1])
+    pages = Reader("".join(page.read_text() for page in sorted((three[1] / "pages").iterdir())))
+    assert LURE in "".join(pages.text), "the reply is shown, as text"
+    assert pages.scripts == [] and len(read.scripts) == 1 and "alert" not in read.scripts[0]
 
 
 def test_the_policy_names_the_one_script_and_the_one_style(three, read):
     policy = next(a["content"] for tag, a in read.tags if a.get("http-equiv") == "Content-Security-Policy")
     rules = {rule.split()[0]: rule.split()[1:] for rule in policy.split(";")}
     text = (three[1] / "index.html").read_text()
+    beside = {"script": ["'self'", "file:"], "style": []}  # data files, which only pass a text
     for tag in ("script", "style"):
         (inside,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, flags=re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
-        assert rules[f"{tag}-src"] == [f"'sha256-{digest}'"]
+        assert rules[f"{tag}-src"] == [f"'sha256-{digest}'", *beside[tag]]
     assert rules["default-src"] == ["'none'"] and "unsafe" not in policy
+    assert rules["require-trusted-types-for"] == ["'script'"] and rules["trusted-types"] == ["lmod"]
     assert not [name for _, a in read.tags for name in a if name == "style" or name.startswith("on")]
 
 
@@ -82,23 +94,53 @@ def test_no_folder_of_this_machine_is_told(tmp_path, monkeypatch):
     for file in filter(Path.is_file, (tmp_path / "out").rglob("*")):
         assert str(home).encode() not in file.read_bytes(), file
         assert str(tmp_path).encode() not in file.read_bytes(), file
-    assert "OSError: x.jpg: gone" in (tmp_path / "out" / "index.html").read_text()
+    assert "OSError: x.jpg: gone" in (tmp_path / "out" / "pages" / "000001.html").read_text()
 
 
 def test_nothing_is_loaded_from_elsewhere(three, read):
     for tag, attributes in read.tags:
         assert tag not in ("link", "iframe", "object", "base")
-        assert attributes.get("src", "data:").startswith("data:")
+        assert attributes.get("src", "figures/").startswith("figures/")
     assert not re.search(r"https?://", (three[1] / "index.html").read_text())
 
 
-def test_images_are_held_once_small_and_found_by_their_number(three, read):
-    images = json.loads(read.scripts[0])
-    assert len(images) == 24
-    used = {int(a["data-image"]) for tag, a in read.tags if tag == "img" and "data-image" in a}
-    assert used == set(range(24))
-    for data in images:
+def test_images_lie_beside_the_page_once(three):
+    images = sorted((three[1] / "images").iterdir())
+    assert len(images) == 24 and all(Image.open(image).size == (400, 300) for image in images)
+    used = {
+        attributes["src"].removeprefix("../")
+        for page in (three[1] / "pages").iterdir()
+        for tag, attributes in Reader(page.read_text()).tags
+        if tag == "img"
+    }
+    assert used == {f"images/{image.name}" for image in images}
+
+
+def test_one_file_holds_all_data_and_small_images(three, one_file, tmp_path):
+    names = [a["id"] for tag, a in one_file.tags if a.get("type") == "application/json"]
+    assert names == ["data-records-0", "data-replies-0", "data-index"]
+    records = json.loads(one_file.scripts[0])["rows"]
+    addresses = {image["sent"] for record in records for image in record["images"]}
+    assert len(addresses) == 24
+    for data in addresses:
         assert Image.open(io.BytesIO(base64.b64decode(data.split(",")[1]))).size == (256, 192)
+    policy = next(a["content"] for tag, a in one_file.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert "file:" not in policy and "'self'" not in policy
+    assert not [a["src"] for tag, a in one_file.tags if not a.get("src", "data:").startswith("data:")]
+
+
+def test_one_file_replaces_the_folder_of_an_earlier_report(tmp_path):
+    one = run(tmp_path / "one", 0.9, n=4, curated=curate(tmp_path / "curated", n=4))
+    report([one], tmp_path / "out")
+    assert (tmp_path / "out" / "data").is_dir()
+    report([one], tmp_path / "out", one_file=True)
+    assert not any((tmp_path / "out" / name).exists() for name in ("data", "images", "pages"))
+
+
+def test_too_many_predictions_for_one_file_are_an_error(three, tmp_path, monkeypatch):
+    monkeypatch.setattr(html, "MOST_INSIDE", 215)
+    with pytest.raises(BadArgument, match="at most 215 predictions for a page in one file, not 216"):
+        report(three[0], tmp_path / "out", one_file=True)
 
 
 def test_what_must_stay_is_said_and_what_may_go_is_not(three, tmp_path):
@@ -113,7 +155,8 @@ def test_what_must_stay_is_said_and_what_may_go_is_not(three, tmp_path):
 
 def test_a_missing_image_is_said(tmp_path):
     one = run(tmp_path / "one", 0.9, n=4)
-    assert "Image not found: images/phantoms/0.jpg" in report([one], tmp_path / "out").read_text()
+    report([one], tmp_path / "out")
+    assert "Image not found: images/phantoms/0.jpg" in (tmp_path / "out" / "pages" / "000001.html").read_text()
 
 
 def test_an_image_outside_the_curated_folder_is_not_shown(tmp_path):
@@ -125,17 +168,10 @@ def test_an_image_outside_the_curated_folder_is_not_shown(tmp_path):
     assert thumbnail(tmp_path / "curated", "../secret.png") == ""
 
 
-def test_the_cap_is_stated_and_shows_the_same_ids_of_every_run(three, tmp_path):
-    runs, _, _ = three
-    text = report(runs, tmp_path / "out", cap=45).read_text()
-    reader = Reader(text)
-    assert "45 of 216 predictions are shown" in text
-    ids = [re.findall(r"<dd>((?:four_way|glaucoma|anatomy)/[^\n]+)", part)[0] for part in text.split("<article")[1:]]
-    by_run = {}
-    for card, name in zip(cards(reader), ids, strict=True):
-        by_run.setdefault(card["data-run"], []).append(name)
-    assert len(by_run) == 3 and len({tuple(v) for v in by_run.values()}) == 1
-
-
-def test_a_sample_of_nothing_is_nothing():
-    assert sample([], 5) == []
+def test_tables_and_figures_of_a_task_are_known():
+    rows = table("a", ["run", "task"], [["x", "one"], ["y", "one"]])
+    assert task_column(rows) == 1 and task_column(table("a", ["run"], [])) is None
+    both = table("a", ["task"], [["one"], ["two"]])
+    found = [Figure(name, "", "", own, lambda *_: None) for name, own in [("a-two", both), ("a", rows), ("a", both)]]
+    assert [figure_task(figure, ["two", "one"]) for figure in found] == ["two", "one", ""]
+    assert Inside().blocks == []

@@ -1,0 +1,1 @@
+"""Data, images and pages of the viewer of predictions."""

@@ -1,0 +1,113 @@
+"""Pages of predictions that need no script: a hundred each, linked to each other."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmod_train.files import write_beside
+from lmod_train.report.viewer.record_details import part_text
+from lmod_train.report.writers.template import fill, static_policy
+from lmod_train.types import Prediction
+
+EACH = 100
+"""Predictions of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A prediction as a page without script shows it.
+
+    Attributes:
+        model: Label of the run.
+        record: Details of the record.
+        reply: Details of the reply.
+        prediction: The prediction, for the texts that the details number.
+        outcome: Its outcome.
+        error: Its type of error, empty for none.
+    """
+
+    model: str
+    record: dict[str, Any]
+    reply: dict[str, Any]
+    prediction: Prediction
+    outcome: str
+    error: str
+
+    @property
+    def said(self) -> dict[int, list[Any]]:
+        """Region id -> outcome and structure that the model states."""
+        return {id: [outcome, stated] for id, outcome, stated in self.reply["regions"]}
+
+
+class StaticPages(ABC):
+    """Takes cards in order; `starts` is the page on which each model and task begins."""
+
+    def __init__(self) -> None:
+        self.starts: dict[tuple[str, str], int] = {}
+        self._cards: list[Card] = []
+        self._number = 1
+
+    def add(self, card: Card) -> None:
+        """Add a card; a full page is written."""
+        self.starts.setdefault((card.model, card.record["task"]), self._number)
+        self._cards.append(card)
+        if len(self._cards) == EACH:
+            self.close()
+
+    def close(self) -> None:
+        """Write the cards that are left."""
+        if self._cards:
+            self._write(self._cards)
+            self._number, self._cards = self._number + 1, []
+
+    @abstractmethod
+    def _write(self, cards: list[Card]) -> None:
+        """Write a page of cards."""
+
+
+class PagesBeside(StaticPages):
+    """Files ``pages/000001.html`` and so on beside the page."""
+
+    def __init__(self, out: Path, total: int, notes: list[Any]) -> None:
+        super().__init__()
+        self._out, self._notes = out, notes
+        self._last = -(-total // EACH)
+
+    def _write(self, cards: list[Card]) -> None:
+        html = fill(
+            "static.html",
+            cards=cards,
+            number=self._number,
+            last=self._last,
+            notes=self._notes,
+            page_name=page_name,
+            part_text=part_text,
+            policy=static_policy(),
+            cards_show_images=True,
+        )
+        with write_beside(self._out / "pages" / page_name(self._number)) as part:
+            part.write_text(html, encoding="utf-8", errors="backslashreplace")
+
+
+class PagesInside(StaticPages):
+    """Cards within the page itself, without images."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cards: list[Card] = []
+
+    def _write(self, cards: list[Card]) -> None:
+        self.cards += cards
+
+
+def page_name(number: int) -> str:
+    """Return the file name of a page.
+
+    Example:
+        >>> page_name(7)
+        '000007.html'
+    """
+    return f"{number:06d}.html"

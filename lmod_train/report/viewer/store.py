@@ -1,0 +1,150 @@
+"""Where the page's data and images are kept: in files beside the page, or inside it.
+
+Data files are scripts, as a page opened from a folder (``file://``) may load scripts but not read files. Each one only
+passes a JSON text, which the page parses: nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmod_train.files import write_beside
+from lmod_train.pixels import KINDS, UNREADABLE, picture_size
+from lmod_train.report.thumbnails import thumbnail
+
+PREFIX = "lmodData"
+"""Name of the function that data files call."""
+FOLDERS = ("data", "images", "pages")
+SUFFIXES = {"JPEG": "jpg", "PNG": "png", "GIF": "gif", "WEBP": "webp", "BMP": "bmp"}
+"""Formats that browsers show -> suffix of their copies; TIFF is not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An image of the page: its address, and its width and height in pixels."""
+
+    address: str
+    width: int
+    height: int
+
+
+class Store(ABC):
+    """A place for data and images."""
+
+    def __init__(self) -> None:
+        self._images: dict[tuple[Path, str], Shown | None] = {}
+
+    def image(self, curated: Path | None, image: str) -> Shown | None:
+        """Return an image of a curated folder, kept once; None if it is missing, unreadable or outside the folder."""
+        if curated is None:
+            return None
+        key = (curated, image)
+        if key not in self._images:
+            self._images[key] = self._kept(curated, image)
+        return self._images[key]
+
+    @abstractmethod
+    def add(self, name: str, value: Any) -> None:
+        """Keep a JSON value under a name of letters, digits and hyphens."""
+
+    @abstractmethod
+    def _kept(self, curated: Path, image: str) -> Shown | None:
+        """Keep an image and return it; None if it cannot be shown."""
+
+
+class Beside(Store):
+    """Files in ``data`` and ``images`` beside the page.
+
+    Images are linked to those of the curated folder where the file system permits, as they would otherwise exist
+    twice, and copied elsewhere. Their names are numbers: those of a dataset may not be valid in an address.
+    """
+
+    def __init__(self, out: Path) -> None:
+        super().__init__()
+        self.out = out
+        for name in FOLDERS:
+            (out / name).mkdir(parents=True, exist_ok=True)
+        self._number = 0
+
+    def add(self, name: str, value: Any) -> None:
+        """Write a data file."""
+        with write_beside(self.out / "data" / f"{name}.js") as part:
+            part.write_text(f"{PREFIX}({json.dumps(name)}, {json.dumps(compact(value))});\n", encoding="ascii")
+
+    def _kept(self, curated: Path, image: str) -> Shown | None:
+        file = (curated / image).resolve()
+        if not file.is_relative_to(curated.resolve()):
+            return None
+        try:
+            width, height = picture_size(file)
+            suffix = _suffix_of(file)
+        except UNREADABLE:
+            return None
+        if suffix is None:
+            return None
+        self._number += 1
+        address = f"images/{self._number:06d}.{suffix}"
+        link_or_copy(file, self.out / address)
+        return Shown(address, width, height)
+
+
+class Inside(Store):
+    """Data blocks and small images within the page; `blocks` are the names and JSON texts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks: list[tuple[str, str]] = []
+
+    def add(self, name: str, value: Any) -> None:
+        """Keep a block, in which no tag can begin."""
+        self.blocks.append((name, compact(value).replace("<", "\\u003c")))
+
+    def _kept(self, curated: Path, image: str) -> Shown | None:
+        address = thumbnail(curated, image)
+        if not address:
+            return None
+        return Shown(address, *picture_size((curated / image).resolve()))
+
+
+def clear(out: Path) -> None:
+    """Remove the data, images and pages of an earlier report: only files with names as they are written here."""
+    digits = "[0-9]" * 6
+    for pattern in ("data/index.js", "data/re*-[0-9]*.js", f"images/{digits}.*", f"pages/{digits}.html"):
+        for old in out.glob(pattern):
+            old.unlink()
+    for name in FOLDERS:
+        with suppress(OSError):  # it is missing, or has other files
+            (out / name).rmdir()
+
+
+def link_or_copy(file: Path, to: Path) -> None:
+    """Link a file under a second name, or copy it where that is not possible."""
+    try:
+        os.link(file, to)
+    except OSError:
+        shutil.copyfile(file, to)
+
+
+def _suffix_of(file: Path) -> str | None:
+    """Return the suffix of an image's format; None if browsers do not show it."""
+    from PIL import Image
+
+    with Image.open(file, formats=KINDS) as image:
+        return SUFFIXES.get(str(image.format))
+
+
+def compact(value: Any) -> str:
+    r"""Return JSON in ASCII without blanks, so that lone surrogates and invisible characters are kept.
+
+    Example:
+        >>> compact({"a": "\ud800<"})
+        '{"a":"\\ud800<"}'
+    """
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))

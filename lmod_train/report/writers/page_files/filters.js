@@ -1,0 +1,60 @@
+// Finds the predictions that all filters accept.
+
+const COLUMNS = { model: "models", task: "tasks", modality: "modalities", source: "sources", outcome: "outcomes",
+  group: "groups", error: "errors" };
+const OF_REPLY = ["model", "outcome", "error"];
+
+const nameIn = (list, i) => (list === "models" ? data.index.models[i].label : data.index[list][i]);
+
+function numberOf(name, value) {
+  const list = COLUMNS[name];
+  return data.index[list].findIndex((_, i) => nameIn(list, i) === value);
+}
+
+function testOf(name, value) {
+  const wanted = numberOf(name, value);
+  const { records, replies } = data.index;
+  if (OF_REPLY.includes(name)) return i => replies[name][i] === wanted;
+  if (name === "group") return i => records.groups[replies.record[i]].includes(wanted);
+  return i => records[name][replies.record[i]] === wanted;
+}
+
+// Whether a model is wrong where every other model that was asked is right.
+function isOnlyOneWrong(reply) {
+  const { outcome } = data.index.replies;
+  const others = data.siblings.get(idOf(reply)).filter(other => other !== reply);
+  return others.length > 0 && outcome[reply] !== 0 && others.every(other => outcome[other] === 0);
+}
+
+function matching(place) {
+  const tests = Object.keys(COLUMNS).filter(name => place[name]).map(name => testOf(name, place[name]));
+  if (place.only) tests.push(isOnlyOneWrong);
+  if (place.q) tests.push(searchTest(place.q));
+  const found = [];
+  for (let i = 0; i < data.count; i += 1) if (tests.every(test => test(i))) found.push(i);
+  return found;
+}
+
+function fillFilters() {
+  for (const [name, list] of Object.entries(COLUMNS)) {
+    const select = byId(`filter-${name}`);
+    const used = data.index[list].map((_, i) => nameIn(list, i)).filter(Boolean);
+    select.append(...used.map(value => option(value, value)));
+    select.closest("label").hidden = used.length < 2 && name !== "model" && name !== "task";
+    select.addEventListener("change", () => go({ [name]: select.value, item: "" }));
+  }
+  byId("filter-only").addEventListener("change", e => go({ only: e.target.checked ? "1" : "", item: "" }));
+  byId("filter-only").closest("label").hidden = data.index.models.length < 2;
+  byId("filter-none").addEventListener("click", () => go(Object.fromEntries([...FILTERS, "item"].map(n => [n, ""]))));
+  let typed = 0;
+  byId("filter-q").addEventListener("input", e => {
+    clearTimeout(typed);
+    typed = setTimeout(() => go({ q: e.target.value, item: "" }), 120);
+  });
+}
+
+function showFilters(place) {
+  for (const name of Object.keys(COLUMNS)) byId(`filter-${name}`).value = place[name];
+  byId("filter-only").checked = Boolean(place.only);
+  if (document.activeElement !== byId("filter-q")) byId("filter-q").value = place.q;
+}

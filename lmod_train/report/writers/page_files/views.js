@@ -1,0 +1,70 @@
+// Shows what the address names.
+
+const SECTIONS = { scores: ["scores", "report"], task: ["report"], predictions: ["predictions"] };
+const TITLES = { scores: "Scores", task: "Task", predictions: "Predictions" };
+
+async function show() {
+  const place = readPlace();
+  const view = SECTIONS[place.view] ? place.view : "scores";
+  for (const section of document.querySelectorAll("section.view")) section.hidden = !SECTIONS[view].includes(section.id);
+  for (const link of document.querySelectorAll("#views a")) {
+    const here = link.dataset.view === view && (view !== "task" || link.dataset.task === place.task);
+    set(link, { "aria-current": "page" });
+    if (!here) link.removeAttribute("aria-current");
+  }
+  document.title = [TITLES[view], place.task, place.model, place.q].filter(Boolean).join(": ");
+  showTask(view === "task" ? place.task : "");
+  if (view === "predictions" && data.index) await showPredictions(place);
+}
+
+async function showPredictions(place) {
+  showFilters(place);
+  if (place.q) await readTexts();
+  if (place.q !== readPlace().q) return; // typed on meanwhile
+  const key = JSON.stringify(FILTERS.map(name => place[name]));
+  if (list.key !== key) {
+    Object.assign(list, { key, matches: matching(place), from: 0 });
+    byId("count").textContent = countText();
+  }
+  showList(place);
+  await showDetail(place);
+}
+
+// The page of a task: of every table the rows, and of all figures those, that are of this task.
+function showTask(task) {
+  byId("report-name").textContent = task ? `Tables and figures of ${task}` : "Tables and figures";
+  for (const node of document.querySelectorAll("#report [data-task]")) node.hidden = Boolean(task) && node.dataset.task !== task;
+  for (const part of document.querySelectorAll("#report .part")) part.hidden = Boolean(task) && !holdsTask(part);
+  for (const figure of document.querySelectorAll("#report figure:not([data-task])")) figure.hidden = Boolean(task);
+  for (const chapter of document.querySelectorAll("#report .chapter")) {
+    chapter.hidden = Boolean(task) && !chapter.querySelector(".part:not([hidden]), figure:not([hidden])");
+  }
+}
+
+const holdsTask = part => [...part.querySelectorAll("tr[data-task]")].some(row => !row.hidden);
+
+async function start() {
+  document.documentElement.classList.add("has-script");
+  startTables();
+  window.addEventListener("hashchange", show);
+  if (!byId("predictions")) return show(); // a report without runs
+  document.addEventListener("keydown", onKey);
+  byId("page-before").addEventListener("click", () => turn(-1));
+  byId("page-after").addEventListener("click", () => turn(1));
+  byId("filters").addEventListener("submit", event => event.preventDefault());
+  document.querySelector(".skip").addEventListener("click", event => { event.preventDefault(); byId("main").focus(); });
+  show();
+  try {
+    openIndex(await load("index"));
+  } catch (error) {
+    byId("count").textContent = error.message;
+    return undefined;
+  }
+  fillFilters();
+  startLabels();
+  await show();
+  document.documentElement.dataset.ready = "1";
+  return setTimeout(readTexts, 200);
+}
+
+document.addEventListener("DOMContentLoaded", start);
