@@ -122,6 +122,7 @@ def test_one_item_per_patient_in_two_groups_is_near_fisher_and_drawn_ones_repeat
     assert not relabelled.exact and relabelled.labels.shape == (1 + DRAWS, 200)
     right = [int(values[k::2].sum()) for k in (0, 1)]
     assert permutation_p(values, relabelled) == pytest.approx(independence(right, [100, 100]).p_fisher, abs=0.03)
+    assert permutation_p([1, 0] * 100, relabelled) == 1 / (1 + DRAWS), "never 0"
     again = relabelling(labels, [str(i) for i in range(200)])
     assert permutation_p(values, again) == permutation_p(values, relabelled)
 
