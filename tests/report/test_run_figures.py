@@ -14,7 +14,7 @@ from tests.report.make import run
 
 def test_each_kind_once_as_png_and_svg(three):
     names = {p.name for p in (three[1] / "figures").iterdir()}
-    kinds = {"scores", "modalities", "confusion-four_way", "confusion-glaucoma"}
+    kinds = {"scores", "outcomes", "error_types", "modalities", "confusion-four_way", "confusion-glaucoma"}
     assert names == {f"{k}.{e}" for k in kinds for e in ("png", "svg", "csv")}
     assert {p.name for p in three[1].iterdir()} == {
         *("scores.csv", "tables.md", "index.html", "tables", "figures", "data", "images", "pages")

@@ -1,78 +1,91 @@
-"""Forest plot: a value with its interval in each row, beside the numbers."""
+"""The forest plot: scores of groups, run by run, with their intervals."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.report.contents import Column, Table
-from lmod_train.report.figures.lines import Line, interval, lines, number, parts
-from lmod_train.report.figures.rows import Rows, panels_of_rows, set_right
-from lmod_train.report.figures.wrapped import wrapped
-from lmod_train.report.writers.cells import cell_text
+from lmod_train.escaping import for_terminal
+from lmod_train.report.canvas import COLOURS, MARKERS, canvas
+from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Heads, N, Table
+from lmod_train.report.writers.naming import file_name
 
-HEADS = ("panel", "group", "row", "n", "95 % interval", "reference")
-"""Columns of the table beside that of the value, the only one of the format ``number`` or ``signed`` but the last.
-Panels have a title, groups a heading (empty for none); the reference is a vertical line of the panel, e.g. 0 or the
-score over all items, and may be missing."""
+DRAWN = len(COLOURS)
+"""Largest number of groups that are drawn, those with the most items."""
+LONGEST = 36
+
+COLUMNS: Heads = ["model", "group", N, Column("patients", "count"), SCORE, INTERVAL, Column("overall", "number")]
+"""Columns of the table of the figure, a row per run and group."""
+_ROW, _BETWEEN = 0.13, 0.12  # inches between the groups of a run, and between runs
+
+Row = Sequence[Any]
 
 
 def draw_forest(table: Table, out: Path) -> None:
-    """Draw a panel for each ``panel`` and a row for each row of the table.
-
-    Scores (``number``) are drawn from 0 to 1, differences (``signed``) about 0. A row without a value has its texts
-    alone.
+    """Draw the scores of the groups of one key; at most the `DRAWN` groups with the most items.
 
     Args:
-        table: Columns `HEADS`, and a column of the values; its head is the name of the axis.
-        out: Folder to write to.
+        table: Columns as `COLUMNS`.
+        out: Folder to write ``NAME.png`` and ``NAME.svg`` to.
     """
-    value = next(c for c in table.columns if c.format in ("number", "signed") and c.head != "reference")
-    panels = [(name, list(_rows(own, value))) for name, own in parts(lines(table), "panel")]
-    placed = [(name, Rows([text for text, _ in rows])) for name, rows in panels]
-    with panels_of_rows(table, out, placed, 0.5) as axes:
-        for axis, (_, rows) in zip(axes, panels, strict=False):
-            _panel(axis, rows, value)
-        axes[-1].set_xlabel(f"{value.head} with 95 % interval")
-
-
-def _rows(own: Sequence[Line], value: Column) -> Iterator[tuple[str, Line | None]]:
-    """Yield label and row, and for each group its heading without a row."""
-    for group, members in parts(own, "group"):
-        if group:
-            yield wrapped(group, 30), None
-        yield from ((wrapped(row["row"], 30), row) for row in members)
-
-
-def _panel(axis: Any, rows: Sequence[tuple[str, Line | None]], value: Column) -> None:
-    placed = Rows([text for text, _ in rows])
-    set_right(axis, placed, ["" if row is None else _numbers(row, value) for _, row in rows])
-    for place, (_, row) in zip(placed.places, rows, strict=True):
-        if row is not None:
-            _mark(axis, row, value, place)
-    for label, (_, row) in zip(axis.get_yticklabels(), rows, strict=True):
-        label.set_fontweight("bold" if row is None else "normal")
-    _reference(axis, [row for _, row in rows if row is not None], value)
-
-
-def _mark(axis: Any, row: Line, value: Column, place: float) -> None:
-    low, high = interval(row, "95 % interval")
-    axis.plot([low, high], [place, place], color="#0072B2", lw=1.6, solid_capstyle="butt", zorder=2)
-    axis.plot(number(row[value.head]), place, "s", color="#0072B2", ms=4.5, zorder=3, clip_on=False)
-
-
-def _numbers(row: Line, value: Column) -> str:
-    shown = cell_text(row[value.head], value.format)
-    between = cell_text(row["95 % interval"], "signed_interval" if value.format == "signed" else "interval")
-    return f"{shown} ({between}), n {cell_text(row['n'])}" if row[value.head] is not None else f"{shown}, n {row['n']}"
-
-
-def _reference(axis: Any, rows: Sequence[Line], value: Column) -> None:
-    reference = number(rows[0].get("reference")) if rows else math.nan
-    if not math.isnan(reference):
-        axis.axvline(reference, color="#555555", lw=1, ls=(0, (4, 2)), zorder=1)
-    if value.format == "number":
+    models = list(dict.fromkeys(str(row[0]) for row in table.rows))
+    groups = drawn_groups(table.rows)
+    step = _ROW * len(groups) + _BETWEEN
+    height = 1.0 + max(2, len(models)) * step + 0.2 * ((len(groups) + 1) // 2)
+    with canvas(out, file_name(table.name), 1, 1, (7.2, height)) as axes:
+        axis = axes[0, 0]
+        for place, group in enumerate(groups):
+            own = [row for row in table.rows if row[1] == group and row[4] is not None]
+            ys = [models.index(str(row[0])) + (_ROW * (place - (len(groups) - 1) / 2)) / step for row in own]
+            _draw_group(axis, own, ys, place, _legend(group, own))
+        _draw_overall(axis, table.rows, models)
+        axis.set_yticks(range(len(models)), [_short(model) for model in models], fontsize=8)
+        axis.set_ylim(len(models) - 0.5, -0.5)
         axis.set_xlim(-0.02, 1.02)
-    axis.grid(axis="x", color="#e0e0e0", zorder=0)
+        axis.grid(axis="x", color="#dddddd", zorder=0)
+        axis.set_title(_short(table.title, 80), loc="left", fontsize=10, fontweight="bold")
+        axis.set_xlabel("score with 95 % interval; vertical line: all groups together")
+        axis.figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+
+
+def drawn_groups(rows: Sequence[Row]) -> list[str]:
+    """Return the groups that are drawn, in the order of the table."""
+    sizes: dict[str, int] = {}
+    for row in rows:
+        sizes[row[1]] = max(sizes.get(row[1], 0), row[2] or 0)
+    largest = sorted(sizes, key=lambda group: -sizes[group])[:DRAWN]
+    return [group for group in sizes if group in largest]
+
+
+def _draw_group(axis: Any, rows: Sequence[Row], ys: Sequence[float], place: int, label: str) -> None:
+    ends = [(y, *row[5]) for row, y in zip(rows, ys, strict=True) if row[5][0] is not None]
+    axis.hlines([y for y, *_ in ends], [low for _, low, _ in ends], [high for *_, high in ends], COLOURS[place], lw=1.6)
+    style = {"color": COLOURS[place], "marker": MARKERS[place], "ms": 4.5, "ls": "", "label": label, "zorder": 3}
+    axis.plot([row[4] for row in rows], ys, **style)
+
+
+def _draw_overall(axis: Any, rows: Sequence[Row], models: Sequence[str]) -> None:
+    overall = {str(row[0]): row[6] for row in rows if row[6] is not None}
+    places = [models.index(model) for model in overall]
+    axis.vlines(list(overall.values()), [y - 0.42 for y in places], [y + 0.42 for y in places], "#777777", lw=1)
+    for y in range(1, len(models)):
+        axis.axhline(y - 0.5, color="#eeeeee", lw=0.8, zorder=0)
+
+
+def _legend(group: str, rows: Sequence[Row]) -> str:
+    """Return a group with its number of items, of different runs the least and the most."""
+    sizes = sorted({row[2] for row in rows})
+    return f"{_short(group)} (n = {'-'.join(str(n) for n in dict.fromkeys((*sizes[:1], *sizes[-1:])))})"
+
+
+def _short(cell: Cell, longest: int = LONGEST) -> str:
+    """Return a name on one line, the middle of a long one left out.
+
+    Example:
+        >>> _short("a" * 30 + "b" * 30, 9)
+        'aaaa…bbbb'
+    """
+    text = for_terminal(str(cell))
+    half = (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"

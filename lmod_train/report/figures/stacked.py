@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.report.contents import Table
+from lmod_train.report.contents import Column, Heads, Table
 from lmod_train.report.figures.lines import Line, distinct, lines, number, parts
 from lmod_train.report.figures.rows import Rows, panels_of_rows, set_right
 from lmod_train.report.figures.sheet import SMALL
 from lmod_train.report.figures.wrapped import wrapped
 
-HEADS = ("panel", "row", "part", "items")
+COLUMNS: Heads = ["panel", "row", "part", Column("items", "count")]
 """Columns of the table. Items of one row and part are added; a row of no items is left empty."""
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "", "----", "oo")
 """Patterns of the parts, by which they differ in grey."""
@@ -26,7 +26,7 @@ def draw_stacked(table: Table, out: Path) -> None:
     Numbers are items, where there is room for them; the right edge has those of the whole row.
 
     Args:
-        table: Columns `HEADS`; further ones are not drawn.
+        table: Columns as `COLUMNS`.
         out: Folder to write to.
     """
     rows = lines(table)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 from lmod_train.errors import BadArgument
 from lmod_train.failures.case import LONGEST
 from lmod_train.failures.measured import read_measured
-from lmod_train.report.canvas import COLOURS, canvas
 from lmod_train.report.contents import INTERVAL, Cell, Column, Figure, Heads, N, Part, Table, Text, table
+from lmod_train.report.figures.lines import distinct, lines
+from lmod_train.report.figures.stacked import COLUMNS as STACKED
+from lmod_train.report.figures.stacked import draw_stacked
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sorted_errors import Sorted, compared, sort_errors
@@ -135,37 +136,14 @@ def _types(rows: Rows) -> Table:
 
 def _figure(runs: dict[str, dict[str, list[Sorted]]]) -> Figure:
     """Return the stacked bars of the error types of each model."""
-    kinds = [*(kind.name for kind in LMOD_PLUS_TYPES), UNDECIDED]
     bars: list[list[Cell]] = []
     for name, tasks in runs.items():
         found = [reply.kind or UNDECIDED for replies in tasks.values() for reply in replies if reply.wrong]
-        if found:
-            bars.append([name, len(found), *(found.count(kind) / len(found) for kind in kinds)])
-    heads: Heads = ["model", Column("wrong replies", "count"), *(Column(kind, "percent") for kind in kinds)]
-    shown = table("error_types", heads, bars)
-    alt = f"Stacked bars of the error types of the wrong replies of {len(bars)} models; the numbers are in the table."
-    return Figure("error_types", "Error types of the wrong replies", alt, shown, _draw)
-
-
-HATCHES = ("", "//", "..", "xx", "\\\\", "")
-
-
-def _draw(shown: Table, out: Path) -> None:
-    names = [f"{row[0]} (n = {row[1]})" for row in shown.rows]
-    with canvas(out, shown.name, 1, 1, (9, 1.4 + 0.42 * len(names))) as axes:
-        axis: Any = axes[0, 0]
-        left = [0.0] * len(names)
-        for place, column in enumerate(shown.columns[2:]):
-            shares = [float(str(row[place + 2])) for row in shown.rows]
-            colour = COLOURS[place] if column.head != UNDECIDED else "#BBBBBB"
-            axis.barh(
-                names, shares, left=left, color=colour, hatch=HATCHES[place], edgecolor="white", label=column.head
-            )
-            left = [a + b for a, b in zip(left, shares, strict=True)]
-        axis.invert_yaxis()
-        axis.set_xlim(0, 1)
-        axis.set_xlabel("share of the replies with a wrong answer or none")
-        axis.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.4, 1), frameon=False, fontsize=8)
+        kinds = [*(kind.name for kind in LMOD_PLUS_TYPES), UNDECIDED] if found else []
+        bars += [["", name, kind, found.count(kind)] for kind in kinds]
+    shown = table("error_types", STACKED, bars)
+    alt = f"Stacked bars of the error types of the wrong replies of {len(distinct(lines(shown), 'row'))} models."
+    return Figure("error_types", "Error types of the wrong replies", alt, shown, draw_stacked)
 
 
 def _examples(rows: Rows) -> Iterator[Table]:

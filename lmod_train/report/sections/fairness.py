@@ -9,7 +9,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.report.comparisons import comparable
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Figure, Heads, N, Part, Text, table
 from lmod_train.report.fairness import Fairness, fairness
-from lmod_train.report.forest import COLUMNS, DRAWN, draw_forest, drawn_groups
+from lmod_train.report.figures.forest import COLUMNS, DRAWN, draw_forest, drawn_groups
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.association import DRAWS

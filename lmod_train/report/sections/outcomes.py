@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from lmod_train.report.contents import Cell, Column, N, Part, Text, table
+from lmod_train.report.contents import Cell, Column, Figure, N, Part, Text, table
+from lmod_train.report.figures.stacked import COLUMNS, draw_stacked
 from lmod_train.report.results import Results, RunScores
 from lmod_train.report.section import Section
 
@@ -13,6 +15,9 @@ NOTE = """Number of items by the outcome of the reply. Wrong: parsed answers tha
 with partly correct answers."""
 
 _OTHERS = ("refused", "unparsed", "truncated", "failed")
+PARTS = ("right", "wrong", "answered, graded in parts", *_OTHERS)
+"""Parts of the bars. A task whose answers are graded in parts, e.g. region by region, has neither right nor wrong."""
+ALT = f"Stacked bars per model over all its tasks, shares of the items: {', '.join(PARTS)}."
 
 
 class OutcomesOfReplies(Section):
@@ -26,6 +31,8 @@ class OutcomesOfReplies(Section):
         heads = [Column(head, "count") for head in ("answered", "wrong", *_OTHERS)]
         yield Text(NOTE)
         yield table("outcomes", ["task", "model", N, *heads], rows)
+        drawn = table("outcomes", COLUMNS, _bars(rows))
+        yield Figure("outcomes", "Outcomes of the replies", ALT, drawn, draw_stacked)
 
 
 def _rows(task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
@@ -34,6 +41,18 @@ def _rows(task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
         others = [_count(run, task, f"share_{status}") for status in _OTHERS]
         n = answered + sum(count for count in others if count is not None)
         yield [task, name, n, answered, None if right is None else answered - right, *others]
+
+
+def _bars(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Return the bars of the models over all tasks; answers of tasks with partly correct answers are a part."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for _, name, _, answered, wrong, *others in rows:
+        graded = answered if wrong is None else 0
+        right = 0 if wrong is None else answered - wrong  # type: ignore[operator]
+        for part, count in zip(PARTS, (right, wrong, graded, *others), strict=True):
+            counts[str(name), part] += count or 0  # type: ignore[assignment,operator]
+    held = [part for part in PARTS if any(n for (_, own), n in counts.items() if own == part)]
+    return [["", name, part, counts[name, part]] for name in dict.fromkeys(name for name, _ in counts) for part in held]
 
 
 def _count(run: RunScores, task: str, metric: str) -> int | None:

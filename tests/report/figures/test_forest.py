@@ -1,29 +1,76 @@
+"""The forest plot for 1 to 24 models, and names that could break it."""
+
+import re
+from itertools import pairwise
+
+import numpy as np
 import pytest
+from PIL import Image
 
-from lmod_train.report.contents import INTERVAL, Column, N, table
-from lmod_train.report.figures.forest import draw_forest
-from tests.report.figures.drawing import drawn, models
-
-VALUES = [(0.6, (0.5, 0.75)), (0.4, None), (None, None), (0.0, (0.0, 0.3))]
-
-
-@pytest.mark.parametrize("count", [1, 24])
-def test_each_row_is_a_point_with_its_interval(count, tmp_path, monkeypatch):
-    rows = [
-        ["glaucoma", m, f"g{i}", 9, *v, 0.5] for m in models(count) for i, v in enumerate(VALUES[: 1 + 72 // count])
-    ]
-    heads = ["panel", "group", "row", N, Column("accuracy", "number"), INTERVAL, Column("reference", "number")]
-    ((panel,),) = drawn(draw_forest, table("forest", heads, rows), tmp_path, monkeypatch)
-    points = [line.get_xdata()[0] for line in panel.lines if line.get_marker() == "s"]
-    ends = [tuple(line.get_xdata()) for line in panel.lines if line.get_marker() == "None"]
-    assert [p if p == p else None for p in points] == [row[4] for row in rows]
-    assert [e for e in ends if e[0] == e[0]] == [*(row[5] for row in rows if row[5]), (0.5, 0.5)]
-    assert len(panel.get_yticks()) == len(rows) + count, "and a heading a model"
+from lmod_train.report.canvas import COLOURS
+from lmod_train.report.contents import table
+from lmod_train.report.figures.forest import COLUMNS, DRAWN, draw_forest, drawn_groups
+from tests.report.make import LURE
 
 
-def test_differences_are_drawn_without_bounds_and_no_rows_give_an_empty_figure(tmp_path, monkeypatch):
-    heads = ["panel", "group", "row", N, Column("gap", "signed"), INTERVAL, Column("reference", "number")]
-    rows = [["sex", "", "cnn", 40, -0.2, (-0.4, 0.1), 0.0]]
-    ((panel,),) = drawn(draw_forest, table("gaps", heads, rows), tmp_path, monkeypatch)
-    assert panel.get_xlim()[0] < -0.4 and panel.get_xlim()[1] < 1 and len(panel.get_yticks()) == 1
-    drawn(draw_forest, table("none", heads, []), tmp_path, monkeypatch)
+def rows(models, groups):
+    rng = np.random.default_rng(0)
+    for m in range(models):
+        for g in range(groups):
+            value = float(rng.uniform(0.1, 0.9))
+            yield [
+                f"model {m:02} of a long name, 7B instruct",
+                f"g{g}",
+                40 + g,
+                20,
+                value,
+                (value - 0.1, value + 0.1),
+                0.5,
+            ]
+
+
+def drawn(tmp_path, models, groups):
+    draw_forest(table("forest-t-k", COLUMNS, list(rows(models, groups)), "t by k"), tmp_path)
+    return (tmp_path / "forest-t-k.svg").read_text(), Image.open(tmp_path / "forest-t-k.png").size
+
+
+def heights(svg):
+    """The y of each model's name."""
+    return sorted({float(y) for y in re.findall(r'id="ytick_\d+".*?<use [^>]*y="([\d.]+)"', svg, re.S)})
+
+
+@pytest.mark.parametrize(("models", "groups"), [(1, 2), (3, 3), (24, 4)])
+def test_every_model_has_room_for_its_name_and_groups(tmp_path, models, groups):
+    svg, (_, height) = drawn(tmp_path, models, groups)
+    at = heights(svg)
+    assert len(at) == models
+    assert all(b - a > 72 * 0.1 * groups for a, b in pairwise(at)), "a tenth of an inch per group"
+    assert height < 150 * 18, "on a page"
+
+
+def test_all_intervals_are_drawn_in_a_colour_per_group(tmp_path):
+    svg, _ = drawn(tmp_path, 5, 3)
+    for colour in COLOURS[:3]:
+        assert svg.lower().count(f"stroke: {colour.lower()}") >= 5
+
+
+def test_of_many_groups_the_largest_are_drawn(tmp_path):
+    every = list(rows(2, 12))
+    assert drawn_groups(every) == [f"g{k}" for k in range(12 - DRAWN, 12)]
+    drawn(tmp_path, 2, 12)
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_hostile_names_missing_scores_and_intervals(tmp_path):
+    names = [LURE, "$x^{", "=1+1", "a\nb\u202e", "\\frac", "", "眼底" * 40]
+    cells = (LURE, 0.5, (None, None), 0.5), ("b" * 300, None, (None, None), None), ("c", 1.0, (0.3, 1.0), 0.5)
+    made = [[name, group, 3, 1, *rest] for name in names for group, *rest in cells]
+    draw_forest(table("forest-../t-k", COLUMNS, made, LURE), tmp_path)
+    assert {f.suffix for f in tmp_path.iterdir()} == {".png", ".svg"} and len(list(tmp_path.iterdir())) == 2
+    svg = next(tmp_path.glob("*.svg")).read_text(encoding="utf-8")
+    assert "<script" not in svg
+
+
+def test_the_same_table_gives_the_same_files(tmp_path):
+    first, _ = drawn(tmp_path, 3, 2)
+    assert drawn(tmp_path, 3, 2)[0] == first

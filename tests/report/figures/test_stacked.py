@@ -1,17 +1,16 @@
 import pytest
 
-from lmod_train.report.contents import Column, table
-from lmod_train.report.figures.stacked import HATCHES, draw_stacked
+from lmod_train.report.contents import table
+from lmod_train.report.figures.stacked import COLUMNS, HATCHES, draw_stacked
 from tests.report.figures.drawing import drawn, models
 
 PARTS = ("right", "wrong", "refused", "unparsed", "truncated", "failed")
-HEADS = ["panel", "row", "part", Column("items", "count")]
 
 
 @pytest.mark.parametrize("count", [1, 24])
 def test_bars_are_the_shares_of_the_items(count, tmp_path, monkeypatch):
     rows = [["t", m, p, (7 * i + 3 * k) % 50] for i, m in enumerate(models(count)) for k, p in enumerate(PARTS)]
-    ((panel,),) = drawn(draw_stacked, table("stacked", HEADS, rows), tmp_path, monkeypatch)
+    ((panel,),) = drawn(draw_stacked, table("stacked", COLUMNS, rows), tmp_path, monkeypatch)
     for i, name in enumerate(models(count)):
         own = [row[3] for row in rows if row[1] == name]
         widths = [bars[i].get_width() for bars in panel.containers]
@@ -22,5 +21,5 @@ def test_bars_are_the_shares_of_the_items(count, tmp_path, monkeypatch):
 
 def test_a_row_of_no_items_is_empty(tmp_path, monkeypatch):
     rows = [["t", "a", "right", 0], ["t", "b", "right", None], ["t", "b", "wrong", 3]]
-    ((panel,),) = drawn(draw_stacked, table("stacked", HEADS, rows), tmp_path, monkeypatch)
+    ((panel,),) = drawn(draw_stacked, table("stacked", COLUMNS, rows), tmp_path, monkeypatch)
     assert [[bar.get_width() for bar in bars] for bars in panel.containers] == [[0, 0], [0, 1]]
