@@ -67,13 +67,13 @@ def one_class_only(case: Case) -> str:
 
 
 def one_patient_behind_a_class(case: Case) -> str:
-    """Return a sentence if all items of a class, of at least two classes, are of one patient."""
+    """Return a sentence if all of several items of a class are of one patient, with at least two classes."""
     groups: dict[str, set[str]] = {}
     truths = Counter(item.truth for item in case.items if isinstance(item.truth, str) and item.choices)
     for item in case.items:
         if isinstance(item.truth, str) and item.choices:
             groups.setdefault(item.truth, set()).add(item.group)
-    single = [f"{word} ({truths[word]} records)" for word, own in sorted(groups.items()) if len(own) == 1]
+    single = [f"{word} ({truths[word]} records)" for word, own in sorted(groups.items()) if len(own) == 1 < truths[word]]
     if len(groups) < 2 or not single:
         return ""
     return f"all records of one patient: {_few(single)}; what is said about this class is said about one patient"

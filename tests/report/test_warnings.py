@@ -68,6 +68,7 @@ def test_an_ordinary_case_and_an_empty_one_trigger_none(case):
     [
         ("one class only", replace(QUIET, items=items("a" * 10 + "b" * 10, "a" * 18 + "bb"))),
         ("one patient behind a class", replace(QUIET, items=items(groups=["x", "p1", *FEW_PATIENTS[1:19]]))),
+        ("one patient behind a class", replace(QUIET, items=items("a" * 19 + "b", "a" * 19 + "b"))),
         ("interval includes chance", replace(QUIET, score=replace(SCORE, low=0.501))),
         ("interval includes chance", replace(QUIET, score=replace(SCORE, low=0.1, high=0.4))),
         ("interval includes chance", replace(QUIET, score=replace(SCORE, low=None, high=None))),
