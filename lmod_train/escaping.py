@@ -26,8 +26,11 @@ _FOLDERS = re.compile(r"""(?<![\w.:/~\\-])(?:[A-Za-z]:)?[/\\](?:[^\s/\\:'"<>|]+[
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}"}
+    | {"[": "{[}", "]": "{]}", "*": "{*}"}  # after the end of a row, they would be its options
 )
+_LIGATURE = re.compile(r"(?<=-)-|(?<=,),|(?<=[`'?!])[`']")
+"""Second character of two that LaTeX prints as another one."""
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
@@ -59,7 +62,7 @@ def for_latex(text: str) -> str:
         >>> for_latex(r"50 % of \input{x} a_b $y$")
         '50 \\% of \\textbackslash{}input\\{x\\} a\\_b \\$y\\$'
     """
-    return for_terminal(text).translate(_LATEX).replace("--", "-{}-")  # two hyphens would be a dash
+    return _LIGATURE.sub(r"{}\g<0>", for_terminal(text).translate(_LATEX))
 
 
 def for_csv(value: object) -> str:

@@ -1,12 +1,13 @@
 import csv
 import io
+import re
 import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lmod_train.escaping import for_csv, for_markdown, for_terminal, from_csv
+from lmod_train.escaping import for_csv, for_latex, for_markdown, for_terminal, from_csv
 
 TEXTS = st.text(st.characters(exclude_categories=())) | st.text("=+-@'\\u0d1b \t\n\x1b\u202e<|9.e", max_size=12)
 COMMANDS = [
@@ -92,3 +93,40 @@ def test_numbers_stay_numbers(number):
 def test_formulas_of_every_spelling_are_texts(text):
     assert for_csv(text) != text and from_csv(for_csv(text)) == text
     assert for_csv(text).strip()[0] in "'\\"
+
+
+PRINTED = {"textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textless": "<", "textgreater": ">"}
+PRINTED |= {"textbar": "|", "char34": '"'}
+LATEX = st.text("\\{}$&#%_^~<>|\"[]*-`'?!,ab \n\x1b\u202e青", max_size=20) | TEXTS
+
+
+def printed(source):
+    """What LaTeX prints for escaped text: an own reading of the few commands that may be in it."""
+    pattern = r"\\(?:([&%$#_{}])|([a-z]+(?:34)?)\{\})|(\{[\[\]*]\})|(\{\})|([^\\{}$&#%_^~])"
+    out, at = [], 0
+    while at < len(source):
+        found = re.compile(pattern, re.DOTALL).match(source, at)
+        assert found, source[at : at + 20]
+        sign, command, bracket, _, letter = found.groups()
+        out.append(sign or (PRINTED[command] if command else "") or (bracket or "")[1:2] or letter or "")
+        at = found.end()
+    return "".join(out)
+
+
+@given(LATEX)
+@example(r"\input{/etc/passwd} \write18{ls} \catcode`\@=11 ^^5cinput")
+@example("50 % of $x_1^2$ & #1 ~ {a} | <b> \"c\" [d] *e* --- '' `` ?` ,,")
+def test_latex_prints_the_text_and_reads_no_command(text):
+    shown = for_latex(text)
+    assert printed(shown) == for_terminal(text)
+    assert not re.search(r"--|,,|``|''|[?!]`", shown)
+
+
+@pytest.mark.parametrize("text", ["[2em]", "*", "[", " [x] more"])
+def test_no_text_is_an_option_of_the_row_before(text):
+    assert not for_latex(text).lstrip().startswith(("[", "*"))
+
+
+def test_chinese_and_accents_stay_and_commands_of_a_terminal_are_written_out_in_latex():
+    assert for_latex("青光眼 é") == "青光眼 é"
+    assert for_latex("\x1b[2J\u202e") == r"\textbackslash{}u001b{[}2J\textbackslash{}u202e"

@@ -73,7 +73,9 @@ def one_patient_behind_a_class(case: Case) -> str:
     for item in case.items:
         if isinstance(item.truth, str) and item.choices:
             groups.setdefault(item.truth, set()).add(item.group)
-    single = [f"{word} ({truths[word]} records)" for word, own in sorted(groups.items()) if len(own) == 1 < truths[word]]
+    single = [
+        f"{word} ({truths[word]} records)" for word, own in sorted(groups.items()) if len(own) == 1 < truths[word]
+    ]
     if len(groups) < 2 or not single:
         return ""
     return f"all records of one patient: {_few(single)}; what is said about this class is said about one patient"

@@ -115,7 +115,7 @@ def test_no_cell_of_a_table_is_a_formula(lured):
 
 COMMANDS = re.compile(
     r"\\(?!(?:begin|end|caption|toprule|midrule|bottomrule|endhead|par|footnotesize|textbackslash|textasciitilde|"
-    r"textasciicircum|textless|textgreater|textbar|textquotedbl|texttt|url)\b|[&%$#_{}\\])"
+    r"textasciicircum|textless|textgreater|textbar|char34|texttt|url)\b|[&%$#_{}\\])"
 )
 
 
