@@ -31,7 +31,7 @@ from lmod_train.types import Box, Dropped, Sample, Unparsed
 from tests.docs.pages import DOCS, FILE, README, ROOT, blocks, code, commands, ours, pages, prose, read
 from tests.test_architecture import ARROWS, GROUND
 
-TINY = {"--n 64": "--n 24", "--run FIT": "--run FIT --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1"}
+TINY = {"--n 64": "--n 40", "--run FIT": "--run FIT --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1"}
 OTHERS = {"bash", "pip", "hf", "sbatch", "wandb", "python", "python3.11", "source", "export", "mkdocs"}
 """Programs that the pages start beside this package's own command; what is known of their arguments is tested below."""
 
