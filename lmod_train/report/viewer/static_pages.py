@@ -14,6 +14,8 @@ from lmod_train.types import Prediction
 
 EACH = 100
 """Predictions of a page."""
+LONGEST = 20_000
+"""Characters of a reply that are laid out at once; the others are folded, as browsers need minutes for megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class PagesBeside(StaticPages):
             part_text=part_text,
             policy=static_policy(),
             cards_show_images=True,
+            longest=LONGEST,
         )
         with write_beside(self._out / "pages" / page_name(self._number)) as part:
             part.write_text(html, encoding="utf-8", errors="backslashreplace")

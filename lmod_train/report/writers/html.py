@@ -18,7 +18,7 @@ from lmod_train.report.results import Results
 from lmod_train.report.thumbnails import Licence, licences
 from lmod_train.report.viewer.leaderboard import leaderboard
 from lmod_train.report.viewer.record_details import part_text
-from lmod_train.report.viewer.static_pages import PagesBeside, PagesInside, StaticPages, page_name
+from lmod_train.report.viewer.static_pages import LONGEST, PagesBeside, PagesInside, StaticPages, page_name
 from lmod_train.report.viewer.store import Beside, Inside, Store, clear
 from lmod_train.report.viewer.viewer import Errors, write_viewer
 from lmod_train.report.writers.cells import RIGHT, cell_text
@@ -86,6 +86,7 @@ def _index(
         page_name=page_name,
         part_text=part_text,
         cards_show_images=False,
+        longest=LONGEST,
         **shown,
     )
 

@@ -71,6 +71,20 @@ def test_every_prediction_is_on_one_page_without_script(three):
     assert not any("<script" in text for text in texts)
 
 
+def test_a_reply_of_a_megabyte_is_whole_and_folded(tmp_path):
+    one = run(tmp_path / "one", 1, n=1)
+    long = "<b>loop</b> " * 90_000
+    asked = [replace(p, reply=replace(p.reply, reply=long)) for p in read_predictions(one / "predictions.parquet")]
+    write_predictions(one / "predictions.parquet", asked)
+    report([one], tmp_path / "out")
+    page = (tmp_path / "out" / "pages" / "000001.html").read_text()
+    shown = re.findall(
+        r'class="text reply".*?>(.*?)<details><summary>the other .*?</summary>(.*?)</details>', page, re.S
+    )
+    assert [html.unescape(first) + html.unescape(rest) for first, rest in shown] == [long] * 3
+    assert all(row["pieces"] == [long] for row in rows(read_data(tmp_path / "out"), "replies"))
+
+
 def test_data_stays_in_small_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "SIZE", 7)
     monkeypatch.setattr("lmod_train.report.viewer.viewer.SIZE", 7)

@@ -69,7 +69,7 @@ function regionTable(regions, reply) {
   const rows = reply.regions.map(([id, outcome, said]) => el("tr", {},
     el("th", { scope: "row" }, String(id)), el("td", {}, truth.get(id) || "none"), el("td", {}, said || "none"),
     el("td", {}, el("span", { class: `mark ${outcome}` }, outcome))));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "regions" }, el("table", {},
+  return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "regions" }, el("table", {},
     el("caption", {}, "Regions"),
     el("thead", {}, el("tr", {}, ["region", "truth", "answer", "outcome"].map(h => el("th", { scope: "col" }, h)))),
     el("tbody", {}, rows)));
