@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from lmod_train.artifacts.run import Run
@@ -14,7 +13,9 @@ from lmod_train.escaping import for_csv, from_csv, without_folders
 from lmod_train.files import write_durably
 from lmod_train.lock import is_empty
 from lmod_train.report.contents import Contents
+from lmod_train.report.error_types import error_types
 from lmod_train.report.headline import headline_rows, headline_table
+from lmod_train.report.leftovers import LIST, replace_files
 from lmod_train.report.results import Results, RunScores, read_results
 from lmod_train.report.section import Section, contents, shipped_sections
 from lmod_train.report.warned import warned
@@ -22,9 +23,10 @@ from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.html import write_html
 from lmod_train.report.writers.latex import write_latex
 from lmod_train.report.writers.markdown import markdown, write_markdown
+from lmod_train.report.writers.naming import file_name
 from lmod_train.report.writers.pictures import write_picture
 
-WRITTEN = ("scores.csv", "tables.md", "index.html")
+WRITTEN = ("scores.csv", "tables.md", "index.html", LIST)
 """Files by which the folder of an earlier report is recognised, even of an incomplete one."""
 
 
@@ -80,9 +82,10 @@ def report(
 
 
 def _write(found: Contents, results: Results, out: Path, one_file: bool) -> None:
-    for folder in (out / "tables", out / "figures"):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+    out.mkdir(parents=True, exist_ok=True)
+    replace_files(out, _files(found))
+    for folder in ("tables", "figures"):
+        (out / folder).mkdir(exist_ok=True)
     _join_scores(results.runs, out / "scores.csv")
     write_markdown(found, out / "tables.md")
     for table in found.tables():
@@ -90,7 +93,16 @@ def _write(found: Contents, results: Results, out: Path, one_file: bool) -> None
         write_latex(table, out / "tables")
     for figure in found.figures():
         write_picture(figure, out / "figures")
-    write_html(found, results, out, one_file)
+    errors = {label: error_types(outcomes.predictions) for label, outcomes in results.outcomes.items()}
+    write_html(found, results, out, one_file, errors)
+
+
+def _files(found: Contents) -> Iterator[str]:
+    """Yield the paths of tables and figures; those of the page are recognised by their names."""
+    for table in found.tables():
+        yield from (f"tables/{file_name(table.name)}.{suffix}" for suffix in ("csv", "tex"))
+    for figure in found.figures():
+        yield from (f"figures/{file_name(figure.name)}.{suffix}" for suffix in ("png", "svg", "csv"))
 
 
 def _join_scores(runs: Sequence[RunScores], out: Path) -> None:

@@ -17,7 +17,7 @@ def test_each_kind_once_as_png_and_svg(three):
     kinds = {"scores", "outcomes", "error_types", "modalities", "confusion-four_way", "confusion-glaucoma"}
     assert names == {f"{k}.{e}" for k in kinds for e in ("png", "svg", "csv")}
     assert {p.name for p in three[1].iterdir()} == {
-        *("scores.csv", "tables.md", "index.html", "tables", "figures", "data", "images", "pages")
+        *("scores.csv", "tables.md", "index.html", "files.txt", "tables", "figures", "data", "images", "pages")
     }
 
 

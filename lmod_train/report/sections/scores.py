@@ -15,7 +15,7 @@ from lmod_train.report.section import Section
 from lmod_train.report.warned import warned, warnings_table
 
 NOTE = """The score of each task is its strict one: a reply without a readable answer counts as wrong. Intervals are
-bootstrapped over patients. Chance and majority class are computed on the same items. `scores.csv` has all metrics."""
+clustered by patient. Chance and majority class are computed on the same items. `scores.csv` has all metrics."""
 ALT = "Score of each task and run as a point with its 95 % interval, beside the scores of chance and majority class."
 
 

@@ -19,8 +19,8 @@ from lmod_train.scoring.items import Item
 from lmod_train.scoring.judged import PENDING
 from lmod_train.types import Prediction, Record
 
-Errors = Mapping[str, Mapping[str, str]]
-"""Label of a run -> record id -> type of error."""
+Errors = Mapping[str, Mapping[str, Sequence[str]]]
+"""Label of a run -> record id -> failures of its reply."""
 
 
 def write_viewer(
@@ -52,8 +52,8 @@ def write_viewer(
             found = reply_details(
                 item, prediction, outcomes.tasks.get(record.task), verdicts_of(outcomes, record.id), replies.texts
             )
-            index.add_reply(number, place, item, types.get(record.id, ""))
-            pages.add(Card(label, about, found, prediction, outcome_of(item), types.get(record.id, "")))
+            index.add_reply(number, place, item, "; ".join(types.get(record.id, ())))
+            pages.add(Card(label, about, found, prediction, outcome_of(item), "; ".join(types.get(record.id, ()))))
             replies.add(found)
     records.close()
     replies.close()

@@ -112,9 +112,9 @@ def test_errors_of_an_analysis_are_shown(three, tmp_path):
     outcomes = read_outcomes(three[0][0])
     first = min(p.record.id for p in outcomes.predictions)
     store, pages = _Kept(), _Cards()
-    index = write_viewer({"a": outcomes}, {"a": None}, store, pages, {"a": {first: "abstention"}})
-    assert index.errors.values == ["abstention", ""]
-    assert [card.error for card in pages.cards if card.error] == ["abstention"]
+    index = write_viewer({"a": outcomes}, {"a": None}, store, pages, {"a": {first: ("loop", "abstention")}})
+    assert index.errors.values == ["loop; abstention", ""]
+    assert [card.error for card in pages.cards if card.error] == ["loop; abstention"]
 
 
 class _Kept:
