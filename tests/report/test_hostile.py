@@ -65,7 +65,7 @@ def folders(tmp_path_factory):
     place = curate(root / "curated")
     runs = [run(root / name, 0.8, seed=i, curated=place) for i, name in enumerate(("a", "b"))]
     for path, model in zip(runs, (f"{root}/models/tuned", home), strict=True):
-        named(path, model, error=f"OSError: {root}/x.jpg and {home}/y are gone", rendered=f"<image {root}/x.jpg>")
+        named(path, model, error=f"OSError: {root}/x.jpg and {home}/y are gone")
         config = yaml.safe_load((path / "config.yaml").read_text())
         config["model"] = {"init_args": {"base": home, "weights": f"{root}/w.bin"}}
         config["provenance"] = {"weights": {f"{root}/w.bin": "0" * 64}, "lmod_train": "1", "git": "x"}
@@ -139,8 +139,9 @@ def test_no_tag_link_or_heading_of_a_text_is_in_markdown(lured):
 
 
 def test_no_element_of_a_text_is_in_the_page_or_a_picture(lured):
-    page = "".join(text for name, text in lured.items() if name.endswith((".html", ".js", ".json")))
-    assert "evil.example" in page
+    """Files of data are scripts of their own, in which a text is a string; no browser reads them as HTML."""
+    assert any("evil.example" in text for name, text in lured.items() if name.endswith((".html", ".js")))
+    page = "".join(text for name, text in lured.items() if name.endswith(".html"))
     assert "<script>alert" not in page and "<img src=x" not in page and "<svg/onload" not in page
     for picture in (text for name, text in lured.items() if name.endswith(".svg")):
         elements = list(ElementTree.fromstring(picture).iter())
