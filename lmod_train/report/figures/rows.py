@@ -67,7 +67,14 @@ def set_right(axis: Any, rows: Rows, texts: Sequence[str]) -> None:
 
 
 @contextmanager
-def panels_of_rows(table: Table, out: Path, panels: Sequence[tuple[str, Rows]], foot: float) -> Iterator[list[Any]]:
+def panels_of_rows(
+    table: Table,
+    out: Path,
+    panels: Sequence[tuple[str, Rows]],
+    foot: float,
+    below: float = 0.0,
+    sharex: bool = True,
+) -> Iterator[list[Any]]:
     """Yield an axis for each titled panel, one below the other, each with its rows on the left; save the figure.
 
     Args:
@@ -75,11 +82,13 @@ def panels_of_rows(table: Table, out: Path, panels: Sequence[tuple[str, Rows]], 
         out: Folder to write to.
         panels: Title and rows of each panel; without panels, there is an empty one.
         foot: Height in inches of what is below the last panel.
+        below: Height in inches of what is below each panel.
+        sharex: Whether the panels share their horizontal axis.
     """
     held = list(panels) or [("", Rows([]))]
-    heights = [_HEADING + LINE * max(1.0, rows.height) for _, rows in held]
-    ratios = {"height_ratios": heights}
-    with sheet(table, out, sum(heights) + foot, len(held), sharex=True, gridspec_kw=ratios) as axes:
+    heights = [_HEADING + below + LINE * max(1.0, rows.height) for _, rows in held]
+    ratios: Any = {"height_ratios": heights}
+    with sheet(table, out, sum(heights) + foot, len(held), sharex=sharex, gridspec_kw=ratios) as axes:
         for axis, (title, rows) in zip(axes[:, 0], held, strict=True):
             axis.set_title(wrapped(title, 60), loc="left", fontsize=9, fontweight="bold")
             set_rows(axis, rows)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
-from pathlib import Path
-from typing import ClassVar
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
-from lmod_train.report.contents import Cell, Column, Figure, Heads, Part, Table, table
+from lmod_train.report.contents import Cell, Column, Figure, Heads, Part, table
+from lmod_train.report.figures.confusion import COLUMNS, draw_confusions
+from lmod_train.report.figures.heat import draw_heat
+from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.results import Results
-from lmod_train.report.run_figures import confusion_counts, draw_confusions
 from lmod_train.report.section import Section
+from lmod_train.scoring.classification import classification_columns
+from lmod_train.scoring.items import Item
 
 _ALT = "Number of items by true class (rows) and answer (columns) for {}; the last column has no answer."
+
+_MANY = "Share of the items of each true class (panels) by answer (columns) and model (rows) for {}."
+_SHARES: Heads = ["panel", "model", "group", Column("items", "count"), Column("share", "number")]
 
 
 class Confusions(Section):
@@ -25,14 +31,25 @@ class Confusions(Section):
         for task, classes in results.choices.items():
             rows = list(_rows(results, task, classes))
             if rows:
-                columns: Heads = ["model", "truth", "answer", Column("items", "count")]
-                rows_of_task = table(f"confusion-{task}", columns, rows)
-                draw = partial(_draw, results, task)
-                yield Figure(rows_of_task.name, f"{task}: confusion matrix", _ALT.format(task), rows_of_task, draw)
+                yield _figure(task, rows)
 
 
-def _draw(results: Results, task: str, _: Table, out: Path) -> None:
-    draw_confusions(results.names, list(results.items.values()), {task: results.choices[task]}, out)
+def _figure(task: str, rows: Sequence[Sequence[Cell]]) -> Figure:
+    """Return the matrices of up to six models, of more a heat map with a row per model."""
+    name, title = f"confusion-{task}", f"{task}: confusion matrix"
+    if len({row[0] for row in rows}) <= MOST:
+        return Figure(name, title, _ALT.format(task), table(name, COLUMNS, rows, task), draw_confusions)
+    return Figure(name, title, _MANY.format(task), table(name, _SHARES, list(_shares(rows)), task), draw_heat)
+
+
+def _shares(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell]]:
+    totals: Counter[tuple[Cell, Cell]] = Counter()
+    for model, truth, _, items in rows:
+        totals[model, truth] += items  # type: ignore[assignment,operator]
+    for model, truth, answer, items in rows:
+        all_items = totals[model, truth]
+        share = items / all_items if all_items else None  # type: ignore[operator]
+        yield [f"truth: {truth}", model, answer, items, share]
 
 
 def _rows(results: Results, task: str, classes: Sequence[str]) -> Iterator[list[Cell]]:
@@ -42,3 +59,13 @@ def _rows(results: Results, task: str, classes: Sequence[str]) -> Iterator[list[
             for truth, row in zip(classes, counts, strict=True):
                 for answer, n in zip((*classes, "no answer"), row, strict=True):
                     yield [name, truth, answer, int(n)]
+
+
+def confusion_counts(items: Sequence[Item], classes: Sequence[str]) -> Any:
+    """Return the number of items by truth and answer, (classes, classes + 1); the last column is without an answer.
+
+    None for no items, for tasks without fixed choices, and for regions.
+    """
+    if not items or not classes or any(isinstance(i.truth, Mapping) for i in items):
+        return None
+    return classification_columns(items, classes)["confusion"].sum(axis=0)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from pathlib import Path
 from typing import ClassVar
 
 from lmod_train.report.contents import INTERVAL, MISSING, Cell, Column, Figure, Part, Table, Text, table
+from lmod_train.report.figures.groups import group_figure
 from lmod_train.report.modalities import AcrossModalities, across_modalities
 from lmod_train.report.published import Published, published
-from lmod_train.report.results import Results
-from lmod_train.report.run_figures import draw_modalities, modality_kinds
+from lmod_train.report.results import Results, RunScores
 from lmod_train.report.section import Section
 from lmod_train.scoring.headline import headline_metric
 
@@ -19,7 +17,7 @@ NOTE = """The mean gives every modality the same weight. A model with one run pe
 its runs. In comparison with the published CNN, note that our classifiers choose among the options of the question,
 which is easier than among all classes of a modality. If each box is given exactly one structure, as by a classifier,
 precision, recall and F1 of an image are all equal to the share of its boxes named correctly."""
-_ALT = "Score of each task and run by modality; their numbers are in the table of subsets."
+_ALT = "Score of each task and run by modality; radar charts, or bars with intervals and chance."
 
 
 class Modalities(Section):
@@ -33,12 +31,31 @@ class Modalities(Section):
         if rows:
             yield Text(NOTE)
             yield _table(results, rows)
-        for kind in modality_kinds(results.runs, list(results.items.values())):
-            yield Figure(kind, "Scores by modality", _ALT, _table(results, rows), partial(_draw, results, kind))
+        yield from _figures(results)
 
 
-def _draw(results: Results, kind: str, _: Table, out: Path) -> None:
-    draw_modalities(results.runs, results.names, list(results.items.values()), out, kind)
+def _figures(results: Results) -> Iterator[Figure]:
+    """Yield ``radar`` of the tasks of three or more modalities, and ``modalities`` of the others."""
+    drawn: dict[str, list[list[Cell]]] = {"radar": [], "modalities": []}
+    for task in results.tasks:
+        rows = [row for name, run in results.named(task) for row in _groups(results, task, name, run)]
+        drawn["radar" if len({row[2] for row in rows}) > 2 else "modalities"] += rows
+    for name, rows in drawn.items():
+        if rows:
+            yield group_figure(name, "Scores by modality", _ALT, rows, round=name == "radar")
+
+
+def _groups(results: Results, task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
+    """Yield a row per modality; for a run of a single modality, the score over all items."""
+    metric = headline_metric(run.scores, task)
+    found = [s for s in run.scores if (s.task, s.metric) == (task, metric)]
+    held = [s for s in found if s.subset.startswith("modality=") and ";" not in s.subset]
+    only = {i.modality for i in results.items[name].get(task, ())}
+    for s in held or [s for s in found if s.subset == "all" and len(only) == 1]:
+        chance = run.find(task, "chance", s.subset)
+        modality = s.subset.removeprefix("modality=") if held else next(iter(only))
+        cells: list[Cell] = [modality, s.n, s.value, (s.low, s.high), chance.value if chance else None]
+        yield [f"{task} ({metric})", name, *cells]
 
 
 def _table(results: Results, rows: Sequence[AcrossModalities]) -> Table:

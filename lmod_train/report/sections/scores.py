@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from pathlib import Path
 from typing import ClassVar
 
-from lmod_train.report.contents import Figure, Part, Table, Text
+from lmod_train.report.contents import Cell, Figure, Part, Text, table
+from lmod_train.report.figures.dots import COLUMNS, draw_dots
 from lmod_train.report.headline import headline_rows, headline_table
-from lmod_train.report.results import Results
-from lmod_train.report.run_figures import draw_scores
+from lmod_train.report.results import Results, RunScores
 from lmod_train.report.section import Section
 from lmod_train.report.warned import warned, warnings_table
+from lmod_train.scoring.headline import headline_metric
 
 NOTE = """The score of each task is its strict one: a reply without a readable answer counts as wrong. Intervals are
 clustered by patient. Chance and majority class are computed on the same items. `scores.csv` has all metrics."""
 ALT = "Score of each task and run as a point with its 95 % interval, beside the scores of chance and majority class."
+
+_PAGE = 40
+"""Number of rows that fit on a page."""
 
 
 class Scores(Section):
@@ -27,13 +29,27 @@ class Scores(Section):
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the headline table and its figure."""
         found = warned(results)
-        rows = headline_table(headline_rows(results.runs, found))
         yield Text(NOTE)
-        yield rows
+        yield headline_table(headline_rows(results.runs, found))
         if (listed := warnings_table(results, found)) is not None:
             yield listed
-        yield Figure("scores", "Scores of the tasks", ALT, rows, partial(_draw, results))
+        yield from _figures(results)
 
 
-def _draw(results: Results, _: Table, out: Path) -> None:
-    draw_scores(results.runs, results.names, out)
+def _figures(results: Results) -> Iterator[Figure]:
+    """Yield one figure of all tasks, or one per task if they do not fit on a page."""
+    rows = [row for task in results.tasks for name, run in results.named(task) for row in _rows(task, name, run)]
+    if len(rows) <= _PAGE:
+        yield Figure("scores", "Scores of the tasks", ALT, table("scores", COLUMNS, rows), draw_dots)
+        return
+    for task in results.tasks:
+        own = table(f"scores-{task}", COLUMNS, [row for row in rows if row[0] == task])
+        yield Figure(own.name, f"Scores of {task}", ALT, own, draw_dots)
+
+
+def _rows(task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
+    metric = headline_metric(run.scores, task)
+    score = run.find(task, metric)
+    baselines = [found.value if (found := run.find(task, kind)) else None for kind in ("chance", "majority")]
+    if score is not None:
+        yield [task, name, metric, score.n, score.value, (score.low, score.high), *baselines]

@@ -13,7 +13,7 @@ def test_the_table_has_the_headline_and_the_figure_its_numbers(three):
         [r.task, r.model, r.run] for r in rows
     ]
     (figure,) = [part for part in Scores().parts(results) if isinstance(part, Figure)]
-    assert [row[5] for row in figure.table.rows] == [r.value for r in rows]
+    assert [row[4] for row in figure.table.rows] == [r.value for r in rows]
 
 
 def test_warnings_stand_in_the_table_and_in_sentences_below(three):

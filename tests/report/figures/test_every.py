@@ -1,14 +1,7 @@
-from contextlib import contextmanager
-from pathlib import Path
-
 import numpy as np
 from PIL import Image
 
-from lmod_train.report import run_figures as figures
-from lmod_train.report.canvas import canvas
 from lmod_train.report.report import report
-from lmod_train.report.results import RunScores
-from lmod_train.types import Score
 from tests.report.make import run
 
 
@@ -25,30 +18,6 @@ def test_a_picture_shows_something_in_the_colours_of_the_runs(three):
     pixels = np.asarray(Image.open(three[1] / "figures" / "scores.png").convert("RGB")).reshape(-1, 3)
     for colour in ((0, 0x72, 0xB2), (0xD5, 0x5E, 0), (0, 0x9E, 0x73)):
         assert np.sum(np.all(pixels == colour, axis=1)) > 100
-
-
-def test_a_score_is_a_point_with_a_line_over_its_interval_where_it_has_one(tmp_path, monkeypatch):
-    panels = []
-
-    @contextmanager
-    def keeping(*arguments, **options):
-        with canvas(*arguments, **options) as axes:
-            panels.extend(axes.flat)
-            yield axes
-
-    monkeypatch.setattr(figures, "canvas", keeping)
-    scores = [(0.6, 0.5, 0.75), (0.4, None, None), (0.0, 0.0, 0.3)]
-    runs = [
-        RunScores(Path(name), name, name, (Score("glaucoma", "all", "accuracy_strict", 20, *score),))
-        for name, score in zip("abc", scores, strict=True)
-    ]
-    figures.draw_scores(runs, "abc", tmp_path)
-    (panel,) = panels
-    drawn = sorted((list(line.get_xdata()), list(line.get_ydata())) for line in panel.lines)
-    points = [([value], [row]) for row, (value, _, _) in enumerate(scores)]
-    intervals = [([low, high], [row, row]) for row, (_, low, high) in enumerate(scores) if low is not None]
-    assert drawn == sorted(points + intervals)
-    assert [label.get_text() for label in panel.get_yticklabels()] == [f"{name}\nn = 20" for name in "abc"]
 
 
 def test_three_modalities_give_a_radar(tmp_path):

@@ -1,0 +1,42 @@
+"""Panels side by side, with one legend below all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lmod_train.report.canvas import hide_from
+from lmod_train.report.contents import Table
+from lmod_train.report.figures.sheet import sheet
+
+
+@contextmanager
+def panels_in_grid(
+    table: Table, out: Path, count: int, across: int, height: float, foot: float = 0.3, **options: Any
+) -> Iterator[list[Any]]:
+    """Yield an axis for each panel; save the figure.
+
+    Args:
+        table: What is drawn.
+        out: Folder to write to.
+        count: Number of panels.
+        across: Largest number of panels side by side.
+        height: Height of a panel in inches.
+        foot: Height of the legend in inches.
+        **options: Options of matplotlib's ``Figure.subplots``.
+    """
+    columns = max(1, min(across, count))
+    down = max(1, math.ceil(count / columns))
+    with sheet(table, out, height * down + foot, down, columns, **options) as axes:
+        hide_from(axes, count)
+        yield list(axes.flat)[:count]
+        named: dict[str, Any] = {}
+        for axis in axes.flat:
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+                named.setdefault(label, handle)
+        if named:
+            below = {"loc": "outside lower center", "ncols": min(3, len(named)), "frameon": False}
+            axes.flat[0].figure.legend(named.values(), named.keys(), **below)
