@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lmod_train.report.canvas import COLOURS, LINES, MARKERS, canvas, hide_from
+from lmod_train.report.contents import Cell, Estimate
+from lmod_train.report.figures.curves import CHANCE
 from lmod_train.report.results import RunScores
-from lmod_train.report.writers.cells import cell_text
 from lmod_train.scoring.calibration import reliability
 from lmod_train.scoring.classification import classification_columns
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import curve_classes, probabilities_of
 from lmod_train.scoring.ranking import precision_recall_points, roc_points
 from lmod_train.types import Score
-
-_MEAN = "mean over {} classes, each against the rest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,131 +65,53 @@ def rankings(
     return found
 
 
-def draw_curves(
-    runs: Sequence[RunScores],
-    names: Sequence[str],
-    outcomes: Sequence[Mapping[str, Sequence[Item]]],
-    choices: Mapping[str, Sequence[str]],
-    out: Path,
-) -> list[str]:
-    """Draw both curves of each task, with all runs in one figure and the areas of ``scores.csv`` in the legend.
+def curve_rows(ranked: Sequence[Ranking], classes: Sequence[str]) -> list[list[Cell]]:
+    """Return the corners of both curves of each run, with the columns of `lmod_train.report.figures.curves`.
 
     With two choices, the first is the positive class. With more, the curves are means over the classes, each against
-    the rest, and enclose exactly these areas. Tasks without likelihoods have no figure.
-
-    Returns:
-        The file names.
+    the rest, and enclose exactly the areas of ``scores.csv``.
     """
-    drawn = []
-    for task, classes in choices.items():
-        ranked = rankings(runs, names, outcomes, task, classes)
-        if not ranked:
-            continue
-        about = curve_classes(classes)
-        drawn.append(f"curves-{task}")
-        with canvas(out, drawn[-1], 1, 2, (9.6, 5.9 + 0.25 * len(ranked))) as axes:
-            of = f"{classes[about[0]]} is positive" if len(about) == 1 else _MEAN.format(len(about))
-            axes[0, 0].figure.suptitle(f"{task}: {of}", fontsize=11)
-            _roc_panel(axes[0, 0], ranked, about)
-            _precision_panel(axes[0, 1], ranked, about)
-    return drawn
-
-
-def _roc_panel(axis: Any, ranked: Sequence[Ranking], about: Sequence[int]) -> None:
-    axis.plot([0, 1], [0, 1], color="#999999", lw=1, ls=":", label="chance: 0.500")
+    about = curve_classes(classes)
+    rows = _line_rows("ROC", CHANCE, Estimate(0.5), [0, 1], [0, 1])
     for one in ranked:
         points = roc_points(one.truths, one.probabilities, about)
         assert points is not None
-        axis.plot(*points, label=_legend(one, "auroc_macro"), **_line(one.place))
-    _frame(axis, "false positive rate", "true positive rate", "ROC curve, area under it")
-
-
-def _precision_panel(axis: Any, ranked: Sequence[Ranking], about: Sequence[int]) -> None:
+        rows += _line_rows("ROC", one.name, _estimate(one.find("auroc_macro")), *points)
     shares = [np.mean([np.mean(one.truths == c) for c in about if np.any(one.truths == c)]) for one in ranked]
     if np.ptp(shares) < 0.0005:  # otherwise the runs have different items, and no common chance level
-        axis.axhline(shares[0], color="#999999", lw=1, ls=":", label=f"chance: {shares[0]:.3f}")
+        level = float(shares[0])
+        rows += _line_rows("precision-recall", CHANCE, Estimate(level), [0, 1], [level, level])
     for one in ranked:
         points = precision_recall_points(one.truths, one.probabilities, about)
         assert points is not None
-        recalls, precision = points
-        steps = np.append(0, recalls), np.append(precision[0], precision)
-        axis.plot(*steps, drawstyle="steps-pre", label=_legend(one, "auprc_macro"), **_line(one.place))
-    _frame(axis, "recall", "precision", "Precision-recall curve, average precision")
+        recalls, precision = np.append(0, points[0]), np.append(points[1][0], points[1])
+        steps = np.repeat(recalls, 2)[:-1], np.repeat(precision, 2)[1:]
+        rows += _line_rows("precision-recall", one.name, _estimate(one.find("auprc_macro")), *steps)
+    return rows
 
 
-def _frame(axis: Any, x: str, y: str, title: str) -> None:
-    axis.set(xlabel=x, ylabel=y, xlim=(-0.01, 1.01), ylim=(-0.01, 1.02), aspect="equal")
-    axis.set_title(title, fontsize=10, pad=8)
-    axis.grid(color="#e5e5e5", zorder=0)
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), frameon=False, fontsize=8.5)
+def _line_rows(curve: str, model: str, area: Estimate, xs: Any, ys: Any) -> list[list[Cell]]:
+    """Return the corners of a line; points between two others on a straight line are left out."""
+    x, y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
+    turns = np.abs(np.diff(x)[:-1] * np.diff(y)[1:] - np.diff(y)[:-1] * np.diff(x)[1:]) > 1e-12
+    kept = np.concatenate([[True], turns, [True]])
+    corners = zip(x[kept].tolist(), y[kept].tolist(), strict=True)
+    return [[curve, model, None if i else area, a, b] for i, (a, b) in enumerate(corners)]
 
 
-def _line(place: int) -> dict[str, Any]:
-    return {"color": COLOURS[place % len(COLOURS)], "ls": LINES[place % len(LINES)], "lw": 1.9}
+def _estimate(score: Score) -> Estimate:
+    return Estimate(score.value, score.low, score.high, score.n)
 
 
-def _legend(one: Ranking, metric: str) -> str:
-    score = one.find(metric)
-    return f"{one.name}: {_numbers(score)}, n = {score.n}"
-
-
-def _numbers(score: Score) -> str:
-    return f"{cell_text(score.value, 'number')} ({cell_text((score.low, score.high), 'interval')})"
-
-
-def draw_calibration(
-    runs: Sequence[RunScores],
-    names: Sequence[str],
-    outcomes: Sequence[Mapping[str, Sequence[Item]]],
-    choices: Mapping[str, Sequence[str]],
-    out: Path,
-) -> list[str]:
-    """Draw reliability diagrams, a pair of panels per run, and return the names of the files.
-
-    The upper panel shows the share of correct predictions against the probability of the likeliest class, the lower one
-    the number of items per bin. Tasks without likelihoods have no figure.
-    """
-    drawn = []
-    for task, classes in choices.items():
-        ranked = rankings(runs, names, outcomes, task, classes)
-        if not ranked:
-            continue
-        across = min(3, len(ranked))
-        down = math.ceil(len(ranked) / across)
-        drawn.append(f"calibration-{task}")
-        ratios: Any = {"gridspec_kw": {"height_ratios": [3, 1.1] * down}}
-        with canvas(out, drawn[-1], 2 * down, across, (3.7 * across, 0.4 + 4.6 * down), **ratios) as axes:
-            axes[0, 0].figure.suptitle(f"{task}: calibration", fontsize=11)
-            for k, one in enumerate(ranked):
-                row, column = 2 * (k // across), k % across
-                _reliability_panels(axes[row, column], axes[row + 1, column], one)
-            for row in (2 * down - 2, 2 * down - 1):
-                hide_from(axes[row], len(ranked) - (down - 1) * across)
-    return drawn
-
-
-def _reliability_panels(above: Any, below: Any, one: Ranking) -> None:
-    curve = reliability(one.truths, one.probabilities)
-    colour, filled = COLOURS[one.place % len(COLOURS)], curve.items > 0
-    above.plot([0, 1], [0, 1], color="#999999", lw=1, ls=":")
-    marks = {
-        "marker": MARKERS[one.place % len(MARKERS)],
-        "color": colour,
-        "lw": 1.6,
-        "ms": 6,
-        "clip_on": False,
-        "zorder": 3,
-    }
-    above.plot(curve.confidence[filled], curve.right[filled], **marks)
-    above.set(ylabel="share correct", xlim=(0, 1), ylim=(-0.02, 1.02))
-    error, brier = one.find("ece"), one.find("brier")
-    figures = f"ECE {_numbers(error)}, Brier {cell_text(brier.value, 'number')}"
-    above.set_title(f"{one.name}\n{figures}", fontsize=9)
-    above.grid(color="#e5e5e5", zorder=0)
-    edges = np.linspace(0, 1, len(curve.items) + 1)
-    below.bar(edges[:-1], curve.items, np.diff(edges), align="edge", color=colour, edgecolor="white", alpha=0.75)
-    for left, count in zip(edges, curve.items, strict=False):
-        if count:
-            below.text(left + 0.05, count, f"{count:.0f}", ha="center", va="bottom", fontsize=7.5)
-    below.set(xlabel="probability of the likeliest class", ylabel="items", xlim=(0, 1))
-    below.set_ylim(0, 1.25 * max(1, curve.items.max()))
+def reliability_rows(ranked: Sequence[Ranking]) -> list[list[Any]]:
+    """Return the bins of each run, with the columns of `lmod_train.report.figures.reliability`."""
+    rows: list[list[Any]] = []
+    for one in ranked:
+        curve = reliability(one.truths, one.probabilities)
+        edges = np.linspace(0, 1, len(curve.items) + 1).round(6).tolist()
+        bins = zip(edges, edges[1:], curve.items, curve.confidence, curve.right, strict=False)
+        error = one.find("ece").value
+        for low, high, items, confidence, right in bins:
+            means = [float(confidence), float(right)] if items else [None, None]
+            rows.append([one.name, error, low, high, int(items), *means])
+    return rows

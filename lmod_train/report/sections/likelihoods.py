@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from lmod_train.report.contents import Cell, Column, Estimate, Figure, N, Part, Table, Text, table
-from lmod_train.report.curves import draw_calibration, draw_curves, rankings
+from lmod_train.report.contents import Cell, Column, Estimate, Figure, Heads, N, Part, Table, Text, table
+from lmod_train.report.curves import Ranking, curve_rows, rankings, reliability_rows
+from lmod_train.report.figures.curves import COLUMNS as CURVE_COLUMNS
+from lmod_train.report.figures.curves import draw_curves
+from lmod_train.report.figures.dots import COLUMNS as DOT_COLUMNS
+from lmod_train.report.figures.dots import draw_dots
+from lmod_train.report.figures.heat import draw_heat
+from lmod_train.report.figures.reliability import COLUMNS as BIN_COLUMNS
+from lmod_train.report.figures.reliability import draw_reliability
+from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.results import Results, RunScores
 from lmod_train.report.section import Section
+from lmod_train.scoring.probability import curve_classes
 from lmod_train.types import Score
 
 NOTE = """Computed on the items whose reply has a likelihood for every choice; "given" is their share. With two
@@ -23,6 +30,11 @@ MEASURES = {
     "ece": "ECE",
 }
 """Measures of `lmod_train.scoring.probability` -> head of the column."""
+
+CURVES = "ROC and precision-recall curves of each run for {}, with the areas under them."
+CALIBRATION = "Share of correct predictions against the probability of the likeliest class, for {}."
+_MEAN = "mean over {} classes, each against the rest"
+_GAP = "share correct minus probability of the likeliest class"
 
 
 class Likelihoods(Section):
@@ -57,18 +69,40 @@ def _estimate(score: Score | None) -> Estimate:
     return Estimate(None) if score is None else Estimate(score.value, score.low, score.high)
 
 
-def _figures(results: Results, task: str) -> Iterator[Part]:
+def _figures(results: Results, task: str) -> Iterator[Figure]:
+    """Yield both figures of a task; of more than six models, areas as dots and a heat map of the calibration."""
     items, classes = list(results.items.values()), results.choices[task]
-    if not rankings(results.runs, results.names, items, task, classes):
-        return
-    rows = _table(results)
-    own = table(rows.name, rows.columns, [row for row in rows.rows if row[0] == task])
-    curves = f"ROC and precision-recall curves of each run for {task}, with the areas under them."
-    calibrated = f"Share of correct predictions against the probability of the likeliest class, for {task}."
-    draw = partial(_draw, draw_curves, results, task), partial(_draw, draw_calibration, results, task)
-    yield Figure(f"curves-{task}", f"{task}: ROC and precision-recall curves", curves, own, draw[0])
-    yield Figure(f"calibration-{task}", f"{task}: calibration", calibrated, own, draw[1])
+    ranked = rankings(results.runs, results.names, items, task, classes)
+    if len(ranked) > MOST:
+        yield _areas(task, ranked)
+        yield _gaps(task, ranked)
+    elif ranked:
+        about = curve_classes(classes)
+        of = f"{classes[about[0]]} is positive" if len(about) == 1 else _MEAN.format(len(about))
+        curves = table(f"curves-{task}", CURVE_COLUMNS, curve_rows(ranked, classes), f"{task}: {of}")
+        yield Figure(curves.name, f"{task}: ROC and precision-recall curves", CURVES.format(task), curves, draw_curves)
+        bins = table(f"calibration-{task}", BIN_COLUMNS, reliability_rows(ranked), f"{task}: calibration")
+        yield Figure(bins.name, bins.title, CALIBRATION.format(task), bins, draw_reliability)
 
 
-def _draw(drawing: Callable[..., object], results: Results, task: str, _: Table, out: Path) -> None:
-    drawing(results.runs, results.names, list(results.items.values()), {task: results.choices[task]}, out)
+def _areas(task: str, ranked: Sequence[Ranking]) -> Figure:
+    rows = [
+        [f"{task}: {MEASURES[metric]}", one.name, metric, s.n, s.value, (s.low, s.high), None, None]
+        for metric in ("auroc_macro", "auprc_macro")
+        for one in ranked
+        for s in (one.find(metric),)
+    ]
+    alt = f"Areas under the curves of each run for {task}; of more than {MOST} models, the curves are not drawn."
+    name = f"curves-{task}"
+    return Figure(name, f"{task}: areas under the curves", alt, table(name, DOT_COLUMNS, rows), draw_dots)
+
+
+def _gaps(task: str, ranked: Sequence[Ranking]) -> Figure:
+    rows = [
+        [f"{task}: {_GAP}", name, f"{low:.1f}-{high:.1f}", items, None if right is None else right - probability]
+        for name, _, low, high, items, probability, right in reliability_rows(ranked)
+    ]
+    heads: Heads = ["panel", "model", "group", Column("items", "count"), Column("difference", "signed")]
+    name = f"calibration-{task}"
+    alt = f"Heat map of the {_GAP} for {task}, by model (rows) and bin of probability (columns)."
+    return Figure(name, f"{task}: calibration", alt, table(name, heads, rows), draw_heat)

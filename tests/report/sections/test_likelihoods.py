@@ -1,4 +1,8 @@
+import shutil
+
 from lmod_train.report.contents import Figure, Table
+from lmod_train.report.figures.dots import draw_dots
+from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.likelihoods import Likelihoods
 from tests.report.make import classify
@@ -13,3 +17,11 @@ def test_a_run_with_likelihoods_has_its_row_and_figures_and_one_without_has_none
     names = [p.name for p in parts if isinstance(p, Figure)]
     assert names == [f"{kind}-{t}" for t in ("glaucoma", "macular_hole_stage") for kind in ("curves", "calibration")]
     assert list(Likelihoods().parts(read_results(three[0]))) == []
+
+
+def test_more_than_six_models_have_areas_and_a_heat_map(tmp_path):
+    own = classify(tmp_path / "r0", 1.0, model="m0")
+    runs = [own, *(shutil.copytree(own, tmp_path / f"r{i}") for i in range(1, 7))]
+    figures = {p.name: p for p in Likelihoods().parts(read_results(runs)) if isinstance(p, Figure)}
+    assert figures["curves-glaucoma"].draw is draw_dots and figures["calibration-glaucoma"].draw is draw_heat
+    assert len(figures["curves-glaucoma"].table.rows) == 2 * 7
