@@ -29,7 +29,7 @@ def draw_confusions(table: Table, out: Path) -> None:
     answers = max((len(distinct(own, "answer")) for _, own in panels), default=1)
     across = 3 if answers <= 5 else 2 if answers <= 8 else 1
     longest = max((len(row["answer"]) for row in lines(table)), default=0)
-    height = 1.2 + 0.32 * answers + 0.07 * min(longest, 18)
+    height = 1.2 + 0.32 * answers + 0.07 * min(longest, 24)
     with panels_in_grid(table, out, len(panels), across, height, 0.2) as axes:
         for axis, (name, own) in zip(axes, panels, strict=True):
             _panel(axis, own)
@@ -47,7 +47,7 @@ def _panel(axis: Any, own: Sequence[Line]) -> None:
         shade = "white" if shares[row, column] > 0.55 else "#111111"
         axis.text(column, row, f"{count:.0f}", ha="center", va="center", color=shade, fontsize=SMALL)
     axis.axvline(len(truths) - 0.5, color="#222222", lw=1)
-    axis.set_xticks(range(len(answers)), [wrapped(a, 18, 1) for a in answers], rotation=90, fontsize=SMALL)
+    axis.set_xticks(range(len(answers)), [wrapped(a, 24, 1) for a in answers], rotation=90, fontsize=SMALL)
     axis.set_yticks(range(len(truths)), [wrapped(t, 18, 2) for t in truths], fontsize=SMALL)
     staged = all(name.isdigit() for name in truths)
     axis.set_xlabel("stage answered" if staged else "answer")

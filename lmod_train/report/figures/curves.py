@@ -30,7 +30,7 @@ def draw_curves(table: Table, out: Path) -> None:
     """
     rows = lines(table)
     panels, models = list(parts(rows, "curve")), [m for m in distinct(rows, "model") if m != CHANCE]
-    with sheet(table, out, 4.4 + 0.34 * len(models), 1, max(1, len(panels))) as axes:
+    with sheet(table, out, 3.9 + 0.2 * len(models), 1, max(1, len(panels))) as axes:
         for axis, (name, own) in zip(axes[0], panels, strict=False):
             for model, points in parts(own, "model"):
                 axis.plot([r["x"] for r in points], [r["y"] for r in points], **_line(models, model, points[0]))

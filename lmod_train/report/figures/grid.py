@@ -10,12 +10,12 @@ from typing import Any
 
 from lmod_train.report.canvas import hide_from
 from lmod_train.report.contents import Table
-from lmod_train.report.figures.sheet import sheet
+from lmod_train.report.figures.sheet import SMALL, sheet
 
 
 @contextmanager
 def panels_in_grid(
-    table: Table, out: Path, count: int, across: int, height: float, foot: float = 0.3, **options: Any
+    table: Table, out: Path, count: int, across: int, height: float, foot: float = 0.3, note: str = "", **options: Any
 ) -> Iterator[list[Any]]:
     """Yield an axis for each panel; save the figure.
 
@@ -25,7 +25,8 @@ def panels_in_grid(
         count: Number of panels.
         across: Largest number of panels side by side.
         height: Height of a panel in inches.
-        foot: Height of the legend in inches.
+        foot: Height of the legend and the note in inches.
+        note: Text above the legend.
         **options: Options of matplotlib's ``Figure.subplots``.
     """
     columns = max(1, min(across, count))
@@ -38,5 +39,6 @@ def panels_in_grid(
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
                 named.setdefault(label, handle)
         if named:
-            below = {"loc": "outside lower center", "ncols": min(3, len(named)), "frameon": False}
+            below: dict[str, Any] = {"loc": "outside lower center", "ncols": min(3, len(named)), "frameon": False}
+            below |= {"title": note or None, "title_fontsize": SMALL}
             axes.flat[0].figure.legend(named.values(), named.keys(), **below)

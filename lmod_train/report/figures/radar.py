@@ -28,7 +28,7 @@ def draw_radar(table: Table, out: Path) -> None:
     rows = lines(table)
     panels, models = list(parts(rows, "panel")), distinct(rows, "model")
     foot = 0.3 + 0.45 * -(-len(models) // 3)
-    polar = {"subplot_kw": {"projection": "polar"}}
+    polar: Any = {"subplot_kw": {"projection": "polar"}}
     with panels_in_grid(table, out, len(panels), 2, 3.3, foot, **polar) as axes:
         if axes:
             axes[0].figure.get_layout_engine().set(h_pad=0.15)
