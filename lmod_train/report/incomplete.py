@@ -21,7 +21,7 @@ def incomplete(results: Results) -> Iterator[str]:
     """
     yield from results.left_out
     for (name, outcomes), run in zip(results.outcomes.items(), results.runs, strict=True):
-        yield from _replies(name, run.path, len(outcomes.predictions))
+        yield from _replies(name, run.path, len(outcomes.predictions) + outcomes.left_out)
         yield from _config(name, run.path)
         yield from _images(name, results.images[name], outcomes)
     yield from _alike(results.outcomes)

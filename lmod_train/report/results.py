@@ -123,6 +123,7 @@ class Outcomes:
         versions: Task -> its version that is installed.
         not_installed: Task -> why it cannot be used; its predictions are left out.
         tasks: Name -> task.
+        left_out: Number of predictions of the tasks that cannot be used.
     """
 
     predictions: tuple[Prediction, ...]
@@ -134,6 +135,7 @@ class Outcomes:
     versions: Mapping[str, int] = field(default_factory=dict)
     not_installed: Mapping[str, str] = field(default_factory=dict)
     tasks: Mapping[str, Task] = field(default_factory=dict)
+    left_out: int = 0
 
 
 def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
@@ -165,7 +167,8 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     versions = {task.name: task.version for task in tasks}
     by_name = {task.name: task for task in tasks}
     folder = Path(curated) if curated else None
-    return Outcomes(predictions, items, choices, folder, config, judged, versions, missing, by_name)
+    left_out = len(everything) - len(predictions)
+    return Outcomes(predictions, items, choices, folder, config, judged, versions, missing, by_name, left_out)
 
 
 def _installed(

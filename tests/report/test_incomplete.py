@@ -74,6 +74,11 @@ def other_task(path, task="glaucoma", kind="lmod_train.tasks.gone.Gone"):
     write_predictions(path / "predictions.parquet", changed)
 
 
+def test_replies_of_a_task_that_is_left_out_are_not_missing(runs):
+    other_task(runs[0])
+    assert not [line for line in remarks(runs[0]) if "have a reply" in line]
+
+
 def test_a_task_that_is_not_installed_is_left_out_beside_others(runs, tmp_path):
     other_task(runs[0])
     found = read_results(runs)

@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import io
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -12,12 +13,13 @@ from PIL import Image
 
 from lmod_train.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.errors import BadArgument
-from lmod_train.report.contents import Figure, table
+from lmod_train.report.contents import Chapter, Contents, Figure, Text, table
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes
 from lmod_train.report.viewer.store import Inside
 from lmod_train.report.writers import html
 from lmod_train.report.writers.html import figure_task, task_column
+from lmod_train.report.writers.template import fill
 from tests.report.make import LURE, curate, run
 
 
@@ -175,3 +177,22 @@ def test_tables_and_figures_of_a_task_are_known():
     found = [Figure(name, "", "", own, lambda *_: None) for name, own in [("a-two", both), ("a", rows), ("a", both)]]
     assert [figure_task(figure, ["two", "one"]) for figure in found] == ["two", "one", ""]
     assert Inside().blocks == []
+
+
+def test_every_chapter_is_linked_and_every_link_leads_to_one(read, one_file):
+    for page in (read, one_file):
+        linked = [a["href"].removeprefix("#") for tag, a in page.tags if tag == "a" and "data-chapter" in a]
+        assert linked == [a["id"] for tag, a in page.tags if a.get("class") == "chapter"] and len(linked) > 3
+        assert {f"{name}-name" for name in linked} <= {a.get("id") for _, a in page.tags}
+
+
+def test_words_between_backticks_are_code_and_nothing_is_lost(tmp_path):
+    pieces = ["", "a", "`", "``", "<b>", "`c`", LURE]
+    for text in map("".join, itertools.product(pieces, repeat=3)):
+        shown = fill(
+            "chapters.html", contents=Contents("", (), (Chapter("one", "One", (Text(text),)),)), kind=lambda _: "Text"
+        )
+        paragraph = re.search(r"<p>(.*?)</p>", shown, re.DOTALL)[1]
+        plain = "".join(Reader(paragraph).text)
+        assert plain.replace("`", "") == text.replace("`", "")
+        assert plain.count("`") == text.count("`") % 2 and {tag for tag, _ in Reader(paragraph).tags} <= {"code"}

@@ -6,6 +6,15 @@ const OF_REPLY = ["model", "outcome", "error"];
 
 const nameIn = (list, i) => (list === "models" ? data.index.models[i].label : data.index[list][i]);
 
+const typesOf = text => (text || "").split("; ").filter(Boolean); // a reply can have several types of error
+
+function choicesOf(name) {
+  const all = data.index[COLUMNS[name]].map((_, i) => nameIn(COLUMNS[name], i)).filter(Boolean);
+  const inOrder = (a, b) => a.localeCompare(b, "en", { numeric: true });
+  if (name === "error") return [...new Set(all.flatMap(typesOf))].sort(inOrder);
+  return name === "group" ? all.sort(inOrder) : all;
+}
+
 function numberOf(name, value) {
   const list = COLUMNS[name];
   return data.index[list].findIndex((_, i) => nameIn(list, i) === value);
@@ -14,6 +23,7 @@ function numberOf(name, value) {
 function testOf(name, value) {
   const wanted = numberOf(name, value);
   const { records, replies } = data.index;
+  if (name === "error") return i => typesOf(data.index.errors[replies.error[i]]).includes(value);
   if (OF_REPLY.includes(name)) return i => replies[name][i] === wanted;
   if (name === "group") return i => records.groups[replies.record[i]].includes(wanted);
   return i => records[name][replies.record[i]] === wanted;
@@ -36,9 +46,9 @@ function matching(place) {
 }
 
 function fillFilters() {
-  for (const [name, list] of Object.entries(COLUMNS)) {
+  for (const name of Object.keys(COLUMNS)) {
     const select = byId(`filter-${name}`);
-    const used = data.index[list].map((_, i) => nameIn(list, i)).filter(Boolean);
+    const used = choicesOf(name);
     select.append(...used.map(value => option(value, value)));
     select.closest("label").hidden = used.length < 2 && name !== "model" && name !== "task";
     select.addEventListener("change", () => go({ [name]: select.value, item: "" }));

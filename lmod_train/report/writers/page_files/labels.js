@@ -68,7 +68,7 @@ function save(name, text) {
 function startLabels() {
   readLabels();
   byId("label-model").append(...data.index.models.map(model => option(model.label, model.label)));
-  byId("error-types").append(...data.index.errors.filter(Boolean).map(type => option(type, type)));
+  byId("error-types").append(...choicesOf("error").map(type => option(type, type)));
   byId("label-save").addEventListener("click", saveLabels);
   showLabelCount();
 }

@@ -4,7 +4,8 @@ const FILTERS = ["model", "task", "modality", "source", "outcome", "group", "err
 
 function readPlace() {
   const values = new URLSearchParams(location.hash.slice(1));
-  const place = { view: values.get("view") || "scores", item: values.get("item") || "", with: values.getAll("with") };
+  const place = { view: values.get("view") || "scores", item: values.get("item") || "",
+    chapter: values.get("chapter") || "", with: values.getAll("with") };
   for (const name of FILTERS) place[name] = values.get(name) || "";
   return place;
 }
@@ -12,7 +13,7 @@ function readPlace() {
 function address(place) {
   const values = new URLSearchParams();
   if (place.view !== "scores") values.set("view", place.view);
-  for (const name of [...FILTERS, "item"]) if (place[name]) values.set(name, place[name]);
+  for (const name of [...FILTERS, "item", "chapter"]) if (place[name]) values.set(name, place[name]);
   for (const label of place.with || []) values.append("with", label);
   return `#${values}`;
 }

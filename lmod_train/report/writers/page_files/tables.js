@@ -56,6 +56,7 @@ function makeHideable(table) {
 
 function startTables() {
   document.querySelectorAll("table.sortable").forEach(makeSortable);
+  document.querySelectorAll(".scroll.tall").forEach(makeFindable);
   const board = byId("leaderboard");
   if (board) makeHideable(board);
 }

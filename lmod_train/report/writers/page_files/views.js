@@ -14,6 +14,7 @@ async function show() {
   }
   document.title = [TITLES[view], place.task, place.model, place.q].filter(Boolean).join(": ");
   showTask(view === "task" ? place.task : "");
+  showChapter(place.chapter);
   if (view === "predictions" && data.index) await showPredictions(place);
 }
 
@@ -39,6 +40,28 @@ function showTask(task) {
   for (const chapter of document.querySelectorAll("#report .chapter")) {
     chapter.hidden = Boolean(task) && !chapter.querySelector(".part:not([hidden]), figure:not([hidden])");
   }
+  for (const link of chapterLinks()) link.hidden = byId(`chapter-${link.dataset.chapter}`).hidden;
+}
+
+const chapterLinks = () => document.querySelectorAll("#chapters a");
+
+// Scrolls to a chapter, once: the page is also shown again when its data have been read.
+function showChapter(name) {
+  if (name && name !== chapters.last) byId(`chapter-${name}-name`)?.scrollIntoView();
+  chapters.last = name;
+}
+
+const chapters = { last: "" };
+
+function startChapters() {
+  for (const link of chapterLinks()) {
+    link.addEventListener("click", event => {
+      event.preventDefault();
+      chapters.last = "";
+      go({ chapter: link.dataset.chapter });
+      byId(`chapter-${link.dataset.chapter}-name`).focus({ preventScroll: true });
+    });
+  }
 }
 
 const holdsTask = part => [...part.querySelectorAll("tr[data-task]")].some(row => !row.hidden);
@@ -46,6 +69,7 @@ const holdsTask = part => [...part.querySelectorAll("tr[data-task]")].some(row =
 async function start() {
   document.documentElement.classList.add("has-script");
   startTables();
+  startChapters();
   window.addEventListener("hashchange", show);
   if (!byId("predictions")) return show(); // a report without runs
   document.addEventListener("keydown", onKey);
