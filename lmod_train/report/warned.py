@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from lmod_train.artifacts.records import curated_ids
 from lmod_train.errors import ArtifactError
+from lmod_train.report.comparisons import merit
 from lmod_train.report.contents import Table, table
 from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.report.warnings import Case, Warned, warnings_of
-from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.headline import HEADLINES, headline_metric
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.subsets import subsets_of
 from lmod_train.scoring.ways import question_of
+from lmod_train.types import Score
 
 Place = tuple[Path, str]
 """Folder of a run, and name of a task."""
@@ -43,16 +47,39 @@ def warnings_table(results: Results, found: Mapping[Place, list[Warned]]) -> Tab
 def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) -> Case:
     own = [p for p in outcomes.predictions if p.record.task == task]
     strange = [p.record.id for p in own if known and question_of(p.record.id, p.record.tags) not in known]
-    chance = run.find(task, "chance")
+    chance, items = run.find(task, "chance"), outcomes.items.get(task, ())
+    metric = headline_metric(run.scores, task)
+    stated, counted = _counted(run, task, metric, items)
     return Case(
-        items=outcomes.items.get(task, ()),
+        items=items,
         predictions=own,
-        score=run.find(task, headline_metric(run.scores, task)),
+        score=run.find(task, metric),
         chance=chance.value if chance else None,
         installed=outcomes.versions.get(task, 0),
         leaks=leaks_of(outcomes) or {},
         elsewhere=[id for id in strange if id not in known],
+        stated=stated,
+        counted=counted,
     )
+
+
+def _counted(
+    run: RunScores, task: str, metric: str, items: Sequence[Item]
+) -> tuple[list[Score], list[tuple[float, int]]]:
+    """Return the scores of a run that are means over items, of all and of each subset, and what the items give."""
+    means = {"share_unparsed": _is_unparsed} | ({metric: merit} if metric in HEADLINES else {})
+    stated = {(s.subset, s.metric): s for s in run.scores if s.task == task and s.metric in means}
+    rows = [
+        (score, (sum(map(mean, own)) / len(own), len(own)))
+        for subset, own in subsets_of(items).items()
+        for name, mean in means.items()
+        if (score := stated.get((subset, name)))
+    ]
+    return [score for score, _ in rows], [now for _, now in rows]
+
+
+def _is_unparsed(item: Item) -> float:
+    return float(item.status == "unparsed")
 
 
 def _ids(curated: Path | None) -> frozenset[str]:

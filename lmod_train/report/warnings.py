@@ -19,6 +19,9 @@ MOST_UNPARSED = 0.05
 COLLAPSED, LEAST_ANSWERS = 0.95, 10
 """Share of one answer, and number of answers, from which a model counts as collapsed to it."""
 
+SAME = 2e-6
+"""Maximum difference of equal scores; ``scores.csv`` has six decimals."""
+
 NAMED = 4
 """Maximum number of values that a sentence names."""
 
@@ -35,6 +38,8 @@ class Case:
         installed: Version of the task that is installed; 0 if unknown.
         leaks: Kind -> number of pairs of images in different splits, as the manifest counts them.
         elsewhere: Ids of records that are not in the curated folder; empty if there is no folder to compare with.
+        stated: Scores of the run that its replies give, too: the headline score and the share of unparsed replies.
+        counted: Value and n that the items have, of each of `stated`.
     """
 
     items: Sequence[Item] = ()
@@ -44,6 +49,8 @@ class Case:
     installed: int = 0
     leaks: Mapping[str, int] = field(default_factory=dict)
     elsewhere: Sequence[str] = ()
+    stated: Sequence[Score] = ()
+    counted: Sequence[tuple[float, int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,20 @@ class Warned:
 def warnings_of(case: Case) -> list[Warned]:
     """Return the warnings about one task of one run, in the order of `CHECKS`."""
     return [Warned(phrase, text) for phrase, check in CHECKS.items() if (text := check(case))]
+
+
+def other_replies(case: Case) -> str:
+    """Return a sentence if stated scores are not those of the replies: of earlier ones, or changed by hand."""
+    other = [
+        f"{score.subset} {score.metric} is {_number(score.value)} of {score.n}, the replies give {value:.3f} of {n}"
+        for score, (value, n) in zip(case.stated, case.counted, strict=True)
+        if score.n != n or score.value is None or abs(score.value - value) > SAME
+    ]
+    if not other:
+        return ""
+    shown = "; ".join(other[:1])
+    more = f", and {len(other) - 1} more" if len(other) > 1 else ""
+    return f"scores.csv is not of these replies ({shown}{more}); write it again: `python -m lmod_train rescore RUN`"
 
 
 def one_class_only(case: Case) -> str:
@@ -165,6 +186,7 @@ def part_of_the_likelihoods(case: Case) -> str:
 
 
 CHECKS: dict[str, Callable[[Case], str]] = {
+    "scores of other replies": other_replies,
     "one class only": one_class_only,
     "one patient behind a class": one_patient_behind_a_class,
     "interval includes chance": interval_includes_chance,
@@ -185,6 +207,10 @@ def _words(answer: Answer | Unparsed) -> Iterator[str]:
         yield from answer.values()
     elif not isinstance(answer, Unparsed):
         yield str(answer)
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"
 
 
 def _few(names: Iterable[str]) -> str:

@@ -55,6 +55,29 @@ def test_records_that_are_not_in_the_folder_are_found(made):
     assert "14 of 24 records are not in the curated folder" in str(table.rows)
 
 
+def test_scores_of_earlier_replies_are_found(made, tmp_path):
+    other = run(tmp_path / "other", 0.5, seed=7)
+    (made[0] / "predictions.parquet").write_bytes((other / "predictions.parquet").read_bytes())
+    assert {(task, "scores of other replies") for task in ALL} <= found(made[0])
+
+
+@pytest.mark.parametrize("was", ["four_way,all,accuracy_strict,24,1.0", "glaucoma,all,accuracy_strict,24,1.0"])
+@pytest.mark.parametrize(("place", "value"), [(-1, "0.999"), (-2, "25")])
+def test_a_score_changed_by_hand_is_found(made, was, place, value):
+    cells, file = was.split(","), made[0] / "scores.csv"
+    cells[place] = value
+    text = file.read_text()
+    assert was in text
+    file.write_text(text.replace(was, ",".join(cells), 1))
+    assert found(made[0]) == {(cells[0], "scores of other replies")}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_scores_of_the_own_replies_are_the_same(tmp_path, seed):
+    path = run(tmp_path / "run", seed / 5, seed=seed, n=7 + seed, modalities=("CFP", "OCT", "SLO")[: 1 + seed % 3])
+    assert "scores of other replies" not in {phrase for _, phrase in found(path)}
+
+
 def test_a_folder_that_is_gone_is_no_other_folder(made):
     (made[0] / "config.yaml").write_text(yaml.safe_dump({"data": {"curated": "/nowhere"}}))
     assert found(made[0]) == set()

@@ -35,7 +35,11 @@ QUIET = Case(items(), asked(), SCORE, 0.5, installed=3)
 FEW_PATIENTS = ["x" if i % 2 == 0 else f"p{i}" for i in range(20)]
 LIKELY = {"likelihoods": {WORDS[0]: -0.1, WORDS[1]: -2.0}}
 
+UNPARSED = Score("glaucoma", "sex=male", "share_unparsed", 10, 0.1)
+COUNTED = replace(QUIET, stated=(SCORE, UNPARSED), counted=((0.9, 20), (0.1, 10)))
+
 CASES = {
+    "scores of other replies": replace(COUNTED, counted=((0.9, 20), (0.2, 10))),
     "one class only": replace(QUIET, items=items("a" * 10 + "b" * 10, "a" * 20)),
     "one patient behind a class": replace(QUIET, items=items(groups=FEW_PATIENTS)),
     "interval includes chance": replace(QUIET, score=replace(SCORE, low=0.5)),
@@ -66,6 +70,8 @@ def test_an_ordinary_case_and_an_empty_one_trigger_none(case):
 @pytest.mark.parametrize(
     ("phrase", "near"),
     [
+        ("scores of other replies", COUNTED),
+        ("scores of other replies", replace(COUNTED, counted=((0.9000009, 20), (0.1, 10)))),
         ("one class only", replace(QUIET, items=items("a" * 10 + "b" * 10, "a" * 18 + "bb"))),
         ("one patient behind a class", replace(QUIET, items=items(groups=["x", "p1", *FEW_PATIENTS[1:19]]))),
         ("one patient behind a class", replace(QUIET, items=items("a" * 19 + "b", "a" * 19 + "b"))),
@@ -86,6 +92,11 @@ def test_an_ordinary_case_and_an_empty_one_trigger_none(case):
 )
 def test_a_case_just_within_the_limit_does_not_trigger(phrase, near):
     assert phrase not in phrases(near)
+
+
+@pytest.mark.parametrize("score", [replace(SCORE, value=None), replace(SCORE, n=19), replace(SCORE, value=0.91)])
+def test_another_value_or_n_is_of_other_replies(score):
+    assert phrases(replace(COUNTED, stated=(score, UNPARSED))) == ["scores of other replies"]
 
 
 def test_failed_requests_have_no_likelihoods_and_do_not_count():
