@@ -70,8 +70,8 @@ def _counted(
     means = {"share_unparsed": _is_unparsed} | ({metric: merit} if metric in HEADLINES else {})
     stated = {(s.subset, s.metric): s for s in run.scores if s.task == task and s.metric in means}
     rows = [
-        (score, (sum(map(mean, own)) / len(own), len(own)))
-        for subset, own in subsets_of(items).items()
+        (score, (sum(map(mean, own)) / max(len(own), 1), len(own)))
+        for subset, own in (subsets_of(items) or {"all": []}).items()
         for name, mean in means.items()
         if (score := stated.get((subset, name)))
     ]

@@ -72,6 +72,12 @@ def test_a_score_changed_by_hand_is_found(made, was, place, value):
     assert found(made[0]) == {(cells[0], "scores of other replies")}
 
 
+def test_scores_without_any_reply_are_found(made):
+    file = made[0] / "predictions.parquet"
+    write_predictions(file, [p for p in read_predictions(file) if p.record.task != "anatomy"])
+    assert ("anatomy", "scores of other replies") in found(made[0])
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_scores_of_the_own_replies_are_the_same(tmp_path, seed):
     path = run(tmp_path / "run", seed / 5, seed=seed, n=7 + seed, modalities=("CFP", "OCT", "SLO")[: 1 + seed % 3])
