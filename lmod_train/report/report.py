@@ -11,7 +11,7 @@ from lmod_train.artifacts.scores import SCORE_COLUMNS
 from lmod_train.errors import BadArgument
 from lmod_train.escaping import for_csv, from_csv, without_folders
 from lmod_train.files import write_durably
-from lmod_train.lock import is_empty
+from lmod_train.lock import is_empty, locked
 from lmod_train.report.contents import Contents
 from lmod_train.report.error_types import error_types
 from lmod_train.report.headline import headline_rows, headline_table
@@ -59,6 +59,7 @@ def report(
         Untrusted: A run names a task class outside this package and `trust`.
         BadArgument: No run was given, or one twice; a task of a run is not installed; `out` contains other files.
         ArtifactError: A file of a run is missing.
+        FolderBusy: Another process is writing to `out`.
     """
     runs = [Path(run) for run in runs]
     if Run(out).has_begun():
@@ -74,7 +75,8 @@ def report(
         )
     results = Results((), {}, {}) if sections and not runs else read_results(runs, curated, trust)
     found = contents(shipped_sections() if sections is None else sections, results)
-    _write(found, results, out, one_file)
+    with locked(out, "--out"):
+        _write(found, results, out, one_file)
     headline = [markdown(headline_table(headline_rows(results.runs, warned(results))))] if results.runs else []
     for line in (*headline, *found.remarks):
         log(line)
@@ -98,7 +100,8 @@ def _write(found: Contents, results: Results, out: Path, one_file: bool) -> None
 
 
 def _files(found: Contents) -> Iterator[str]:
-    """Yield the paths of tables and figures; those of the page are recognised by their names."""
+    """Yield the paths of the page, tables and figures; the files beside the page are recognised by their names."""
+    yield from (name for name in WRITTEN if name != LIST)  # first: an interrupted report has no page of an earlier one
     for table in found.tables():
         yield from (f"tables/{file_name(table.name)}.{suffix}" for suffix in ("csv", "tex"))
     for figure in found.figures():

@@ -1,3 +1,4 @@
+import fcntl
 import shutil
 import subprocess
 import sys
@@ -5,9 +6,11 @@ import sys
 import pytest
 
 from lmod_train.artifacts.scores import read_scores
-from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.errors import ArtifactError, BadArgument, FolderBusy
 from lmod_train.report.headline import headline
-from lmod_train.report.report import report
+from lmod_train.report.leftovers import LIST
+from lmod_train.report.report import WRITTEN, report
+from lmod_train.report.sections.scores import Scores
 
 
 def test_scores_of_all_runs_stand_in_one_file_cell_for_cell(three):
@@ -64,3 +67,26 @@ def test_a_folder_of_something_else_is_not_written_into(holds, allowed, three, t
     with pytest.raises(BadArgument, match=r"--out=.*expected a new or empty folder, or one of an earlier report"):
         report(three[0], out)
     assert [f.name for f in out.iterdir()] == [holds]
+
+
+def test_a_folder_that_another_process_writes_to_is_refused(three, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    with (out / ".lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(FolderBusy):
+            report(three[0], out, sections=[Scores()])
+    report(three[0], out, sections=[Scores()])
+    assert (out / "index.html").exists() and not (out / ".lock").exists()
+
+
+def test_an_interrupted_report_has_no_page_of_another_and_is_written_again(three, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    report(three[0][:1], out, sections=[Scores()])
+    with monkeypatch.context() as stopped:
+        stopped.setattr("lmod_train.report.report._join_scores", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            report(three[0][1:], out, sections=[Scores()])
+    assert not any((out / name).exists() for name in WRITTEN if name != LIST) and (out / LIST).exists()
+    report(three[0][1:], out, sections=[Scores()])
+    assert (out / "index.html").exists()
