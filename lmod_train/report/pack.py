@@ -61,8 +61,7 @@ def pack(folder: Path, out: Path, curated: Path | None = None, trust: Sequence[s
     again = [p for t in tasks for p in _parsed(t, predictions)]
     scores = scores_of(tasks, again)
     _compare(run, scores)
-    withheld = sorted({c.task for _, c in predictions if not keys.is_open(c)})
-    shown = published(scores, withheld)
+    shown = published(scores, [p.record for p in again if not keys.is_open(p.record)])
     rows = {p.record.id: packed(p, c, keys) for p, (_, c) in _paired(again, predictions)}
     made = Pack(
         run=run.name,

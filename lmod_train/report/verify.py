@@ -187,7 +187,7 @@ def _recomputed(file: Path, pack: Pack, folder: Folder, tasks: Sequence[Task]) -
         return Refused(file.name, (f"its replies do not fit the records or cannot be scored ({error})",))
     answers = {record.id: p.answer for p, record in zip(pack.predictions, records, strict=True)}
     read = [p.record.id for p in predictions if packed_answer(p.answer, p.record.choices) != answers[p.record.id]]
-    closed = {r.task for r in records if not folder.keys.is_open(r)}
+    closed = [r for r in records if not folder.keys.is_open(r)]
     reasons = [f"{len(read)} replies are read as another answer than stated, i.e. were changed"] if read else []
     reasons += _other_scores(pack.scores, published(scores, closed))
     if reasons:

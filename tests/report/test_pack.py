@@ -79,7 +79,7 @@ def test_scores_of_few_items_of_a_withheld_source_are_left_out(made, tmp_path):
     run = packs.run(tmp_path / "run", place, keep=lambda r: r.source == "open" or r.key.endswith(("1", "2", "3")))
     lines = pack(run, tmp_path / "run.lmodpack")
     subsets = {s.subset for s in read_pack(tmp_path / "run.lmodpack").scores}
-    assert "sex=male" in subsets and not [s for s in subsets if s.startswith("source=")]
+    assert not subsets  # the open truths are known, so that any total gives away the sum over nine withheld ones
     assert "source=closed" in {s.subset for s in read_pack(made[0] / "run.lmodpack").scores}
     assert [line for line in lines if line.startswith("left out: ")]
 
