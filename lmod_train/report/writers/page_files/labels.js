@@ -40,7 +40,7 @@ const givenText = reply => (reply.given === null ? reply.pieces.join("").trim() 
 
 function showLabelCount() {
   const count = Object.keys(labels.given).length;
-  byId("label-count").textContent = `${count} ${count === 1 ? "label" : "labels"} in this browser`;
+  byId("label-count").textContent = `${count} ${count === 1 ? "label" : "labels"} given`;
   byId("label-save").disabled = !count;
 }
 

@@ -10,7 +10,7 @@ function showList(place) {
   byId("rows").replaceChildren(...shown.map(reply => rowOfList(reply, place)));
   byId("list").hidden = !shown.length;
   byId("page-number").textContent = shown.length
-    ? `${list.from + 1}–${list.from + shown.length} of ${list.matches.length}` : "";
+    ? `${list.from + 1}–${list.from + shown.length} of ${list.matches.length.toLocaleString("en")}` : "";
   byId("page-before").disabled = list.from === 0;
   byId("page-after").disabled = list.from + EACH >= list.matches.length;
 }

@@ -5,7 +5,7 @@ const TITLES = { scores: "Scores", task: "Task", predictions: "Predictions" };
 
 async function show() {
   const place = readPlace();
-  const view = SECTIONS[place.view] ? place.view : "scores";
+  const view = isKnown(place) ? place.view : "scores";
   for (const section of document.querySelectorAll("section.view")) section.hidden = !SECTIONS[view].includes(section.id);
   for (const link of document.querySelectorAll("#views a")) {
     const here = link.dataset.view === view && (view !== "task" || link.dataset.task === place.task);
@@ -16,6 +16,12 @@ async function show() {
   showTask(view === "task" ? place.task : "");
   showChapter(place.chapter);
   if (view === "predictions" && data.index) await showPredictions(place);
+}
+
+// Other addresses, e.g. of a task that an earlier report had, show the scores.
+function isKnown({ view, task }) {
+  const links = [...document.querySelectorAll("#views a")].filter(link => link.dataset.view === view);
+  return Object.hasOwn(SECTIONS, view) && (view !== "task" || links.some(link => link.dataset.task === task));
 }
 
 async function showPredictions(place) {
