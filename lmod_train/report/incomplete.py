@@ -17,7 +17,8 @@ from lmod_train.report.thumbnails import licences
 def incomplete(results: Results) -> Iterator[str]:
     """Yield a remark for each thing that is missing: runs and tasks, replies, configurations, images, licences.
 
-    Two runs with the same replies are named too, as one may be a copy of the other.
+    Two runs with the same replies are named too, as one may be a copy of the other, and those whose records have the
+    same ids and other truths, as these cannot be compared.
     """
     yield from results.left_out
     for (name, outcomes), run in zip(results.outcomes.items(), results.runs, strict=True):
@@ -25,6 +26,7 @@ def incomplete(results: Results) -> Iterator[str]:
         yield from _config(name, run.path)
         yield from _images(name, results.images[name], outcomes)
     yield from _alike(results.outcomes)
+    yield from _other_truths(results.outcomes)
 
 
 def _replies(name: str, run: Path, predictions: int) -> Iterator[str]:
@@ -69,3 +71,18 @@ def _alike(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
     for (first, own), (second, other) in combinations(replies.items(), 2):
         if own and own == other:
             yield f"{first} and {second} have the same {len(own)} replies: one may be a copy of the other"
+
+
+def _other_truths(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield the runs with records whose truth is another one in the first run that has them, and their tasks."""
+    first: dict[str, tuple[str, str]] = {}
+    for name, found in outcomes.items():
+        records = [p.record for p in found.predictions]
+        other = [r for r in records if first.setdefault(r.id, (r.answer, name))[0] != r.answer]
+        if other:
+            with_ = ", ".join(dict.fromkeys(first[r.id][1] for r in other))
+            tasks = ", ".join(dict.fromkeys(r.task for r in other))
+            yield (
+                f"{name}: {len(other)} records of {tasks} have another truth than in {with_}: comparisons of these "
+                f"runs mean nothing (ask both runs from one curated folder: `validate --data.curated CURATED`)"
+            )

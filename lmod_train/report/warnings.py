@@ -112,6 +112,14 @@ def interval_includes_chance(case: Case) -> str:
     return f"the interval {score.low:.3f}-{score.high:.3f} includes {chance:.3f}, the score of random answers"
 
 
+def below_chance(case: Case) -> str:
+    """Return a sentence if the replies are readable, and the interval is below the score of random answers."""
+    score, chance = case.score, case.chance
+    if score is None or chance is None or score.high is None or score.high >= chance or unparsed(case):
+        return ""
+    return f"the interval ends at {score.high:.3f}, below {chance:.3f} of random answers: are words of answers swapped?"
+
+
 def one_answer(case: Case) -> str:
     """Return a sentence if nearly all answers are the same, and the truths are not."""
     answers = Counter(chain.from_iterable(_words(item.answer) for item in case.items))
@@ -190,6 +198,7 @@ CHECKS: dict[str, Callable[[Case], str]] = {
     "one class only": one_class_only,
     "one patient behind a class": one_patient_behind_a_class,
     "interval includes chance": interval_includes_chance,
+    "below chance": below_chance,
     "one answer to all": one_answer,
     "unparsed above 5 %": unparsed,
     "leak between splits": leak,

@@ -155,3 +155,16 @@ def test_everything_at_once_is_still_a_report_with_every_section(runs, kept, tmp
     report(runs, tmp_path / "out", sections=shipped_sections(), log=said.append)
     assert sum("left out" in line for line in said) == 2 and any("records have a reply" in line for line in said)
     assert not [line for line in said if str(tmp_path) in line]
+
+
+@pytest.mark.parametrize("swapped", [0, 1])
+def test_records_of_one_id_and_other_truths_are_named(swapped, runs):
+    words = ("GLAUCOMA", "NON-GLAUCOMA")
+    file = runs[swapped] / "predictions.parquet"
+    other = dict(zip(words, reversed(words), strict=True))
+    rows = read_predictions(file)
+    write_predictions(
+        file, [replace(p, record=replace(p.record, answer=other.get(p.record.answer, p.record.answer))) for p in rows]
+    )
+    (remark,) = remarks(*runs)
+    assert remark.startswith("base (other): 24 records of glaucoma have another truth than in base (good): ")
