@@ -1,4 +1,5 @@
-// Measure a page in Chromium: node page.mjs PAGE, with puppeteer-core in NODE_PATH. Prints milliseconds.
+// Measure a page in Chromium: node page.mjs PAGE, with puppeteer-core in NODE_PATH. Prints milliseconds, and errors
+// of addresses.
 
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -53,6 +54,19 @@ for (const [name, hashes] of Object.entries({
   for (const hash of hashes) times.push(await changed(page, `view=predictions&${hash}`));
   console.log(`${name}: ${hashes.map((h, i) => `${h} ${Math.round(times[i])}`).join(", ")}; longest ${Math.round(Math.max(...times))} ms`);
 }
+// Whatever an address holds, a view is shown and the page becomes ready, without an error.
+const words = [...Object.getOwnPropertyNames(Object.prototype), "", "%", "%FF", "%00", "none", "a%0Ab", "<b>", "'\"]"];
+const fields = ["view", "task", "chapter", "item", "with", "model", "group", "error", "only", "q", "view=task&task"];
+const strange = await browser.newPage();
+let errors = 0;
+strange.on("pageerror", () => { errors += 1; });
+for (const hash of fields.flatMap(field => words.map(word => `#${field}=${word}`))) {
+  await strange.goto("about:blank");
+  await strange.goto(address + hash);
+  const ready = () => document.documentElement.dataset.ready === "1" && document.querySelector("section.view:not([hidden])");
+  await strange.waitForFunction(ready, { timeout: 5000 }).catch(() => { errors += 1; console.log(`not ready: ${hash}`); });
+}
+console.log(`addresses tried: ${fields.length * words.length}, errors ${errors}`);
 const memory = await page.metrics();
 console.log(`memory of the page's script: ${Math.round(memory.JSHeapUsedSize / 2 ** 20)} MiB`);
 await browser.close();
