@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 
 from lmod_train.failures.case import Case, Span
 from lmod_train.parsing.clean import clean
@@ -35,11 +36,17 @@ def foreign_structure(case: Case) -> Span | None:
     """Return the span of the first type of a region that is not among the options of the question."""
     if not case.record.regions:
         return None
-    own = {_bare(form) for choice in case.record.choices for form in forms_of(choice)}
     for word in _stated(case).values():
-        if not get_close_matches(_bare(word), own, 1, _SPELLED_ALIKE) and not _NO_STRUCTURE.fullmatch(word):
+        if not _is_option(word, case.record.choices) and not _NO_STRUCTURE.fullmatch(word):
             return _place_of(word, case)
     return None
+
+
+@lru_cache(maxsize=4096)  # models repeat the same few words
+def _is_option(word: str, choices: tuple[str, ...]) -> bool:
+    """Return whether a type is one of the options, or is spelled like one."""
+    own = {_bare(form) for choice in choices for form in forms_of(choice)}
+    return bool(get_close_matches(_bare(word), own, 1, _SPELLED_ALIKE))
 
 
 def _bare(word: str) -> str:

@@ -11,7 +11,7 @@ from lmod_train.failures.form import template
 from lmod_train.failures.loop import loop
 from lmod_train.failures.textbook import generic
 from lmod_train.parsing.age_group import parse_age_group
-from lmod_train.parsing.choice import parse_choice
+from lmod_train.parsing.choice import mentions_choice, parse_choice
 from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import CORRECTION, FINAL, any_of
 from lmod_train.parsing.finding import parse_finding
@@ -53,9 +53,14 @@ def contradiction(case: Case) -> Span | None:
 
 def _claim(text: str, record: Record) -> str | Unparsed:
     """Return the answer that a text gives to a question, read by the parser for its choices."""
-    choices = record.choices
-    if choices == Conditions.choices and record.answer.rpartition(" ")[0]:
-        return parse_finding(text, choices, asked_of(record))
+    if record.choices == Conditions.choices and record.answer.rpartition(" ")[0]:
+        return parse_finding(text, record.choices, asked_of(record))
+    return _choice(text, record.choices, record.task)
+
+
+@lru_cache(maxsize=4096)  # models repeat explanations, and several models give the same
+def _choice(text: str, choices: tuple[str, ...], task: str) -> str | Unparsed:
+    """Return the choice that a text names."""
     if choices == ("MALE", "FEMALE"):
         return parse_sex(text, choices)
     if choices == tuple(group.label for group in AGE_GROUPS):
@@ -65,7 +70,9 @@ def _claim(text: str, record: Record) -> str | Unparsed:
     if all(choice.isdecimal() for choice in choices):
         if _COMPARISON.search(text):
             return Unparsed("ambiguous", "compares stages")
-        return parse_level(text, choices, _words_of(record.task))
+        return parse_level(text, choices, _words_of(task))
+    if not mentions_choice(text, choices):  # most explanations: parsing them would take ten times as long
+        return Unparsed("no_match")
     return parse_choice(text, choices)
 
 

@@ -113,6 +113,16 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
     return later if isinstance(later, str) else answer
 
 
+def mentions_choice(text: str, choices: Sequence[str]) -> bool:
+    """Return whether a text mentions a choice at all; True for choices such as TRUE / FALSE, which need no mention.
+
+    Example:
+        >>> [mentions_choice(text, ("GLAUCOMA", "NON-GLAUCOMA")) for text in ("the cup is large", "no glaucoma")]
+        [False, True]
+    """
+    return any(concept.mention is None or concept.mention.search(text) for concept in _concepts(tuple(choices)))
+
+
 @lru_cache(maxsize=256)
 def _spelled(choices: tuple[str, ...]) -> dict[str, str]:
     """Return lower-case spelling -> choice."""
