@@ -16,8 +16,10 @@ from lmod_train.report.contents import Contents
 from lmod_train.report.error_types import error_types
 from lmod_train.report.headline import headline_rows, headline_table
 from lmod_train.report.leftovers import LIST, replace_files
-from lmod_train.report.results import Results, RunScores, read_results
+from lmod_train.report.results import Outcomes, Results, RunScores, read_results
 from lmod_train.report.section import Section, contents, shipped_sections
+from lmod_train.report.viewer.viewer import in_order
+from lmod_train.report.viewer.wording import outcome_of
 from lmod_train.report.warned import warned
 from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.html import write_html
@@ -25,6 +27,7 @@ from lmod_train.report.writers.latex import write_latex
 from lmod_train.report.writers.markdown import markdown, write_markdown
 from lmod_train.report.writers.naming import file_name
 from lmod_train.report.writers.pictures import write_picture
+from lmod_train.types import Prediction
 
 WRITTEN = ("scores.csv", "tables.md", "index.html", LIST)
 """Files by which the folder of an earlier report is recognised, even of an incomplete one."""
@@ -95,8 +98,15 @@ def _write(found: Contents, results: Results, out: Path, one_file: bool) -> None
         write_latex(table, out / "tables")
     for figure in found.figures():
         write_picture(figure, out / "figures")
-    errors = {label: error_types(outcomes.predictions) for label, outcomes in results.outcomes.items()}
+    errors = {label: error_types(_not_right(outcomes)) for label, outcomes in results.outcomes.items()}
     write_html(found, results, out, one_file, errors)
+
+
+def _not_right(outcomes: Outcomes) -> Iterator[Prediction]:
+    """Yield the predictions whose errors are sorted: reading right replies too would take most of a report's time."""
+    for prediction, item in in_order(outcomes):
+        if outcome_of(item) != "right":
+            yield prediction
 
 
 def _files(found: Contents) -> Iterator[str]:
