@@ -8,14 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = "osD^vP*X"
 LINES: Any = ("-", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
+FONT = "DejaVu Sans"
+"""Font of all figures, part of matplotlib."""
+CHINESE = (
+    "Noto Sans CJK SC",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "Source Han Sans CN",
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "Microsoft YaHei",
+    "SimHei",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "Noto Sans CJK JP",
+    "Droid Sans Fallback",
+    "Arial Unicode MS",
+)
+"""Fonts with Chinese characters, of which the first installed one draws what `FONT` lacks."""
 _STYLE: Any = {
-    "font.family": "DejaVu Sans",
     "font.size": 10,
     "text.parse_math": False,  # a model's name may contain a dollar sign
     "axes.spines.top": False,
@@ -44,7 +62,7 @@ def canvas(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({**_STYLE, "font.size": font}):
+    with mpl.rc_context({**_STYLE, "font.family": list(families()), "font.size": font}):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
         yield figure.subplots(rows, columns, squeeze=False, **options)
@@ -63,3 +81,32 @@ def hide_from(axes: Any, count: int) -> None:
     """Hide all panels after the first `count`."""
     for axis in list(axes.flat)[count:]:
         axis.set_visible(False)
+
+
+@cache
+def families() -> tuple[str, ...]:
+    """Return the names of the fonts of figures: `FONT`, and the first of `CHINESE` that is installed."""
+    from matplotlib.font_manager import fontManager
+
+    installed = set(fontManager.get_font_names())
+    return (FONT, *[name for name in CHINESE if name in installed][:1])
+
+
+def fonts() -> list[Any]:
+    """Return the fonts of figures, as matplotlib has them opened."""
+    from matplotlib.font_manager import findfont, get_font
+
+    return [get_font(findfont(name)) for name in families()]
+
+
+def undrawn(text: str) -> str:
+    """Return the different characters of a text that no font of the figures has, in their order.
+
+    Example:
+        >>> undrawn("OCT, \u03b1 = 5 \u00b5m")
+        ''
+    """
+    every = fonts()
+    return "".join(
+        c for c in dict.fromkeys(text) if not c.isspace() and not any(f.get_char_index(ord(c)) for f in every)
+    )

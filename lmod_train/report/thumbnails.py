@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from PIL.Image import Image
+
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.errors import ArtifactError
 from lmod_train.pixels import UNREADABLE, jpeg_bytes, open_picture
@@ -21,15 +23,20 @@ def thumbnail(curated: Path, image: str) -> str:
 
     Paths outside the curated folder are not read.
     """
-    file = (curated / image).resolve()
-    if not file.is_relative_to(curated.resolve()):
-        return ""
-    try:
-        small = open_picture(file).convert("RGB")
-    except UNREADABLE:
+    small = picture_within(curated, image)
+    if small is None:
         return ""
     small.thumbnail((SIDE, SIDE))
     return "data:image/jpeg;base64," + base64.b64encode(jpeg_bytes(small, 85, 2)).decode("ascii")
+
+
+def picture_within(curated: Path, image: str) -> Image | None:
+    """Return an image of a curated folder as RGB; None if it is missing, unreadable or outside the folder."""
+    try:
+        file = (curated / image).resolve()
+        return open_picture(file).convert("RGB") if file.is_relative_to(curated.resolve()) else None
+    except UNREADABLE:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

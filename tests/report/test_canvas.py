@@ -1,7 +1,8 @@
 import numpy as np
 from PIL import Image
 
-from lmod_train.report.canvas import COLOURS, LINES, MARKERS, canvas, hide_from
+from lmod_train.report import canvas as picture_canvas
+from lmod_train.report.canvas import COLOURS, FONT, LINES, MARKERS, canvas, families, hide_from, undrawn
 
 
 def paint(folder):
@@ -28,3 +29,18 @@ def test_what_is_hidden_is_not_drawn(tmp_path):
 
 def test_runs_are_told_apart_without_colour():
     assert len(set(COLOURS)) == len(COLOURS) == len(set(MARKERS)) == 8 and len(set(map(str, LINES))) == 4
+
+
+def test_a_chinese_font_is_used_after_the_usual_one_if_installed(monkeypatch):
+    from matplotlib import font_manager
+
+    for installed, expected in ((["SimHei", "WenQuanYi Zen Hei"], "WenQuanYi Zen Hei"), (["Cantarell"], None)):
+        monkeypatch.setattr(font_manager.fontManager, "get_font_names", lambda found=installed: found)
+        families.cache_clear()
+        assert families() == (FONT, *([expected] if expected else []))
+    families.cache_clear()
+
+
+def test_characters_without_a_glyph_are_named(monkeypatch):
+    monkeypatch.setattr(picture_canvas, "families", lambda: (FONT,))
+    assert undrawn("a \u9752\u03b1\n\u5149\u9752 \u2713") == "\u9752\u5149"

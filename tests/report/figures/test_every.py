@@ -8,6 +8,7 @@ from tests.report.make import run
 def test_each_kind_once_as_png_and_svg(three):
     names = {p.name for p in (three[1] / "figures").iterdir()}
     kinds = {"scores", "outcomes", "error_types", "modalities", "confusion-four_way", "confusion-glaucoma"}
+    kinds |= {"examples-four_way", "examples-glaucoma", "examples-anatomy"}
     assert names == {f"{k}.{e}" for k in kinds for e in ("png", "svg", "csv")}
     assert {p.name for p in three[1].iterdir()} == {
         *("scores.csv", "tables.md", "index.html", "files.txt", "tables", "figures", "data", "images", "pages")
