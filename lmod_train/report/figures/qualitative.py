@@ -109,7 +109,7 @@ def _picture(axis: Any, row: Line, picture: _Picture) -> None:
         _missing(axis, "image not found" if row["image"] else "asked without image")
         return
     axis.imshow(small, extent=(0, width, height, 0))
-    _boxes(axis, json.loads(row["boxes"]), max(width, height) / _IMAGE * 0.14, height)
+    _boxes(axis, json.loads(row["boxes"]), max(width, height) / _IMAGE * 0.14, width)
 
 
 def _missing(axis: Any, why: str) -> None:
@@ -118,24 +118,24 @@ def _missing(axis: Any, why: str) -> None:
     axis.text(2, 1.5, why, ha="center", va="center", fontsize=SMALL)
 
 
-def _boxes(axis: Any, boxes: Sequence[Sequence[float]], side: float, height: float) -> None:
-    """Draw frames with their ids, each in a free place near its upper left corner."""
+def _boxes(axis: Any, boxes: Sequence[Sequence[float]], side: float, width: float) -> None:
+    """Draw frames with their ids, each in a free place above its upper left corner."""
     taken: list[tuple[float, float]] = []
     for number, x0, y0, x1, y1 in boxes:
         colour = SHADES[int(number - 1) % len(SHADES)]
         for edge, thick in (("white", 2.2), (colour, 1.1)):
             axis.add_patch(_rectangle(x0, y0, x1 - x0, y1 - y0, fill=False, edgecolor=edge, lw=thick))
-        x, y = _free(x0 + side / 2, y0 + side / 2, side, height, taken)
+        x, y = _free(x0 + side / 2, max(y0 - side / 2, side / 2), side, width, taken)
         taken.append((x, y))
         box = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": colour, "lw": 0.6}
         axis.text(x, y, f"{number:g}", ha="center", va="center", fontsize=SMALL, bbox=box)
 
 
-def _free(x: float, y: float, side: float, height: float, taken: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return the first place below (x, y), then to its right, that is a side away from those taken."""
-    top = y
+def _free(x: float, y: float, side: float, width: float, taken: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the first place to the right of (x, y), then below it, that is a side away from those taken."""
+    left = x
     while any(abs(x - a) < side and abs(y - b) < side for a, b in taken):
-        x, y = (x, y + side) if y + 1.5 * side < height else (x + side, top)
+        x, y = (x + side, y) if x + 1.5 * side < width else (left, y + side)
     return x, y
 
 
