@@ -57,8 +57,8 @@ def question(ask: str) -> tuple[Task, Record]:
         "sex": (Sex(), SEX["lmod_plus"], "Sex: MALE"),
         "age_group": (AgeGroup(), AGE["lmod_plus"], "Age Group: 60–69"),
     }
-    task, text, answer = plain[kind]
-    return task, _record(kind, text, task.choices, answer)
+    other, text, answer = plain[kind]
+    return other, _record(kind, text, other.choices, answer)
 
 
 def _record(task: str, text: str, choices: tuple[str, ...], answer: str, boxes: int = 0) -> Record:

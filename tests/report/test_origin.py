@@ -59,13 +59,15 @@ def test_what_the_files_do_not_tell_is_said_to_be_so_and_random_weights_are_call
 
 def test_phantoms_are_called_so_on_every_surface_and_nothing_published_stands_beside_them(tuned: Path, tmp_path: Path):
     before = report([tuned], tmp_path / "before").read_text()
-    assert "<h2>Published</h2>" in before and "drawn, not eyes" not in before
+    assert ">Published</h3>" in before and "drawn, not eyes" not in before
     change(tuned, phantom=True)
     after = report([tuned], tmp_path / "after").read_text()
     tables = (tmp_path / "after" / "tables.md").read_text()
     for text in (after, tables):
-        assert "phantoms, drawn, not eyes" in text and "<h2>Published</h2>" not in text and "## Published" not in text
-    assert after.count("(drawn, not eyes)") > 24, "at every prediction"
+        assert "phantoms, drawn, not eyes" in text and ">Published</h3>" not in text and "## Published" not in text
+    beside = "".join(file.read_text() for file in (tmp_path / "after" / "pages").glob("*.html"))
+    assert beside.count("(drawn, not eyes)") >= 72, "at every prediction"
+    assert any("drawn, not eyes" in file.read_text() for file in (tmp_path / "after" / "data").glob("*.js"))
     assert phantom_tasks({"x": read_outcomes(tuned)}) == {"four_way", "glaucoma", "anatomy"}
 
 
