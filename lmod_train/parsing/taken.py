@@ -22,7 +22,9 @@ MOST = 6
 BLANK = "…"
 
 _NUMBER = r"(?<![0-9.])[0-9]{1,3}(?:\s?-\s?[0-9]{1,3})?(?![0-9])"
-_STANCE = re.compile(r"^(?:non|not|no)[\s_-]+|[\s_-]+(?:true|false|yes|no|present|absent|positive|negative)$", re.I)
+_STANCE = re.compile(
+    r"^(?:non|not|no)[\s_-]{1,9}|[\s_-]{1,9}(?:true|false|yes|no|present|absent|positive|negative)$", re.I
+)
 _BEFORE = re.compile(r"([0-9]{1,3})[^0-9\n]{0,60}$")
 
 Span = tuple[int, int]

@@ -72,8 +72,10 @@ def canvas(
 
 
 def _lay_out(figure: Any) -> None:
-    """Lay out once, as each file would do it again."""
-    figure.get_layout_engine().execute(figure)
+    """Lay out here, as each file would do it again; twice if a legend is beside axes of equal aspect."""
+    narrowed = [axes for axes in figure.axes if axes.get_aspect() != "auto" and axes.get_legend()]
+    for _ in range(2 if narrowed else 1):  # the first pass places the legend below the axes as they were
+        figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import yaml
 
 from lmod_train.report.contents import Chapter, Contents, Part
-from lmod_train.report.incomplete import incomplete
-from lmod_train.report.origin import remarks
-from lmod_train.report.results import Results
 from lmod_train.shipped import configs_folder
+
+if TYPE_CHECKING:
+    from lmod_train.report.results import Results
 
 
 class Section(ABC):
@@ -34,6 +34,9 @@ class Section(ABC):
 
 def contents(sections: Iterable[Section], results: Results, title: str = "Scores") -> Contents:
     """Return the contents of a report, without empty sections."""
+    from lmod_train.report.incomplete import incomplete  # they load scipy: not for `--help`
+    from lmod_train.report.origin import remarks
+
     chapters = [Chapter(_name(s), s.title, tuple(s.parts(results))) for s in sections]
     noted = (*remarks(results.outcomes), *incomplete(results))
     return Contents(title, noted, tuple(chapter for chapter in chapters if chapter.parts))

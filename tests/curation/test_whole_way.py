@@ -120,8 +120,9 @@ def command(folder, run):
 def test_the_page_shows_no_image_where_none_was_shown(folder, records, tmp_path):
     command(folder, tmp_path / "run")
     assert {p.record.id for p in read_predictions(tmp_path / "run" / "predictions.parquet")} == {r.id for r in records}
-    text = report([tmp_path / "run"], tmp_path / "out", trust=["tests.curation.probe"]).read_text()
-    cards = {re.search(r"<dd>(glaucoma_probe/\S+)", part)[1]: part for part in text.split("<article")[1:]}
+    report([tmp_path / "run"], tmp_path / "out", trust=["tests.curation.probe"])
+    text = (tmp_path / "out" / "pages" / "000001.html").read_text()
+    cards = {re.search(r">(glaucoma_probe/\S+)</h2>", part)[1]: part for part in text.split("<article")[1:]}
     assert set(cards) == {r.id for r in records} and "Image not found" not in text
     for record in records:
         card = cards[record.id]

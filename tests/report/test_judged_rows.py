@@ -58,10 +58,11 @@ def test_the_report_shows_judges_in_tables_and_page_and_escapes_what_they_replie
     page = report([run], tmp_path / "report").read_text(encoding="utf-8")
     tables = (tmp_path / "report" / "tables.md").read_text(encoding="utf-8")
     assert "## Judged replies" in tables and "## Agreement of judges" in tables
-    assert "<h2>Judged replies</h2>" in page and "<h2>Agreement of judges</h2>" in page
-    assert "ada: bad; gpt: TRUE" in page
-    assert "not judged yet" not in page
-    assert "<script>alert" not in page and "&lt;script&gt;alert" in page
+    assert ">Judged replies</h3>" in page and ">Agreement of judges</h3>" in page
+    cards = (tmp_path / "report" / "pages" / "000001.html").read_text(encoding="utf-8")
+    assert "<dt>judged by ada</dt><dd>bad</dd><dt>judged by gpt</dt><dd>TRUE</dd>" in cards
+    assert "not judged yet" not in page + cards
+    assert "<script>alert" not in page + cards and "&lt;script&gt;alert" in cards
     assert "accuracy_judged:gpt" in (tmp_path / "report" / "scores.csv").read_text(encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from lmod_train.report.canvas import COLOURS, LINES
 from lmod_train.report.contents import Column, Estimate, Heads, Table
 from lmod_train.report.figures.lines import Line, distinct, lines, parts
-from lmod_train.report.figures.sheet import SMALL, sheet
+from lmod_train.report.figures.sheet import LINE, SMALL, sheet
 from lmod_train.report.figures.wrapped import wrapped
 from lmod_train.report.writers.cells import cell_text
 
@@ -30,7 +30,7 @@ def draw_curves(table: Table, out: Path) -> None:
     """
     rows = lines(table)
     panels, models = list(parts(rows, "curve")), [m for m in distinct(rows, "model") if m != CHANCE]
-    with sheet(table, out, 3.9 + 0.2 * len(models), 1, max(1, len(panels))) as axes:
+    with sheet(table, out, 4.0 + LINE * _lines_of(models), 1, max(1, len(panels))) as axes:
         for axis, (name, own) in zip(axes[0], panels, strict=False):
             for model, points in parts(own, "model"):
                 axis.plot([r["x"] for r in points], [r["y"] for r in points], **_line(models, model, points[0]))
@@ -42,11 +42,20 @@ def draw_curves(table: Table, out: Path) -> None:
 
 
 def _line(models: Sequence[str], model: str, first: Line) -> dict[str, Any]:
-    label = f"{wrapped(model, 30, 2)}: {_area(first['area'])}"
+    label = f"{_name(model)}: {_area(first['area'])}"
     if model == CHANCE:
         return {"color": "#888888", "lw": 1, "ls": ":", "label": label}
     place = models.index(model)
     return {"color": COLOURS[place % len(COLOURS)], "ls": LINES[place % len(LINES)], "lw": 1.7, "label": label}
+
+
+def _name(model: str) -> str:
+    return wrapped(model, 30, 2)
+
+
+def _lines_of(models: Sequence[str]) -> int:
+    """Return the number of lines of the longer legend, in which one line is of chance."""
+    return 1 + sum(1 + _name(model).count("\n") for model in models)
 
 
 def _area(area: object) -> str:
