@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,12 @@ _KEYS: Mapping[str, Callable[[Item], str]] = {
     "condition": lambda item: item.variant,
 }
 
+IN_POINTS = ("uas",)
+"""Metrics whose scores are points, at most 100, and printed as percentages."""
+
 
 def find_score(run: RunScores, protocol: Protocol, n: int, of: int) -> Score | None:
-    """Return the run's score that is defined as the printed one, None if it has none.
+    """Return the run's score that is defined as the printed one, points as fractions; None if it has none.
 
     A subset that contains all items of a run is not in its scores: it is ``all``.
 
@@ -37,7 +41,13 @@ def find_score(run: RunScores, protocol: Protocol, n: int, of: int) -> Score | N
         return None
     score = run.find(protocol.task, protocol.metric, protocol.subset)
     whole = protocol.subset == protocol.asked and n == of
-    return run.find(protocol.task, protocol.metric) if score is None and whole else score
+    score = run.find(protocol.task, protocol.metric) if score is None and whole else score
+    return _as_fraction(score) if score is not None and score.metric in IN_POINTS else score
+
+
+def _as_fraction(score: Score) -> Score:
+    value, low, high = (None if v is None else v / 100 for v in (score.value, score.low, score.high))
+    return replace(score, value=value, low=low, high=high)
 
 
 def items_of_part(items: Sequence[Item], part: str) -> list[Item]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -10,6 +9,9 @@ from lmod_train.report.papers.patterns import first_match
 from lmod_train.report.papers.printed import Printed, read_table
 from lmod_train.tasks.conditions import variant_of
 from lmod_train.vocabulary.findings import FINDINGS
+
+_LEVELS = {"resident": "R", "attending": "A", "specialist": "S"}
+"""Level of expertise, as printed -> tag ``level`` of the records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Protocol:
         task: Task of this package.
         metric: Metric of this package with the same definition.
         subset: Subset of the scores, as in ``scores.csv``.
-        asked: Part of `subset` that chooses which items are asked, without a stage; ``all`` for all.
+        asked: Part of `subset` that chooses which items are asked, without a stage or level; ``all`` for all.
         name: Protocol of the curated folder.
         n: Number of items asked; None if it is neither printed nor follows from printed numbers.
         split: Split of the items: ``all`` or ``test``.
@@ -54,7 +56,7 @@ def protocol_of(cell: Printed) -> Protocol | None:
     if row is None or not row["our_task"]:
         return None
     n, balanced = row["n"], {"yes": True, "no": False, "": None}[row["balanced"]]
-    asked = _subset(row["by"], cell) if row["by"] != "stage" else "all"
+    asked = _subset(row["by"], cell) if row["by"] not in ("stage", "level") else "all"
     known = (row["our_task"], row["our_metric"], _subset(row["by"], cell), asked, row["protocol"])
     return Protocol(*known, int(n) if n else None, row["split"], balanced, row["unknown"], row["remark"])
 
@@ -64,7 +66,8 @@ def _subset(by: str, cell: Printed) -> str:
     values = {
         "": "",
         "modality": "" if cell.modality in ("all", "macro_avg") else cell.modality,
-        "stage": re.sub(r"\D", "", cell.stage_or_class),
+        "stage": cell.stage_or_class.removeprefix("stage ").replace("overall", ""),
+        "level": _LEVELS.get(cell.stage_or_class, ""),
         "source": cell.dataset_or_subset.lower(),
         "condition": _condition(cell.dataset_or_subset),
     }

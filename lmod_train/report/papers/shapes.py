@@ -149,6 +149,16 @@ task with known ages or sexes, without adjustment: Pearson's chi-square test, or
 counts, items taken as independent."""
 _SUPERVISED = """Of supervised models; the size of the test set is not stated. The classifiers here choose among the
 options of the question, which is easier than among all classes of a modality."""
+_XPCR = {
+    **{stage: _of(stage.lower(), "swa", stage_or_class=stage) for stage in ("IQA", "AL", "LC", "DD", "SG", "CD")},
+    "stages, mean": _of("chain", "swa_mean"),
+    **{level: _of("chain", "esa", stage_or_class=level) for level in ("resident", "attending", "specialist")},
+    "levels, mean": _of("chain", "esa_mean"),
+    **{metric.upper(): _of("chain", metric) for metric in ("ccr", "ece", "uas")},
+}
+_CHAINS = """In percent, UAS in points of -50 to 100, ECE as a fraction. The table was read from a picture, and its
+numbers contradict one another, so that none of them is a number to reach. CCR of a run is over chains that have all
+six stages; ECE has four bins, as in the paper's example."""
 _SPLIT = "Precision, recall and F1 of one stage against the others."
 
 SHAPES: dict[str, Shape] = {
@@ -198,6 +208,8 @@ SHAPES: dict[str, Shape] = {
         Shape("lmod_plus_figure_6", "LMOD+, Figure 6: ICDR by stage",
               _columns("lmod_plus", "Table 5", {k: v for k, v in _STAGES.items() if k.startswith("ICDR")}), _PRF,
               note="The figure draws ten rows of Table 5. " + _SPLIT),
+        Shape("xpcr_table_2", "X-PCR, Table 2: stages, levels and chains", _columns("xpcr", "Table 2", _XPCR),
+              note=_CHAINS, unit="percent"),
     )
 }  # fmt: skip
 """Name -> table. Of LMOD+, Figure 4 draws the multi-class accuracies of Table 3 by the size of the models."""

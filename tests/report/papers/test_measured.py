@@ -7,6 +7,7 @@ import pytest
 
 from lmod_train.report.papers.measured import conditions, find_score, items_of_part, manifest_of
 from lmod_train.report.papers.protocols import Protocol
+from lmod_train.report.results import RunScores
 from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 from tests.report.make import run
@@ -75,3 +76,11 @@ def test_the_score_of_a_part_is_all_only_if_the_part_is_everything(tmp_path):
 def test_a_manifest_that_is_no_mapping_is_as_none(tmp_path: Path):
     (tmp_path / "manifest.json").write_text("[]")
     assert facts(staged(tmp_path / "run", 19, curated=tmp_path)).balanced is None
+
+
+def test_points_are_compared_as_fractions():
+    how = replace(HOW, task="chain", metric="uas")
+    scores = (Score("chain", "all", "uas", 6, 74.32, -5.0, None), Score("chain", "all", "ccr", 6, 0.5, 0.25, 0.75))
+    run_scores = RunScores(Path("run"), "run", "model", scores)
+    assert find_score(run_scores, how, 6, 6) == Score("chain", "all", "uas", 6, 0.7432, -0.05, None)
+    assert find_score(run_scores, replace(how, metric="ccr"), 6, 6).value == 0.5

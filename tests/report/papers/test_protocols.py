@@ -29,6 +29,10 @@ from lmod_train.report.papers.protocols import protocol_of
          ("conditions", "accuracy_strict", "condition=age_related_macular_degeneration", None, True)),
         ("lmod_naacl", "text 4.3 (Figure 5)", {"dataset_or_subset": "REFUGE"},
          ("anatomy", "f1_lmod_v1", "source=refuge", 1200, False)),
+        ("xpcr", "Table 2", {"model": "GPT-5", "task": "sg"}, ("chain", "swa", "stage=SG", None, None)),
+        ("xpcr", "Table 2", {"model": "GPT-5", "stage_or_class": "attending"}, ("chain", "esa", "level=A", None, None)),
+        ("xpcr", "Table 2", {"model": "GPT-5", "metric": "esa_mean"}, ("chain", "esa_mean", "all", None, None)),
+        ("xpcr", "Table 2", {"model": "GPT-5", "metric": "ece"}, ("chain", "ece_4", "all", None, None)),
     ],
 )  # fmt: skip
 def test_what_a_cell_is_compared_with(paper, table, fields, ours):
@@ -47,7 +51,14 @@ def test_cells_that_no_score_here_is_defined_as():
     assert {task for _, _, task in without} == {
         "dataset_statistics", "subgroup_age_p", "subgroup_sex_p", "staging_overall", "error_type_share",
     }  # fmt: skip
-    assert all(protocol_of(c) is None for paper in PAPERS[3:] for c in printed(paper))
+    others = [c for paper in PAPERS[3:] for c in printed(paper) if (c.paper, c.table) != ("xpcr", "Table 2")]
+    assert others and all(protocol_of(c) is None for c in others)
+
+
+def test_every_cell_of_the_table_of_chains_is_scored_here_and_the_regime_is_not_stated():
+    found = [protocol_of(c) for c in find("xpcr", "Table 2")]
+    assert len(found) == 24 * 14 and {p.name for p in found} == {"xpcr"}
+    assert all("alone or with earlier answers" in p.unknown for p in found)
 
 
 def test_the_images_of_the_modalities_are_those_of_the_papers():

@@ -12,7 +12,7 @@ SIZES = {  # rows, columns, lines of a model, printed numbers
     "lmod_v1_table_4": (13, 4, 1, 52), "lmod_plus_table_3": (26, 9, 1, 215), "lmod_plus_table_4": (24, 6, 4, 552),
     "lmod_plus_table_5": (22, 14, 3, 912), "lmod_plus_table_6": (25, 2, 1, 45), "lmod_plus_table_7": (1, 8, 1, 8),
     "lmod_plus_table_9": (1, 5, 2, 10), "lmod_plus_figure_3": (2, 12, 1, 2), "lmod_plus_figure_5": (0, 3, 1, 0),
-    "lmod_plus_figure_6": (22, 5, 3, 330),
+    "lmod_plus_figure_6": (22, 5, 3, 330), "xpcr_table_2": (24, 14, 1, 336),
 }  # fmt: skip
 
 
