@@ -94,7 +94,7 @@ def test_a_grade_is_the_same_at_half_the_size(kind):
 @pytest.mark.parametrize(("width", "left"), [(200, [80, 40, 22, 12, 7]), (1024, [410, 205, 113, 61, 36])])
 def test_low_resolution_leaves_a_share_of_the_pixels_but_of_1024_at_most(width, left):
     for size in {width, 4000} if width == 1024 else {width}:
-        noise = Image.fromarray(np.random.default_rng(0).integers(0, 256, (24, size, 3), dtype=np.uint8))
+        noise = Image.fromarray(np.random.default_rng(0).integers(0, 256, (200, size, 3), dtype=np.uint8))
         seen = [np.asarray(perturbed(noise, "resolution", grade)).astype(int) for grade in GRADES]
         assert [1 + np.any(np.diff(image, axis=1), axis=(0, 2)).sum() for image in seen] == left
 
