@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from lmod_train.scoring.intervals import Columns, Floats, Measure, items_in, ratio
+from lmod_train.scoring.intervals import Floats, Measure, items_in, ratio
+from lmod_train.scoring.reliability import TENTHS, Reliability, bin_columns, calibration_error, reliability_points
 
-BINS = 10
+BINS = TENTHS.bins
 """Equally wide bins of the largest probability, upper ends included: (0, 0.1], (0.1, 0.2] ... (0.9, 1]."""
 
 
@@ -24,22 +23,15 @@ def calibration_columns(truths: NDArray[np.intp], probabilities: Floats) -> dict
         probabilities: (n, classes), each row summing to 1.
     """
     n, classes = probabilities.shape
-    one = np.arange(n)
     error = probabilities.copy()
-    error[one, truths] -= 1
-    confidence = probabilities.max(axis=1)
-    right = probabilities.argmax(axis=1) == truths
-    bins = np.digitize(confidence, np.linspace(0, 1, BINS + 1)[1:-1], right=True)
+    error[np.arange(n), truths] -= 1
     columns = {"items": np.ones(n), "brier": (error**2).sum(axis=1) / (2 if classes == 2 else 1)}
-    for name, values in (("bin_items", 1.0), ("bin_right", right), ("bin_confidence", confidence)):
-        columns[name] = np.zeros((n, BINS))
-        columns[name][one, bins] = values
-    return columns
+    return columns | bin_columns(*_likeliest(truths, probabilities), TENTHS)
 
 
-def _calibration_error(sums: Columns) -> Floats:
-    gap: Floats = np.abs(sums["bin_right"] - sums["bin_confidence"]).sum(axis=-1)
-    return ratio(gap, sums["items"])
+def _likeliest(truths: NDArray[np.intp], probabilities: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the probability of the likeliest class, and whether it is the true one."""
+    return probabilities.max(axis=1), probabilities.argmax(axis=1) == truths
 
 
 def calibration_measures(classes: int) -> tuple[Measure, ...]:
@@ -54,23 +46,8 @@ def calibration_measures(classes: int) -> tuple[Measure, ...]:
     worst = 1.0 if classes == 2 else 2.0
     return (
         Measure("brier", lambda s: ratio(s["brier"], s["items"]), items_in, bounds=lambda _: (0.0, worst)),
-        Measure("ece", _calibration_error, items_in, interval=False),
+        Measure("ece", calibration_error, items_in, interval=False),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Reliability:
-    """The reliability curve over `BINS` bins of the largest probability.
-
-    Attributes:
-        items: Number of items in each bin.
-        confidence: Mean probability of the likeliest class, NaN in an empty bin.
-        right: Share of items whose likeliest class is the true one, NaN in an empty bin.
-    """
-
-    items: Floats
-    confidence: Floats
-    right: Floats
 
 
 def reliability(truths: NDArray[np.intp], probabilities: Floats) -> Reliability:
@@ -81,6 +58,4 @@ def reliability(truths: NDArray[np.intp], probabilities: Floats) -> Reliability:
         >>> float(curve.items[8]), float(curve.confidence[8]), float(curve.right[8])
         (2.0, 0.875, 0.5)
     """
-    sums = {name: column.sum(axis=0) for name, column in calibration_columns(truths, probabilities).items()}
-    items = sums["bin_items"]
-    return Reliability(items, ratio(sums["bin_confidence"], items), ratio(sums["bin_right"], items))
+    return reliability_points(*_likeliest(truths, probabilities), TENTHS)

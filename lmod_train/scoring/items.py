@@ -31,6 +31,9 @@ class Item:
         variant: Which of several questions of the task about one sample it is.
         tags: Key -> value; each key is a subset of the scores.
         likelihoods: Choice -> log-likelihood, if the responder returned them.
+        confidence: Confidence stated in the reply, 0 to 1; None if it states none.
+        chain: Chain of questions it belongs to, ``source/chain``; empty for none.
+        chain_step: Its step of the chain.
     """
 
     id: str
@@ -48,6 +51,9 @@ class Item:
     variant: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
     likelihoods: Mapping[str, float] = field(default_factory=dict)
+    confidence: float | None = None
+    chain: str = ""
+    chain_step: str = ""
 
 
 def items_of(predictions: Sequence[Prediction], truth: Callable[[Prediction], Answer | Unparsed]) -> list[Item]:
@@ -94,6 +100,9 @@ def _item(prediction: Prediction, truth: Answer | Unparsed) -> Item:
         variant=record.variant,
         tags=record.tags,
         likelihoods=prediction.reply.likelihoods,
+        confidence=prediction.confidence,
+        chain=record.chain,
+        chain_step=record.chain_step,
     )
 
 

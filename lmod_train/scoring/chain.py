@@ -1,0 +1,204 @@
+"""Metrics of chains of questions: accuracy of each step, and whether whole chains are right (X-PCR)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from lmod_train.scoring.expertise import ESA, ESA_MEAN, expertise_columns
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
+from lmod_train.scoring.steps import STEPS, Chains, chain_name, chains_of, is_right
+from lmod_train.scoring.subsets import subsets_of
+from lmod_train.types import Score
+
+
+def chain_scores(task: str, items: Sequence[Item], steps: Sequence[str] = STEPS) -> list[Score]:
+    """Return all metrics of chains of single-choice questions, over all items and each subset.
+
+    Every subset has ``accuracy_strict`` and ``accuracy_answered`` as in `classification_scores`, ``chance``,
+    ``majority`` and ``majority_letter`` (the best constant text and the best constant letter on these items), and the
+    shares of the reply statuses.
+
+    ``stage=X``: ``swa`` and ``swa_answered``, the stage-wise accuracy (supplement of X-PCR, equation 2) with missing
+    answers wrong or left out; ``survival``, the share of complete chains that are right up to and with this step;
+    ``first_wrong``, the share of them whose first error is here;
+    ``right_after_right`` and ``right_after_wrong``, the accuracy of this step among complete chains of one question a
+    step whose earlier steps are all right, and among the others. ``level=X``: ``esa`` (`lmod_train.scoring.expertise`).
+
+    ``all`` and subsets that cut no chain: ``swa_mean``, the unweighted mean of ``swa`` over the steps that occur;
+    ``esa_mean``; and the measures of `chain_measures`.
+
+    Args:
+        task: Name of the task.
+        items: One per record id, truths and answers as texts of options; an empty sequence gives no scores.
+        steps: Names of the steps of a chain, in order.
+
+    Raises:
+        BadArgument: A step is none of `steps`, a level none of `LEVELS`, or an item has no choices.
+    """
+    sizes = Counter(map(chain_name, items))
+    every = chains_of(items, steps)
+    scores: list[Score] = []
+    for subset, members in subsets_of(items, {"stage": lambda item: item.chain_step}).items():
+        scores += _answer_scores(task, subset, members)
+        key, _, value = subset.partition("=")
+        if key == "stage" and value in steps:
+            scores += _stage_scores(task, subset, members, every, steps.index(value))
+        elif key == "level" and value in ESA:
+            groups = [item.group for item in members]
+            scores += compute_scores(task, subset, expertise_columns(members), groups, [ESA[value]])
+        own = Counter(map(chain_name, members))
+        if all(sizes[name] == n for name, n in own.items()):
+            scores += _whole_scores(task, subset, members, steps)
+    return scores
+
+
+def _answer_scores(task: str, subset: str, items: Sequence[Item]) -> list[Score]:
+    """Return the metrics of single-choice questions that differ in their options."""
+    columns = status_columns(items) | {"right": np.array([is_right(item) for item in items], dtype=np.float64)}
+    groups = [item.group for item in items]
+    scores = compute_scores(task, subset, columns, groups, [*_accuracies("accuracy_strict", "accuracy_answered")])
+    scores += compute_scores(task, subset, columns, groups, [CHANCE])
+    scores += [Score(task, subset, name, len(items), value) for name, value in _constants(items).items()]
+    return scores + compute_scores(task, subset, columns, groups, STATUS_SHARES)
+
+
+def _constants(items: Sequence[Item]) -> dict[str, float]:
+    """Return the share of the most frequent true text, and of its most frequent place among the options."""
+    places = [item.choices.index(str(item.truth)) for item in items if item.truth in item.choices]
+    counts = {"majority": Counter(str(item.truth) for item in items), "majority_letter": Counter(places)}
+    return {name: max(count.values(), default=0) / len(items) for name, count in counts.items()}
+
+
+def _accuracies(strict: str, answered: str) -> tuple[Measure, Measure]:
+    return (
+        Measure(strict, lambda s: ratio(s["right"], s["items"]), items_in),
+        Measure(answered, lambda s: ratio(s["right"], s["answered"]), lambda c: c["answered"]),
+    )
+
+
+def _stage_scores(task: str, subset: str, items: Sequence[Item], chains: Chains, place: int) -> list[Score]:
+    columns = {
+        "items": np.ones(len(items)),
+        "right": np.array([is_right(item) for item in items], dtype=np.float64),
+        "answered": np.array([item.status == "answered" for item in items], dtype=np.float64),
+    }
+    scores = compute_scores(task, subset, columns, [item.group for item in items], _accuracies("swa", "swa_answered"))
+    return scores + compute_scores(task, subset, chain_columns(chains), chains.groups, _flow_measures(place))
+
+
+def _whole_scores(task: str, subset: str, items: Sequence[Item], steps: Sequence[str]) -> list[Score]:
+    asked = np.array([[item.chain_step == step for step in steps] for item in items], dtype=np.float64)
+    right = np.array([is_right(item) for item in items], dtype=np.float64)
+    columns = {"step_items": asked, "step_right": asked * right[:, None], **expertise_columns(items)}
+    groups = [item.group for item in items]
+    scores = compute_scores(task, subset, columns, groups, [SWA_MEAN, ESA_MEAN])
+    chains = chains_of(items, steps)
+    return scores + compute_scores(task, subset, chain_columns(chains), chains.groups, CHAIN_MEASURES)
+
+
+SWA_MEAN = mean_measure("swa_mean", lambda s: ratio(s["step_right"], s["step_items"]), lambda c: c["step_items"])
+
+
+def chain_columns(chains: Chains) -> dict[str, Floats]:
+    """Return the columns of `CHAIN_MEASURES`, one row per chain.
+
+    ``chains`` is ones; ``complete`` 1 for complete chains; ``single`` 1 for those with at most one question a step,
+    ``both`` for those that are both. The others are 0 for incomplete chains: ``expected``, ``whole``, ``drawn`` and
+    ``chance``, the probability that one question of each step, all questions, the drawn ones, or guesses are right;
+    ``shares``, ``survived`` and ``before``, the share of right questions of each step, their product up to and with
+    it, and their product before it, (chains, steps); and of chains with one question a step ``clean`` where all earlier
+    steps are right, ``broken`` where one is wrong, and ``clean_right`` and ``broken_right`` where this step is right
+    then.
+    """
+    complete, single = chains.complete.astype(np.float64), chains.single.astype(np.float64)
+    shares = chains.shares * complete[:, None]
+    survived = np.cumprod(shares, axis=1)
+    before = np.concatenate([complete[:, None], survived[:, :-1]], axis=1)
+    both = complete * single
+    clean, broken = both[:, None] * before, both[:, None] * (1 - before)
+    return {
+        "chains": np.ones(len(complete)),
+        "complete": complete,
+        "single": single,
+        "both": both,
+        "expected": survived[:, -1],
+        "right": survived[:, -1] * single,
+        "whole": complete * (chains.right == chains.asked).all(axis=1),
+        "drawn": complete * chains.drawn.all(axis=1),
+        "chance": complete * chains.chance.prod(axis=1),
+        "shares": shares,
+        "survived": survived,
+        "before": before,
+        "clean": clean,
+        "clean_right": clean * shares,
+        "broken": broken,
+        "broken_right": broken * shares,
+    }
+
+
+def _product(sums: Columns) -> Floats:
+    product: Floats = np.prod(ratio(sums["shares"], sums["complete"][..., None]), axis=-1)
+    return product
+
+
+def _share(name: str, column: str, of: str, interval: bool = True) -> Measure:
+    return Measure(name, lambda s: ratio(s[column], s[of]), lambda c: c[of], interval)
+
+
+CHAIN_MEASURES = (
+    _share("ccr", "right", "both"),
+    _share("ccr_strict", "right", "single"),
+    _share("ccr_expected", "expected", "complete"),
+    _share("ccr_all", "whole", "complete"),
+    _share("ccr_drawn", "drawn", "complete"),
+    Measure("ccr_product", _product, lambda c: c["complete"], interval=False),
+    Measure(
+        "ccr_minus_product",
+        lambda s: ratio(s["expected"], s["complete"]) - _product(s),
+        lambda c: c["complete"],
+        bounds=lambda _: (-1.0, 1.0),
+        bounded=False,
+    ),
+    _share("ccr_chance", "chance", "complete", interval=False),
+    _share("share_complete", "complete", "chains"),
+)
+"""Whether whole chains are right; a missing answer is wrong.
+
+``ccr`` is the complete-chain rate (supplement of X-PCR, equation 3) of complete chains with one question a step;
+``ccr_strict`` counts incomplete chains as wrong. With several questions a step, ``ccr_expected`` is the exact mean over
+all choices of one question a step (the mean over chains of the product of the shares of right questions), ``ccr_all``
+the share of chains with every question right, and ``ccr_drawn`` the rate of one drawn question a step. ``ccr_product``
+is the product of the steps' accuracies over complete chains, each chain counting once: the rate if steps were
+independent; ``ccr_minus_product`` is ``ccr_expected`` minus it. ``ccr_chance`` is the rate of guesses, and
+``share_complete`` the share of complete chains."""
+
+
+def _flow_measures(place: int) -> tuple[Measure, ...]:
+    """Return the measures of one step of complete chains: how many survive it, and how earlier errors affect it."""
+
+    def after(name: str, of: str) -> Measure:
+        return Measure(name, lambda s: ratio(s[f"{of}_right"], s[of])[..., place], lambda c: c[of][..., place])
+
+    def of_complete(name: str, share: Callable[[Columns], Floats]) -> Measure:
+        return Measure(name, lambda s: ratio(share(s)[..., place], s["complete"]), lambda c: c["complete"])
+
+    flow = (
+        of_complete("survival", lambda s: s["survived"]),
+        of_complete("first_wrong", lambda s: s["before"] - s["survived"]),
+    )
+    return (*flow, after("right_after_right", "clean"), after("right_after_wrong", "broken")) if place else flow
+
+
+def survival(items: Sequence[Item], steps: Sequence[str] = STEPS) -> dict[str, float]:
+    """Return step -> share of complete chains that are right up to and with it; empty without a complete chain.
+
+    With several questions a step, it is the mean over all choices of one question a step.
+    """
+    columns = chain_columns(chains_of(items, steps))
+    complete = columns["complete"].sum()
+    return dict(zip(steps, (columns["survived"].sum(axis=0) / complete).tolist(), strict=True)) if complete else {}
