@@ -69,7 +69,7 @@ def _answer_scores(task: str, subset: str, items: Sequence[Item]) -> list[Score]
 
 def _constants(items: Sequence[Item]) -> dict[str, float]:
     """Return the share of the most frequent true text, and of its most frequent place among the options."""
-    places = [item.choices.index(str(item.truth)) for item in items if item.truth in item.choices]
+    places = [str(item.choices.index(str(item.truth))) for item in items if item.truth in item.choices]
     counts = {"majority": Counter(str(item.truth) for item in items), "majority_letter": Counter(places)}
     return {name: max(count.values(), default=0) / len(items) for name, count in counts.items()}
 
