@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lmod_train.scoring.confidence import confidence_scores
 from lmod_train.scoring.expertise import ESA, ESA_MEAN, expertise_columns
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.steps import STEPS, Chains, chain_name, chains_of, is_right
 from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.uncertainty import uncertainty_scores
 from lmod_train.types import Score
 
 
@@ -21,7 +23,7 @@ def chain_scores(task: str, items: Sequence[Item], steps: Sequence[str] = STEPS)
 
     Every subset has ``accuracy_strict`` and ``accuracy_answered`` as in `classification_scores`, ``chance``,
     ``majority`` and ``majority_letter`` (the best constant text and the best constant letter on these items), and the
-    shares of the reply statuses.
+    shares of the reply statuses; and the metrics of `confidence_scores` and `uncertainty_scores`.
 
     ``stage=X``: ``swa`` and ``swa_answered``, the stage-wise accuracy (supplement of X-PCR, equation 2) with missing
     answers wrong or left out; ``survival``, the share of complete chains that are right up to and with this step;
@@ -45,6 +47,7 @@ def chain_scores(task: str, items: Sequence[Item], steps: Sequence[str] = STEPS)
     scores: list[Score] = []
     for subset, members in subsets_of(items, {"stage": lambda item: item.chain_step}).items():
         scores += _answer_scores(task, subset, members)
+        scores += confidence_scores(task, subset, members) + uncertainty_scores(task, subset, members)
         key, _, value = subset.partition("=")
         if key == "stage" and value in steps:
             scores += _stage_scores(task, subset, members, every, steps.index(value))

@@ -29,7 +29,7 @@ def chain_items(chain, rights, **facts):
     return [step_item(chain, step, right, **facts) for step, right in zip(STEPS, rights, strict=False)]
 
 
-def random_items(seed, chains=30, several=False, missing=0.1, unanswered=0.1, confident=0.8):
+def random_items(seed, chains=30, several=False, missing=0.1, unanswered=0.1, confident=0.0):
     """Chains of several patients, some incomplete, some replies without an answer, some without a confidence."""
     rng = np.random.default_rng(seed)
     items = []
