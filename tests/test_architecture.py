@@ -16,7 +16,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 GROUND = {"types", "vocabulary", "errors", "arrays", "raw", "pixels", "escaping", "unpickling"}
-GROUND |= {"files", "cache", "zipped", "lock", "shuffling", "wording", "lettering", "shipped", "perturbations"}
+GROUND |= {
+    "files",
+    "cache",
+    "zipped",
+    "lock",
+    "shuffling",
+    "wording",
+    "lettering",
+    "shipped",
+    "perturbations",
+    "joining",
+}
 ARROWS: dict[str, set[str]] = {
     **dict.fromkeys((*GROUND, "artifacts", "sources", "phantom", "parsing", "scoring"), GROUND),
     **dict.fromkeys(("vision", "chat", "strategies"), GROUND),  # no arrow between the two houses of models

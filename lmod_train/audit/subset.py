@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lmod_train.artifacts.records import read_records
-from lmod_train.curation.families import join
 from lmod_train.errors import BadArgument
 from lmod_train.files import write_durably
 from lmod_train.shuffling import shuffle_key
+from lmod_train.tasks.cascade import chains
 from lmod_train.types import Record, own_part
 
 Stratum = tuple[str, str, str, str]
@@ -75,26 +75,6 @@ def representative(records: Iterable[Record], n: int, seed: int = 0) -> list[Rec
         for record in chain
     ]
     return sorted(drawn, key=lambda r: r.id)
-
-
-def chains(records: Mapping[str, Record]) -> list[list[Record]]:
-    """Return the records that are asked together: those of one chain, and those of which one needs another's answer.
-
-    Args:
-        records: Id -> record.
-
-    Returns:
-        Lists of at least one record, each beginning with the record of the fewest needs, the first of them by id. Each
-        record is in one list.
-    """
-    links = [((r.id, ""), other) for r in records.values() for other in _linked(r)]
-    found = [[records[id] for id, _ in several if id in records] for several in join(links)]
-    return [sorted(several, key=lambda r: (len(r.needs), r.id)) for several in found]
-
-
-def _linked(record: Record) -> list[tuple[str, str]]:
-    """Return (id, "") of a record itself and of those that it needs, and ("", chain) where it is in one."""
-    return [(record.id, ""), *((need, "") for need in record.needs), *([("", record.chain)] if record.chain else [])]
 
 
 def allot(sizes: Mapping[Stratum, int], n: int) -> dict[Stratum, int]:

@@ -23,7 +23,8 @@ from lmod_train.files import known_by
 from lmod_train.metrics.prediction import PredictionMetric
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.current import Current, current
+from lmod_train.tasks.cascade import answers_in, as_sent, current_in_rounds, hash_sent, is_due
+from lmod_train.tasks.current import Current
 from lmod_train.tasks.reading import parse_replies
 from lmod_train.tasks.spread import scores_with_spread
 from lmod_train.tasks.ways import is_greedy
@@ -47,23 +48,50 @@ class GenerationEval(Callback):
         self._records: dict[str, Record] = {}
         self._asked: dict[str, str] = {}
         self._replies: dict[str, Reply] = {}
+        self._tasks: Mapping[str, Task] = {}
+        self._usable: dict[tuple[str, str], Reply] = {}
+        self._sent: dict[str, str] = {}
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Register the records that are already answered, which are determined once the weights are loaded."""
         data, module = data_of(trainer), answering(pl_module)
-        self._records = {r.id: r for r in data.asked(stage)}
+        self._records, self._tasks = {r.id: r for r in data.asked(stage)}, data.tasks
 
         def answered() -> list[str]:
             """Return the ids with a valid reply by the loaded weights; failed requests are not among them."""
             saved = self._begin(trainer, module, stage)
-            now = [r for r in saved if r.step == module.step and r.asked == self._asked.get(r.id)]
-            self._replies = {r.id: r for r in now if not has_failed(r)}
-            _log_asked_again(current(self._asked, saved), len(now) - len(self._replies))
+            valid = [r for r in saved if r.step == module.step and r.asked]
+            self._usable = {(r.id, r.asked): r for r in valid if not has_failed(r)}
+            found = self._current(valid).replies
+            self._replies = {id: r for id, r in found.items() if not has_failed(r)}
+            _log_asked_again(self._current(saved), len(found) - len(self._replies))
             return list(self._replies)
 
         data.leave_out(frozenset if stage == "fit" else answered)
+        data.ask_when_due(self._due)
         if stage == "fit":
             self._begin(trainer, module, stage)
+
+    def _current(self, saved: Iterable[Reply]) -> Current:
+        return current_in_rounds(list(self._records.values()), self._tasks, self._asked, saved)
+
+    def _due(self, records: Sequence[Record]) -> list[Record]:
+        """Return the records to ask now, with the answers to earlier ones in their words.
+
+        Left out are those with a reply to these words, and those with an earlier question whose request failed, which
+        the next run asks.
+        """
+        earlier = [self._records[need] for record in records for need in record.needs if need in self._records]
+        answers = answers_in(earlier, self._tasks, self._replies)
+        due = [record for record in records if is_due(record, answers)]
+        hashes = {r.id: hash_sent(r, self._asked[r.id], answers) for r in due}
+        self._sent |= hashes
+        self._replies |= {r.id: self._usable[r.id, hashes[r.id]] for r in due if (r.id, hashes[r.id]) in self._usable}
+        return [as_sent(r, answers) for r in due if self._asked_as(r.id) != hashes[r.id]]
+
+    def _asked_as(self, id: str) -> str:
+        """Return the hash of what the reply to a record is a reply to; empty without a reply."""
+        return self._replies[id].asked if id in self._replies else ""
 
     def _begin(self, trainer: Trainer, module: Answering, stage: str) -> list[Reply]:
         """Write the run's records, open the reply file, and return the replies that were stored before."""
@@ -96,7 +124,7 @@ class GenerationEval(Callback):
             return
         if {r.id for r in replies} != {r.id for r in batch.records}:
             raise RuntimeError("a responder must return one reply per record of the batch, with its id")
-        marked = [replace(r, asked=self._asked[r.id]) for r in replies]
+        marked = [replace(r, asked=self._sent.get(r.id, self._asked[r.id])) for r in replies]
         self._file.append(marked)
         self._replies |= {r.id: r for r in marked}
 

@@ -17,7 +17,7 @@ from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import Run
 from lmod_train.callbacks.protocols import data_of
 from lmod_train.pixels import open_rgb
-from lmod_train.tasks.current import current
+from lmod_train.tasks.cascade import current_in_rounds
 from lmod_train.tasks.reading import parse_replies
 from lmod_train.types import Prediction
 
@@ -49,8 +49,9 @@ class PredictionTable(Callback):
         """Return the first predictions of each task, in record order."""
         data = data_of(trainer)
         run = Run(Path(trainer.default_root_dir))
-        replies = current(read_run_column(run.records, "asked"), read_replies(run.replies).values()).replies
         records = data.asked(str(trainer.state.fn.value) if trainer.state.fn else "validate")
+        asked, saved = read_run_column(run.records, "asked"), read_replies(run.replies).values()
+        replies = current_in_rounds(records, data.tasks, asked, saved).replies
         return {name: parse_replies(task, records, replies)[: self._rows] for name, task in data.tasks.items()}
 
     def _table(self, trainer: Trainer, predictions: list[Prediction]) -> list[list[Any]]:

@@ -49,6 +49,14 @@ class EvaluationData(Protocol):
         """
         ...
 
+    def ask_when_due(self, due: Callable[[Sequence[Record]], list[Record]]) -> None:
+        """Ask questions whose words hold earlier answers when these are there.
+
+        Args:
+            due: Function that returns those of some questions that are to be asked now, with the words that are sent.
+        """
+        ...
+
 
 @runtime_checkable
 class Answering(Protocol):

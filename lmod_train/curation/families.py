@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from lmod_train.curation.copies import NEAR, NEAR_ELSEWHERE, ORIENTATIONS, SURE, find_copies
 from lmod_train.curation.splits import Group, Place
+from lmod_train.joining import join
 from lmod_train.types import Dropped, Sample
-
-Member = TypeVar("Member", bound=Hashable)
 
 FUNDUS = ("CFP", "SLO")
 """Modalities whose pictures show vessels, by which any two photographs differ."""
@@ -139,28 +138,6 @@ def account(samples: Sequence[Sample], alike: Sequence[Likeness]) -> dict[str, A
         "by_orientation": {o: sum(one.orientation == o for one in alike) for o in ORIENTATIONS},
         "across_sources": sum(one.first[0] != one.second[0] for one in alike),
     }
-
-
-def join(pairs: Iterable[tuple[Member, Member]]) -> list[list[Member]]:
-    """Return the families that pairs join, members in the order of their first mention.
-
-    Example:
-        >>> join([("a", "b"), ("c", "d"), ("b", "e")])
-        [['a', 'b', 'e'], ['c', 'd']]
-    """
-    parent: dict[Member, Member] = {}
-
-    def head(member: Member) -> Member:
-        while parent.setdefault(member, member) != member:
-            parent[member] = member = parent[parent[member]]
-        return member
-
-    for one, other in pairs:
-        parent[head(other)] = head(one)
-    joined: defaultdict[Member, list[Member]] = defaultdict(list)
-    for member in parent:
-        joined[head(member)].append(member)
-    return list(joined.values())
 
 
 def place_of(sample: Sample) -> Place:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from lmod_train.artifacts.record_ids import read_ids
 from lmod_train.artifacts.records import read_records
 from lmod_train.datamodules.ahead import AnsweredLoader, ReadingAhead
 from lmod_train.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
+from lmod_train.datamodules.cascade import CascadeLoader, Due
 from lmod_train.datamodules.lengths import length_of
 from lmod_train.datamodules.loader import RecordLoader
 from lmod_train.datamodules.order import ImageBatches, by_image
@@ -22,9 +23,10 @@ from lmod_train.datamodules.replay import TASK as CONVERSATION
 from lmod_train.datamodules.replay import read_conversations, replayed
 from lmod_train.datamodules.shard import Shard
 from lmod_train.datamodules.steps import Steps, Weighing
-from lmod_train.datamodules.unfilled import refuse_unfilled
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.cascade import needed, rounds
+from lmod_train.tasks.regimes import Regime, in_regime
 from lmod_train.tasks.ways import AS_CURATED, Ways, in_every_way, summary
 from lmod_train.types import Record
 
@@ -61,6 +63,9 @@ class RecordsDataModule(LightningDataModule):
             write to one run folder, e.g. the tasks of a SLURM array; empty for all. Not for `fit`.
         asking: Ways in which each evaluated question is asked: wordings, orders of the options, system messages,
             examples, repeats. Not for classifiers, which do not read the question.
+        regime: What questions of a chain are asked after: nothing (``independent``); the model's own answer to the
+            preceding question (``cas_last``), or to all earlier ones (``cas_all``); the true answers (``oracle``); a
+            wrong answer (``planted``). In `fit`, any but ``independent`` trains and validates after the true answers.
     """
 
     def __init__(
@@ -83,9 +88,13 @@ class RecordsDataModule(LightningDataModule):
         replay_from: Path | None = None,
         shard: str = "",
         asking: Ways = AS_CURATED,
+        regime: Regime = "independent",
     ) -> None:
         super().__init__()
         replayed(0, replay)  # checks the range
+        if asking.factors and regime.startswith("cas_"):
+            cure = "leave data.asking out, or ask after the true answers: `--data.regime oracle`"
+            raise BadArgument("data.regime", regime, "questions that are asked in one way", cure)
         self.curated, self.tasks = Path(curated), {t.name: t for t in tasks}
         if len(self.tasks) != len(tasks):
             raise BadArgument("data.tasks", [t.name for t in tasks], "each task once", "remove the repeated one")
@@ -97,10 +106,12 @@ class RecordsDataModule(LightningDataModule):
         self._balance, self._length_groups = balance, length_groups
         self._replay, self._replay_from = replay, Path(replay_from or curated)
         self._asking, self._in_every_way = asking, dict[str, list[Record]]()
+        self._regime: Regime = regime
         self._records: list[Record] = []
         self._training: RecordLoader | None = None
         self._continued: dict[str, Any] = {}
         self._answered: Callable[[], Iterable[str]] = frozenset
+        self._due: Due = _refuse_cascade
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -113,14 +124,16 @@ class RecordsDataModule(LightningDataModule):
         Raises:
             ArtifactError: The folder is not curated.
             BadArgument: A task or the variant has no records, the subset is of another folder, a prompt contains
-                answers to earlier questions, or a training is to be divided into shards.
+                answers to earlier questions and the regime is ``independent``, or a training is to be divided into
+                shards.
         """
         if stage == "fit" and self.shard:
             cure = "leave it out; several devices train together with `--trainer.devices N`"
             raise BadArgument("data.shard", self.shard, "no shard in `fit`, which needs every record", cure)
         self._records = self._records or self._read()
-        refuse_unfilled([*self.records("train"), *self.records("val")] if stage == "fit" else self.asked(stage))
-        if stage != "fit" and (lines := summary(self.asked(stage))):
+        if stage == "fit":
+            self._after_truths("train")
+        if (lines := summary(self.asked(stage))) and stage != "fit":
             rank_zero_info("\n  ".join(["asked in several ways:", *lines]))
 
     def _read(self) -> list[Record]:
@@ -173,15 +186,17 @@ class RecordsDataModule(LightningDataModule):
     def asked(self, stage: str) -> list[Record]:
         """Return the records that `validate`, `test`, `predict` or `fit` evaluates, answered ones included.
 
-        Each question is a record for each way of asking it; in `fit` it is asked as curated.
+        Each question is a record for each way of asking it; in `fit` it is asked once. In a cascade, earlier questions
+        of the chains are among them, whatever the limit.
 
         Raises:
-            BadArgument: The examples before a question would be of the evaluated split, or a way cannot be asked.
+            BadArgument: The examples before a question would be of the evaluated split, or a way or the regime cannot
+                be asked.
         """
         if stage == "fit":
-            return self._chosen(stage)
+            return self._after_truths("val", {r.id for r in self._chosen(stage)})
         if stage not in self._in_every_way:
-            chosen = self._chosen(stage)
+            chosen = self._in_regime(self._chosen(stage))
             if self._asking.shots and any(r.split == "train" for r in chosen):
                 cure = "evaluate another one, e.g. `--data.split test`"
                 raise BadArgument(
@@ -200,6 +215,26 @@ class RecordsDataModule(LightningDataModule):
         if not self._limit:
             return chosen
         return [r for name in self.tasks for r in [c for c in chosen if c.task == name][: self._limit]]
+
+    def _in_regime(self, chosen: list[Record]) -> list[Record]:
+        """Return questions as they are asked in the regime, with the earlier ones whose answers they hold."""
+        everything = {r.id: r for r in self._records}
+        known = {r.id: r for r in in_regime(self._records, self.tasks, self._regime, everything)}
+        return list(needed((known[r.id] for r in chosen), known))
+
+    def _after_truths(self, split: str, ids: Collection[str] | None = None) -> list[Record]:
+        """Return the questions of a split as `fit` trains on them or validates: after the true answers, or alone."""
+        regime: Regime = "independent" if self._regime == "independent" else "oracle"
+        own = [r for r in self.records(split) if ids is None or r.id in ids]
+        return in_regime(own, self.tasks, regime, {r.id: r for r in self._records})
+
+    def ask_when_due(self, due: Due) -> None:
+        """Ask questions whose words hold earlier answers when these are there.
+
+        Args:
+            due: Function that returns those of some questions that are to be asked now, with the words that are sent.
+        """
+        self._due = due
 
     def leave_out(self, answered: Callable[[], Iterable[str]]) -> None:
         """Leave records out of evaluation that have a reply.
@@ -247,7 +282,7 @@ class RecordsDataModule(LightningDataModule):
         return [*self._own(), *self._general()]
 
     def _own(self) -> list[Record]:
-        own = self.records("train")
+        own = self._after_truths("train")
         if self._replay and self._replay_from == self.curated:
             return [r for r in own if r.task != CONVERSATION]  # these are added by their share
         return own
@@ -292,20 +327,20 @@ class RecordsDataModule(LightningDataModule):
         else:
             self._continued = state_dict
 
-    def val_dataloader(self) -> RecordLoader | AnsweredLoader:
+    def val_dataloader(self) -> RecordLoader | AnsweredLoader | CascadeLoader:
         """Return the loader of `validate`, and of the validation in `fit`."""
         fitting = self.trainer is not None and self.trainer.state.fn == "fit"
         return self._evaluation("fit" if fitting else "validate")
 
-    def test_dataloader(self) -> RecordLoader | AnsweredLoader:
+    def test_dataloader(self) -> RecordLoader | AnsweredLoader | CascadeLoader:
         """Return the loader of `test`."""
         return self._evaluation("test")
 
-    def predict_dataloader(self) -> RecordLoader | AnsweredLoader:
+    def predict_dataloader(self) -> RecordLoader | AnsweredLoader | CascadeLoader:
         """Return the loader of `predict`."""
         return self._evaluation("predict")
 
-    def _evaluation(self, stage: str) -> RecordLoader | AnsweredLoader:
+    def _evaluation(self, stage: str) -> RecordLoader | AnsweredLoader | CascadeLoader:
         asked, done = self.asked(stage), set(self._answered())
         if not asked and stage != "fit":
             splits = dict(Counter(r.split for r in self._records))
@@ -319,6 +354,8 @@ class RecordsDataModule(LightningDataModule):
         left, trainer = [r for r in own if r.id not in done], self._running()
         if stage != "fit":
             self._refuse_classifier()
+        if len(rounds(own)) > 1:
+            return self._cascade(own)
         groups = by_image(left, min(self._max_questions, self._eval_batch_size))
         rank, ranks = trainer.global_rank, trainer.world_size
         batches = ImageBatches(groups, self._eval_batch_size, rank=rank, ranks=ranks)
@@ -326,16 +363,24 @@ class RecordsDataModule(LightningDataModule):
         stream = module.stream if isinstance(module, ReadingAhead) else None
         return AnsweredLoader(loader, stream, batches.most_questions) if stream else loader
 
+    def _cascade(self, own: Sequence[Record]) -> CascadeLoader:
+        """Return the loader of questions that are asked in rounds."""
+        trainer = self._running()
+        module: Any = trainer.lightning_module
+        stream = module.stream if isinstance(module, ReadingAhead) else None
+        rank, ranks = trainer.global_rank, trainer.world_size
+        size, root = self._eval_batch_size, self.curated
+        return CascadeLoader(own, self._due, module.collate, root, size, rank, ranks, stream)
+
     def _refuse_classifier(self) -> None:
         """Refuse to ask a classifier, whose replies do not depend on the question, in several ways."""
         module = self._running().lightning_module
-        if self._asking.factors and getattr(module, "choices", ()):
-            raise BadArgument(
-                "data.asking",
-                ", ".join(self._asking.factors),
-                f"a model that reads the question; {type(module).__name__} is a classifier and sees the image only",
-                "leave data.asking out",
-            )
+        is_classifier = bool(getattr(module, "choices", None))
+        for name, value in (("data.asking", ", ".join(self._asking.factors)), ("data.regime", self._regime)):
+            if is_classifier and value not in ("", "independent"):
+                kind = type(module).__name__
+                expected = f"a model that reads the question; {kind} is a classifier and sees the image only"
+                raise BadArgument(name, value, expected, f"leave {name} out")
 
     def _running(self) -> Trainer:
         if self.trainer is None:
@@ -357,3 +402,8 @@ class RecordsDataModule(LightningDataModule):
     def _loader(self, records: Sequence[Record], batches: ImageBatches, steps: Steps | None = None) -> RecordLoader:
         collate: Any = self._running().lightning_module.collate
         return RecordLoader(list(records), batches, collate, self.curated, self._workers, steps)
+
+
+def _refuse_cascade(records: Sequence[Record]) -> list[Record]:
+    """Refuse to ask questions whose words hold earlier answers where nothing collects the answers."""
+    raise RuntimeError("a cascade needs the callback GenerationEval, which collects the earlier answers")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import read_records
-from lmod_train.datamodules.unfilled import refuse_unfilled
 from lmod_train.errors import BadArgument
+from lmod_train.tasks.regimes import in_regime
 from lmod_train.types import Record
 
 TASK = "conversation"
@@ -35,7 +35,7 @@ def read_conversations(folder: Path) -> list[Record]:
     if not found:
         expected = f"a folder with records of the task {TASK} in the split train"
         raise BadArgument("data.replay_from", str(folder), expected, f"name one; {IMPORT}")
-    refuse_unfilled(found)
+    in_regime(found, {}, "independent", {})  # refuses questions that hold answers to others
     return sorted(found, key=lambda r: r.id)
 
 

@@ -14,7 +14,8 @@ from lmod_train.errors import ArtifactError
 from lmod_train.lock import locked
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
-from lmod_train.tasks.current import Current, current
+from lmod_train.tasks.cascade import current_in_rounds
+from lmod_train.tasks.current import Current
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
 from lmod_train.types import Prediction, Record, Score
@@ -49,8 +50,9 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
     from lmod_train.report.judgements import judge_lines, read_judged, scores_of_judges  # scipy: not for `--help`
 
     records = read_run_records(run.records)
-    saved = current(read_run_column(run.records, "asked"), read_replies(run.replies).values())
     tasks = given or tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
+    asked, replies = read_run_column(run.records, "asked"), read_replies(run.replies).values()
+    saved = current_in_rounds(records, {task.name: task for task in tasks}, asked, replies)
     predictions = [p for task in tasks for p in parse_replies(task, records, saved.replies)]
     if not predictions:
         others = f" ({saved.stale} saved replies are outdated)" if saved.stale else ""
@@ -72,7 +74,8 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
 
 def _left_out(saved: Current) -> Iterator[str]:
     if saved.stale:
-        yield f"left out: {saved.stale} outdated replies, to other prompts, images, choices, weights or settings"
+        others = "other prompts, earlier answers, images, choices, weights or settings"
+        yield f"left out: {saved.stale} outdated replies, to {others}"
     if saved.unverified:
         yield f"unverified: {saved.unverified} replies have no hash of their input; `validate` asks these records again"
 

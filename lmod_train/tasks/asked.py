@@ -34,3 +34,13 @@ def asked(record: Record, weights: Sequence[str], template: str, settings: Mappi
         "choices": list(record.choices),
     }
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
+
+
+def asked_after(asked: str, texts: Sequence[str]) -> str:
+    """Return the hash of a question whose placeholders hold these texts, as 64 hexadecimal digits.
+
+    Args:
+        asked: Hash of the question with its placeholders, from `asked`.
+        texts: What stands at the placeholders, in the order of the record's needs.
+    """
+    return hashlib.sha256(json.dumps([asked, list(texts)]).encode()).hexdigest()

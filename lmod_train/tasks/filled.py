@@ -64,7 +64,7 @@ def filled(record: Record, answers: Mapping[str, Answer | Unparsed]) -> tuple[Me
     """
     if not record.needs:
         return record.messages
-    texts = [_text_of(answers.get(need), record.language) for need in record.needs]
+    texts = filled_texts(record, answers)
     beyond = placeholders(record.messages) - set(range(1, len(texts) + 1))
     if beyond:
         raise ValueError(f"record {record.id}: placeholder {{answer {min(beyond)}}}, but {len(texts)} needs")
@@ -76,6 +76,11 @@ def filled(record: Record, answers: Mapping[str, Answer | Unparsed]) -> tuple[Me
         replace(m, parts=tuple(replace(p, text=fill(p.text)) if p.text else p for p in m.parts))
         for m in record.messages
     )
+
+
+def filled_texts(record: Record, answers: Mapping[str, Answer | Unparsed]) -> list[str]:
+    """Return the texts at the placeholders ``{answer 1}``, ``{answer 2}`` ... of a record, one for each need."""
+    return [_text_of(answers.get(need), record.language) for need in record.needs]
 
 
 def _text_of(answer: Answer | Unparsed | None, language: str) -> str:

@@ -3,8 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.audit.subset import account, allot, chains, representative, stratum_of, write_subset
+from lmod_train.audit.subset import account, allot, representative, stratum_of, write_subset
 from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.tasks.cascade import chains
 from tests.tiny import record, write_curated
 
 SIZES = {("glaucoma", "CFP", "GLAUCOMA"): 120, ("glaucoma", "CFP", "NON-GLAUCOMA"): 60, ("stage", "OCT", "Stage: 1"): 3}

@@ -1,15 +1,11 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from lmod_train.cli import main
 from lmod_train.curation.copies import NEAR, SURE, thumbnail
-from lmod_train.curation.families import Likeness, account, contradictions, families, join, likenesses, same_files
+from lmod_train.curation.families import Likeness, account, contradictions, families, likenesses, same_files
 from lmod_train.curation.splits import split
 from lmod_train.sources.discovery import discover
 from lmod_train.types import Sample
@@ -26,16 +22,6 @@ def sample(key, group, label="", source="s", modality="CFP"):
 
 def near(one, other, correlation=0.9, orientation="mirrored"):
     return Likeness(one, other, orientation, correlation)
-
-
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=40))
-def test_families_are_the_connected_components(pairs):
-    matrix = coo_array(([1] * len(pairs), tuple(zip(*pairs, strict=True)) or ((), ())), shape=(31, 31))
-    _, component = connected_components(matrix, directed=False)
-    expected = {}
-    for member in {m for pair in pairs for m in pair}:
-        expected.setdefault(component[member], set()).add(member)
-    assert sorted(map(sorted, join(pairs))) == sorted(map(sorted, expected.values()))
 
 
 def test_groups_that_share_a_file_are_one_family():

@@ -1,0 +1,1 @@
+"""Stages of the clinical chain of X-PCR, from image quality to decision."""
