@@ -187,6 +187,8 @@ class Question:
             placeholder ``{answer 1}``.
         tags: Key -> value for additional subsets of the scores (level, impact, condition, subspecialty); those of every
             record are modality, source, split, language, sex and age.
+        perturbation: Defect with which the sample's own image is shown, e.g. ``blur-3`` (see
+            `lmod_train.perturbations`); empty for none. Its record has the tags ``perturbation`` and ``grade``.
     """
 
     task: str
@@ -204,6 +206,7 @@ class Question:
     chain_step: str = ""
     needs: tuple[Need, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
+    perturbation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+from lmod_train.perturbations import KINDS
 from lmod_train.types import Dropped, Sample
+
+_RESERVED = re.compile(rf"\.(marked|({'|'.join(KINDS)})-[0-9])$")
+"""Endings that curation gives to the marked and perturbed copies of an image."""
 
 LONGEST_NAME = 200
 """Bytes of a part of a key: file systems take 255, and an ending is added."""
@@ -27,8 +33,8 @@ def key_problem(key: str) -> tuple[str, str] | None:
     if not is_utf8(key):
         return "not_utf8", f"{key!a} is not UTF-8; name the file in UTF-8"
     parts = key.split("/")
-    if any(p in ("", ".", "..") for p in parts) or any(c in key for c in "\\\0") or parts[-1].endswith(".marked"):
-        return "key_unusable", "keys become paths: no empty, dot or backslash part, no ending .marked"
+    if any(p in ("", ".", "..") for p in parts) or any(c in key for c in "\\\0") or _RESERVED.search(parts[-1]):
+        return "key_unusable", "keys become paths: no empty, dot or backslash part, no ending .marked or e.g. .blur-3"
     if max(len(part.encode()) for part in parts) > LONGEST_NAME or len(key.encode()) > 4 * LONGEST_NAME:
         return "key_unusable", f"keys become paths: at most {LONGEST_NAME} bytes a part"
     return None

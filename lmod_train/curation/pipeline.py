@@ -28,7 +28,7 @@ from lmod_train.curation.division import divide
 from lmod_train.curation.filters import BoxFilter, cutoff_of
 from lmod_train.curation.inputs import Inputs, read_sources
 from lmod_train.curation.journal import NAME, Journal
-from lmod_train.curation.prepare import Plan, Prepared, image_path, lost, measure_all, prepare_all
+from lmod_train.curation.prepare import Plan, lost, measure_all, prepare_all
 from lmod_train.curation.sharing import ImageIndex, images_of, prepared_sample
 from lmod_train.curation.splits import split
 from lmod_train.curation.workers import Crew, local_crew, run
@@ -158,7 +158,7 @@ def _prepare(inputs: Inputs, images: ImageIndex, plan: Plan, journal: Journal, c
 
     def is_done(image: Sample) -> bool:
         done = journal.done.get((image.source, image.key))
-        return done is not None and all(_holds(plan.out / name, sha256) for name, sha256 in _curated(done).items())
+        return done is not None and all(_holds(plan.out / name, sha256) for name, sha256 in done.curated.items())
 
     left = {is_own: [s for s in of_kind if not is_done(s)] for is_own, of_kind in ((True, own), (False, shared))}
     before = len(images.samples) - sum(map(len, left.values()))
@@ -179,12 +179,6 @@ def _cutoffs(samples: Sequence[Sample], box_filter: BoxFilter, crew: Crew) -> di
             for source, measure in job:
                 measures[source].append(measure)
     return {source: cutoff_of(box_filter, measures[source]) for source in {s.source for s in samples}}
-
-
-def _curated(done: Prepared) -> dict[str, str]:
-    """Return the curated files of an image, plain and marked, with their SHA-256."""
-    kinds = ((done.plain, False), (done.marked, True))
-    return {image_path(done.source, done.key, marked=marked): sha256 for sha256, marked in kinds if sha256}
 
 
 def _holds(image: Path, sha256: str) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from lmod_train.curation.keys import unusable_key
 from lmod_train.curation.markers import mark
 from lmod_train.curation.numbering import number
 from lmod_train.errors import LmodError
+from lmod_train.perturbations import parse_perturbation, perturbed
 from lmod_train.raw import open_file
+from lmod_train.shuffling import shuffle_key
 from lmod_train.tasks.base import Task
 from lmod_train.types import Box, Dropped, Question, Region, Sample
 
@@ -52,6 +54,7 @@ class Prepared:
         scale: Curated pixels per original pixel.
         plain: SHA-256 of the plain curated image.
         marked: SHA-256 of the marked one, empty where no task draws.
+        perturbed: SHA-256 of each perturbed one, by the ending of its path: ``blur-3`` or ``blur-3.marked``.
         thumbnail: By which copies are found (see `copies.thumbnail`).
         bytes: Size of the raw image file.
         dropped: Why there are no curated images; None where there are.
@@ -71,6 +74,13 @@ class Prepared:
     bytes: int = 0
     dropped: Dropped | None = None
     unmarked: Dropped | None = None
+    perturbed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def curated(self) -> dict[str, str]:
+        """Curated files of the image, relative to the curated folder, with their SHA-256."""
+        endings = {"": self.plain, "marked": self.marked, **self.perturbed}
+        return {_path(self.source, self.key, ending): sha256 for ending, sha256 in endings.items() if sha256}
 
     def row(self) -> dict[str, Any]:
         """Return the line as plain values."""
@@ -87,14 +97,24 @@ class Prepared:
         return cls(**values)
 
 
-def image_path(source: str, key: str, *, marked: bool) -> str:
+def image_path(source: str, key: str, *, marked: bool, perturbation: str = "") -> str:
     """Return the path of a curated image relative to the curated folder.
 
     Example:
         >>> image_path("refuge", "train/Glaucoma/g0001", marked=True)
         'images/refuge/train/Glaucoma/g0001.marked.jpg'
+        >>> image_path("refuge", "train/Glaucoma/g0001", marked=False, perturbation="blur-3")
+        'images/refuge/train/Glaucoma/g0001.blur-3.jpg'
     """
-    return f"images/{source}/{key}{'.marked' if marked else ''}.jpg"
+    return _path(source, key, _ending(perturbation, marked))
+
+
+def _path(source: str, key: str, ending: str) -> str:
+    return f"images/{source}/{key}{ending and '.'}{ending}.jpg"
+
+
+def _ending(perturbation: str, marked: bool) -> str:
+    return ".".join(filter(None, (perturbation, "marked" if marked else "")))
 
 
 def numbered(sample: Sample, done: Prepared) -> Sample:
@@ -103,16 +123,27 @@ def numbered(sample: Sample, done: Prepared) -> Sample:
 
 
 def prepare(sample: Sample, plan: Plan) -> Prepared:
-    """Read, box, filter, number, shrink, draw and write one sample; a file that cannot be used gives its reason."""
+    """Read, box, filter, number, shrink, perturb, draw and write one sample; an unusable file gives its reason."""
     read = guarded(sample, lambda: _read(sample, plan))
     if isinstance(read, Dropped):
         return Prepared(sample.source, sample.key, files=_hashes([sample.own_image]), dropped=read)
     done, small = read
-    done = replace(done, plain=write_image(plan.out / image_path(sample.source, sample.key, marked=False), small))
-    if not _drawn(plan.tasks, numbered(sample, done)):
-        return done
-    path = plan.out / image_path(sample.source, sample.key, marked=True)
-    return replace(done, marked=write_image(path, mark(small, done.regions, done.scale)))
+    written = {}
+    for name, of_name in _views(plan.tasks, numbered(sample, done)).items():
+        shown = _perturbed(small, name, sample, plan.seed)
+        for marked in sorted(of_name):  # drawn after the perturbation: markers are no part of the photograph
+            path = plan.out / image_path(sample.source, sample.key, marked=marked, perturbation=name)
+            image = mark(shown, done.regions, done.scale) if marked else shown
+            written[_ending(name, marked)] = write_image(path, image)
+    return replace(done, plain=written.pop(""), marked=written.pop("marked", ""), perturbed=written)
+
+
+def _perturbed(image: Image.Image, name: str, sample: Sample, seed: int) -> Image.Image:
+    """Return the image with a perturbation, whose sides are drawn by sample; the same side in every grade."""
+    if not name:
+        return image
+    kind, grade = parse_perturbation(name)
+    return perturbed(image, kind, grade, int(shuffle_key(seed, "perturb", kind, sample.source, sample.key), 16))
 
 
 def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image] | Dropped:
@@ -177,21 +208,34 @@ def _boxed(sample: Sample) -> Sample | Dropped:
     return opened if isinstance(opened, Dropped) else read_boxes(replace(sample, size=opened.image.size))[0]
 
 
-def _drawn(tasks: Sequence[Task], sample: Sample) -> bool:
-    questions: list[Question] = [q for task in tasks for q in task.ask(sample) if q.marked]
-    for question in questions:
-        if question.shows != "own":
+def _views(tasks: Sequence[Task], sample: Sample) -> dict[str, set[bool]]:
+    """Return the images to write: perturbation -> unmarked, and marked where a question shows that."""
+    views: dict[str, set[bool]] = {"": {False}}
+    for question in _checked(tasks, sample):
+        if question.shows in ("own", "another"):
+            views.setdefault(question.perturbation, {False}).add(question.marked)
+    return views
+
+
+def _checked(tasks: Sequence[Task], sample: Sample) -> Iterator[Question]:
+    """Yield every question about a sample.
+
+    Raises:
+        LmodError: A marked question shows another image, or is about other regions than those drawn.
+    """
+    for question in (q for task in tasks for q in task.ask(sample)):
+        if question.marked and question.shows != "own":
             raise LmodError(
                 f"task {question.task!r}, sample {sample.source}/{sample.key}: a marked question has "
                 f"shows={question.shows!r}, but markers are drawn on the sample's own image only.\n"
                 f"Next: ask with marked=False or shows='own'"
             )
-        if question.regions != sample.regions:
+        if question.marked and question.regions != sample.regions:
             raise LmodError(
                 f"task {question.task!r}, sample {sample.source}/{sample.key}: a marked question must be about all "
                 f"numbered regions of the sample, as they are what is drawn.\nNext: ask with regions=sample.regions"
             )
-    return bool(questions)
+        yield question
 
 
 def _hashes(paths: Sequence[Path]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from lmod_train.curation.balance import Candidate, Over, draw
 from lmod_train.curation.prepare import Prepared, image_path, numbered
 from lmod_train.curation.splits import Place
 from lmod_train.errors import LmodError
+from lmod_train.perturbations import parse_perturbation
 from lmod_train.tasks.base import Task
 from lmod_train.types import Dropped, Message, Question, Record, Sample, Split
 
@@ -23,10 +24,11 @@ class Picture:
 
     Attributes:
         shown: Path of what is shown, relative to the curated folder.
-        plain: Path of the same without markers.
+        plain: Path of the same without markers; perturbed, if what is shown is.
         sha256: Of what is shown.
         scale: Curated pixels per original pixel.
         licence: Of the question's source, and of the image's where that is another.
+        perturbation: Defect that it was given, e.g. ``blur-3``; empty for none.
     """
 
     shown: str
@@ -34,6 +36,7 @@ class Picture:
     sha256: str
     scale: float
     licence: str
+    perturbation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class PlacedQuestion:
 
 
 def own_pictures(question: Question, sample: Sample, images: Mapping[Place, Prepared]) -> tuple[Picture, ...]:
-    """Return the sample's images that stand at the question's image places, the own one marked where it asks so.
+    """Return the sample's images that stand at the question's image places, the own one as the question asks for it.
 
     Args:
         question: What is asked.
@@ -79,7 +82,8 @@ def own_pictures(question: Question, sample: Sample, images: Mapping[Place, Prep
         images: What became of every image, by source and key.
 
     Raises:
-        LmodError: The messages have image places for which the sample has no image.
+        LmodError: The messages have image places for which the sample has no image, or the image to perturb is none of
+            those shown.
     """
     keys, places = sample.image_keys, image_places(question)
     shown = question.images or tuple(range(places))
@@ -90,16 +94,24 @@ def own_pictures(question: Question, sample: Sample, images: Mapping[Place, Prep
             f"Next: give each image place one of the images 0 to {len(keys) - 1}, or leave `images` out for the first"
         )
     own = [place == 0 and sample.image is not None for place in shown]
+    if question.perturbation and not any(own):
+        raise LmodError(
+            f"task {question.task!r}, sample {sample.source}/{sample.key}: perturbation={question.perturbation!r}, but "
+            f"the sample's own image, which would be perturbed, is not shown.\n"
+            f"Next: show image 0 of a sample with an image of its own, or leave `perturbation` out"
+        )
     return tuple(
-        _picture(images[sample.source, keys[place]], sample.licence, marked=question.marked and is_own)
+        _picture(images[sample.source, keys[place]], sample.licence, question if is_own else None)
         for place, is_own in zip(shown, own, strict=True)
     )
 
 
-def _picture(done: Prepared, licence: str, *, marked: bool) -> Picture:
-    plain = image_path(done.source, done.key, marked=False)
-    shown = image_path(done.source, done.key, marked=True) if marked else plain
-    return Picture(shown, plain, done.marked if marked else done.plain, done.scale, licence)
+def _picture(done: Prepared, licence: str, question: Question | None) -> Picture:
+    """Return an image as a question shows it; without a question as it is."""
+    marked, name = (question.marked, question.perturbation) if question else (False, "")
+    plain = image_path(done.source, done.key, marked=False, perturbation=name)
+    shown = image_path(done.source, done.key, marked=marked, perturbation=name)
+    return Picture(shown, plain, done.curated[shown], done.scale, licence, name)
 
 
 def image_places(question: Question) -> int:
@@ -223,11 +235,17 @@ def _record(asked: PlacedQuestion) -> Record:
         chain_step=question.chain_step,
         needs=asked.needs,
         variant=question.variant,
-        tags=question.tags,
+        tags={**question.tags, **_perturbation_tags(pictures)},
         phantom=sample.phantom,
         patient=sample.patient,
         licence="; ".join(dict.fromkeys(p.licence for p in pictures)) or sample.licence,
     )
+
+
+def _perturbation_tags(pictures: Sequence[Picture]) -> dict[str, str]:
+    """Return the tags of the perturbation of the images shown; none if none is perturbed."""
+    name = next((p.perturbation for p in pictures if p.perturbation), "")
+    return dict(zip(("perturbation", "grade"), map(str, parse_perturbation(name)), strict=True)) if name else {}
 
 
 def without_images(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -13,14 +13,17 @@ from lmod_train.curation.records import PlacedQuestion, own_pictures
 from lmod_train.curation.showing import show_all
 from lmod_train.errors import LmodError, StrictDrops
 from lmod_train.files import sha256_of
-from lmod_train.types import Question, Sample
+from lmod_train.types import ImageFile, Question, Sample
 from tests.curation.probe import Without
 from tests.curation.world import Discs, Folders, Glaucoma, Regions, asked, photograph, tree
 
 
-def one(key, answer, shows="another", source="s", modality="CFP", split="train", **fields):
+def one(key, answer, shows="another", source="s", modality="CFP", split="train", own=True, **fields):
     sample = Sample(source, key, modality, Path(f"{key}.png"), key, f"licence of {source}")
-    done = Prepared(source, key, (40, 30), plain=fields.pop("plain", f"{source}-{key}"), scale=0.5)
+    if not own:
+        sample = replace(sample, image=None, shared_images=(ImageFile(Path(f"{key}.png"), key),))
+    perturbed = {name: f"{key}-{name}" for name in [fields.get("perturbation")] if name}
+    done = Prepared(source, key, (40, 30), plain=fields.pop("plain", f"{source}-{key}"), scale=0.5, perturbed=perturbed)
     question = Question("t", asked("?"), ("a", "b"), answer, shows=shows, **fields)
     return PlacedQuestion(None, question, sample, split, own_pictures(question, sample, {(source, key): done}))
 
