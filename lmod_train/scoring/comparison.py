@@ -99,6 +99,29 @@ def mcnemar_by_patient(first: Sequence[bool], second: Sequence[bool], groups: Se
     return min(1.0, float(won[np.abs(2 * np.arange(len(won)) - whole) >= observed].sum()))
 
 
+FEWEST_DISCORDANT = 6
+"""Items that separate the models from which on a p value is given: an exact test of fewer cannot reach 0.05."""
+
+
+def p_by_patient(test: Paired, first: Sequence[bool], second: Sequence[bool], groups: Sequence[str]) -> float | None:
+    """Return the p value of `mcnemar_by_patient`, or None if fewer than `FEWEST_DISCORDANT` items separate the models.
+
+    Args:
+        test: Result of `mcnemar` on the same items.
+        first: Whether the first model has each item right.
+        second: The same items, in the same order.
+        groups: Patient of each item.
+
+    Example:
+        >>> first, second = [True] * 5, [False] * 5
+        >>> p_by_patient(mcnemar(first, second), first, second, list("abcde")) is None
+        True
+    """
+    if test.only_first + test.only_second < FEWEST_DISCORDANT:
+        return None
+    return mcnemar_by_patient(first, second, groups)
+
+
 def cohens_g(test: Paired) -> float | None:
     """Return Cohen's g (Cohen 1988, chapter 5) of two models: the share of discordant items that the first wins, - 0.5.
 

@@ -14,6 +14,7 @@ from lmod_train.scoring.comparison import (
     holm,
     mcnemar,
     mcnemar_by_patient,
+    p_by_patient,
     paired_difference,
 )
 
@@ -133,3 +134,11 @@ def test_paired_difference_at_its_edges():
     assert paired_difference("demo", [], [], []).n == 0
     with pytest.raises(BadArgument, match="pair the items by id"):
         paired_difference("demo", [1], [1, 0], ["a"])
+
+
+def test_no_p_value_from_few_discordant_items():
+    for n in range(10):
+        a, b = [True] * (n + 2), [False] * n + [True] * 2
+        p = p_by_patient(mcnemar(a, b), a, b, [str(i) for i in range(n + 2)])
+        assert p == (None if n < 6 else mcnemar(a, b).p) and (p is None or p < 0.05)
+    assert mcnemar([True] * 5, [False] * 5).p > 0.05

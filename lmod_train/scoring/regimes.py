@@ -1,0 +1,147 @@
+"""Paired differences of two runs that were asked the same chains, e.g. with and without earlier answers as context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lmod_train.scoring.comparison import Paired, holm, mcnemar, p_by_patient, paired_difference
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.steps import STEPS, chains_of, is_right
+from lmod_train.scoring.ways import compared_ids, once_each
+from lmod_train.types import Score
+
+Pairs = Sequence[tuple[Item, Item]]
+
+
+@dataclass(frozen=True, slots=True)
+class StageDifference:
+    """Difference of two runs at one step, on the questions that both were asked.
+
+    With the runs CAS and IND it is the effect of context, with oracle and CAS the propagation of errors.
+
+    Attributes:
+        step: Name of the step.
+        first: Accuracy of the first run on these questions, missing answers wrong.
+        second: Accuracy of the second run.
+        score: ``swa_difference``, first - second, with n and its interval clustered by patient.
+        test: Exact McNemar test, each question in one way of asking it.
+        p: Its p value with patients as the independent units (`p_by_patient`).
+        adjusted: `p`, Holm-adjusted over the steps.
+    """
+
+    step: str
+    first: float
+    second: float
+    score: Score
+    test: Paired
+    p: float | None
+    adjusted: float | None = None
+
+
+def stage_differences(
+    task: str, first: Sequence[Item], second: Sequence[Item], steps: Sequence[str] = STEPS
+) -> list[StageDifference]:
+    """Return the difference of two runs at each step with questions that both were asked; empty without any.
+
+    Args:
+        task: Name of the task.
+        first: Items of the first run, e.g. asked with earlier answers.
+        second: Items of the second run, e.g. asked without.
+        steps: Names of the steps, in order.
+    """
+    pairs = paired_items(first, second)
+    own = {step: [(a, b) for a, b in pairs if a.chain_step == step] for step in steps}
+    found = [_at_step(task, step, members) for step, members in own.items() if members]
+    adjusted = holm([one.p for one in found])
+    return [replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+
+
+def _at_step(task: str, step: str, pairs: Pairs) -> StageDifference:
+    first, second = ([is_right(pair[run]) for pair in pairs] for run in (0, 1))
+    gap = paired_difference(task, first, second, [a.group for a, _ in pairs])
+    once = set(once_each((a.id, a.tags) for a, _ in pairs))
+    tested = [(is_right(a), is_right(b), a.group) for a, b in pairs if a.id in once]
+    test = mcnemar([a for a, _, _ in tested], [b for _, b, _ in tested])
+    p = p_by_patient(test, *zip(*tested, strict=True))
+    score = replace(gap, subset=f"stage={step}", metric="swa_difference")
+    return StageDifference(step, float(np.mean(first)), float(np.mean(second)), score, test, p)
+
+
+def chain_differences(
+    task: str, first: Sequence[Item], second: Sequence[Item], steps: Sequence[str] = STEPS
+) -> list[Score]:
+    """Return the differences of two runs over whole chains, first - second, each with n and an interval.
+
+    ``swa_mean_difference`` is the unweighted mean over the steps of the differences in accuracy, over the questions
+    that both were asked (n); ``ccr_difference`` that of ``ccr_expected`` over the chains that are complete among these
+    questions (n). Both have no value and n = 0 without such questions or chains.
+
+    Args:
+        task: Name of the task.
+        first: Items of the first run.
+        second: Items of the second run.
+        steps: Names of the steps, in order.
+    """
+    pairs = paired_items(first, second)
+    return [_swa_difference(task, pairs, steps), _ccr_difference(task, pairs, steps)]
+
+
+def _swa_difference(task: str, pairs: Pairs, steps: Sequence[str]) -> Score:
+    asked = [step for step in steps if any(a.chain_step == step for a, _ in pairs)]
+    pairs = [(a, b) for a, b in pairs if a.chain_step in asked]
+    at = np.array([[a.chain_step == step for step in asked] for a, _ in pairs], dtype=np.float64)
+    at = at.reshape(len(pairs), len(asked))
+    lead = np.array([float(is_right(a)) - is_right(b) for a, b in pairs])[:, None] * at
+    columns = {"step_items": at, "gained": lead.clip(0), "lost": (-lead).clip(0)}
+    signs = np.repeat([1.0, -1.0], len(asked)) / max(1, len(asked))
+
+    def sides(sums: Columns) -> Floats:
+        shares = [ratio(sums[name], sums["step_items"]) for name in ("gained", "lost")]
+        return np.concatenate(shares, axis=-1)
+
+    def support(columns: Columns) -> Floats:
+        return np.concatenate([columns["step_items"]] * 2, axis=-1)
+
+    measure = Measure("swa_mean_difference", lambda s: sides(s) @ signs, support, parts=sides, signs=tuple(signs))
+    if not pairs:
+        return Score(task, "all", "swa_mean_difference", 0, None)
+    (score,) = compute_scores(task, "all", columns, [a.group for a, _ in pairs], [measure])
+    return replace(score, n=len(pairs))  # both sides of a difference have its support
+
+
+def _ccr_difference(task: str, pairs: Pairs, steps: Sequence[str]) -> Score:
+    first, second = (chains_of([pair[run] for pair in pairs], steps) for run in (0, 1))
+    one, other = (chains.shares[first.complete].prod(axis=1).tolist() for chains in (first, second))
+    groups = [group for group, whole in zip(first.groups, first.complete, strict=True) if whole]
+    return replace(paired_difference(task, one, other, groups), metric="ccr_difference")
+
+
+def paired_items(first: Sequence[Item], second: Sequence[Item]) -> list[tuple[Item, Item]]:
+    """Return the items of the questions that two runs were both asked, in the order of the first run.
+
+    The second item of a pair has the id, chain, step, group and tags of the first, so that both runs have one set of
+    chains. Questions of one run alone are left out.
+    """
+    mine, other = (_by_question(items) for items in (first, second))
+    return [(item, _named_as(item, other[key])) for key, item in mine.items() if key in other]
+
+
+def _by_question(items: Sequence[Item]) -> dict[str, Item]:
+    ids = compared_ids((item.id, item.tags) for item in items)
+    return {ids[item.id]: item for item in items}
+
+
+def _named_as(one: Item, other: Item) -> Item:
+    return replace(
+        other,
+        id=one.id,
+        chain=one.chain,
+        chain_step=one.chain_step,
+        language=one.language,
+        group=one.group,
+        tags=one.tags,
+    )
