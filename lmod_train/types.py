@@ -248,6 +248,7 @@ class Sample:
         cut: Part of the image file that is the image.
         patient: Demographics and exposure.
         size: Width and height of the raw image in pixels, (0, 0) until curation has opened it.
+        too_small: Structures whose boxes curation left out as too small; they are in the image all the same.
         sha256: SHA-256 of the raw image file, empty until curation has read it.
         phantom: Whether the image is a phantom, drawn by this project.
         shared_images: Further image files, numbered after `image` in questions; other samples may show them too.
@@ -268,6 +269,7 @@ class Sample:
     cut: Cut = Cut()
     patient: Patient = Patient()
     size: tuple[int, int] = (0, 0)
+    too_small: tuple[str, ...] = ()
     sha256: str = ""
     phantom: bool = False
     shared_images: tuple[ImageFile, ...] = ()

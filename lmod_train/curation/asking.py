@@ -10,7 +10,8 @@ from typing import Any
 
 from lmod_train.curation import foreign as abroad
 from lmod_train.curation.chains import check_chains, with_needs
-from lmod_train.curation.prepare import Plan, Prepared
+from lmod_train.curation.places import balance_places
+from lmod_train.curation.prepare import Plan, Prepared, numbered
 from lmod_train.curation.records import PlacedQuestion, ask_all, draw_balanced, left_out
 from lmod_train.curation.showing import show_all
 from lmod_train.curation.splits import Place
@@ -26,12 +27,14 @@ class Questions:
         balanced: Task -> account of its balance, for the manifest.
         dropped: Questions that are left out, and foreign photographs that could not be read.
         photographs: Foreign photographs that were curated.
+        accounts: Task and language -> what the task states of the samples, for the manifest.
     """
 
     by_task: dict[str, list[PlacedQuestion]] = field(default_factory=dict)
     balanced: dict[str, Any] = field(default_factory=dict)
     dropped: list[Dropped] = field(default_factory=list)
     photographs: list[abroad.Photograph] = field(default_factory=list)
+    accounts: dict[str, Any] = field(default_factory=dict)
 
 
 def ask(
@@ -65,14 +68,22 @@ def ask(
 
     for name in sorted({t.name for t in plan.tasks}):
         own = ask_all([t for t in plan.tasks if t.name == name], samples, done, splits, images)
-        own, imageless = show_all(own, photographs, plan.seed)
+        own, imageless = show_all(balance_places(own, plan.seed), photographs, plan.seed)
         asked.dropped.extend(imageless)
         if settings["balance"] is None or name in settings["balance"]:
             own, asked.balanced[name] = draw_balanced(own, plan.seed, settings["balance_over"])
             asked.dropped.extend(left_out(asked.balanced[name]))
         asked.by_task[name] = own
+    ready = [numbered(s, done[s.source, s.key]) for s in samples if _is_prepared(s, done)]
+    accounts = {f"{task.name}/{task.language}": task.account(ready) for task in plan.tasks}
+    asked.accounts.update({name: account for name, account in accounts.items() if account})
     complete, incomplete = with_needs(asked.by_task)
     asked.by_task.update(complete)
     asked.dropped.extend(incomplete)
     check_chains(chain.from_iterable(complete.values()))
     return asked
+
+
+def _is_prepared(sample: Sample, done: Mapping[Place, Prepared]) -> bool:
+    place = sample.source, sample.key
+    return place in done and done[place].dropped is None

@@ -118,8 +118,10 @@ def _ending(perturbation: str, marked: bool) -> str:
 
 
 def numbered(sample: Sample, done: Prepared) -> Sample:
-    """Return the sample as tasks see it: with size, hash and numbered regions."""
-    return replace(sample, size=done.size, sha256=done.files[0] if done.files else "", regions=done.regions)
+    """Return the sample as tasks see it: with size, hash, numbered regions and the structures that were too small."""
+    small = tuple(structure for structure, reason in done.lost if reason == "too_small")
+    sha256 = done.files[0] if done.files else ""
+    return replace(sample, size=done.size, sha256=sha256, regions=done.regions, too_small=small)
 
 
 def prepare(sample: Sample, plan: Plan) -> Prepared:

@@ -82,6 +82,7 @@ def write(
         "families": {**family_account(divided.images, divided.alike), "contradictory": len(divided.contradictory)},
         "leakage": account(pairs),
         "images": {**FORMAT, "longest_side": plan.longest_side, "files": len(shown)},
+        **({"accounts": asked.accounts} if asked.accounts else {}),
         **({"foreign": abroad.note(foreign, used)} if used else {}),
     }
 

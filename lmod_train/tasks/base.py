@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -71,6 +71,23 @@ class Task(ABC):
     @abstractmethod
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield the questions about a sample; none where the sample does not carry what the task needs."""
+
+    def placed(self, sample: Sample, question: Question, place: int) -> Question:
+        """Return the question with its right option at a place of the list, for curation, which balances the places.
+
+        Args:
+            sample: That is asked about.
+            question: One of `ask`.
+            place: From 0, below the number of options.
+
+        Returns:
+            The same question where options have no letters, or where their order is not the task's own.
+        """
+        return question
+
+    def account(self, samples: Iterable[Sample]) -> dict[str, Any]:
+        """Return what the manifest states of the samples besides the counts of records; nothing by default."""
+        return {}
 
     @abstractmethod
     def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:

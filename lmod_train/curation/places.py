@@ -1,0 +1,39 @@
+"""The place of the right option in lists of options: each letter equally often, in every split and stage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lmod_train.curation.records import PlacedQuestion
+from lmod_train.lettering import options_in
+from lmod_train.shuffling import shuffle_key
+
+
+def balance_places(asked: Sequence[PlacedQuestion], seed: int) -> list[PlacedQuestion]:
+    """Return the questions, in the same order, with the right options of lettered lists spread evenly over the letters.
+
+    The questions of a task, language, step and number of options take the letters in turn, split after split, source
+    after source, and within a source in an order drawn by seed: so the counts of two letters differ by at most one in
+    the whole set, in every split, and in every source of a split. Which sample gets which letter depends on its key,
+    not on the answer. Questions without lettered options, and those whose order is not the task's own
+    (`Task.placed`), stay as they are.
+    """
+    found = list(asked)
+    turns: Counter[tuple[str, ...]] = Counter()
+    for at in sorted(range(len(found)), key=lambda at: _turn(found[at], seed)):
+        one = found[at]
+        options = len(options_in(one.question.messages))
+        cell = (one.question.task, one.question.language, one.question.chain_step, str(options))
+        if options:
+            question = one.task.placed(one.sample, one.question, turns[cell] % options)
+            turns[cell] += question is not one.question
+            found[at] = replace(one, question=question)
+    return found
+
+
+def _turn(one: PlacedQuestion, seed: int) -> tuple[str, ...]:
+    """Return the sort key of a question: its split and source, then a draw by seed."""
+    key = (one.sample.source, one.sample.key, one.question.chain_step, one.question.variant)
+    return one.split, one.sample.source, shuffle_key(seed, "places", *key), *key

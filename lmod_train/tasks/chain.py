@@ -1,0 +1,118 @@
+"""The clinical chain of X-PCR: image quality, place, lesion, diagnosis, severity and decision of one image."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from lmod_train.lettering import options_in
+from lmod_train.parsing.option import parse_option
+from lmod_train.parsing.reading import read
+from lmod_train.scoring.chain import chain_scores
+from lmod_train.scoring.items import items_of
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.single_choice import reply_for, single_choice, with_truth_at
+from lmod_train.tasks.stages.cd import impact_of
+from lmod_train.tasks.stages.posed import Missing, Posed, drawn
+from lmod_train.tasks.stages.poses import poses
+from lmod_train.tasks.stages.stage import STAGE_NAMES
+from lmod_train.types import Answer, Need, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.vocabulary.management import DRAFT
+
+
+class Chain(Task):
+    """Six single-choice questions about one image, each of a stage that has a truth (X-PCR, supplement, section 3.1).
+
+    The truth of a stage is from the sample's own labels, masks, grades and flags; the decision is that of the
+    management table, a draft. A stage without truth is not asked. The questions of a sample are one chain; those that
+    come with it (`Sample.asked`) are asked instead of our own.
+
+    Args:
+        confidence: Whether each question asks for a confidence in the sentence of the paper.
+        sources: Names of the sources to ask about; None asks about all.
+
+    References:
+        X-PCR, CVPR 2026, arXiv 2604.20350, with its supplement. Questions, options and levels are ours.
+    """
+
+    name = "chain"
+    version = 1
+    choices = ()
+
+    def __init__(self, confidence: bool = True, sources: list[str] | None = None) -> None:
+        self.asks_confidence = confidence
+        self.sources = sources
+
+    def ask(self, sample: Sample) -> Iterator[Question]:
+        """Yield the questions that come with a sample; without any, one for each stage that has a truth."""
+        if not self.asks_of(sample):
+            return
+        ready = list(self.ready_questions(sample))
+        yield from ready or self._own(sample)
+
+    def _own(self, sample: Sample) -> Iterator[Question]:
+        """Yield a question for each stage with a truth, in order; it needs all earlier ones."""
+        earlier: list[str] = []
+        impact = impact_of(sample)
+        for stage, posed in poses(sample).items():
+            if isinstance(posed, Posed):
+                options = drawn(posed.options, sample, stage, "letters")
+                tags = {"stage": stage, "level": posed.level} | ({"impact": str(impact)} if impact else {})
+                yield Question(
+                    self.name,
+                    single_choice(posed.question, options, confidence=self.asks_confidence),
+                    tuple(options),
+                    reply_for(options, posed.truth),
+                    chain=sample.key,
+                    chain_step=stage,
+                    needs=tuple(Need(step) for step in earlier),
+                    tags=tags,
+                )
+                earlier.append(stage)
+
+    def placed(self, sample: Sample, question: Question, place: int) -> Question:
+        """Return one of its own questions with the right option at a place; a ready question stays as it is."""
+        return question if question in sample.asked else with_truth_at(question, place)
+
+    def account(self, samples: Iterable[Sample]) -> dict[str, Any]:
+        """Return for each source which stages have a truth and from where, why others have none, and full chains."""
+        by_source: defaultdict[str, list[Sample]] = defaultdict(list)
+        for sample in samples:
+            if self.asks_of(sample):
+                by_source[sample.source].append(sample)
+        sources = {source: self._of_source(by_source[source]) for source in sorted(by_source)}
+        return {"management_table": DRAFT, "sources": sources} if sources else {}
+
+    def _of_source(self, samples: Sequence[Sample]) -> dict[str, Any]:
+        ready = [list(self.ready_questions(sample)) for sample in samples]
+        own = [poses(sample) for sample, questions in zip(samples, ready, strict=True) if not questions]
+        steps = [{q.chain_step for q in questions} for questions in ready if questions]
+        steps += [{stage for stage, posed in asked.items() if isinstance(posed, Posed)} for asked in own]
+        return {
+            "samples": len(samples),
+            "ready": len(samples) - len(own),
+            "chains": sum(map(bool, steps)),
+            "complete": sum(set(STAGE_NAMES) <= asked for asked in steps),
+            "stages": {stage: _of_stage([asked[stage] for asked in own]) for stage in STAGE_NAMES},
+        }
+
+    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
+        """Return the text of the chosen option, or why there is none (see `lmod_train.parsing`)."""
+        listed = tuple(options_in(record.messages).values())
+        return read(reply, parse_option, listed or record.choices)
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return the scores of stages, levels and whole chains (see `lmod_train.scoring.chain`)."""
+        return chain_scores(self.name, items_of(predictions, self._truth))
+
+    def _truth(self, prediction: Prediction) -> Answer | Unparsed:
+        record = prediction.record
+        return self.parse(Reply(record.id, record.answer), record)
+
+
+def _of_stage(asked: Sequence[Posed | Missing]) -> dict[str, Any]:
+    """Return how many truths a stage has, by origin, and how many are missing, by reason."""
+    origins = Counter(one.origin for one in asked if isinstance(one, Posed))
+    reasons = Counter(one.reason for one in asked if isinstance(one, Missing))
+    return {"truths": origins.total(), "from": dict(sorted(origins.items())), "missing": dict(sorted(reasons.items()))}

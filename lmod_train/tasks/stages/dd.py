@@ -1,0 +1,58 @@
+"""Diagnosis (DD): diseases that a source labels as present or absent."""
+
+from __future__ import annotations
+
+from lmod_train.tasks.stages.case import retinopathy, shows_hole
+from lmod_train.tasks.stages.posed import Missing, Posed, drawn, pair
+from lmod_train.types import Sample
+
+DIAGNOSES = {
+    "cataract": "cataract of the lens",
+    "diabetic retinopathy": "diabetic retinopathy",
+    "glaucoma": "glaucomatous changes",
+    "normal": "normal (no findings)",
+}
+HOLES = ("macula with no hole", "lamellar hole alone", "impending hole only", "full-thickness hole")
+GLAUCOMA = ("without glaucoma", "glaucoma present")
+OTHERS = ("age-related macular degeneration", "vascular occlusion", "hypertensive retinopathy", "myopic fundus")
+"""Diseases of which one, drawn by the sample's key, is asked for beside diabetic retinopathy."""
+
+QUESTION = "What is the diagnosis, as far as {} and {} are concerned?"
+
+_RETINOPATHY, _EDEMA = "diabetic retinopathy", "a risk of macular edema"
+
+
+def pose(sample: Sample) -> Posed | Missing:
+    """Return a question about the diagnosis."""
+    labels = sample.labels
+    if labels.get("diagnosis") in DIAGNOSES:
+        question = "What is the most likely diagnosis?"
+        return Posed(question, tuple(DIAGNOSES.values()), DIAGNOSES[labels["diagnosis"]], "labels", "A")
+    if "macular_hole_stage" in labels:
+        return shows_hole(sample) or _hole(labels["macular_hole_stage"])
+    if "glaucoma" in labels:
+        truth = GLAUCOMA[labels["glaucoma"] == "yes"]
+        return Posed("What is the diagnosis, as far as glaucoma is concerned?", GLAUCOMA, truth, "labels", "A")
+    return _retinopathic(sample)
+
+
+def _hole(stage: str) -> Posed:
+    """Return the kind of a macular hole: stage 1 is impending, the others are full-thickness holes (Gass 1995)."""
+    truth = HOLES[2 if stage == "1" else 3]
+    return Posed("What is the diagnosis at the macula?", HOLES, truth, "label and mask", "A")
+
+
+def _retinopathic(sample: Sample) -> Posed | Missing:
+    """Return whether there is diabetic retinopathy, and one other condition that the source labels."""
+    ill = retinopathy(sample)
+    if isinstance(ill, Missing):
+        return ill
+    if "macular_edema_risk" in sample.labels:
+        other, has_other = _EDEMA, sample.labels["macular_edema_risk"] != "0"
+    else:
+        labelled = [name for name in OTHERS if name in sample.labels]
+        if not labelled:
+            return Missing("no second diagnosis is labelled")
+        other = drawn(labelled, sample, "DD")[0]
+        has_other = sample.labels[other] == "yes"
+    return pair(QUESTION.format(_RETINOPATHY, other), [(_RETINOPATHY, ill), (other, has_other)], "labels")

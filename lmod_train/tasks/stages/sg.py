@@ -1,0 +1,42 @@
+"""Severity (SG): levels of the scales of the vocabulary, and grades of the cup-to-disc ratio."""
+
+from __future__ import annotations
+
+from lmod_train.tasks.stages.case import CUP_BORDERS, cup_grade, retinopathy, shows_hole
+from lmod_train.tasks.stages.posed import Missing, Posed
+from lmod_train.types import Sample
+from lmod_train.vocabulary.scales import SCALES
+
+_SCALES = {scale.name: scale for scale in SCALES}
+_WORDS = {"macular_hole_stage": "Gass stage", "icdr": "ICDR grade", "sdrg": "SDRG grade"}
+
+
+def pose(sample: Sample) -> Posed | Missing:
+    """Return a question about the severity; level S."""
+    name = next((name for name in _WORDS if name in sample.labels), None)
+    if name is None:
+        return _cup(sample)
+    hidden = shows_hole(sample) if name == "macular_hole_stage" else retinopathy(sample)
+    return hidden if isinstance(hidden, Missing) else _level(name, sample.labels[name])
+
+
+def _level(name: str, level: str) -> Posed:
+    """Return the question for the level of a scale, with the meaning of each in its words."""
+    scale, word = _SCALES[name], _WORDS[name]
+    meanings = "; ".join(f"{n} {meaning}" for n, meaning in zip(scale.levels, scale.meanings, strict=True))
+    question = f"Grade the severity of {scale.disease} based on observed findings ({meanings})."
+    return Posed(question, tuple(f"{word} {n}" for n in scale.levels), f"{word} {level}", "labels", "S")
+
+
+def _cup(sample: Sample) -> Posed | Missing:
+    """Return the grade of the cup, the severity that a photograph of a glaucoma set shows."""
+    if "glaucoma" not in sample.labels:
+        return Missing("no label of a severity")
+    grade = cup_grade(sample)
+    if isinstance(grade, Missing):
+        return grade
+    question = (
+        "Grade the severity of the cupping by the vertical cup-to-disc ratio (0 below {}; 1 up to {}; 2 up to {}; "
+        "3 above).".format(*CUP_BORDERS)
+    )
+    return Posed(question, tuple(f"cup grade {n}" for n in range(4)), f"cup grade {grade}", "mask or outline", "S")

@@ -1,0 +1,50 @@
+import pytest
+
+from lmod_train.tasks.stages.lc import KINDS, RATIOS, pose
+from lmod_train.tasks.stages.posed import Missing
+from tests.tasks.stages.samples import cupped, flagged, sample, scan
+
+
+def test_hole_and_cysts_are_what_the_mask_shows():
+    assert pose(scan()).truth == "macular hole but without intraretinal cysts"
+    assert pose(scan(cysts=True)).truth == "macular hole, as well as intraretinal cysts"
+    assert pose(scan(hole=None)).truth == "neither macular hole nor intraretinal cysts"
+    assert pose(scan(too_small=("intraretinal cysts",))).truth == "macular hole, as well as intraretinal cysts"
+
+
+def test_kinds_of_lesions_are_those_of_the_masks():
+    labels = dict.fromkeys(KINDS, "no") | {"microaneurysms": "yes", "hard exudates": "yes"}
+    here = {"microaneurysms", "hard exudates"}
+    boxes = [(kind, 10, 10, 40, 40) for kind in here]
+    asked = [pose(sample(f"k{i}", boxes=boxes, labels=labels)) for i in range(40)]
+    assert len({one.question for one in asked}) == 12
+    for one in asked:
+        named = [kind for kind in KINDS if kind in one.question]
+        affirmed = one.truth.replace("neither", "without").replace(" nor ", " without ").partition("without")[0]
+        assert {kind for kind in named if kind in affirmed} == here & set(named)
+
+
+def test_findings_are_the_flags():
+    asked = [pose(flagged(key=f"k{i}", drusen="yes")) for i in range(60)]
+    with_drusen = {one.truth for one in asked if "drusen" in one.question}
+    assert with_drusen and all("drusen but without" in truth for truth in with_drusen)
+    assert all(one.truth.startswith("neither") for one in asked if "drusen" not in one.question)
+
+
+def test_haemorrhages_of_retinopathy_are_no_denied_hemorrhage():
+    asked = [pose(flagged("2", key=f"k{i}")) for i in range(60)]
+    missing = [one for one in asked if isinstance(one, Missing)]
+    assert missing and set(missing) == {Missing("haemorrhages of retinopathy are not labelled")}
+    assert not any("hemorrhage" in one.question for one in asked if not isinstance(one, Missing))
+    assert not any(isinstance(pose(flagged("2", key=f"k{i}", hemorrhage="yes")), Missing) for i in range(60))
+
+
+@pytest.mark.parametrize(("ratio", "truth"), list(zip((0.2, 0.4, 0.6, 0.8), RATIOS, strict=True)))
+def test_classes_of_the_cup(ratio, truth):
+    assert (pose(cupped(ratio)).truth, pose(cupped(ratio)).level) == (truth, "A")
+
+
+def test_no_mask_no_lesion():
+    assert pose(cupped(None)) == Missing("no outline of the cup")
+    assert pose(sample()) == Missing("no outline or mask of lesions or cup")
+    assert len({len(text) for text in RATIOS}) == 1

@@ -1,0 +1,28 @@
+import pytest
+
+from lmod_train.lettering import options_in
+from lmod_train.tasks.single_choice import reply_for, single_choice, with_truth_at
+from lmod_train.types import Question
+
+OPTIONS = ("cup", "cupping", "rim", "disc. A")
+
+
+def question(truth):
+    return Question("chain", single_choice("A. Which?", OPTIONS, confidence=True), OPTIONS, reply_for(OPTIONS, truth))
+
+
+@pytest.mark.parametrize("truth", OPTIONS)
+@pytest.mark.parametrize("place", range(4))
+def test_the_right_option_moves_and_the_others_keep_their_order(truth, place):
+    moved = with_truth_at(question(truth), place)
+    listed = list(options_in(moved.messages).values())
+    assert (listed[place], moved.answer, moved.choices) == (truth, f"Answer: {'ABCD'[place]}", tuple(listed))
+    assert [o for o in listed if o != truth] == [o for o in OPTIONS if o != truth]
+    before, after = (q.messages[0].parts[1].text.splitlines() for q in (question(truth), moved))
+    assert (before[0], before[5:]) == (after[0], after[5:])
+
+
+def test_confidence_is_asked_for_or_not():
+    asked, plain = (single_choice("Which?", OPTIONS, confidence=c)[0].parts[1].text for c in (True, False))
+    assert "Please rate your confidence from 0 to 100%\n" in asked and "onfidence" not in plain
+    assert plain.endswith("Reply in this format: Answer: <LETTER>")
