@@ -245,7 +245,8 @@ class Sample:
         group: Patient or augmentation family, whose samples are in one split.
         licence: Licence as stated by the source.
         labels: Concept -> word; unknown concepts are absent. ``diagnosis``: a name in `CONDITIONS`; ``glaucoma`` and
-            every name in `CONDITIONS`: ``yes`` or ``no``; every name in `SCALES`: one of its levels, e.g. ``"2"``.
+            every name in `CONDITIONS`: ``yes`` or ``no``; every name in `SCALES`: one of its levels, e.g. ``"2"``; a
+            lesion of `STRUCTURES`: ``yes`` or ``no``, whether it is outlined.
         masks: Mask files; their pixels are read by curation, not by the source.
         outlines: Polygons and boxes of the source; curation converts them to boxes in pixels.
         regions: Known boxes; curation adds those of masks and outlines.

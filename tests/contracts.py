@@ -74,6 +74,7 @@ class SourceContract:
     def test_words_are_of_the_vocabulary(self, source):
         structures = {term.name for term in STRUCTURES}
         known = {term.name: {"yes", "no"} for term in CONDITIONS} | {s.name: set(s.levels) for s in SCALES}
+        known |= {term.name: {"yes", "no"} for term in STRUCTURES}
         known |= {"diagnosis": {term.name for term in CONDITIONS}, **self.own_labels}
         for sample in (s for s in source.samples() if isinstance(s, Sample)):
             for concept, value in sample.labels.items():

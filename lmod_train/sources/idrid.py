@@ -93,8 +93,9 @@ class Idrid(Source):
             width (from the file's header) lengths are scaled; points are always in the photograph's own pixels.
         disc_size: Width and height of the disc's box in B and C, in the same pixels; None for no disc there.
         lesions: Whether A's masks of microaneurysms, haemorrhages, hard and soft exudates are structures too; one box
-            then encloses all lesions of a kind. The task anatomy has their words by default; if its `options` are set,
-            they must contain ``lesions: [microaneurysms, haemorrhages, hard exudates, soft exudates]`` too.
+            then encloses all lesions of a kind, and a label states whether it has a mask. The task anatomy has their
+            words by default; if its `options` are set, they must contain ``lesions: [microaneurysms, haemorrhages, hard
+            exudates, soft exudates]`` too.
 
     Raises:
         BadArgument: A length is not above 0.
@@ -147,7 +148,10 @@ class Idrid(Source):
         """
         found = self._walk()
         for place, file in _ordered(found.photographs["A"]):
-            yield self._sample(f"A/{place[0]}/{file.stem}", file, masks=tuple(self._masks(found.masks.get(place, {}))))
+            kinds = found.masks.get(place, {})
+            labels = _lesion_labels(place, found) if self.lesions else {}
+            key = f"A/{place[0]}/{file.stem}"
+            yield self._sample(key, file, masks=tuple(self._masks(kinds)), labels=labels)
         for place, _ in _ordered(found.photographs["C"] | found.photographs["B"]):
             yield from self._graded(place, found)
         yield from found.dropped
@@ -314,6 +318,13 @@ class Idrid(Source):
         for stem, value in values.items():
             into.setdefault((place[1], stem), value)
             rows.setdefault(stem, file)
+
+
+def _lesion_labels(place: _Place, found: _Found) -> dict[str, str]:
+    """Return lesion -> ``yes`` or ``no`` by its masks; a kind without any mask in the split is unknown."""
+    drawn = {kind for (split, _), kinds in found.masks.items() if split == place[0] for kind in kinds}
+    own = found.masks.get(place, {})
+    return {_STRUCTURES[kind]: "yes" if kind in own else "no" for kind in _STRUCTURES if kind in drawn - {"od"}}
 
 
 def _ordered(photographs: dict[_Place, Path]) -> list[tuple[_Place, Path]]:

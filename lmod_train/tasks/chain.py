@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from lmod_train.errors import BadArgument
 from lmod_train.lettering import options_in
 from lmod_train.parsing.option import parse_option
 from lmod_train.parsing.reading import read
@@ -14,6 +15,7 @@ from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.single_choice import reply_for, single_choice, with_truth_at
 from lmod_train.tasks.stages.cd import impact_of
+from lmod_train.tasks.stages.iqa import perturbation_of
 from lmod_train.tasks.stages.posed import Missing, Posed, drawn
 from lmod_train.tasks.stages.poses import poses
 from lmod_train.tasks.stages.stage import STAGE_NAMES
@@ -30,7 +32,12 @@ class Chain(Task):
 
     Args:
         confidence: Whether each question asks for a confidence in the sentence of the paper.
+        perturbed: Share of the samples without quality flags whose image is shown with an added defect in all stages,
+            0 to 1; with 0 these samples have no question for the image quality.
         sources: Names of the sources to ask about; None asks about all.
+
+    Raises:
+        BadArgument: `perturbed` is not within 0 to 1.
 
     References:
         X-PCR, CVPR 2026, arXiv 2604.20350, with its supplement. Questions, options and levels are ours.
@@ -40,8 +47,11 @@ class Chain(Task):
     version = 1
     choices = ()
 
-    def __init__(self, confidence: bool = True, sources: list[str] | None = None) -> None:
+    def __init__(self, confidence: bool = True, perturbed: float = 0.5, sources: list[str] | None = None) -> None:
+        if not 0 <= perturbed <= 1:
+            raise BadArgument("perturbed", perturbed, "a share from 0 to 1", "leave it out for 0.5")
         self.asks_confidence = confidence
+        self.perturbed = perturbed
         self.sources = sources
 
     def ask(self, sample: Sample) -> Iterator[Question]:
@@ -54,8 +64,8 @@ class Chain(Task):
     def _own(self, sample: Sample) -> Iterator[Question]:
         """Yield a question for each stage with a truth, in order; it needs all earlier ones."""
         earlier: list[str] = []
-        impact = impact_of(sample)
-        for stage, posed in poses(sample).items():
+        impact, perturbation = impact_of(sample), perturbation_of(sample, self.perturbed)
+        for stage, posed in poses(sample, self.perturbed).items():
             if isinstance(posed, Posed):
                 options = drawn(posed.options, sample, stage, "letters")
                 tags = {"stage": stage, "level": posed.level} | ({"impact": str(impact)} if impact else {})
@@ -68,6 +78,7 @@ class Chain(Task):
                     chain_step=stage,
                     needs=tuple(Need(step) for step in earlier),
                     tags=tags,
+                    perturbation=perturbation,
                 )
                 earlier.append(stage)
 
@@ -86,7 +97,7 @@ class Chain(Task):
 
     def _of_source(self, samples: Sequence[Sample]) -> dict[str, Any]:
         ready = [list(self.ready_questions(sample)) for sample in samples]
-        own = [poses(sample) for sample, questions in zip(samples, ready, strict=True) if not questions]
+        own = [poses(sample, self.perturbed) for sample, questions in zip(samples, ready, strict=True) if not questions]
         steps = [{q.chain_step for q in questions} for questions in ready if questions]
         steps += [{stage for stage, posed in asked.items() if isinstance(posed, Posed)} for asked in own]
         return {

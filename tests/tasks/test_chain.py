@@ -31,12 +31,16 @@ def curated(tmp_path_factory):
     sources = []
     for name, n in DRAWN.items():
         import_module(f"lmod_train.phantom.folders.{name}").write(root / name, n, 3, size=SIZE, workers=0)
-        sources.append(source_classes()[name](root / name))
+        options = {"lesions": True} if name == "idrid" else {}
+        sources.append(source_classes()[name](root / name, **options))
     curate(sources, [TASK], root / "out", ratios=(0.6, 0.2, 0.2), longest_side=48, workers=1, progress=False)
     return root / "out"
 
 
-def asked(one, task=TASK):
+PLAIN = Chain(perturbed=0)
+
+
+def asked(one, task=PLAIN):
     return {q.chain_step: q for q in task.ask(one)}
 
 
@@ -50,19 +54,20 @@ def test_a_chain_asks_what_has_a_truth_and_needs_what_came_before():
         {"stage": "CD", "level": "S", "impact": "4"},
     ]
     assert tuple(asked(cupped(0.6))) == ("AL", "LC", "DD", "SG", "CD")
-    assert asked(sample()) == {} == asked(scan(), Chain(sources=["other"]))
+    assert asked(sample()) == {} == asked(scan(), Chain(sources=["other"], perturbed=1))
     assert asked(sample(boxes=[("optic disc", 10, 10, 50, 50)]))["AL"].tags == {"stage": "AL", "level": "R"}
 
 
 def test_ready_questions_are_asked_instead():
-    own = tuple(TASK.ask(scan()))
+    own = tuple(PLAIN.ask(scan()))
     ready = replace(
         sample(asked=(replace(own[0], chain_step="IQA"), replace(own[1], task="other"))), labels={"icdr": "2"}
     )
     assert [q.chain_step for q in TASK.ask(ready)] == ["IQA"]
     assert TASK.placed(ready, ready.asked[0], 2) is ready.asked[0]
+    assert all(q.perturbation for q in Chain(perturbed=1).ask(scan())) and not any(q.perturbation for q in own)
     chinese = replace(sample(), asked=(replace(own[0], language="zh"),))
-    assert list(TASK.ask(chinese)) == []
+    assert list(PLAIN.ask(chinese)) == []
 
 
 @pytest.mark.parametrize(
@@ -94,15 +99,15 @@ def test_a_perfect_responder_is_right_at_every_stage():
 
 
 def test_the_account_counts_truths_by_origin_and_reasons():
-    ready = sample("r", asked=tuple(TASK.ask(scan())))
-    account = TASK.account([scan(quality="blurred"), scan(key="b", hole=None), ready])
+    ready = sample("r", asked=tuple(PLAIN.ask(scan(quality="blurred"))))
+    account = PLAIN.account([scan(quality="blurred"), scan(key="b", hole=None), ready])
     source = account["sources"]["s"]
     assert account["management_table"] == "draft, not yet read by a clinician"
     assert {name: source[name] for name in ("samples", "ready", "chains", "complete")} == {
         "samples": 3,
         "ready": 1,
         "chains": 3,
-        "complete": 1,
+        "complete": 2,
     }
     assert source["stages"]["IQA"] == {"truths": 1, "from": {"quality flags": 1}, "missing": {"no quality flag": 1}}
     assert source["stages"]["DD"]["missing"] == {"the mask shows no hole": 1}
@@ -146,8 +151,15 @@ def middle(box):
     return (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
 
 
-def is_right(option, truth, stage, question, size):
+ADDED = {
+    "no notable defects": "", "out-of-focus image": "blur", "underexposed image": "underexposure",
+    "over-exposed image": "overexposure", "shadow on one side": "shadow", "image side cut off": "crop",
+}  # fmt: skip
+
+
+def is_right(option, truth, record, size):
     """Return whether an option is true of a phantom, by the meaning of its words."""
+    stage, question = record.chain_step, record.messages[0].parts[1].text.splitlines()[0]
     labels, boxes, true = truth.labels, dict(truth.boxes), facts_of(truth)
     forms = (
         (r"neither (.+) nor (.+)", lambda a, b: a not in true and b not in true),
@@ -199,7 +211,7 @@ def truths():
     found = {}
     for name, n in DRAWN.items():
         folder = import_module(f"lmod_train.phantom.folders.{name}")
-        options = {} if name == "brset" else {"size": SIZE}
+        options = ({} if name == "brset" else {"size": SIZE}) | ({"lesions": True} if name == "idrid" else {})
         found |= {(name, truth.key): truth for truth in folder.truths(n, 3, **options)}
     return found
 
@@ -210,12 +222,19 @@ def test_of_every_question_one_option_is_true_of_the_drawn_eye_and_it_is_the_ans
     asked_of = defaultdict(set)
     for record in records:
         place = record.source, record.key
-        question = record.messages[0].parts[1].text.splitlines()[0]
-        right = [o for o in record.choices if is_right(o, truths[place], record.chain_step, question, sizes[place])]
+        added = record.tags.get("perturbation", "")
+        right = [
+            option
+            for option in record.choices
+            if (ADDED[option] == added if option in ADDED else is_right(option, truths[place], record, sizes[place]))
+        ]
         assert right == [TASK.parse(Reply(record.id, record.answer), record)], record.id
         asked_of[record.source].add(record.chain_step)
-    assert all(asked_of[source] == set(STAGE_NAMES) for source in ("oimhs", "brset"))
-    assert all(asked_of[source] == set(STAGE_NAMES) - {"IQA"} for source in ("refuge", "origa", "g1020"))
+    assert all(asked_of[source] == set(STAGE_NAMES) for source in DRAWN)
+    views = defaultdict(set)
+    for record in records:
+        views[record.chain].add((record.image, record.tags.get("perturbation", ""), record.tags.get("grade", "")))
+    assert all(len(shown) == 1 for shown in views.values()), "a chain is about one image"
 
 
 def files(curated):

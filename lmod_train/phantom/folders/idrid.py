@@ -143,14 +143,15 @@ def truths(
          ('BC/train/IDRiD_001', {'icdr': '2', 'macular_edema_risk': '0'}, ['fovea', 'optic disc'])]
     """
     found = []
-    for drawn in photographs(n, seed, size):
+    several = photographs(n, seed, size)
+    for drawn in several:
         if drawn.part == "A":
             masks = {"optic disc": disc_mask(drawn.eye, drawn.frame.side)}
             for kind, (_, _, structure) in _LESIONS.items() if lesions else ():
                 masks[structure] = lesion_mask(drawn.eye, kind, drawn.frame.side)
             placed = {structure: place(mask, drawn.frame) for structure, mask in masks.items()}
             boxes = [(structure, extent(mask)) for structure, mask in placed.items() if mask.any()]
-            found.append(Truth(drawn.key, drawn.key, boxes=tuple(boxes)))
+            found.append(Truth(drawn.key, drawn.key, _lesion_labels(drawn, several) if lesions else {}, tuple(boxes)))
             continue
         boxes = [("fovea", _around(drawn, drawn.eye.fovea, (fovea_side, fovea_side)))]
         if disc_size is not None:
@@ -199,6 +200,14 @@ def _place(i: int, masked: int, n: int) -> tuple[str, str, str]:
         return "A", "train" if i < math.ceil(masked * 2 / 3) else "test", f"IDRiD_{i + 1:02d}"
     here, train = i - masked, math.floor((n - masked) * 4 / 5)
     return ("BC", "train", f"IDRiD_{here + 1:03d}") if here < train else ("BC", "test", f"IDRiD_{here - train + 1:03d}")
+
+
+def _lesion_labels(drawn: Photograph, several: Sequence[Photograph]) -> dict[str, str]:
+    """Return lesion -> ``yes`` or ``no``: whether the eye has it; without those that no eye of A and its split has."""
+    alike = [one for one in several if (one.part, one.split) == (drawn.part, drawn.split)]
+    known = {lesion.kind for one in alike for lesion in one.eye.lesions}
+    kinds = {lesion.kind for lesion in drawn.eye.lesions}
+    return {_LESIONS[kind][2]: "yes" if kind in kinds else "no" for kind in _LESIONS if kind in known}
 
 
 def _around(drawn: Photograph, at: Point, sides: tuple[int, int]) -> Box:

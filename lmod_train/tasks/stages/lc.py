@@ -46,11 +46,8 @@ def _hole(sample: Sample) -> Posed:
 
 def _kinds(sample: Sample) -> Posed:
     """Return whether two kinds of lesion, drawn by the sample's key, have a mask."""
-    found = structures_in(sample)
     names = drawn([kind for kind in KINDS if kind in sample.labels], sample, "LC")[:2]
-    return pair(
-        QUESTION.format(*names), [(name, name in found or sample.labels[name] == "yes") for name in names], "mask"
-    )
+    return pair(QUESTION.format(*names), [(name, sample.labels[name] == "yes") for name in names], "mask")
 
 
 def _flags(sample: Sample) -> Posed | Missing:

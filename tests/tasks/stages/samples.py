@@ -14,7 +14,8 @@ def sample(key="k", modality="CFP", boxes=(), labels=None, quality=None, **field
         "labels": labels or {},
         "patient": Patient(quality=quality),
     } | fields
-    return Sample("s", key, modality, Path("a.jpg"), key, "CC0", **fields)
+    fields = {"image": Path("a.jpg")} | fields
+    return Sample("s", key, modality, group=key, licence="CC0", **fields)
 
 
 def scan(hole=(180, 100, 200, 160), cysts=False, stage="3", **fields):

@@ -5,7 +5,7 @@ from tests.tasks.stages.samples import cupped, flagged, sample, scan
 
 
 def test_every_stage_has_a_row_in_order():
-    assert tuple(POSES) == STAGE_NAMES == tuple(poses(sample()))
+    assert ("IQA", *POSES) == STAGE_NAMES == tuple(poses(sample()))
 
 
 def test_a_sample_without_annotation_has_no_truth():
