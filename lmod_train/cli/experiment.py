@@ -39,8 +39,10 @@ from lmod_train.errors import BadArgument, FolderBusy, LmodError, Unbuildable
 from lmod_train.files import remove
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import VisionLanguageModel
+from lmod_train.report.chain_table import chain_tables
 from lmod_train.report.headline import headline, headline_table
 from lmod_train.report.rescore import rescore
+from lmod_train.report.results import read_run_scores
 from lmod_train.report.tripwires import draw_probes
 from lmod_train.report.writers.markdown import markdown
 from lmod_train.strategies.keeping import damaged, set_aside
@@ -272,8 +274,9 @@ def rescored(folder: Path, held: ExitStack, shard: str, done: str, trusted: Sequ
 
 
 def scored(run: Path) -> str:
-    """Return the headline table of a run, as printed by `report`."""
-    return markdown(headline_table(headline([run])))
+    """Return the headline table of a run, as printed by `report`, and a table of each task that asks chains."""
+    tables = [headline_table(headline([run])), *chain_tables(read_run_scores([run]))]
+    return "\n\n".join(markdown(table) for table in tables)
 
 
 def default_run(config: Namespace, command: str) -> Path:

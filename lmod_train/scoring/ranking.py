@@ -125,6 +125,46 @@ def area_scores(
     return scores
 
 
+def area_difference(
+    right: NDArray[np.bool_], first: Floats, second: Floats, groups: Sequence[str], draws: int = DRAWS, seed: int = 0
+) -> Score:
+    """Return the difference of the areas under the ROC curves of two confidences in the same answers.
+
+    Args:
+        right: Whether each answer is right, (items).
+        first: First confidence in each answer, (items).
+        second: Second confidence in each answer, (items).
+        groups: Patient of each answer.
+        draws: Number of bootstrap draws.
+        seed: Seed of the draws.
+
+    Returns:
+        Metric ``auroc_difference``, the first area minus the second, with the percentile interval of a bootstrap over
+        patients that draws both alike; no interval with fewer than three patients, no value and n = 0 unless some
+        answers are right and some are wrong.
+
+    Example:
+        >>> right, ends = np.array([True, True, False]), (np.array([0.9, 0.8, 0.1]), np.array([0.2, 0.9, 0.5]))
+        >>> area_difference(right, *ends, ["a", "b", "c"]).value
+        0.5
+    """
+    if right.all() or not right.any():
+        return Score("", "all", "auroc_difference", 0, None)
+    ranked = [rank(first, right), rank(second, right)]
+    names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
+
+    def gap(weights: Floats) -> Floats:
+        difference: Floats = areas(ranked[0], weights)[0] - areas(ranked[1], weights)[0]
+        return difference
+
+    value = float(gap(np.ones((1, len(right))))[0])
+    low = high = None
+    if len(names) > 2:
+        drawn = np.concatenate([gap(weights) for weights in _weights(place, len(names), draws, seed)])
+        low, high = np.nanquantile(drawn, [0.025, 0.975]).tolist()
+    return Score("", "all", "auroc_difference", len(right), value, low, high)
+
+
 def roc_points(truths: Indices, probabilities: Floats, classes: Sequence[int]) -> Points | None:
     """Return the ROC curve: the mean over classes of the true positive rate at each false positive rate.
 

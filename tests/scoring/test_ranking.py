@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
-from lmod_train.scoring.ranking import area_scores, areas, precision_recall_points, rank, roc_points
+from lmod_train.scoring.ranking import area_difference, area_scores, areas, precision_recall_points, rank, roc_points
 from tests.scoring.make import by_metric
 
 
@@ -126,3 +126,42 @@ def test_the_areas_under_the_drawn_curves_are_the_metrics(classes, digits):
     recalls, precision = precision_recall_points(truths, probabilities, range(classes))
     assert np.sum(np.diff(recalls, prepend=0) * precision) == pytest.approx(got["auprc_macro"].value)
     assert np.all(np.diff(rates) >= 0) and np.all(np.diff(true) >= -1e-12)
+
+
+def confidences(n=400, seed=0):
+    """Outcomes, a confidence that follows them, and one that follows the first in part."""
+    rng = np.random.default_rng(seed)
+    right = rng.random(n) < 0.6
+    first = rng.normal(size=n) + right
+    return right, first, 0.5 * first + rng.normal(size=n)
+
+
+def delong(right, *confidences):
+    """Standard error of the difference of two areas (DeLong, DeLong & Clarke-Pearson 1988)."""
+    won = [np.sign(c[right][:, None] - c[~right][None, :]) / 2 + 0.5 for c in confidences]
+    parts = [(np.cov([w.mean(axis=axis) for w in won]), won[0].shape[1 - axis]) for axis in (1, 0)]
+    return np.sqrt(sum((s[0, 0] + s[1, 1] - 2 * s[0, 1]) / n for s, n in parts))
+
+
+def test_a_difference_of_areas_has_the_interval_of_delong():
+    right, first, second = confidences()
+    found = area_difference(right, first, second, [str(i) for i in range(400)])
+    expected = roc_auc_score(right, first) - roc_auc_score(right, second)
+    assert (found.n, found.value) == (400, pytest.approx(expected))
+    error = delong(right, first, second)
+    assert [found.low, found.high] == pytest.approx(
+        [expected - 1.96 * error, expected + 1.96 * error], abs=0.25 * error
+    )
+
+
+def test_a_difference_is_clustered_by_patient_and_empty_without_errors():
+    right, first, second = (np.repeat(part, 4) for part in confidences(60))
+    width = [
+        found.high - found.low
+        for groups in (range(240), np.repeat(range(60), 4))
+        for found in [area_difference(right, first, second, list(map(str, groups)))]
+    ]
+    assert 1.7 < width[1] / width[0] < 2.3  # four copies of each answer
+    assert area_difference(right, first, first, list(map(str, range(240)))).value == 0
+    assert area_difference(right, first, second, ["a", "b"] * 120).low is None
+    assert area_difference(np.ones(3, bool), first[:3], second[:3], list("abc")).value is None

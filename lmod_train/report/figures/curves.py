@@ -1,4 +1,4 @@
-"""ROC and precision-recall curves, with the areas under them."""
+"""ROC and precision-recall curves, and accuracy against coverage, with the areas under them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ COLUMNS: Heads = ["curve", "model", Column("area", "estimate"), Column("x", "num
 """Columns of the table, a row per corner of a line; the area is in the first row of a line."""
 CHANCE = "chance"
 """Model of the lines that show the level of chance."""
-AXES = {"ROC": ("false positive rate", "true positive rate"), "precision-recall": ("recall", "precision")}
+STATED, LIKELIHOOD = "stated confidence", "likelihood of the answer"
+_COVERAGE = ("coverage: share of the answers kept", "accuracy of these")
+AXES = {
+    "ROC": ("false positive rate", "true positive rate"),
+    "precision-recall": ("recall", "precision"),
+    STATED: _COVERAGE,
+    LIKELIHOOD: _COVERAGE,
+}
 """Curve -> names of the axes."""
 
 

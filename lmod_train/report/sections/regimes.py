@@ -1,0 +1,74 @@
+"""Chains with and without earlier answers in the words: effect of context, and propagation of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from lmod_train.report.chains import every_chain, in_order
+from lmod_train.report.contents import Cell, Column, Figure, Heads, N, Part, Text, table
+from lmod_train.report.contexts import Effect, effects
+from lmod_train.report.figures.differences import COLUMNS, draw_differences
+from lmod_train.report.figures.heat import draw_heat
+from lmod_train.report.figures.sheet import MOST
+from lmod_train.report.results import Results
+from lmod_train.report.section import Section
+from lmod_train.scoring.comparison import FEWEST_DISCORDANT
+
+NOTE = f"""Runs of one model and its weights in two regimes, on the same questions. independent: each question alone.
+cas_last and cas_all: after the model's own answer to the preceding stage, or to all earlier ones. oracle: after the
+true earlier answers. planted: after a wrong answer to the preceding stage. Effect of context: with own answers minus
+alone; error propagation: with true answers minus with own ones. Differences are of the shares of right answers, with
+an interval over patients. p: exact McNemar test with patients as the independent units, only with
+{FEWEST_DISCORDANT} or more questions that one regime alone answers rightly. Holm: adjusted for the stages of the two
+runs. Mean: unweighted mean of the differences of the stages. CCR: over the chains that are complete among these
+questions."""
+WHOLE = {"swa_mean_difference": "mean", "ccr_difference": "CCR"}
+"""Metric of `lmod_train.scoring.regimes` over whole chains -> its name beside those of the stages."""
+ALT = "Difference of the shares of right answers at each stage of {} between two regimes, with 95 % intervals."
+HEADS: Heads = [
+    "model", "effect", "first", "second", "stage", N, Column("first right", "number"), Column("second right", "number"),
+    Column("difference", "signed"), Column("95 % interval", "signed_interval"), Column("first only", "count"),
+    Column("second only", "count"), Column("p", "p"), Column("Holm", "p"),
+]  # fmt: skip
+
+
+class Regimes(Section):
+    """Paired differences between the regimes of each model, stage by stage."""
+
+    title: ClassVar[str] = "Chains: effect of earlier answers"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield a table and a figure per task; nothing unless a model was asked in two regimes."""
+        for task, runs in every_chain(results):
+            found = list(effects(runs))
+            if found:
+                yield Text(NOTE)
+                rows = [row for e in found for row in _rows(e)]
+                yield table(f"regimes-{task}", HEADS, rows, f"{task}: regimes on the same questions")
+                yield _figure(task, found)
+
+
+def _rows(e: Effect) -> Iterator[list[Cell]]:
+    names: list[Cell] = [e.model, e.kind, e.first, e.second]
+    for stage in e.stages:
+        test, gap = stage.test, stage.score
+        counts: list[Cell] = [test.only_first, test.only_second, stage.p, stage.adjusted]
+        yield [*names, stage.step, gap.n, stage.first, stage.second, gap.value, (gap.low, gap.high), *counts]
+    for score in e.whole:
+        cells: list[Cell] = [WHOLE[score.metric], score.n, None, None, score.value, (score.low, score.high)]
+        yield [*names, *cells, None, None, None, None]
+
+
+def _figure(task: str, found: Sequence[Effect]) -> Figure:
+    rows = [
+        [f"{e.kind}: {e.first} - {e.second}", e.model, stage, score.n, score.value, (score.low, score.high)]
+        for e in found
+        for stage, score in (*((s.step, s.score) for s in e.stages), *((WHOLE[s.metric], s) for s in e.whole))
+    ]
+    order = [*in_order(s.step for e in found for s in e.stages), *WHOLE.values()]
+    panels = list(dict.fromkeys(str(row[0]) for row in rows))
+    rows.sort(key=lambda row: (panels.index(str(row[0])), order.index(str(row[2]))))
+    many = len({e.model for e in found}) > MOST
+    name, title = f"regimes-{task}", f"{task}: effect of earlier answers at each stage"
+    return Figure(name, title, ALT.format(task), table(name, COLUMNS, rows), draw_heat if many else draw_differences)

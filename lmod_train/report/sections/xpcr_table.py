@@ -1,0 +1,30 @@
+"""Table 2 of X-PCR with rows for runs of chains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from lmod_train.report.chains import every_chain
+from lmod_train.report.contents import Part, Text
+from lmod_train.report.origin import phantom_tasks
+from lmod_train.report.results import Results
+from lmod_train.report.section import Section
+from lmod_train.report.sections.paper_tables import PaperTables
+
+TABLE = "xpcr_table_2"
+DRAWN = """The printed rows are not shown: the chains of these runs are of phantoms. `report --published` shows them."""
+
+
+class XpcrTable(Section):
+    """The printed rows of X-PCR's Table 2 with their states, and a row per run."""
+
+    title: ClassVar[str] = "X-PCR, Table 2"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield the table; a sentence instead beside phantoms, and nothing without chains."""
+        tasks = {task for task, _ in every_chain(results)}
+        if tasks & phantom_tasks(results.outcomes):
+            yield Text(DRAWN)
+        elif tasks:
+            yield from PaperTables([TABLE]).parts(results)

@@ -1,0 +1,23 @@
+import pytest
+
+from lmod_train.report.contents import table
+from lmod_train.report.figures.differences import COLUMNS, draw_differences
+from lmod_train.scoring.steps import STEPS
+from tests.report.figures.drawing import drawn, models
+
+
+@pytest.mark.parametrize(("count", "panels"), [(1, 1), (2, 3), (6, 2)])
+def test_marks_are_the_differences_around_zero(count, panels, tmp_path, monkeypatch):
+    rows = [
+        [f"effect of context: cas_{p} - independent", m, stage, 60, 0.1 * i - 0.2, (0.1 * i - 0.3, 0.1 * i - 0.1)]
+        for p in range(panels)
+        for stage in STEPS
+        for i, m in enumerate(models(count))
+    ]
+    axes = drawn(draw_differences, table("differences", COLUMNS, rows), tmp_path, monkeypatch)
+    panel = axes.flat[0]
+    marked = [line for line in panel.lines if len(line.get_xdata()) == 6]
+    assert [list(line.get_ydata()) for line in marked] == [[0.1 * i - 0.2] * 6 for i in range(count)]
+    low, high = panel.get_ylim()
+    assert low == -high and high > max(abs(end) for row in rows for end in row[5])
+    assert any(set(line.get_ydata()) == {0} for line in panel.lines)

@@ -1,0 +1,19 @@
+from lmod_train.report.contents import Figure, Table
+from lmod_train.report.sections.chains import Chains
+from tests.report.chained import chain_run, planted, results_of
+from tests.report.scored import scored
+from tests.report.test_confidences import drawn
+
+
+def test_every_part_once_with_names_of_its_own():
+    runs = [chain_run(name, planted(drawn(8), regime=regime)) for name, regime in (("a", ""), ("b", "cas_all"))]
+    parts = list(Chains().parts(results_of(*runs)))
+    tables = [p.name for p in parts if isinstance(p, Table)]
+    figures = [p.name for p in parts if isinstance(p, Figure)]
+    assert len(set(tables)) == len(tables) and len(set(figures)) == len(figures) == 7
+    kinds = ("chain_scores", "first_errors", "confidence", "confidence_both", "regimes", "chain_account")
+    assert {f"{kind}-chain" for kind in kinds} < {*tables} and "xpcr_table_2" in tables
+
+
+def test_nothing_without_chains():
+    assert list(Chains().parts(scored({("stage=1", "recall"): 0.5}))) == []
