@@ -470,10 +470,12 @@ class Batch:
 
     Attributes:
         records: The records, one per question.
+        rounds_left: Number of later batches that ask about the same images; 0 but in a cascade.
     """
 
     def __init__(self, records: Sequence[Record]) -> None:
         self.records = list(records)
+        self.rounds_left = 0
 
     def __len__(self) -> int:
         """Return the number of questions."""

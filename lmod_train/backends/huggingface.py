@@ -18,6 +18,7 @@ from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.family import is_known
 from lmod_train.chat.family.base import Family
 from lmod_train.chat.generation import Decoding, Method
+from lmod_train.chat.kept import Kept
 from lmod_train.chat.pictures import Pictures
 from lmod_train.chat.plain_dialect import PlainDialect
 from lmod_train.chat.prompting import Prompting
@@ -70,6 +71,7 @@ class HuggingFace(Backend):
         self.collate = self._dialect
         self._model: PreTrainedModel | None = None
         self._together = False
+        self._kept = Kept()
 
     def _dialect_of(self, folder: Path) -> Dialect | PlainDialect:
         """Return the dialect of a known family, unless it is decoded or written in a way that only `generate` has."""
@@ -114,5 +116,5 @@ class HuggingFace(Backend):
             raise RuntimeError("call prepare(device) first")
         model, dialect = self._model, self._dialect
         if isinstance(dialect, Dialect):
-            return generation.respond(model, dialect, batch, self._decoding, self._name)
+            return generation.respond(model, dialect, batch, self._decoding, self._name, kept=self._kept)
         return plain_generation.respond(model, dialect, batch, self._decoding, self._name, self._together)

@@ -67,6 +67,17 @@ class Encoded:
         """Number of embeddings of each image."""
         return [f.shape[:-1].numel() for f in self.features]
 
+    def of_image(self, row: int) -> Encoded:
+        """Return the embeddings of one image."""
+        deep, grids = self.deep[row : row + 1], self.grids[row : row + 1]
+        return Encoded(self._family, [self.features[row]], deep, grids)
+
+    @classmethod
+    def joined(cls, several: Sequence[Encoded]) -> Encoded:
+        """Return the embeddings of the images of several, at least one, in their order."""
+        features, deep, grids = ([one for e in several for one in getattr(e, n)] for n in ("features", "deep", "grids"))
+        return cls(several[0]._family, features, deep, grids)
+
     def select(self, rows: Sequence[int]) -> dict[str, Any]:
         """Return the argument `mm_encoder_outputs` for sequences with these images in this order; {} for none."""
         if not rows:

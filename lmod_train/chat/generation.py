@@ -11,8 +11,8 @@ import torch
 
 from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.dialect import Dialect
-from lmod_train.chat.encoding import encode
 from lmod_train.chat.greedy import greedy
+from lmod_train.chat.kept import Kept
 from lmod_train.chat.likelihood import choice_likelihoods
 from lmod_train.chat.prefixes import Asked
 from lmod_train.chat.reply_text import StopWords, reply_text
@@ -59,7 +59,9 @@ class Decoding:
 
 
 @torch.no_grad()
-def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name: str, step: int = 0) -> list[Reply]:
+def respond(
+    model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name: str, step: int = 0, kept: Kept | None = None
+) -> list[Reply]:
     """Return the reply to every record of a batch.
 
     Args:
@@ -69,18 +71,21 @@ def respond(model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name
         decoding: Decoding settings.
         name: Name of the model in the replies.
         step: Optimiser steps of the checkpoint, for the key of the replies.
+        kept: What the responder keeps of the images of a batch for later batches about them; None for nothing.
 
     Returns:
         One reply per record, in the batch's order; an empty batch gives an empty list.
     """
     began = time.perf_counter()
-    own = ChatBatch.of(batch)
+    own, kept = ChatBatch.of(batch), kept or Kept()
     prompts, ends = own.prompt_ids, end_tokens(model, dialect)
-    encoded = encode(model, own.images)
+    kept.begin(own)
+    encoded = kept.encode(model, own.images)
     stop = StopWords(dialect.tokenizer, dialect.prompting.stop)
-    asked = Asked(model, encoded, prompts, own.images_of, ends, int(dialect.tokenizer.pad_token_id), stop)
+    asked = Asked(model, encoded, prompts, own.images_of, ends, int(dialect.tokenizer.pad_token_id), stop, kept)
     made = greedy(asked, decoding.max_new_tokens)
     likelihoods = choice_likelihoods(model, dialect, own, encoded, decoding.likelihoods)
+    kept.end(own)
     seconds = (time.perf_counter() - began) / max(len(batch), 1)
     texts = [reply_text(tokens, ends, dialect.tokenizer, stop) for tokens in made]
     return [

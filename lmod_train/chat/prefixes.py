@@ -7,7 +7,7 @@ tokens have 1,200 tokens in this way instead of 7,600.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -16,6 +16,7 @@ from transformers import DynamicCache
 
 from lmod_train.chat.encoding import Encoded
 from lmod_train.chat.family import family_of
+from lmod_train.chat.kept import Kept
 from lmod_train.chat.sequences import common
 
 ROOM = 4
@@ -34,6 +35,7 @@ class Asked:
         ends: Tokens that end a reply.
         pad: Id of the padding token.
         stops: Function of the tokens of a reply, whether the last of them ends it though it is no end token.
+        kept: What is kept of the images for later batches.
     """
 
     model: Any
@@ -43,6 +45,7 @@ class Asked:
     ends: set[int]
     pad: int
     stops: Callable[[Sequence[int]], bool] = lambda _: False
+    kept: Kept = field(default_factory=Kept)
 
 
 @dataclass(frozen=True)
@@ -54,14 +57,15 @@ class Prefix:
         length: Number of tokens of the prefix; that of the prompt if there is only one.
         cache: Its keys and values, for each sequence.
         lag: What the position of a later token differs by from its index, for each sequence (sequences, 1).
-        logits: Logits that follow the prefix, for each sequence (sequences, vocabulary).
+        logits: Logits that follow the prefix, for each sequence (sequences, vocabulary); not needed, and none, of a
+            prefix that is shorter than its prompts.
     """
 
     rows: list[list[int]]
     length: int
     cache: Any
     lag: Tensor
-    logits: Tensor
+    logits: Tensor | None
 
 
 def alike(asked: Asked, rows: Sequence[int]) -> Iterator[list[int]]:
@@ -73,16 +77,21 @@ def alike(asked: Asked, rows: Sequence[int]) -> Iterator[list[int]]:
         asked: The prompts.
         rows: Indices of those to group.
     """
-    token = family_of(asked.model).image_token_id
     groups: dict[tuple[int, ...], list[int]] = {}
     for row in rows:
         prompt = asked.prompts[row]
-        end = max((i + 1 for i, t in enumerate(prompt) if t == token), default=0)
+        end = _behind_images(asked, prompt)
         alone = (row,) if end == len(prompt) else ()
         groups.setdefault((*prompt[:end], -1, *alone), []).append(row)
     for group in groups.values():
         together = common([asked.prompts[row] for row in group]) > 0
         yield from [group] if together else ([row] for row in group)
+
+
+def _behind_images(asked: Asked, prompt: Sequence[int]) -> int:
+    """Return the index of the first token behind the images of a prompt, 0 without images."""
+    token = family_of(asked.model).image_token_id
+    return max((i + 1 for i, t in enumerate(prompt) if t == token), default=0)
 
 
 def prefilled(asked: Asked, rows: Sequence[int], whole: bool = True) -> Prefix:
@@ -96,8 +105,29 @@ def prefilled(asked: Asked, rows: Sequence[int], whole: bool = True) -> Prefix:
     prompts = [asked.prompts[row] for row in rows]
     prefix = prompts[0][: common(prompts)]
     distinct = list(dict.fromkeys(asked.images_of[row] for row in rows))
+    end = _behind_images(asked, prefix) if whole and asked.kept.begun else 0
+    if 0 < end < len(prefix):  # the words behind the images are those of this round
+        prefix = prefix[:end]
+        found = asked.kept.find(prefix, distinct)
+        cache, lag, logits = (*found, None) if found else _computed(asked, prefix, distinct, whole)
+        if not found:
+            asked.kept.store(prefix, distinct, cache, lag)
+    else:
+        cache, lag, logits = _computed(asked, prefix, distinct, whole)
+    made = [(images, part) for images in distinct for part in _sequences(asked, rows, images, len(prefix))]
+    if len(made) > len(distinct):
+        chosen = torch.tensor([distinct.index(images) for images, _ in made], device=lag.device)
+        cache.batch_select_indices(chosen)
+        lag, logits = lag[chosen], None if logits is None else logits[chosen]
+    return Prefix([part for _, part in made], len(prefix), cache, lag, logits)
+
+
+def _computed(
+    asked: Asked, prefix: Sequence[int], distinct: Sequence[tuple[int, ...]], whole: bool
+) -> tuple[Any, Tensor, Tensor]:
+    """Return keys and values of a prefix for each set of images, the lag and the logits that follow."""
     shown = [image for own in distinct for image in own]  # prompts of one prefix either all have images or none has
-    ids = torch.tensor([prefix] * len(distinct), device=asked.model.device)
+    ids = torch.tensor([list(prefix)] * len(distinct), device=asked.model.device)
     given = asked.images.inputs(ids, shown)
     if whole:
         given["past_key_values"] = DynamicCache()
@@ -105,13 +135,7 @@ def prefilled(asked: Asked, rows: Sequence[int], whole: bool = True) -> Prefix:
     lag = torch.zeros_like(ids[:, :1])
     if family_of(asked.model).three_axis and shown:  # the network leaves it after an image
         lag = asked.model.model.rope_deltas.to(lag)
-    cache, logits = out.past_key_values, out.logits[:, -1]
-    made = [(images, part) for images in distinct for part in _sequences(asked, rows, images, len(prefix))]
-    if len(made) > len(distinct):
-        chosen = torch.tensor([distinct.index(images) for images, _ in made], device=ids.device)
-        cache.batch_select_indices(chosen)
-        lag, logits = lag[chosen], logits[chosen]
-    return Prefix([part for _, part in made], len(prefix), cache, lag, logits)
+    return out.past_key_values, lag, out.logits[:, -1]
 
 
 def _sequences(asked: Asked, rows: Sequence[int], images: tuple[int, ...], shared: int) -> Iterator[list[int]]:

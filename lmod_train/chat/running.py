@@ -64,7 +64,7 @@ class Running:
 
     def first(self) -> list[Scores]:
         """Return the scores of the first token of every reply; compute the questions behind shared prefixes."""
-        known = [(prefix.rows[0], prefix.logits) for prefix in self._prefixes if self._whole(prefix)]
+        known = [(p.rows[0], p.logits) for p in self._prefixes if p.logits is not None and self._whole(p)]
         questions = self._questions()
         return [*known, *([self._forward(questions)] if _width(questions) else [])]
 

@@ -49,7 +49,7 @@ class CascadeLoader:
         parts = [_in_rounds(known[n::ranks], batch_size, whole=stream is not None) for n in range(ranks)]
         self._rounds, self._due, self._collate, self._root = parts[rank], due, collate, root
         self._batch_size, self._stream = batch_size, stream
-        questions = max((sum(map(len, part)) for part in parts), default=0)
+        questions = max((sum(len(asked) for _, asked in part) for part in parts), default=0)
         self._length = questions if stream else max(map(len, parts), default=0)
 
     def __len__(self) -> int:
@@ -64,12 +64,14 @@ class CascadeLoader:
         yield from (Batch([]) for _ in range(left))
 
     def _batches(self) -> Iterator[Batch]:
-        for asked in self._rounds:
+        for left, asked in self._rounds:
             due = self._due(asked)
             if self._stream:
                 yield from self._stream(self._collated(due))
             else:
-                yield self._collate(due, self._root) if due else Batch([])
+                batch = self._collate(due, self._root) if due else Batch([])
+                batch.rounds_left = left
+                yield batch
 
     def _collated(self, due: Sequence[Record]) -> Iterator[Batch]:
         coming = iter(due)
@@ -77,8 +79,10 @@ class CascadeLoader:
             yield self._collate(some, self._root)
 
 
-def _in_rounds(known: Sequence[list[Record]], batch_size: int, *, whole: bool) -> list[list[Record]]:
-    """Return the questions of each batch: of several chains one round after the other, then of the next chains.
+def _in_rounds(known: Sequence[list[Record]], batch_size: int, *, whole: bool) -> list[tuple[int, list[Record]]]:
+    """Return the questions of each batch, and how many rounds of the same chains are left.
+
+    Several chains go one round after the other, then the next chains.
 
     Args:
         known: The chains.
@@ -92,7 +96,7 @@ def _in_rounds(known: Sequence[list[Record]], batch_size: int, *, whole: bool) -
             chunks.append([])
         for place, asked in enumerate(own):
             chunks[-1][place : place + 1] = [[*(chunks[-1][place] if place < len(chunks[-1]) else []), *asked]]
-    return [asked for chunk in chunks for asked in chunk]
+    return [(len(chunk) - place, asked) for chunk in chunks for place, asked in enumerate(chunk, 1)]
 
 
 def _fits(chunk: Sequence[Sequence[Record]], own: Sequence[Sequence[Record]], batch_size: int) -> bool:

@@ -25,6 +25,7 @@ from lmod_train.chat.encoding import Images
 from lmod_train.chat.family import family_of
 from lmod_train.chat.family.base import Family
 from lmod_train.chat.generation import Decoding, respond
+from lmod_train.chat.kept import Kept
 from lmod_train.chat.masks import unshareable
 from lmod_train.chat.pictures import Pictures
 from lmod_train.chat.prompting import Prompting
@@ -100,7 +101,7 @@ class VisionLanguageModel(LmodModule):
             raise BadArgument("max_tokens", max_tokens, "at least 2", "use 2048, as LLaVA does")
         self._folder, self._name = find(checkpoint, family), checkpoint
         self.lora, self.optimisation = lora, optimisation
-        self._decoding = Decoding(max_new_tokens, likelihoods)
+        self._decoding, self._kept = Decoding(max_new_tokens, likelihoods), Kept()
         self._weights_dtype: torch.dtype = getattr(torch, dtype)
         self._gradient_checkpointing, self.tune_tower = gradient_checkpointing, tune_tower
         self.tune_language_model, self._kept_as = tune_language_model, dtype
@@ -213,7 +214,7 @@ class VisionLanguageModel(LmodModule):
     def respond(self, batch: Batch) -> list[Reply]:
         """Return the replies to a batch, decoded greedily."""
         with self.whole():
-            return respond(self.network, self.dialect, batch, self._decoding, self._name, self.step)
+            return respond(self.network, self.dialect, batch, self._decoding, self._name, self.step, self._kept)
 
     def configure_optimizers(self) -> Any:
         """Return AdamW with a group for each learning rate, and warm-up and half cosine over all steps of the run."""
