@@ -25,8 +25,8 @@ from lmod_train.scoring.comparison import (
 from lmod_train.scoring.headline import HEADLINES, headline_metric
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.letters import letters
+from lmod_train.scoring.merit import merit
 from lmod_train.scoring.power import detectable_difference, effective_pairs
-from lmod_train.scoring.regions import image_score
 from lmod_train.scoring.ways import compared_ids, once_each
 from lmod_train.types import Score
 
@@ -86,18 +86,6 @@ def comparable(results: Results) -> Runs:
     """Return the items of the tasks whose headline score is the mean of `merit`: accuracy or F1 per image."""
     scored = {t for t in results.tasks for _, run in results.named(t) if headline_metric(run.scores, t) in HEADLINES}
     return {name: {t: own for t, own in items.items() if t in scored} for name, items in results.items.items()}
-
-
-def merit(item: Item) -> float:
-    """Return an item's contribution to the headline score: 1 or 0, or for regions the image's F1 (LMOD+).
-
-    Example:
-        >>> merit(Item("a", "answered", "NORMAL", "NORMAL")), merit(Item("b", "answered", {1: "x"}, {1: "x", 2: "y"}))
-        (1.0, 0.666...)
-    """
-    if isinstance(item.truth, Mapping):
-        return image_score(item.answer, item.truth).f1
-    return float(item.answer == item.truth)
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lmod_train.report.comparisons import Runs, merit
+from lmod_train.report.comparisons import Runs
 from lmod_train.scoring.association import Independence, Relabelling, independence, permutation_p, relabelling
 from lmod_train.scoring.classification import label_of
 from lmod_train.scoring.comparison import holm
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.merit import merit
 from lmod_train.scoring.subgroups import Gap, Group, equal_opportunity, gap, group_scores, worst_group
 from lmod_train.scoring.subsets import SUBGROUPS
 from lmod_train.scoring.ways import once_each

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
-from lmod_train.types import Answer, Prediction, Reply, Score, Unparsed
+from lmod_train.tasks.truth import truth_of
+from lmod_train.types import Prediction, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,24 +190,6 @@ def _installed(
     if errors and not tasks:
         raise next(iter(errors.values()))
     return tasks, {name: str(error).partition("\nNext: ")[0] for name, error in errors.items()}
-
-
-def truth_of(task: Task) -> Callable[[Prediction], Answer | Unparsed]:
-    """Return a function that reads the true answer of a prediction, each reference reply to a question only once.
-
-    Questions of a task mostly have few reference replies, and parsing tens of thousands of them takes a minute.
-    """
-    known: dict[Hashable, Answer | Unparsed] = {}
-
-    def truth(prediction: Prediction) -> Answer | Unparsed:
-        record = prediction.record
-        question = (record.answer, record.choices, record.messages, record.regions, record.language, record.variant)
-        key = (*question, record.chain_step, tuple(sorted(record.tags.items())))
-        if key not in known:
-            known[key] = task.parse(Reply(record.id, record.answer), record)
-        return known[key]
-
-    return truth
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from lmod_train.artifacts.records import curated_ids
 from lmod_train.errors import ArtifactError
-from lmod_train.report.comparisons import merit
 from lmod_train.report.contents import Table, table
 from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.report.warnings import Case, Warned, warnings_of
 from lmod_train.scoring.headline import HEADLINES, headline_metric
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.merit import merit
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.scoring.ways import question_of
 from lmod_train.types import Score

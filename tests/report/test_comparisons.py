@@ -4,7 +4,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from lmod_train.errors import BadArgument
-from lmod_train.report.comparisons import letter_display, merit, pairs
+from lmod_train.report.comparisons import letter_display, pairs
 from lmod_train.scoring.comparison import mcnemar_by_patient
 from tests.scoring.make import item
 
@@ -37,10 +37,6 @@ def test_only_common_items_are_compared_and_holm_runs_over_all_pairs():
     assert (first.p, first.discovery, first.g) == (first.test.p, first.test.p, 0.5)
     assert (second.test.n, second.test.p, second.adjusted, second.difference.value) == (0, None, None, None)
     assert (second.p, second.discovery, second.g, second.detectable) == (None,) * 4
-
-
-def test_an_image_counts_by_its_f1():
-    assert merit(item(1, {1: "a", 2: "a"}, {1: "a", 2: "b"})) == 0.5
 
 
 def test_a_reference_is_compared_with_each_other_run():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from lmod_train.report.comparisons import merit
 from lmod_train.scoring.association import independence
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.merit import merit
 from lmod_train.scoring.subsets import age_group
 
 GROUPS: Mapping[str, tuple[Callable[[Item], str], tuple[str, ...]]] = {

@@ -10,13 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from lmod_train.artifacts.run import READER
-from lmod_train.report.comparisons import by_question, merit
+from lmod_train.report.comparisons import by_question
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Heads, N, Part, Remark, Text, score_cells, table
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import fleiss_scores, pair_scores
 from lmod_train.scoring.intervals import Floats
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.merit import merit
 from lmod_train.scoring.readers import against_readers, mean_reader
 from lmod_train.types import Score, Unparsed
 

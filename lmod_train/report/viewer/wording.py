@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from lmod_train.report.comparisons import merit
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.merit import merit
 from lmod_train.types import Answer, Unparsed
 
 OUTCOMES = ("right", "partly right", "wrong", "unparsed", "refused", "truncated", "failed")

@@ -1,0 +1,99 @@
+"""How the score falls with the quality of the image."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from lmod_train.report.contents import (
+    INTERVAL,
+    SCORE,
+    Cell,
+    Column,
+    Figure,
+    Heads,
+    N,
+    Part,
+    Text,
+    score_cells,
+    table,
+)
+from lmod_train.report.figures.falling import COLUMNS, draw_falling
+from lmod_train.report.results import Results, RunScores
+from lmod_train.report.section import Section
+from lmod_train.scoring.comparison import holm
+from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.robustness import drop_p, pairs
+
+NOTE = """The same questions about the image as it is (grade 0) and about perturbed copies of it. Drop: score on the
+unchanged image minus score on the perturbed one, over the questions asked of both, with an interval over patients.
+p: exact test that as many answers become right as wrong (an image with regions is right if every region is), patients
+as independent units, Holm-adjusted for all rows of this table."""
+ALT = "Score of each run on {} against the grade of each perturbation, with 95 % intervals; grade 0 is unchanged."
+_HEADS: Heads = [
+    "task", "model", "perturbation", Column("grade", "count"), N, SCORE, INTERVAL, Column("drop", "signed"),
+    Column("95 % interval of the drop", "signed_interval"), Column("p", "p"),
+]  # fmt: skip
+_SUBSET = re.compile(r"perturbation=([a-z]+);grade=(\d)")
+
+
+class Robustness(Section):
+    """The score against the grade of each perturbation, and the drop from the unchanged image."""
+
+    title: ClassVar[str] = "Robustness"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield a figure per task and the table; nothing if no task was asked about perturbed images."""
+        rows = [
+            row
+            for task in results.tasks
+            for name, run in results.named(task)
+            for row in _rows(results, task, name, run)
+        ]
+        if rows:
+            yield Text(NOTE)
+            yield from _figures(results)
+            yield table("robustness", _HEADS, _adjusted(rows))
+
+
+def _cells(run: RunScores, task: str) -> Iterator[tuple[str, str, int]]:
+    """Yield subset, kind and grade of each perturbation that a run was asked about."""
+    for subset in dict.fromkeys(s.subset for s in run.scores if s.task == task):
+        if found := _SUBSET.fullmatch(subset):
+            yield subset, found[1], int(found[2])
+
+
+def _figures(results: Results) -> Iterator[Figure]:
+    for task in results.tasks:
+        rows = [row for name, run in results.named(task) for row in _points(task, name, run)]
+        if rows:
+            drawn = table(f"robustness-{task}", COLUMNS, rows)
+            yield Figure(drawn.name, f"{task} by grade of perturbation", ALT.format(task), drawn, draw_falling)
+
+
+def _points(task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
+    metric = headline_metric(run.scores, task)
+    for subset, kind, grade in _cells(run, task):
+        score, chance = run.find(task, metric, subset), run.find(task, "chance", subset)
+        if score is not None and score.value is not None:
+            yield [
+                f"{task} ({metric}): {name}", kind, grade, *score_cells(score), chance.value if chance else None,
+            ]  # fmt: skip
+
+
+def _rows(results: Results, task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
+    metric = headline_metric(run.scores, task)
+    cells = list(_cells(run, task))
+    paired = pairs(results.items[name].get(task, [])) if cells else {}
+    for subset, kind, grade in cells:
+        drop = run.find(task, "drop", subset)
+        gap: list[Cell] = [drop.value, (drop.low, drop.high)] if drop else [None, None]
+        p = drop_p(paired[kind, grade]) if drop and (kind, grade) in paired else None
+        yield [task, name, kind, grade, *score_cells(run.find(task, metric, subset)), *gap, p]
+
+
+def _adjusted(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Return the rows with the p values of all of them adjusted."""
+    ps = holm([row[-1] if isinstance(row[-1], float) else None for row in rows])
+    return [[*row[:-1], p] for row, p in zip(rows, ps, strict=True)]

@@ -1,0 +1,20 @@
+"""What each item contributes to the headline score of its task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.regions import image_score
+
+
+def merit(item: Item) -> float:
+    """Return an item's contribution to the headline score: 1 or 0, or for regions the image's F1 (LMOD+).
+
+    Example:
+        >>> merit(Item("a", "answered", "NORMAL", "NORMAL")), merit(Item("b", "answered", {1: "x"}, {1: "x", 2: "y"}))
+        (1.0, 0.666...)
+    """
+    if isinstance(item.truth, Mapping):
+        return image_score(item.answer, item.truth).f1
+    return float(item.answer == item.truth)

@@ -1,0 +1,93 @@
+"""Questions about perturbed images, paired with the same questions about the unchanged image."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from lmod_train.scoring.comparison import mcnemar_by_patient, paired_difference
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.merit import merit
+from lmod_train.scoring.ways import question_of
+from lmod_train.types import Score
+
+KIND, GRADE = "perturbation", "grade"
+"""Tags of a question about a perturbed image."""
+CLEAN = "none"
+"""Kind of the unchanged image, whose grade is 0."""
+
+Cell = tuple[str, int]
+"""Kind and grade of a perturbation."""
+Pair = tuple[Item, Item]
+"""The item of an unchanged image, and that of the same question about the perturbed one."""
+
+
+def cell_name(kind: str, grade: int) -> str:
+    """Return the subset of a kind and grade.
+
+    Example:
+        >>> cell_name("blur", 3)
+        'perturbation=blur;grade=3'
+    """
+    return f"{KIND}={kind};{GRADE}={grade}"
+
+
+def by_cell(items: Sequence[Item]) -> dict[Cell, list[Item]]:
+    """Return the items of each kind and grade, in the order of their names and grades, the unchanged ones first."""
+    cells: defaultdict[Cell, list[Item]] = defaultdict(list)
+    for item in items:
+        if {KIND, GRADE} <= item.tags.keys():
+            cells[item.tags[KIND], int(item.tags[GRADE])].append(item)
+    return dict(sorted(cells.items(), key=lambda cell: (cell[0][1] > 0, cell[0])))
+
+
+def pairs(items: Sequence[Item]) -> dict[Cell, list[Pair]]:
+    """Return the pairs of each kind and grade; items whose unchanged image was not asked about are in none.
+
+    Example:
+        >>> tags = {"perturbation": "none", "grade": "0"}, {"perturbation": "blur", "grade": "3"}
+        >>> items = [Item(i, "answered", "x", "x", tags=t) for i, t in zip(("t/s/1", "t/s/1/blur-3"), tags)]
+        >>> [(cell, clean.id, item.id) for cell, ((clean, item),) in pairs(items).items()]
+        [(('blur', 3), 't/s/1', 't/s/1/blur-3')]
+    """
+    cells = by_cell(items)
+    clean = {item.id: item for (kind, _), own in cells.items() if kind == CLEAN for item in own}
+    paired = {
+        cell: [(clean[id], item) for item in own if (id := _clean_id(item)) in clean]
+        for cell, own in cells.items()
+        if cell[0] != CLEAN
+    }
+    return {cell: own for cell, own in paired.items() if own}
+
+
+def _clean_id(item: Item) -> str:
+    """Return the id of the same question, asked in the same way, about the unchanged image."""
+    question = question_of(item.id, item.tags)
+    name = f"{item.tags[KIND]}-{item.tags[GRADE]}"
+    return question.removesuffix(name)[:-1] + item.id.removeprefix(question)
+
+
+def drop_scores(task: str, items: Sequence[Item]) -> list[Score]:
+    """Return ``drop`` of each kind and grade: the mean score on the unchanged images minus that on the perturbed ones.
+
+    It is over the questions asked of both, with an interval over patients; the score of an item is that of `merit`.
+
+    Args:
+        task: Name of the task.
+        items: As the task scores them; an empty sequence gives no scores.
+    """
+    found = []
+    for (kind, grade), own in pairs(items).items():
+        merits = [[merit(item) for item in side] for side in zip(*own, strict=True)]
+        score = paired_difference(task, merits[0], merits[1], [clean.group for clean, _ in own])
+        found.append(Score(task, cell_name(kind, grade), "drop", score.n, score.value, score.low, score.high))
+    return found
+
+
+def drop_p(own: Sequence[Pair]) -> float | None:
+    """Return p of the exact test that as many answers become right as wrong, with patients as independent units.
+
+    An image with regions is right if every region is. None without pairs.
+    """
+    right = [[merit(item) == 1 for item in side] for side in zip(*own, strict=True)] or [[], []]
+    return mcnemar_by_patient(right[0], right[1], [clean.group for clean, _ in own])

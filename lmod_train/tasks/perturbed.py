@@ -1,0 +1,149 @@
+"""A task's own questions about images of lower quality: how much blur, shadow or compression its answers survive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from lmod_train.errors import BadArgument
+from lmod_train.perturbations import GRADES, KINDS, perturbation_name
+from lmod_train.scoring.headline import HEADLINES, headline_metric
+from lmod_train.scoring.items import Item, items_of
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.truth import truth_of
+from lmod_train.tasks.wordings import Wordings
+from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+
+
+class Perturbed(Task):
+    """A task's questions about the unchanged image and about perturbed ones: one for each kind and grade.
+
+    Words, options, parser and truth are the task's own. Boxes are drawn after the perturbation. Classes are not
+    balanced, so that all grades are asked about the same images.
+
+    Args:
+        of: The task; its questions are about the sample's own image, and not about image quality.
+        kinds: Kinds of `lmod_train.perturbations`: blur, underexposure, overexposure, shadow, crop, jpeg, resolution.
+        grades: Grades from 1 (barely visible) to 5 (severe). The unchanged image, grade 0, is always asked about.
+
+    Example:
+        >>> from lmod_train.tasks.glaucoma import Glaucoma
+        >>> Perturbed(Glaucoma()).name
+        'glaucoma_perturbed'
+    """
+
+    name = "perturbed"
+    version = 1
+
+    def __init__(self, of: Task, kinds: Sequence[str] = tuple(KINDS), grades: Sequence[int] = GRADES) -> None:
+        if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= set(KINDS):
+            raise BadArgument("kinds", list(kinds), f"different ones of {', '.join(KINDS)}", "leave it out for all")
+        if not grades or len(set(grades)) < len(grades) or not set(grades) <= set(GRADES):
+            raise BadArgument("grades", list(grades), f"different ones of {list(GRADES)}", "leave it out for all")
+        self.of = of
+        self.kinds = list(kinds)
+        self.grades = sorted(grades)
+        self.name = f"{of.name}_perturbed"
+        self.choices = of.choices
+        self.language = of.language
+
+    def ask(self, sample: Sample) -> Iterator[Question]:
+        """Yield each question of the task about the unchanged image, and once for each kind and grade.
+
+        Raises:
+            BadArgument: A question of the task is about a perturbed image, or not about the sample's own one.
+        """
+        for question in self.of.ask(sample):
+            if question.perturbation or question.shows != "own":
+                expected = "a task that asks about the sample's own, unchanged image"
+                raise BadArgument("of", self.of.name, expected, "leave its questions about image quality out")
+            yield self._asked(question, "none", 0)
+            for kind in self.kinds:
+                yield from (self._asked(question, kind, grade) for grade in self.grades)
+
+    def _asked(self, question: Question, kind: str, grade: int) -> Question:
+        """Return a question about the image with a perturbation; its needs are those of the same perturbation."""
+        name = perturbation_name(kind, grade) if grade else ""
+
+        def named(variant: str) -> str:
+            return "-".join(filter(None, (variant, name)))
+
+        own = ("", self.of.name)
+        return replace(
+            question,
+            task=self.name,
+            variant=named(question.variant),
+            stratum="",
+            chain=question.chain and named(question.chain),
+            needs=tuple(replace(n, task="", variant=named(n.variant)) if n.task in own else n for n in question.needs),
+            tags={**question.tags, "perturbation": kind, "grade": str(grade)},
+            perturbation=name,
+        )
+
+    @property
+    def wordings(self) -> Wordings:  # type: ignore[override]  # an attribute would count in `settings`
+        """Those of the task."""
+        return self.of.wordings
+
+    def listed(self, record: Record) -> Sequence[str]:
+        """Return those of the task."""
+        return self.of.listed(self._as_asked(record))
+
+    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
+        """Return what the task reads."""
+        return self.of.parse(reply, self._as_asked(record))
+
+    def confidence(self, reply: Reply, record: Record) -> float | None:
+        """Return the confidence that the task reads."""
+        return self.of.confidence(reply, self._as_asked(record))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Those of the task."""
+        return self.of.classes
+
+    def as_scored(self, item: Item) -> Item:
+        """Return the item as the task scores it."""
+        return self.of.as_scored(item)
+
+    def _as_asked(self, record: Record) -> Record:
+        """Return the record as the task itself would ask it, under its own id.
+
+        Raises:
+            BadArgument: The record has no kind and grade.
+        """
+        if not {"perturbation", "grade"} <= record.tags.keys():
+            expected = "tags with perturbation and grade"
+            raise BadArgument(f"tags of record {record.id}", dict(record.tags), expected, "curate the task again")
+        name = f"{record.tags['perturbation']}-{record.tags['grade']}"
+        group = record.group or record.key  # the images, which stand for a missing group, differ with the perturbation
+        return replace(
+            record, task=self.of.name, variant=record.variant.removesuffix(name).removesuffix("-"), group=group
+        )
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return the task's scores over all images and each subset, each kind and grade apart, and the drops.
+
+        The subsets ``perturbation=blur;grade=3`` have every score that the task has over all its items; grade 0 is the
+        unchanged image. ``drop`` is the score on it minus that on the perturbed ones, over the questions asked of both
+        (`lmod_train.scoring.robustness`), if the headline metric is accuracy or F1.
+        """
+        from lmod_train.scoring.robustness import cell_name, drop_scores  # scipy: not for `rescore --help`
+
+        own = [replace(p, record=self._as_asked(p.record)) for p in predictions]
+        scores = [replace(s, task=self.name) for s in self.of.score(own)]
+        if not scores:
+            return []
+        for kind, grade in self._cells(own):
+            tags = {"perturbation": kind, "grade": str(grade)}
+            cell = self.of.score([p for p in own if tags.items() <= p.record.tags.items()])
+            scores += [replace(s, task=self.name, subset=cell_name(kind, grade)) for s in cell if s.subset == "all"]
+        if headline_metric(scores, self.name) in HEADLINES:
+            items = [self.as_scored(item) for item in items_of(own, truth_of(self.of))]
+            scores += drop_scores(self.name, items)
+        return scores
+
+    def _cells(self, predictions: Sequence[Prediction]) -> list[tuple[str, int]]:
+        """Return the kinds and grades of predictions, in the order in which they are asked."""
+        found = {(p.record.tags["perturbation"], int(p.record.tags["grade"])) for p in predictions}
+        return sorted(found, key=lambda cell: (cell[1] > 0, cell))

@@ -1,0 +1,13 @@
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.merit import merit
+from lmod_train.types import Unparsed
+
+
+def test_an_image_counts_by_its_f1():
+    assert merit(Item("1", "answered", {1: "a", 2: "a"}, {1: "a", 2: "b"})) == 0.5
+    assert merit(Item("1", "unparsed", Unparsed("empty"), {1: "a"})) == 0
+
+
+def test_words_and_numbers_are_right_or_wrong():
+    assert [merit(Item("1", "answered", answer, 2.0)) for answer in (2.0, 3.0)] == [1, 0]
+    assert merit(Item("1", "refused", Unparsed("refused"), "yes")) == 0
