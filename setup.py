@@ -16,6 +16,7 @@ setup(
         "lmod_train.failures": ["measured.csv"],
         "lmod_train.report.papers": ["*.csv"],
         "lmod_train.report.writers": ["page_files/*"],
+        "lmod_train.tasks.drafts": ["listings.json"],
         **{package: ["*.yaml"] for package in SHIPPED},
     },
 )

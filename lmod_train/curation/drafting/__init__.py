@@ -1,0 +1,1 @@
+"""Automatic checks of drafted questions: pure functions, one file each."""

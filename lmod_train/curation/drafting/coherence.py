@@ -1,0 +1,62 @@
+"""Check that lesion, diagnosis, severity and decision of one image agree."""
+
+from __future__ import annotations
+
+from lmod_train.curation.drafting.drafted import Drafted
+from lmod_train.curation.drafting.meaning import is_denied, severities_in, terms_in
+from lmod_train.tasks.drafts.draft import parts_of
+from lmod_train.tasks.drafts.facts import LESIONS
+from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.findings import SIGNS
+
+_DISEASES = frozenset(term.name for term in CONDITIONS) - SIGNS
+
+ASSERTED = {
+    "DD": ("primary diagnosis",),
+    "SG": ("contributing factors",),
+    "CD": ("primary intervention", "rationale"),
+}
+"""Stage -> parts of the long answer that assert a diagnosis; the others name alternatives."""
+EVIDENCE = "supporting evidence from lc"
+
+
+def contradictions(one: Drafted) -> list[str]:
+    r"""Return what a draft of stage DD, SG or CD asserts against the truths of its image's other stages.
+
+    Compared are the right option, and the parts of `ASSERTED`: diseases with the truth of DD, grades (in SG and CD)
+    with that of SG. In DD, lesions of the evidence are compared with the truth of LC and the boxes. What is denied is
+    not compared, nor is a stage without a truth.
+
+    Example:
+        >>> from lmod_train.curation.drafting.example import drafted
+        >>> truths = {"DD": "glaucoma", "CD": "refer"}
+        >>> answer = "Primary intervention: refer\nRationale: diabetic retinopathy threatens sight."
+        >>> contradictions(drafted("CD", truth="refer", truths=truths, answer=answer))
+        ['diabetic retinopathy instead of glaucoma']
+    """
+    if one.stage not in ASSERTED:
+        return []
+    parts = parts_of(one.draft.answer)
+    texts = [one.draft.right, *(parts.get(label, "") for label in ASSERTED[one.stage])]
+    asserted = [text for text in texts if text and not is_denied(text)]
+    return [*_diseases(one, asserted), *_grades(one, asserted), *_lesions(one, parts.get(EVIDENCE, ""))]
+
+
+def _diseases(one: Drafted, texts: list[str]) -> list[str]:
+    truth = one.truths.get("DD", "")
+    known = terms_in(" ".join(one.truths.values()))
+    named = {name for text in texts for name in terms_in(text) & _DISEASES}
+    return [f"{name} instead of {truth}" for name in sorted(named - known)] if truth else []
+
+
+def _grades(one: Drafted, texts: list[str]) -> list[str]:
+    truth = one.truths.get("SG", "")
+    known = severities_in(truth)
+    named = {grade for text in texts for grade in severities_in(text)} if one.stage in ("SG", "CD") else set()
+    return [f"{grade} instead of {truth}" for grade in sorted(named - known)] if known else []
+
+
+def _lesions(one: Drafted, evidence: str) -> list[str]:
+    known = terms_in(one.truths.get("LC", "")) | ({*one.facts.boxes} & {*LESIONS})
+    named = terms_in(evidence) & {*LESIONS} if one.stage == "DD" and not is_denied(evidence) else frozenset()
+    return [f"evidence {name}, which is not among the lesions" for name in sorted(named - known)] if known else []
