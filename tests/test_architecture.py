@@ -70,6 +70,7 @@ LOADED_LATE = {
     "lmod_train.cli.examination": "imported by them",
     "lmod_train.cli.doctor": "imported when it is called",
     "lmod_train.cli.judging": "imported by `judge` when a model judges",
+    "lmod_train.cli.drafting": "imported by `ask-questions`",
 }
 
 LINES_A_FILE, LINES_A_FUNCTION = 300, 50  # of code: blank lines, comments and docstrings are free

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from lmod_train.cli import answers, audit, curated, judge, lab, plain, weights
+from lmod_train.cli import answers, audit, curated, drafts, judge, lab, plain, weights
 from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes
 from lmod_train.cli.shipped import by_name
@@ -22,6 +22,7 @@ PLAIN: dict[str, Callable[..., None]] = {
     "audit": audit.audit,
     "rescore": plain.rescore,
     "judge": judge.judge,
+    "ask-questions": drafts.ask_questions,
     "answers": answers.answers,
     "report": plain.report,
     "export": plain.export,
@@ -80,6 +81,8 @@ def _run(arguments: list[str]) -> int:
         print(__version__)
     elif arguments[0] == "judge":
         judge.run(arguments[1:])
+    elif arguments[0] == "ask-questions":
+        drafts.run(arguments[1:])
     elif arguments[0] in PLAIN:
         from lmod_train.cli.parse import call
 

@@ -197,7 +197,7 @@ def parse(arguments: list[str], lightning: Any) -> None:
     """
     command, *rest = arguments
     rest = by_name(command, rest)
-    if command == "judge":
+    if command in ("judge", "ask-questions"):
         own, others = parted(rest)
         parser_of(cli.PLAIN[command], command).parse_args(own)
         given = ["--data.curated", "c", "--data.tasks", "[]", "--model", str(configs_folder() / "model/openai.yaml")]

@@ -1,0 +1,90 @@
+"""The commands `ask-questions` and `review`: a model drafts questions, and people review a sample of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from jsonargparse.typing import NonNegativeInt
+
+from lmod_train.cli.judge import parted
+from lmod_train.errors import BadArgument
+
+
+def ask_questions(
+    curated: Path,
+    *,
+    model: str,
+    out: Path,
+    stages: str = "",
+    seed: NonNegativeInt = 0,
+    limit: NonNegativeInt = 0,
+) -> None:
+    """Let a model draft single-choice questions about the images of a curated folder, and check the drafts.
+
+    There is one draft for each image and each stage of X-PCR's chain (IQA, AL, LC, DD, SG, CD) that has a truth: that
+    of a record of the task `chain`; without chains, a diagnosis, a grade, or boxes. The model gets the image, the facts
+    and the template of the stage (listings 1 to 6 of the paper's supplement). OUT is the folder of a run: the same
+    command again asks only for drafts that have no reply. Every draft is checked; OUT/drafts.csv, OUT/faults.csv and
+    OUT/checks.csv list drafts, faults and counts. No draft becomes a record before people have reviewed a sample of its
+    stage (`review`). Other options, such as --model.backend.base_url and --trainer.devices, are those of
+    `validate`.
+
+    Args:
+        curated: Folder written by `curate`.
+        model: The model: YAML file, or name of a shipped one (`list models`), as in `validate`.
+        out: Folder to write the drafts to.
+        stages: Stages to draft, separated by commas; default: all that have a truth.
+        seed: Seed of the letters of right options, and of the choice among several structures of an image.
+        limit: Maximum number of drafts, the first in id order; 0 for all.
+    """
+    _ask([], curated, model, out, stages, seed, limit)
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Run `ask-questions` with its own options and those of the model and devices."""
+    from lmod_train.cli.parse import values_of
+    from lmod_train.cli.terminal import harmless
+
+    own, others = parted(arguments)
+    values = values_of(ask_questions, "ask-questions", own)
+    with harmless():
+        _ask(others, **values)
+
+
+def _ask(others: Sequence[str], curated: Path, model: str, out: Path, stages: str, seed: int, limit: int) -> None:
+    from lmod_train.artifacts.manifest import read_manifest
+    from lmod_train.cli.names import check_names
+
+    read_manifest(curated)
+    chosen = _stages(stages)
+    options = ["--run", str(out), "--model", model, *others]
+    check_names("validate", options)
+    from lmod_train.cli.drafting import start
+
+    if start(curated, chosen, seed, limit, options):
+        print("\n".join(_checked(out)))
+
+
+def _stages(typed: str) -> list[str]:
+    from lmod_train.tasks.drafts.facts import STAGES
+
+    names = [name.strip().upper() for name in typed.split(",") if name.strip()]
+    if unknown := [name for name in names if name not in STAGES]:
+        raise BadArgument("--stages", ",".join(unknown), f"some of {','.join(STAGES)}", "e.g. `--stages DD,SG`")
+    return names
+
+
+def _checked(folder: Path) -> list[str]:
+    """Check the drafts of a folder, write their lists, and return the lines to print."""
+    from lmod_train.artifacts.predictions import read_predictions
+    from lmod_train.artifacts.run import Run
+    from lmod_train.curation.drafting.checks import faults_of
+    from lmod_train.curation.drafting.drafted import drafted_of
+    from lmod_train.formats.draft_lists import CHECKS, DRAFTS, FAULTS, lines, write_lists
+
+    predictions = read_predictions(Run(folder).predictions)
+    drafts = drafted_of(predictions)
+    faults = faults_of(drafts)
+    write_lists(folder, drafts, faults, predictions)
+    return [*lines(faults, predictions), f"wrote {', '.join(str(folder / name) for name in (DRAFTS, FAULTS, CHECKS))}"]
