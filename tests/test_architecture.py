@@ -40,8 +40,16 @@ ARROWS: dict[str, set[str]] = {
     "modules": {"vision", "chat", "backends", "strategies", *GROUND},
     "callbacks": {"tasks", "metrics", "scoring", "artifacts", *GROUND},
     "failures": {"tasks", "parsing", "scoring", *GROUND},
+    "drafting": {"tasks", "parsing", "scoring", "artifacts", *GROUND},
     "report": {"failures", "tasks", "scoring", "artifacts", *GROUND},
-    "formats": {"curation", "tasks", "artifacts", "sources", *GROUND},  # an imported file is a source of the curation
+    "formats": {
+        "curation",
+        "drafting",
+        "tasks",
+        "artifacts",
+        "sources",
+        *GROUND,
+    },  # an imported file is a source of the curation
 }
 ARROWS["doctor"] = {"chat", "strategies", "modules", "datamodules", "callbacks", "tasks", "artifacts", *GROUND}
 ARROWS["evaluation"] = {"modules", "backends", "datamodules", "callbacks", "report", "artifacts", *GROUND}
@@ -59,6 +67,7 @@ WITHOUT_TORCH = {
     "scoring",
     "tasks",
     "curation",
+    "drafting",
     "audit",
     "failures",
     "report",

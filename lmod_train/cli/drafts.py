@@ -79,8 +79,8 @@ def _checked(folder: Path) -> list[str]:
     """Check the drafts of a folder, write their lists, and return the lines to print."""
     from lmod_train.artifacts.predictions import read_predictions
     from lmod_train.artifacts.run import Run
-    from lmod_train.curation.drafting.checks import faults_of
-    from lmod_train.curation.drafting.drafted import drafted_of
+    from lmod_train.drafting.checks import faults_of
+    from lmod_train.drafting.drafted import drafted_of
     from lmod_train.formats.draft_lists import CHECKS, DRAFTS, FAULTS, lines, write_lists
 
     predictions = read_predictions(Run(folder).predictions)

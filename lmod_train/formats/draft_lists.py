@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lmod_train.curation.drafting.checks import NAMES, Fault
-from lmod_train.curation.drafting.drafted import Drafted
-from lmod_train.curation.drafting.readability import grade
+from lmod_train.drafting.checks import NAMES, Fault
+from lmod_train.drafting.drafted import Drafted
+from lmod_train.drafting.readability import grade
 from lmod_train.files import write_durably
 from lmod_train.formats.spreadsheet import table_bytes
 from lmod_train.types import Prediction, Unparsed

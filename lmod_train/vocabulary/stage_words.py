@@ -13,14 +13,16 @@ STAGE_WORDS: dict[str, tuple[str, ...]] = {
     "AL": (
         "upper", "lower", "left", "right", "cent(?:re|er|ral|rally)", "superior(?:ly)?", "inferior(?:ly)?",
         "nasal(?:ly)?", "temporal(?:ly)?", "o'clock", "quadrants?", "disc diameters?", "macular?", "fovea[l]?",
-        "peripher(?:y|al)", "vessels?", "disc", "disk",
+        "none is abnormal", "vascular", "peripher(?:y|al)", "vessels?", "disc", "disk",
     ),
     "LC": (
         "lesions?", "opacit(?:y|ies)", "deposits?", "defects?", "swelling", "atrophy", "exudates?", "spots?", "fluid",
         "none", "ratio",
     ),
-    "DD": ("normal", "healthy", "keratitis", "endophthalmitis", "uveitis", "detachment", "vitreomacular traction",
-           "epiretinal membrane", "central serous chorioretinopathy", "retinitis pigmentosa", "lamellar hole"),
+    "DD": (
+        "holes?", "normal", "healthy", "keratitis", "endophthalmitis", "uveitis", "detachment",
+        "vitreomacular traction", "epiretinal membrane", "central serous chorioretinopathy", "retinitis pigmentosa",
+    ),
     "SG": (
         "no(?:ne)?", "mild", "moderate", "severe", "proliferative", "npdr", "pdr", "early", "late", "advanced",
         "mature", "stage", "grade", "low", "high", "impending", "full-thickness", "large", "small", "background",

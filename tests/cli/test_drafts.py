@@ -15,7 +15,7 @@ from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
-from lmod_train.formats.draft_lists import counts, lines
+from lmod_train.cli.drafting import Asking
 from tests.drafted import FAULTS, curated, drafting_records, good
 
 FROZEN = "lmod_train.modules.frozen.Frozen"
@@ -104,6 +104,7 @@ def test_another_model_in_the_same_folder_is_refused_and_named(here: Path, capsy
     assert ask(model) == 0
     assert ask(model, "--seed", "3") == 2
     error = capsys.readouterr().err
+    assert Asking.__name__ not in error
     assert "out='DRAFT' was begun with another configuration" in error and "--out DIR" in error
 
 
@@ -157,8 +158,3 @@ def test_after_a_break_the_same_command_asks_only_what_is_missing(here: Path):
     assert ask(model, "--data.eval_batch_size", "1") == 0
     assert sorted((here / "asked").read_text().split()) == sorted(r.id for r in RECORDS)
     assert len(read_replies(Run(Path("DRAFT")).replies)) == 18
-
-
-def test_lines_of_no_drafts():
-    assert counts([], []) == []
-    assert list(lines([], [])) == ["0 of 0 drafts pass all checks"]

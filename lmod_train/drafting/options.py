@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
-from lmod_train.curation.drafting.drafted import Drafted
-from lmod_train.curation.drafting.meaning import is_denied, says_all_of, stated, words_in
+from lmod_train.drafting.drafted import Drafted
+from lmod_train.drafting.meaning import says_all_of, stated, values_in
 from lmod_train.tasks.drafts.words import OPTIONS
 
 _MARKED = re.compile(
@@ -18,7 +18,7 @@ def one_right(one: Drafted) -> list[str]:
     """Return what is wrong with options and letter: number, equal texts, marks, and whether the right one is true.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> one_right(drafted("DD", truth="glaucoma", options=("Cataract", "Open angle glaucoma", "Normal", "AMD")))
         ['the option A does not state the truth: glaucoma']
     """
@@ -47,7 +47,7 @@ def truth_in_other_words(one: Drafted) -> list[str]:
     """Return the wrong options that state the truth, or a part of it only, in other words.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> options = ("Diabetic retinopathy", "DR", "Cataract", "Glaucoma")
         >>> truth_in_other_words(drafted("DD", truth="diabetic retinopathy", options=options))
         ['DR']
@@ -58,27 +58,23 @@ def truth_in_other_words(one: Drafted) -> list[str]:
 def _same(option: str, truth: str, eye: str) -> bool:
     if says_all_of(option, truth, eye):
         return True
-    part = stated(option, eye)
-    return bool(part) and part < stated(truth, eye) and is_denied(option) == is_denied(truth)
+    part = stated(option, eye)  # a part of the truth is true as well
+    return (
+        any(kind != "compared" for kind, _ in part)
+        and part < stated(truth, eye)
+        and values_in(option) <= values_in(truth)
+    )
 
 
 def alike(one: Drafted) -> list[str]:
     """Return pairs of wrong options that state the same, so that neither can be right.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> alike(drafted("DD", options=("Glaucoma", "AMD", "Macular degeneration", "Cataract")))
         ['AMD = Macular degeneration']
     """
     eye = one.facts.eye
-    pairs = combinations(one.draft.wrong, 2)
-    return [f"{a} = {b}" for a, b in pairs if is_denied(a) == is_denied(b) and _equal(a, b, eye)]
-
-
-def _equal(first: str, second: str, eye: str) -> bool:
-    ours, theirs = stated(first, eye), stated(second, eye)
-    return ours == theirs and (bool(ours) or words_in(first) == words_in(second)) and _rest(first) == _rest(second)
-
-
-def _rest(text: str) -> bool:
-    return bool(re.search(r"\d", text))
+    return [
+        f"{a} = {b}" for a, b in combinations(one.draft.wrong, 2) if says_all_of(a, b, eye) and says_all_of(b, a, eye)
+    ]

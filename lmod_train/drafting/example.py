@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lmod_train.curation.drafting.drafted import Drafted
+from lmod_train.drafting.drafted import Drafted
 from lmod_train.tasks.drafts.draft import Draft
 from lmod_train.tasks.drafts.facts import Facts
 from lmod_train.tasks.prompt import prompt

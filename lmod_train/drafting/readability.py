@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lmod_train.curation.drafting.drafted import Drafted
+from lmod_train.drafting.drafted import Drafted
 
 HIGHEST = 20.0
 """Grade above which a question is left out; ours. The questions of listings 1 to 6 have grades up to 17, as clinical
@@ -58,7 +58,7 @@ def hard_to_read(one: Drafted) -> list[str]:
     """Return the grade of a question above `HIGHEST`.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> hard_to_read(drafted())
         []
     """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lmod_train.curation.drafting.example import drafted
-from lmod_train.curation.drafting.readability import HIGHEST, grade, hard_to_read, syllables
+from lmod_train.drafting.example import drafted
+from lmod_train.drafting.readability import HIGHEST, grade, hard_to_read, syllables
 from lmod_train.tasks.drafts.listing import listings
 from tests.drafted import QUESTIONS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmod_train.curation.drafting.drafted import Drafted
+from lmod_train.drafting.drafted import Drafted
 
 
 def duplicates(drafts: Sequence[Drafted]) -> dict[str, list[str]]:
@@ -14,7 +14,7 @@ def duplicates(drafts: Sequence[Drafted]) -> dict[str, list[str]]:
     Questions and options may be the same for several images, but not for one.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> duplicates([drafted(key="1", answer="A pale disc."), drafted(key="2", answer="a pale DISC")])
         {'draft/s/2/DD': ['long answer of draft/s/1/DD']}
     """

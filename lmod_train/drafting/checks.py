@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lmod_train.curation.drafting.coherence import contradictions
-from lmod_train.curation.drafting.drafted import Drafted
-from lmod_train.curation.drafting.duplicates import duplicates
-from lmod_train.curation.drafting.length import unfit_lengths
-from lmod_train.curation.drafting.numbers import other_numbers
-from lmod_train.curation.drafting.options import alike, one_right, truth_in_other_words
-from lmod_train.curation.drafting.parts import missing_parts
-from lmod_train.curation.drafting.place import implausible_places
-from lmod_train.curation.drafting.readability import hard_to_read
-from lmod_train.curation.drafting.repetition import repetitions
-from lmod_train.curation.drafting.vocabulary import unknown_options
+from lmod_train.drafting.coherence import contradictions
+from lmod_train.drafting.drafted import Drafted
+from lmod_train.drafting.duplicates import duplicates
+from lmod_train.drafting.length import unfit_lengths
+from lmod_train.drafting.numbers import other_numbers
+from lmod_train.drafting.options import alike, one_right, truth_in_other_words
+from lmod_train.drafting.parts import missing_parts
+from lmod_train.drafting.place import implausible_places
+from lmod_train.drafting.readability import hard_to_read
+from lmod_train.drafting.repetition import repetitions
+from lmod_train.drafting.vocabulary import unknown_options
 
 CHECKS: tuple[tuple[str, Callable[[Drafted], list[str]]], ...] = (
     ("place", implausible_places),
@@ -57,7 +57,7 @@ def faults_of(drafts: Sequence[Drafted]) -> list[Fault]:
     """Return everything that the checks find, in the order of the drafts; of a draft in that of the checks.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> [(f.check, f.detail) for f in faults_of([drafted(letter="E", answer="Primary diagnosis: glaucoma")])][0]
         ('parts', 'no Supporting evidence from LC')
     """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from lmod_train.curation.drafting.drafted import Drafted
-from lmod_train.curation.drafting.meaning import counts_in, numbers_in
+from lmod_train.drafting.drafted import Drafted
+from lmod_train.drafting.meaning import counts_in, numbers_in
 
 
 def other_numbers(one: Drafted) -> list[str]:
@@ -16,7 +16,7 @@ def other_numbers(one: Drafted) -> list[str]:
     compared if the structure has boxes.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> boxes = {"optic cup": "1 box; left of the image; vertical cup-to-disc ratio 0.58"}
         >>> answer = "Primary diagnosis: glaucoma, as the ratio is 0.6 and the cup 0.4 mm wide."
         >>> other_numbers(drafted("DD", boxes=boxes, answer=answer))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.curation.drafting.drafted import Drafted
+from lmod_train.drafting.drafted import Drafted
 
 QUESTION, OPTION, ANSWER = (4, 60), (1, 30), (3, 250)
 """Fewest and most words; ours."""
@@ -16,7 +16,7 @@ def unfit_lengths(one: Drafted) -> list[str]:
     """Return what is too short or too long, and whether the length of the right option gives it away.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> unfit_lengths(drafted(question="Diagnosis?", answer="Primary diagnosis: glaucoma"))
         ['question of 1 words']
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lmod_train.curation.drafting.drafted import Drafted
+from lmod_train.drafting.drafted import Drafted
 from lmod_train.tasks.drafts.draft import parts_of
 from lmod_train.tasks.drafts.listing import PARTS, VERDICTS
 
@@ -20,7 +20,7 @@ def missing_parts(one: Drafted) -> list[str]:
     """Return the parts of the template that the long answer lacks or leaves empty, and places left to fill in.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> missing_parts(drafted("IQA", answer="YES. The macula and the optic disc are sharp."))
         []
         >>> missing_parts(drafted("IQA", answer="The image is sharp."))

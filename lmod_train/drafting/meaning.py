@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 
 from lmod_train.parsing.forms import pattern_of, spellings
 from lmod_train.vocabulary.conditions import CONDITIONS
+from lmod_train.vocabulary.scales import SCALES
 from lmod_train.vocabulary.structures import STRUCTURES
 
 SEVERITIES = {
@@ -53,7 +54,15 @@ _PLACE = re.compile(
     r"(?<![a-z])(?:" + "|".join(f"(?P<{name}>{p})" for name, p in PLACES.items()) + r")(?![a-z])", re.IGNORECASE
 )
 _FOLDED = re.compile(r"\b(supero|infero)-?(nasal|temporal)", re.IGNORECASE)
-_NEGATION = re.compile(r"\b(?:no|not|without|absent|absence of|free of|never)\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:no|not|without|absence of|free of|never|neither|nor|denies)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,.;:()]|\bbut\b|\bwith\b", re.IGNORECASE)
+_COMPARED = {
+    "under": re.compile(r"\b(?:under|below|less than|up to|at most)\b|<", re.IGNORECASE),
+    "above": re.compile(r"\b(?:above|over|more than|at least)\b|>", re.IGNORECASE),
+}
+_BARE = re.compile(r"(?<![\w.])([0-9]{1,6}(?:\.[0-9]{1,4})?)(?![\w.]?[0-9])(?!\w)")
+_LEVEL = re.compile(r"\b(ICDR|SDRG|Gass)(?: grade| stage)? ([0-9])\b", re.IGNORECASE)
+_SCALES = {"icdr": "icdr", "sdrg": "sdrg", "gass": "macular_hole_stage"}
 _WORD = re.compile(r"[a-z0-9]+")
 _EMPTY = frozenset(
     ("a", "an", "the", "of", "in", "on", "at", "to", "is", "are", "was", "with", "and", "or", "this", "that", "it",
@@ -75,12 +84,34 @@ def terms_in(text: str) -> frozenset[str]:
         >>> sorted(terms_in("PDR with cotton-wool spots")), sorted(terms_in("proliferative diabetic retinopathy"))
         (['diabetic retinopathy', 'soft exudates'], ['diabetic retinopathy'])
     """
+    return frozenset(name for name, _ in _named(text))
+
+
+@lru_cache(maxsize=2**16)
+def asserted_in(text: str) -> frozenset[str]:
+    """Return the structures and conditions that a text names and does not deny.
+
+    Example:
+        >>> sorted(asserted_in("hemorrhage but without drusen")), sorted(asserted_in("neither drusen nor hemorrhage"))
+        (['hemorrhage'], [])
+    """
+    return frozenset(name for name, start in _named(text) if not _is_denied_at(text, start))
+
+
+def _named(text: str) -> list[tuple[str, int]]:
+    """Return name and place of each term in a text, of nested ones the longest."""
     spans = [(m.start(), -m.end(), name) for name, pattern in _terms() for m in pattern.finditer(text)]
     kept: list[tuple[int, int, str]] = []
     for start, end, name in sorted(spans):
-        if not any(s <= start and -end <= -e and (s, e) != (start, end) for s, e, _ in kept):
+        if not any(s <= start and end >= e and (s, e) != (start, end) for s, e, _ in kept):
             kept.append((start, end, name))
-    return frozenset(name for *_, name in kept)
+    return [(name, start) for start, _, name in kept]
+
+
+def _is_denied_at(text: str, place: int) -> bool:
+    """Return whether a negation stands before a place in its clause."""
+    clause = _CLAUSE.split(text[:place])[-1]
+    return _NEGATION.search(clause) is not None
 
 
 def places_in(text: str, eye: str = "") -> frozenset[str]:
@@ -145,28 +176,68 @@ def severities_in(text: str) -> frozenset[str]:
 
 
 def words_in(text: str) -> frozenset[str]:
-    """Return the first five letters of each word that carries meaning; numbers up to twelve as digits.
+    """Return the first five letters of each word that carries meaning, with a minus sign if it is denied.
 
     Example:
-        >>> sorted(words_in("Observation of the eye in six months"))
-        ['6', 'month', 'obser']
+        >>> sorted(words_in("Observation of the eye")), sorted(words_in("blur but without shadows"))
+        (['obser'], ['-shado', 'blur'])
     """
-    words = (word for word in _WORD.findall(text.lower()) if word not in _EMPTY)
-    return frozenset(str(COUNTS.index(word)) if word in COUNTS else word[:5] for word in words)
+    words = [(m[0], m.start()) for m in _WORD.finditer(text.lower())]
+    return frozenset(
+        ("-" if _is_denied_at(text, start) else "") + (str(COUNTS.index(word)) if word in COUNTS else word[:5])
+        for word, start in words
+        if word not in _EMPTY and word not in _CUES
+    )
 
 
-def is_denied(text: str) -> bool:
-    """Return whether a text holds a negation."""
-    return _NEGATION.search(text) is not None
+_CUES = frozenset(("no", "not", "without", "neither", "nor", "but"))
 
 
-def stated(text: str, eye: str = "") -> frozenset[object]:
-    """Return the terms, directions, grades and measurements that a text states."""
-    return frozenset({*terms_in(text), *places_in(text, eye), *severities_in(text), *numbers_in(text)})
+def graded(text: str) -> str:
+    """Return a text with levels of a scale in words.
+
+    Example:
+        >>> graded("ICDR grade 2"), graded("cup grade 2")
+        ('moderate NPDR', 'cup grade 2')
+    """
+
+    def meaning(found: re.Match[str]) -> str:
+        scale = next(s for s in SCALES if s.name == _SCALES[found[1].lower()])
+        return scale.meanings[scale.levels.index(found[2])] if found[2] in scale.levels else found[0]
+
+    return _LEVEL.sub(meaning, text)
+
+
+Stated = frozenset[tuple[str, str]]
+
+
+def stated(text: str, eye: str = "") -> Stated:
+    """Return what a text states: terms, each asserted or denied, directions, grades and comparisons.
+
+    Example:
+        >>> sorted(stated("hemorrhage but without drusen"))
+        [('asserted', 'hemorrhage'), ('denied', 'drusen')]
+    """
+    plain = graded(text)
+    terms, asserted = terms_in(plain), asserted_in(plain)
+    facts = {("asserted", name) for name in asserted} | {("denied", name) for name in terms - asserted}
+    facts |= {("place", name) for name in places_in(plain, eye)} | {("grade", name) for name in severities_in(plain)}
+    return frozenset(facts | {("compared", name) for name, p in _COMPARED.items() if p.search(plain)})
+
+
+def values_in(text: str) -> frozenset[str]:
+    """Return all numbers in a text, up to twelve in words too.
+
+    Example:
+        >>> sorted(values_in("0.30 to 0.5 in three months"))
+        ['0.3', '0.5', '3']
+    """
+    found = {f"{float(m[1]):g}" for m in _BARE.finditer(graded(text))}
+    return frozenset(found | {str(COUNTS.index(w)) for w in _WORD.findall(text.lower()) if w in COUNTS})
 
 
 ALIKE = 0.6
-"""Share of the words of a truth without terms, directions, grades and numbers that a text needs to state it."""
+"""Share of the words of a truth without terms, directions, grades and comparisons that a text needs to state it."""
 
 
 def says_all_of(text: str, truth: str, eye: str = "") -> bool:
@@ -178,12 +249,11 @@ def says_all_of(text: str, truth: str, eye: str = "") -> bool:
         >>> says_all_of("Refer within one month", "referral within 1 month"), says_all_of("Refer in 6 weeks", "refer")
         (True, False)
     """
-    facts = stated(truth, eye)
-    same = facts <= stated(text, eye) if facts else _alike(words_in(text), words_in(truth))
-    return same and is_denied(text) == is_denied(truth)
-
-
-def _alike(ours: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Return whether most words of a truth are there, and the numbers are the same."""
-    numbers = {word for word in ours ^ theirs if word.isdecimal()}
-    return not numbers and len(ours & theirs) >= ALIKE * max(len(theirs), 1)
+    wanted = stated(truth, eye)
+    if not values_in(truth) <= values_in(text):
+        return False
+    if wanted:
+        return wanted <= stated(text, eye)
+    words = words_in(truth)
+    alike = len(words & words_in(text)) >= ALIKE * max(len(words), 1)
+    return alike and values_in(text) == values_in(truth)

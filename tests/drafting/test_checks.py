@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.curation.drafting import (
+from lmod_train.drafting import (
     coherence,
     drafted,
     duplicates,
@@ -21,9 +21,9 @@ from lmod_train.curation.drafting import (
     repetition,
     vocabulary,
 )
-from lmod_train.curation.drafting.checks import CHECKS, DUPLICATE, NAMES, faults_of
-from lmod_train.curation.drafting.drafted import Drafted, drafted_of
-from lmod_train.curation.drafting.example import drafted as small
+from lmod_train.drafting.checks import CHECKS, DUPLICATE, NAMES, faults_of
+from lmod_train.drafting.drafted import Drafted, drafted_of
+from lmod_train.drafting.example import drafted as small
 from lmod_train.types import Prediction, Reply, Unparsed
 from tests.drafted import FAULTS, drafting_records, facts_of, good
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lmod_train.curation.drafting.drafted import Drafted
-from lmod_train.curation.drafting.meaning import is_denied, severities_in, terms_in
+from lmod_train.drafting.drafted import Drafted
+from lmod_train.drafting.meaning import asserted_in, graded, severities_in
 from lmod_train.tasks.drafts.draft import parts_of
 from lmod_train.tasks.drafts.facts import LESIONS
 from lmod_train.vocabulary.conditions import CONDITIONS
@@ -28,7 +28,7 @@ def contradictions(one: Drafted) -> list[str]:
     not compared, nor is a stage without a truth.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> truths = {"DD": "glaucoma", "CD": "refer"}
         >>> answer = "Primary intervention: refer\nRationale: diabetic retinopathy threatens sight."
         >>> contradictions(drafted("CD", truth="refer", truths=truths, answer=answer))
@@ -38,25 +38,24 @@ def contradictions(one: Drafted) -> list[str]:
         return []
     parts = parts_of(one.draft.answer)
     texts = [one.draft.right, *(parts.get(label, "") for label in ASSERTED[one.stage])]
-    asserted = [text for text in texts if text and not is_denied(text)]
-    return [*_diseases(one, asserted), *_grades(one, asserted), *_lesions(one, parts.get(EVIDENCE, ""))]
+    return [*_diseases(one, texts), *_grades(one, texts), *_lesions(one, parts.get(EVIDENCE, ""))]
 
 
 def _diseases(one: Drafted, texts: list[str]) -> list[str]:
     truth = one.truths.get("DD", "")
-    known = terms_in(" ".join(one.truths.values()))
-    named = {name for text in texts for name in terms_in(text) & _DISEASES}
+    known = {name for text in one.truths.values() for name in asserted_in(text)}
+    named = {name for text in texts for name in asserted_in(text) & _DISEASES}
     return [f"{name} instead of {truth}" for name in sorted(named - known)] if truth else []
 
 
 def _grades(one: Drafted, texts: list[str]) -> list[str]:
     truth = one.truths.get("SG", "")
-    known = severities_in(truth)
-    named = {grade for text in texts for grade in severities_in(text)} if one.stage in ("SG", "CD") else set()
+    known = severities_in(graded(truth))
+    named = {grade for text in texts for grade in severities_in(graded(text))} if one.stage in ("SG", "CD") else set()
     return [f"{grade} instead of {truth}" for grade in sorted(named - known)] if known else []
 
 
 def _lesions(one: Drafted, evidence: str) -> list[str]:
-    known = terms_in(one.truths.get("LC", "")) | ({*one.facts.boxes} & {*LESIONS})
-    named = terms_in(evidence) & {*LESIONS} if one.stage == "DD" and not is_denied(evidence) else frozenset()
+    known = asserted_in(one.truths.get("LC", "")) | ({*one.facts.boxes} & {*LESIONS})
+    named = asserted_in(evidence) & {*LESIONS} if one.stage == "DD" else frozenset()
     return [f"evidence {name}, which is not among the lesions" for name in sorted(named - known)] if known else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from lmod_train.curation.drafting.drafted import Drafted
+from lmod_train.drafting.drafted import Drafted
 from lmod_train.parsing.repetition import split_repetition
 
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+|\n+")
@@ -17,7 +17,7 @@ def repetitions(one: Drafted) -> list[str]:
     """Return loops of words, and sentences of the long answer that occur twice.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> repetitions(drafted(answer="The disc is pale and small. The disc is pale and small."))
         ['twice: the disc is pale and small']
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from lmod_train.curation.drafting.drafted import Drafted
-from lmod_train.curation.drafting.meaning import numbers_in, terms_in
+from lmod_train.drafting.drafted import Drafted
+from lmod_train.drafting.meaning import numbers_in, terms_in
 from lmod_train.vocabulary.stage_words import STAGE_WORDS
 
 
@@ -16,7 +16,7 @@ def unknown_options(one: Drafted) -> list[str]:
     An option that states the truth word for word is known.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> unknown_options(drafted("DD", options=("Glaucoma", "Florbitis", "AMD", "Cataract")))
         ['Florbitis']
     """

@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from lmod_train.curation.drafting.drafted import Drafted
-from lmod_train.curation.drafting.meaning import places_in, terms_in
+from lmod_train.drafting.drafted import Drafted
+from lmod_train.drafting.meaning import PLACES, places_in, terms_in
 
+_RELATIVE = re.compile(
+    r"\b(?:"
+    + "|".join(PLACES.values())
+    + r")\s(?:of|to|from|than)\s(?!(?:the|this)\s(?:image|photograph|scan|picture|fundus))",
+    re.IGNORECASE,
+)
+"""Directions seen from something else than the image, which boxes alone do not state."""
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+|\n+")
 
 
@@ -18,7 +25,7 @@ def implausible_places(one: Drafted) -> list[str]:
     names none. Nothing is compared where the image has no boxes. Nasal and temporal count only if the eye is known.
 
     Example:
-        >>> from lmod_train.curation.drafting.example import drafted
+        >>> from lmod_train.drafting.example import drafted
         >>> boxes = {"optic disc": "1 box; upper right of the image; 9 % of the width, 9 % of the height"}
         >>> answer = "PRESENT. The optic disc is in the lower right of the image."
         >>> implausible_places(drafted("AL", boxes=boxes, structure="optic disc", answer=answer))
@@ -30,7 +37,7 @@ def implausible_places(one: Drafted) -> list[str]:
 
 def _of(sentence: str, one: Drafted) -> list[str]:
     eye = one.facts.eye
-    named = places_in(sentence, eye) - ({"nasal", "temporal"} if not eye else set())
+    named = places_in(_RELATIVE.sub(" ", sentence), eye) - ({"nasal", "temporal"} if not eye else set())
     known = _known(sentence, one.facts.boxes, one.facts.structure)
     if not named or not known:
         return []
