@@ -1,0 +1,64 @@
+"""Replies to single-choice questions with the option that a person reads in them, written before the parser's rules.
+
+`options.jsonl` holds one reply a line: the list of options (`asked`, a name in `OPTIONS`), the `reply`, and the
+`answer`, a letter, or the `outcome` without one: a reason, or ``unparsed`` where the reason does not matter. The half
+``develop`` is for writing rules, ``held_out`` for measuring them; the split is a hash of question and reply. The
+labels follow these definitions:
+
+- The option that the reply commits to in the end is its answer; a correction or a final answer replaces earlier ones.
+- A preference is a commitment ("most likely B", "B is more likely than A"); a mere possibility is none ("could be B").
+- Two options without a preference are ``ambiguous``; so is a letter with the text of another option.
+- Answers to several questions are ``ambiguous`` unless a line names the answer.
+- Denied options leave no answer, even where only one option remains.
+- A letter that no option has is ``out_of_range``. "A" and "I" as words of a sentence are no letters.
+- A part of an option's text, or its number in the list, is no answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+OPTIONS = {
+    "iqa": ("Yes, clearly visible.", "No, too blurred.", "No, severe shadowing.", "No, overexposure."),
+    "al": (
+        "superior temporal quadrant",
+        "inferior temporal quadrant",
+        "superior nasal quadrant",
+        "inferior nasal quadrant",
+    ),
+    "lc": ("microaneurysms", "microaneurysms and hard exudates", "cotton-wool spots", "neovascularisation"),
+    "dd": ("Normal fundus", "Diabetic retinopathy", "Proliferative diabetic retinopathy", "Glaucoma"),
+    "sg": ("No retinopathy", "Mild NPDR", "Moderate NPDR", "Severe NPDR"),
+    "cd": ("Observe", "Refer to an ophthalmologist within 3 months", "Urgent surgery", "Review in 12 months"),
+    "yn": ("Yes", "No"),
+    "six": ("cornea", "iris", "lens", "choroid", "optic nerve", "vitreous"),
+    "vit": ("Vitamin A deficiency", "Hepatitis B uveitis", "Type C tumour", "Normal"),
+    "zdd": ("糖尿病视网膜病变", "青光眼", "年龄相关性黄斑变性", "正常眼底"),
+    "zal": ("视盘", "黄斑", "上方血管弓", "周边视网膜"),
+}
+"""Name -> options of a question."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A labelled reply; either `answer` or `outcome` is empty."""
+
+    asked: str
+    reply: str
+    answer: str = ""
+    outcome: str = ""
+
+    @property
+    def split(self) -> str:
+        """The half it belongs to."""
+        first = hashlib.sha256(f"{self.asked}\n{self.reply}".encode()).digest()[0]
+        return "develop" if first < 128 else "held_out"
+
+
+def labelled() -> list[Labelled]:
+    """Return all labelled replies, in the order of the file."""
+    lines = (Path(__file__).parent / "options.jsonl").read_text("utf-8").splitlines()
+    return [Labelled(**json.loads(line)) for line in lines]
