@@ -26,6 +26,9 @@ _BOXED = re.compile(
     r"<answer>|<\|begin_of_box\|>|\\boxed\s?\{(?:\\text(?:bf|rm)?\{)?", re.IGNORECASE
 )  # marks of the answer in GLM-4.5V, R1-style models and LaTeX
 _UNBOXED = re.compile(r"</answer>|<\|end_of_box\|>", re.IGNORECASE)
+_LETTER = re.compile(
+    r"<\s?(?P<letter>[A-Z])\s?>(?=\s{0,3}(?:[;,.:)|\"'}\]\n]|\Z))"
+)  # a placeholder filled in, no markup
 _RUN = re.compile(r"([^\w\s])\1{3,}")  # a run of one sign is cut to three
 _LEFT_BLANK = re.compile(r"(?<![^\W_])_{3,40}(?![^\W_])")  # a blank of a form, not filled in
 _PLACE = re.compile(
@@ -49,11 +52,14 @@ def clean(text: str) -> str:
     Example:
         >>> clean("**DISEASE:** <diabetic_retinopathy>；</s>")
         'DISEASE: diabetic retinopathy ;'
+        >>> clean("Answer: <B>; Confidence: <80>%")
+        'Answer: B; Confidence: <80 %'
         >>> clean(r"so \boxed{GLAUCOMA}")
         'so\nfinal answer: GLAUCOMA}'
     """
     text = _STRUCK.sub(" ", html.unescape(text))
     text = _UNBOXED.sub("\n", _BOXED.sub("\nfinal answer: ", _PLACE.sub(" ? ", text)))
+    text = _LETTER.sub(r"\g<letter>", text)
     text = _HTML.sub(lambda tag: "\n" if tag[0][1:3].lower() in ("br", "/p", "/l", "/d", "/t", "/h") else "", text)
     text = _LATEX.sub("", normalise(_SPECIAL.sub(" ", text)))
     text = "".join(

@@ -1,51 +1,181 @@
-"""Parse the option of a single-choice question: its letter, or its text."""
+"""Parse the option of a single-choice question: its letter, or its text.
+
+The parts of a reply are read in this order, and the first that states an option decides: an explicit final answer or
+correction, the line of the answer, an opening letter, other fields, then the statements of free text, those that choose
+("I pick B", "B is correct") before mere mentions. Within a part all stated options must be the same.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from lmod_train.lettering import LETTERS
-from lmod_train.parsing.normalise import normalise
+from lmod_train.parsing.confidence import without_confidence
+from lmod_train.parsing.cues import any_of, final_statement, split_explanation
+from lmod_train.parsing.option_signs import LETTER, TEXT, index_of, mark
+from lmod_train.parsing.stance import clause_spans, stance
 from lmod_train.types import Unparsed
+from lmod_train.vocabulary import options
 
-_LINE = re.compile(
-    r"(?:^|\n)\W{0,6}(?:(?:(?:final|correct|best|my)\s)?(?:answer|option|choice)(?:\sis)?|最终答案|答案|选项?)"
-    r"\W{0,6}(?P<letter>[A-Z])(?![a-z0-9])",
+_SIGN = f"(?:{LETTER}|{TEXT})"
+_MARKS = r"[\s\"'()\[\]{}:=,-]{0,6}"
+_LEAD = rf"{_MARKS}(?:(?:{any_of(options.LEADS_EN, options.LEADS_ZH)}){_MARKS}){{0,6}}"
+_JOIN = rf"[ \"'()\[\],:/&+、%0-9-]{{0,9}}(?:(?:{any_of(options.JOINS_EN, options.JOINS_ZH)})[ \"'(,:/-]{{0,3}}){{0,4}}"
+_OWN_TEXT = rf"{LETTER}(?:[\"')\]]{{0,2}}\s?[.):,-]{{0,2}}\s{{0,2}}[\"'(\[]{{0,2}}{TEXT})"
+_ONE = f"(?:{_OWN_TEXT}|{_SIGN})"
+_GROUP = re.compile(rf"{_ONE}(?:{_JOIN}{_ONE}){{0,25}}", re.IGNORECASE)
+_IS_WRONG = r"\s(?:is|isn't|was|wasn't|does|doesn't|seems|appears|cannot|can't)(?![a-z])"
+_WHOLE = rf"(?!{_JOIN}{_ONE}(?!{_IS_WRONG}))"  # the group is all of "A, B", and "B" of "B, A is wrong"
+_ENDED = (
+    r"(?=[\"')\]}]{0,4}\s{0,3}(?:$|[.,;:!()\[\n-]|\||" + any_of(options.REASONS_EN, options.REASONS_ZH) + r"|[0-9]))"
+)
+_SLOT = re.compile(rf"{_LEAD}(?P<group>{_GROUP.pattern}){_WHOLE}{_ENDED}", re.IGNORECASE)
+_ALONE = re.compile(rf"(?:(?<=\n)|(?<=[.;])){_MARKS}(?P<group>{_GROUP.pattern}){_MARKS}(?=[.;\n]|\Z)", re.IGNORECASE)
+_FIELD_VALUE = r"(?=(?P<value>[^\n]{0,400}))"
+_ANSWER = re.compile(
+    rf"(?:^|(?<=[\n;.,。；|{{])|(?<=\|\s))[\s\-•(\[{{\"'>]{{0,6}}(?:{any_of(options.ANSWER_LABELS[:1])}|{options.ANSWER_LABELS[1]})"
+    rf"[\"'\])]{{0,3}}(?:\s{{0,3}}[:=]|\s-\s|\s?\n|(?=\s?[(\[【]))\s{{0,3}}{_FIELD_VALUE}",
     re.IGNORECASE,
 )
-_ALONE = re.compile(r"\W{0,6}(?P<letter>[A-Za-z])\W{0,6}")
-_OPENING = re.compile(r"\W{0,6}(?P<letter>[A-Z])\s?[.):;,\n]")
+_FIELD = re.compile(
+    rf"(?:^|(?<=\n)|(?<=[;,.。]\s)|(?<=[;,。]))\s{{0,3}}(?:[^\n:;,.。=]{{1,40}}?\s?[:=]|[0-9]{{1,2}}\.)[ \t]{{0,3}}"
+    rf"(?P<group>{_GROUP.pattern}){_WHOLE}{_ENDED}",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(
+    rf"(?:^|(?<=\n))\W{{0,4}}(?:option\s|选项)?(?P<letter>{LETTER})(?:\s?[.):、]|\s-\s|(?=\s?{TEXT})|(?=\s?\n))[^\n]{{0,400}}",
+    re.IGNORECASE,
+)
+_JUDGED = re.compile(
+    rf"(?:^|(?<=[\n;,.])|(?<=[;,.]\s))[\s\"'(*-]{{0,4}}(?:option\s|选项)?(?P<letter>{LETTER})[\s.):,(-]{{0,5}}(?:{TEXT})?[\s.):,(-]{{0,5}}"
+    rf"(?:(?P<yes>{any_of(options.YES_EN, options.YES_ZH)})|(?P<no>{any_of(options.NO_EN, options.NO_ZH)}))",
+    re.IGNORECASE,
+)
+_STRONG_BEFORE = re.compile(
+    rf"(?:{any_of(options.STRONG_EN, options.STRONG_ZH)}){_MARKS}"
+    rf"(?:(?:{any_of(options.LEADS_EN, options.LEADS_ZH)}){_MARKS}){{0,4}}$",
+    re.IGNORECASE,
+)
+_STRONG_AFTER = re.compile(
+    rf"[\"')\]]{{0,3}}\s?(?:选?项)?(?:{any_of(options.STRONG_AFTER_EN, options.STRONG_AFTER_ZH)})", re.IGNORECASE
+)
+_WRONG_AFTER = re.compile(
+    rf"[\"')\]]{{0,3}}\s?(?:{any_of(options.WRONG_AFTER, options.WRONG_AFTER_ZH)})", re.IGNORECASE
+)
+_STEP = re.compile(
+    rf",\s?(?={any_of(options.STEPS_EN, options.STEPS_ZH)})|(?<![^\n.;])\s?(?:no|yes|well),\s", re.IGNORECASE
+)
+_ALTERNATIVE = re.compile(r"\W{0,6}(?:or(?![a-z])|或)", re.IGNORECASE)
+_REACH = 80
+"""Characters around a mention in which a word that chooses it is looked for."""
 
 
 def parse_option(text: str, choices: Sequence[str]) -> str | Unparsed:
-    """Return the one option that the text states by its letter or its text.
+    """Return the one option that the text states, by its letter or by its text.
 
     Args:
         text: A reply without thinking and markup (see `lmod_train.parsing.reading.read`).
-        choices: The options' texts in the order of their letters A, B, ...
+        choices: Texts of the options in the order of their letters A, B, ...
 
     Returns:
-        The option's text; or `Unparsed` with ``empty``, ``no_match``, ``ambiguous`` (two options) or ``out_of_range``
-        (a letter that no option has).
+        The text of the option; or `Unparsed` with ``empty``, ``no_match`` (nothing is stated, or options are only
+        denied), ``ambiguous`` (two different options are stated; a letter with the text of another option; answers to
+        several questions) or ``out_of_range`` (a letter that no option has).
 
     Example:
         >>> options = ("optic disc", "macula")
-        >>> parse_option("Answer: B; Confidence: 80%", options), parse_option("Optic disc.", options)
+        >>> parse_option("Answer: B; Confidence: 80%", options), parse_option("The optic disc is pale.", options)
         ('macula', 'optic disc')
-        >>> [parse_option(text, options).reason for text in ("A or B", "C", "")]
-        ['no_match', 'out_of_range', 'empty']
+        >>> [parse_option(text, options).reason for text in ("A or B", "not A", "C", "A. macula", "")]
+        ['ambiguous', 'no_match', 'out_of_range', 'ambiguous', 'empty']
     """
     if not text.strip():
         return Unparsed("empty")
-    alone = _ALONE.fullmatch(text)
-    found = [alone] if alone else list(_LINE.finditer(text)) or [m for m in [_OPENING.match(text)] if m]
-    letters = list(dict.fromkeys(m["letter"].upper() for m in found))
-    if len(letters) > 1:
-        return Unparsed("ambiguous", "states " + " and ".join(letters[:4]))
-    if letters:
-        at = LETTERS.index(letters[0])
-        return choices[at] if at < len(choices) else Unparsed("out_of_range", letters[0])
-    plain = normalise(text).casefold()
-    named = [choice for choice in choices if plain.strip(" .") == normalise(choice).casefold()]
-    return named[0] if len(named) == 1 else Unparsed("no_match", text.strip()[:80])
+    marked = mark(without_confidence(text), choices)
+    final = final_statement(marked)
+    if final is not None and _ALTERNATIVE.match(final):  # "B. No, wait. Or D?"
+        return _decide(_numbers(marked), choices, text)
+    stated = _verdict(final, final=True) if final is not None else []
+    return _decide(stated or _verdict(marked), choices, text)
+
+
+def _decide(stated: Iterable[int], choices: Sequence[str], text: str) -> str | Unparsed:
+    different = list(dict.fromkeys(stated))
+    if not different:
+        return Unparsed("no_match", text.strip()[:80])
+    if len(different) > 1:
+        return Unparsed("ambiguous", "states " + " and ".join(LETTERS[i] for i in different[:4]))
+    (only,) = different
+    return choices[only] if only < len(choices) else Unparsed("out_of_range", LETTERS[only])
+
+
+def _verdict(text: str, final: bool = False) -> list[int]:
+    """Return the indices of the options stated by the first part of a text that states any."""
+    answers = [i for field in _ANSWER.finditer(text) for i in _of_value(field["value"])]
+    if answers:
+        return answers
+    head, _ = split_explanation(text)
+    judged = list(_JUDGED.finditer(head))
+    if len({item["letter"] for item in judged}) > 1:
+        return [index_of(item["letter"]) for item in judged if item["yes"]] or list(
+            _of_clauses(_JUDGED.sub("\n", head))
+        )
+    items = list(_ITEM.finditer(head))
+    if len({item["letter"] for item in items}) > 1:  # the list of the prompt, with or without remarks
+        return list(_of_clauses(_ITEM.sub("\n", text), strong=True)) or [index_of(item["letter"]) for item in items]
+    for part in (_opening(head, final), _of_fields(head), _of_clauses(text, strong=True), _of_clauses(text)):
+        if found := list(part):
+            return found
+    return []
+
+
+def _numbers(group: str) -> list[int]:
+    return [index_of(sign) for sign in group if re.fullmatch(_SIGN, sign)]
+
+
+def _of_value(value: str) -> list[int]:
+    """Return the options in the value of the answer's line: the leading ones, else those that its clauses assert."""
+    slot = _SLOT.match(value)
+    return _numbers(slot["group"]) if slot else list(_of_clauses(value))
+
+
+def _opening(text: str, final: bool) -> list[int]:
+    """Return the options with which a text opens, and those that stand alone in a later clause ("B; C").
+
+    With `final`, a text that does not open with an option states those that its first clause asserts.
+    """
+    slot = _SLOT.match(text)
+    if slot and not text[slot.end() :].lstrip(" \"')").startswith("?"):
+        return _numbers(slot["group"] + "".join(m["group"] for m in _ALONE.finditer(text, slot.end())))
+    spans = clause_spans(text)[:1] if final else []
+    return [i for start, end in spans for i in _of_clauses(text[start:end])]
+
+
+def _of_fields(text: str) -> list[int]:
+    """Return the options behind labels of any name."""
+    return [i for field in _FIELD.finditer(text) for i in _numbers(field["group"])]
+
+
+def _of_clauses(text: str, strong: bool = False) -> Iterator[int]:
+    """Yield the options that clauses assert; with `strong`, only those that words choose or that stand alone."""
+    for clause in _statements(text):
+        for group in _GROUP.finditer(clause):
+            denied = _WRONG_AFTER.match(clause, group.end())
+            if denied or (strong and not _is_chosen(clause, group)):
+                continue
+            if stance(clause, group.start(), group.end(), bare=True) == "asserted":
+                yield from _numbers(group[0])
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Yield the clauses that are no questions, also those behind a comma that open a new statement."""
+    for start, end in clause_spans(text):
+        if not text[end : end + 4].lstrip(" \"')").startswith("?"):
+            yield from (part for part in _STEP.split(text[start:end]) if part.strip())
+
+
+def _is_chosen(clause: str, group: re.Match[str]) -> bool:
+    before, after = clause[max(0, group.start() - _REACH) : group.start()], clause[group.end() :][:_REACH]
+    alone = not re.search(r"\w", before + after)
+    return alone or bool(_STRONG_BEFORE.search(before) or _STRONG_AFTER.match(after))

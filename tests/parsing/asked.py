@@ -1,10 +1,12 @@
-"""Parse replies with the task of a short name, as an evaluation does."""
+"""Parse replies with the task of a short name, or as a single-choice question, as an evaluation does."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal
 
+from lmod_train.parsing.option import parse_option
+from lmod_train.parsing.reading import read
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import OPTIONS, Anatomy
 from lmod_train.tasks.base import Task
@@ -15,6 +17,7 @@ from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import Staging
 from lmod_train.types import Answer, Record, Reply, Unparsed
 from lmod_train.vocabulary.findings import FINDINGS
+from tests.parsing.options import OPTIONS as OPTIONS_OF
 
 TASKS: dict[str, Task] = {
     "glaucoma": Glaucoma(),
@@ -30,15 +33,18 @@ ASKS = (
     *TASKS,
     *(f"conditions {name}" for name in SHORT),
     *(f"anatomy {modality}" for modality in ("OCT", "CFP", "LP", "SS")),
+    *(f"option {name}" for name in ("al", "zdd")),
 )
 """Short names of all questions of the labelled replies."""
 
 
 def parse(ask: str, reply: str, finish: Literal["stop", "length"] = "stop") -> Answer | Unparsed:
-    """Return the answer of the task `ask`, a short name with the condition or the modality behind it."""
+    """Return the answer of the task `ask`, a short name with the condition, modality or options behind it."""
     kind, _, of = ask.partition(" ")
     if kind == "conditions":
         return Conditions().parse(Reply("a", reply, finish), _record(kind, Conditions.choices, f"{SHORT[of]} TRUE"))
+    if kind == "option":
+        return read(Reply("a", reply, finish), parse_option, OPTIONS_OF[of])
     if kind == "anatomy":
         return Anatomy().parse(Reply("a", reply, finish), _record(kind, OPTIONS[of], ""))
     return TASKS[kind].parse(Reply("a", reply, finish), _record(kind, TASKS[kind].choices, ""))

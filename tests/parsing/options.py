@@ -1,7 +1,7 @@
 """Replies to single-choice questions with the option that a person reads in them, written before the parser's rules.
 
 `options.jsonl` holds one reply a line: the list of options (`asked`, a name in `OPTIONS`), the `reply`, and the
-`answer`, a letter, or the `outcome` without one: a reason, or ``unparsed`` where the reason does not matter. The half
+`answer`, a letter, or the `outcome` without one: a reason, or ``none`` where the reason does not matter. The half
 ``develop`` is for writing rules, ``held_out`` for measuring them; the split is a hash of question and reply. The
 labels follow these definitions:
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from lmod_train import parsing
 from lmod_train.parsing.choice import parse_choice
+from lmod_train.parsing.option import parse_option
 from lmod_train.parsing.reading import read
 from lmod_train.parsing.regions import parse_regions
 from lmod_train.parsing.repetition import REPEATS, split_repetition
@@ -35,6 +36,7 @@ PARSERS = [
     (parse_choice, ("TRUE", "FALSE")),
     (parse_stage, ("1", "2", "3", "4")),
     (parse_regions, ("optic disc", "optic cup")),
+    (parse_option, ("optic disc", "optic cup", "no abnormality", "yes")),
 ]
 
 
@@ -94,6 +96,8 @@ TWO_ANSWERS = {
     "sex": (("Sex: MALE", "MALE"), ("Sex: FEMALE", "FEMALE")),
     "age_group": (("Age Group: 4", "40–49"), ("Age Group: 5", "50–59")),
     "icdr": (("Stage: 2", "2"), ("Stage: 3", "3")),
+    "option al": (("Answer: B", "inferior temporal quadrant"), ("Answer: C", "superior nasal quadrant")),
+    "option zdd": (("B", "青光眼"), ("C", "年龄相关性黄斑变性")),
     "anatomy CFP": (
         ("Region ID: 1; Type: optic disc", {1: "optic disc"}),
         ("Region ID: 1; Type: optic cup", {1: "optic cup"}),
@@ -306,9 +310,21 @@ UNITS = [
     "everything about ",
     "male patients a ",
     "Sex: M, ",
+    "A or ",
+    "A, B and ",
+    "the answer is A, ",
+    "option ",
+    "a: ",
+    "A: no\n",
+    "A. superior or ",
+    "superior temporal or ",
+    "is likely the ",
+    "选A或",
+    "Confidence: 8",
+    "confidence ",
 ]
 SIZE = 4_000
-READ_BY = ("glaucoma", "conditions abnormal macula", "icdr", "sex", "age_group", "anatomy SS")
+READ_BY = ("glaucoma", "conditions abnormal macula", "icdr", "sex", "age_group", "anatomy SS", "option al")
 """Questions that every parser has one of."""
 
 

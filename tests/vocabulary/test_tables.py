@@ -20,6 +20,7 @@ from lmod_train.vocabulary import (
     modifiers,
     negation,
     numerals,
+    options,
     refusals,
 )
 from lmod_train.vocabulary.age_groups import AGE_GROUPS, MERGED
@@ -67,7 +68,7 @@ PHRASES = {
     f"{table.__name__.rpartition('.')[2]}.{name}": value
     for table in (
         *(answers, assertion, discourse, generic, hedging, labels),
-        *(modifiers, negation, numerals, refusals),
+        *(modifiers, negation, numerals, options, refusals),
     )
     for name, value in vars(table).items()
     if name.isupper() and isinstance(value, tuple) and name != "OPPOSITES"
