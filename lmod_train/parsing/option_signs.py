@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 
@@ -71,12 +71,16 @@ def mark(text: str, choices: Sequence[str]) -> str:
     for pattern, tail in _shared(tuple(choices)):
         text = pattern.sub(rf"\g<first> {tail}", text)
     for pattern, numbers in _texts(tuple(choices)):
-        text = pattern.sub(lambda m, numbers=numbers: chr(OF_TEXT + numbers[_plain(m[0])]), text)
+        text = _with_signs(text, pattern, numbers)
     text = _RATIO.sub("ratio", text)
     text = _SEVERAL.sub(_apart, text)
     alone = _SMALL_ALONE.fullmatch(text)
     text = _upper(alone) if alone else _SMALL.sub(_upper, text)
     return _COMPARED.sub(" ", _CAPITAL.sub(_sign_of, text))
+
+
+def _with_signs(text: str, pattern: re.Pattern[str], numbers: Mapping[str, int]) -> str:
+    return pattern.sub(lambda found: chr(OF_TEXT + numbers[_plain(found[0])]), text)
 
 
 def index_of(sign: str) -> int:
