@@ -149,6 +149,14 @@ def _product(sums: Columns) -> Floats:
     return product
 
 
+def _sides(sums: Columns) -> Floats:
+    """Return the expected rate of complete chains and the product, (..., 2)."""
+    return np.stack([ratio(sums["expected"], sums["complete"]), _product(sums)], axis=-1)
+
+
+_SIGNS = np.array([1.0, -1.0])
+
+
 def _share(name: str, column: str, of: str, interval: bool = True) -> Measure:
     return Measure(name, lambda s: ratio(s[column], s[of]), lambda c: c[of], interval)
 
@@ -161,11 +169,7 @@ CHAIN_MEASURES = (
     _share("ccr_drawn", "drawn", "complete"),
     Measure("ccr_product", _product, lambda c: c["complete"], interval=False),
     Measure(
-        "ccr_minus_product",
-        lambda s: ratio(s["expected"], s["complete"]) - _product(s),
-        lambda c: c["complete"],
-        bounds=lambda _: (-1.0, 1.0),
-        bounded=False,
+        "ccr_minus_product", lambda s: _sides(s) @ _SIGNS, lambda c: c["complete"], parts=_sides, signs=tuple(_SIGNS)
     ),
     _share("ccr_chance", "chance", "complete", interval=False),
     _share("share_complete", "complete", "chains"),

@@ -24,6 +24,9 @@ def age_group(age: float | None) -> str:
     return ""
 
 
+NO_SUBSETS = frozenset({"planted"})
+"""Tags that hold the words of one question instead of the name of a group."""
+
 Keys = Mapping[str, Callable[[Item], str]]
 """Name of a key -> function that returns its value for an item, empty if unknown."""
 
@@ -73,8 +76,11 @@ def subsets_of(items: Sequence[Item], own: Keys | None = None) -> dict[str, list
 
 
 def _tag_keys(items: Sequence[Item]) -> Keys:
-    """Return the keys of all tags."""
-    return {key: partial(_tag, key) for key in sorted({key for item in items for key in item.tags} - set(SUBSETS))}
+    """Return the keys of all tags that name groups."""
+    return {
+        key: partial(_tag, key)
+        for key in sorted({key for item in items for key in item.tags} - {*SUBSETS, *NO_SUBSETS})
+    }
 
 
 def _tag(key: str, item: Item) -> str:

@@ -177,3 +177,11 @@ def test_intervals_are_wider_if_chains_of_a_patient_are_alike():
         return score.high - score.low
 
     assert width([str(i // 4) for i in range(160)]) > 1.5 * width([str(i) for i in range(160)])
+
+
+def test_the_difference_to_the_product_has_an_interval_where_no_chain_or_every_chain_is_right():
+    (measure,) = [m for m in CHAIN_MEASURES if m.name == "ccr_minus_product"]
+    for right in (np.ones((20, 6)), np.zeros((20, 6))):
+        chains = table_of(right)
+        (score,) = compute_scores("t", "all", chain_columns(chains), [str(i) for i in range(20)], [measure])
+        assert score.value == 0 and score.low < 0 < score.high

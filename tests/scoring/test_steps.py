@@ -2,6 +2,7 @@ import pytest
 
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.steps import STEPS, chains_of, drawn_id, incomplete_chains
+from lmod_train.tasks.stages.stage import STAGE_NAMES
 from tests.scoring.chains import chain_items, random_items, step_item, truth_table
 
 
@@ -40,3 +41,7 @@ def test_an_unknown_step_is_an_error_that_names_the_record():
 
 def test_items_without_a_chain_are_in_none():
     assert chains_of([step_item("", "IQA", True)]).names == ()
+
+
+def test_steps_are_the_stages_of_the_task():
+    assert STEPS == STAGE_NAMES

@@ -63,3 +63,8 @@ def test_every_value_of_a_tag_is_a_subset_and_a_combined_modality_is_a_value_of_
         "modality=CFP+OCT": ["1", "2"],
         "modality=OCT": ["3"],
     }
+
+
+def test_planted_words_are_no_subset():
+    items = [Item("a", "answered", "x", "x", tags={"planted": "drusen", "regime": "planted"})]
+    assert list(subsets_of(items)) == ["all", "regime=planted"]
