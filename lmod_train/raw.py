@@ -96,7 +96,7 @@ def read_json(path: Path) -> Any:
     if data.count(b"[") + data.count(b"{") > MOST_CONTAINERS or data.count(b",") > MOST_COMMAS:
         raise ValueError(f"more than {MOST_CONTAINERS:,} lists and objects or {MOST_COMMAS:,} commas")
     try:
-        return json.loads(decoded(data), parse_int=_whole_number)
+        return json.loads(decoded(data), parse_int=whole_number)
     except RecursionError as error:
         raise ValueError("lists and objects nested too deeply") from error
 
@@ -140,7 +140,13 @@ def open_zip(file: BinaryIO) -> zipfile.ZipFile:
     return zipfile.ZipFile(file)
 
 
-def _whole_number(text: str) -> int | float:
+def whole_number(text: str) -> int | float:
+    """Return an integer of JSON, infinite with more than `MOST_DIGITS` digits.
+
+    Example:
+        >>> whole_number("12"), whole_number("-" + 400 * "9")
+        (12, -inf)
+    """
     if len(text) <= MOST_DIGITS:
         return int(text)
     return -math.inf if text.startswith("-") else math.inf

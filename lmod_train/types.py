@@ -75,11 +75,15 @@ class Cut:
         arrays: Possible names of the array in an ``.npz`` or ``.mat`` file, of which the first present one is used;
             empty for an image file.
         pickled: Whether the user permits reading pickled arrays (see `lmod_train.arrays`).
+        column: Column of a Parquet file whose rows hold image files; empty for other files.
+        row: Row of the Parquet file, from 0.
     """
 
     half: Literal["", "left", "right"] = ""
     arrays: tuple[str, ...] = ()
     pickled: bool = False
+    column: str = ""
+    row: int = 0
 
 
 OTHER: tuple[int, ...] = ()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-GROUND = {"types", "vocabulary", "errors", "arrays", "raw", "pixels", "escaping", "unpickling"}
+GROUND = {"types", "vocabulary", "errors", "arrays", "cells", "raw", "pixels", "escaping", "unpickling"}
 GROUND |= {
     "files",
     "cache",

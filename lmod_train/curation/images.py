@@ -18,10 +18,10 @@ import numpy.typing as npt
 from PIL import Image
 
 from lmod_train.arrays import read_array
+from lmod_train.cells import image_bytes
 from lmod_train.curation.guard import detail_of
 from lmod_train.files import naming
 from lmod_train.pixels import UNREADABLE, jpeg_bytes, open_picture, upright
-from lmod_train.raw import read_bytes
 from lmod_train.types import Cut, Dropped, Sample
 
 QUALITY = 95
@@ -34,10 +34,11 @@ FORMAT = {"format": "JPEG", "quality": QUALITY, "subsampling": "4:4:4", "resampl
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A raw image as 8-bit RGB, upright, and the SHA-256 of its file."""
+    """A raw image as 8-bit RGB, upright, with SHA-256 and size of its file in bytes."""
 
     image: Image.Image
     sha256: str
+    bytes: int = 0
 
 
 def cut_out(path: Path, data: bytes, cut: Cut) -> Image.Image | npt.NDArray[Any]:
@@ -65,14 +66,15 @@ def cut_out(path: Path, data: bytes, cut: Cut) -> Image.Image | npt.NDArray[Any]
 def open_image(sample: Sample) -> Opened | Dropped:
     """Return the raw image of a sample, or ``image_unreadable`` with the error of the decoder."""
     try:
-        data = read_bytes(sample.own_image)
+        data = image_bytes(sample.own_image, sample.cut)
+        size = len(data)
         pixels, sha256 = cut_out(sample.own_image, data, sample.cut), hashlib.sha256(data).hexdigest()
         del data  # up to 200 MB, before what follows takes as much
         image = to_rgb(upright(pixels) if isinstance(pixels, Image.Image) else picture_of(pixels))
     except UNREADABLE as error:
         detail = detail_of(error, sample)
         return Dropped.of(sample, "read", "image_unreadable", detail)
-    return Opened(image, sha256)
+    return Opened(image, sha256, size)
 
 
 def picture_of(array: npt.NDArray[Any]) -> Image.Image:

@@ -16,7 +16,7 @@ from lmod_train.curation.keys import is_utf8, unusable_key
 from lmod_train.curation.sharing import key_conflicts
 from lmod_train.errors import BadArgument, BadSample, LmodError
 from lmod_train.sources.base import Source
-from lmod_train.types import Dropped, Question, Sample
+from lmod_train.types import Cut, Dropped, Question, Sample
 from lmod_train.vocabulary.modalities import combined, unknown_words, words_of
 from lmod_train.vocabulary.phantoms import LICENCE
 
@@ -174,9 +174,12 @@ def _row(item: Sample | Dropped, root: Path) -> dict[str, Any]:
         return {**asdict(item), "file": relative(item.file, root)}
     row = asdict(item)
     row["image"] = _file(item.image, root) if item.image else None
-    row["shared_images"] = [asdict(one) | {"path": _file(one.path, root)} for one in item.shared_images]
+    row["cut"] = _cut(item.cut)
+    row["shared_images"] = [
+        asdict(one) | {"path": _file(one.path, root), "cut": _cut(one.cut)} for one in item.shared_images
+    ]
     row["masks"] = [
-        {"file": _file(m.path, root), "codings": [dict(c) for c in m.codings], "cut": asdict(m.cut)} for m in item.masks
+        {"file": _file(m.path, root), "codings": [dict(c) for c in m.codings], "cut": _cut(m.cut)} for m in item.masks
     ]
     row["labels"] = dict(item.labels)
     row["asked"] = [_without_empty(question, "perturbation") for question in row["asked"]]
@@ -186,6 +189,11 @@ def _row(item: Sample | Dropped, root: Path) -> dict[str, Any]:
 def _without_empty(question: dict[str, Any], field: str) -> dict[str, Any]:
     """Return a question without a field that is empty, so that folders curated before it existed stay the same."""
     return {name: value for name, value in question.items() if value or name != field}
+
+
+def _cut(cut: Cut) -> dict[str, Any]:
+    """Return the fields of a cut, without column and row where it is not in a Parquet file, as they were before."""
+    return {name: value for name, value in asdict(cut).items() if cut.column or name not in ("column", "row")}
 
 
 def _named(sample: Sample) -> str:

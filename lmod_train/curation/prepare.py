@@ -128,7 +128,7 @@ def prepare(sample: Sample, plan: Plan) -> Prepared:
     """Read, box, filter, number, shrink, perturb, draw and write one sample; an unusable file gives its reason."""
     read = guarded(sample, lambda: _read(sample, plan))
     if isinstance(read, Dropped):
-        return Prepared(sample.source, sample.key, files=_hashes([sample.own_image]), dropped=read)
+        return Prepared(sample.source, sample.key, files=_own_hash(sample), dropped=read)
     done, small = read
     written = {}
     for name, of_name in _views(plan.tasks, numbered(sample, done)).items():
@@ -154,7 +154,7 @@ def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image] | Dropped:
     if isinstance(opened, Dropped):
         return opened
     files = (opened.sha256, *_hashes([m.path for m in sample.masks]))
-    size = opened.image.size
+    size, stored = opened.image.size, opened.bytes
     small, scale = shrink(opened.image, plan.longest_side)
     del opened  # four bytes a pixel, before the masks take theirs
     boxed, unmarked = read_boxes(replace(sample, size=size, sha256=files[0]))
@@ -169,7 +169,7 @@ def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image] | Dropped:
         lost,
         scale,
         thumbnail=thumbnail(small),
-        bytes=sample.own_image.stat().st_size,
+        bytes=stored,
         unmarked=unmarked,
     )
     return done, small
@@ -238,6 +238,11 @@ def _checked(tasks: Sequence[Task], sample: Sample) -> Iterator[Question]:
                 f"numbered regions of the sample, as they are what is drawn.\nNext: ask with regions=sample.regions"
             )
         yield question
+
+
+def _own_hash(sample: Sample) -> tuple[str, ...]:
+    """Return the hash of a sample's image file; none of a row in a Parquet file, which holds those of others too."""
+    return () if sample.cut.column else _hashes([sample.own_image])
 
 
 def _hashes(paths: Sequence[Path]) -> tuple[str, ...]:

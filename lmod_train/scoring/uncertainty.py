@@ -12,6 +12,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.scoring.expertise import level_of
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.reliability import Flags
 from lmod_train.types import Score
 
 CATEGORIES = {"cc": 1.0, "cu": 0.7, "iu": 0.3, "ic": -0.5}
@@ -28,16 +29,21 @@ OF_DIFFICULTY, OF_IMPACT = 0.6, 0.4
 """Weights of both in the weight of a question (supplement of X-PCR, equation 1)."""
 
 
-def category(right: bool, confidence: float) -> str:
-    """Return the category of an answer, a key of `CATEGORIES`.
+def categories(right: Flags, confidence: Floats) -> Floats:
+    """Return 1 in the category of each answer and 0 in the others, (n, categories) in the order of `CATEGORIES`.
+
+    Without a confidence it is the worst possible category: a wrong answer is confident, a right one uncertain.
+
+    Args:
+        right: Whether each answer is right, (n).
+        confidence: Its confidence in [0, 1], NaN without one, (n).
 
     Example:
-        >>> category(True, 0.7), category(True, 0.69), category(False, 0.49), category(False, 0.5)
-        ('cc', 'cu', 'iu', 'ic')
+        >>> categories(np.array([True, True, False, False]), np.array([0.7, 0.69, 0.49, 0.5])).argmax(axis=1).tolist()
+        [0, 1, 2, 3]
     """
-    if right:
-        return "cc" if confidence >= CONFIDENT_RIGHT else "cu"
-    return "ic" if confidence >= CONFIDENT_WRONG else "iu"
+    sure = np.where(right, confidence >= CONFIDENT_RIGHT, ~(confidence < CONFIDENT_WRONG))
+    return np.stack([right & sure, right & ~sure, ~right & ~sure, ~right & sure], axis=1).astype(np.float64)
 
 
 def impact_of(item: Item) -> float:
@@ -104,34 +110,34 @@ def uncertainty_scores(task: str, subset: str, items: Sequence[Item]) -> list[Sc
 
 
 def uncertainty_columns(items: Sequence[Item]) -> dict[str, Floats]:
-    """Return the columns of `MEASURES`, each of shape (items) but ``categories``, (items, categories).
-
-    For each weighting, ``<name>`` is the weighted score, ``<name>_weight`` the weight, and ``<name>_items`` 1; all are
-    0 for items that it leaves out.
-    """
+    """Return the columns of `MEASURES` for items; see `columns_of`."""
+    stated = [math.nan if item.confidence is None else item.confidence for item in items]
     weights = np.array([weights_of(item) for item in items], dtype=np.float64).reshape(len(items), 3)
-    stated = np.array([item.confidence is not None for item in items], dtype=np.bool_)
-    names = [_worst_category(item) for item in items]
-    columns = {"stated": stated.astype(np.float64)}
-    columns["categories"] = np.array([[n == c for c in CATEGORIES] for n in names], dtype=np.float64)
-    columns["categories"] = columns["categories"].reshape(len(items), len(CATEGORIES)) * stated[:, None]
-    score = np.array([CATEGORIES[name] for name in names], dtype=np.float64)
-    for name, place, counted in (
-        ("uas", 0, stated),
-        ("uas_unit", 1, stated),
-        ("uas_flat", 2, stated),
-        ("uas_worst", 0, True),
-    ):
-        held = np.asarray(counted & ~np.isnan(weights[:, place]), dtype=np.float64)
+    right = np.array([item.answer == item.truth for item in items], dtype=np.bool_)
+    return columns_of(right, np.array(stated, dtype=np.float64), weights)
+
+
+def columns_of(right: Flags, confidence: Floats, weights: Floats) -> dict[str, Floats]:
+    """Return the columns of `MEASURES`.
+
+    For each weighting, ``<name>`` is the weighted score, ``<name>_weight`` the weight, and ``<name>_items`` 1, each
+    (n); all are 0 for items that it leaves out. ``stated`` is 1 for items with a confidence, (n), and ``categories``
+    their category, (n, categories).
+
+    Args:
+        right: Whether each answer is right, (n).
+        confidence: Its confidence in [0, 1], NaN without one, (n).
+        weights: Weights in ``uas``, ``uas_unit`` and ``uas_flat``, NaN where the item is left out, (n, 3).
+    """
+    stated, member = ~np.isnan(confidence), categories(right, confidence)
+    score = member @ np.array(list(CATEGORIES.values()))
+    columns = {"stated": stated.astype(np.float64), "categories": member * stated[:, None]}
+    counted = {"uas": (0, stated), "uas_unit": (1, stated), "uas_flat": (2, stated), "uas_worst": (0, stated | True)}
+    for name, (place, among) in counted.items():
+        held = (among & ~np.isnan(weights[:, place])).astype(np.float64)
         weight = np.nan_to_num(weights[:, place]) * held
         columns |= {name: weight * score, f"{name}_weight": weight, f"{name}_items": held}
     return columns
-
-
-def _worst_category(item: Item) -> str:
-    """Return the category of an answer, the worst possible one without a confidence."""
-    right = item.answer == item.truth
-    return category(right, item.confidence if item.confidence is not None else float(not right))
 
 
 def _weighted(name: str) -> Measure:

@@ -314,7 +314,7 @@ def test_every_page_is_in_the_menu():
 
 
 def test_the_table_of_datasets_is_that_of_the_sources():
-    rows = re.findall(r"^\| `(\w+)` \|.*\| (\w+) \| [\d,]+ \|.*\]\((\S+)\) \|$", read(README), re.M)
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([\w+]+) \| [\d,]+ \|.*\]\((\S+)\) \|$", read(README), re.M)
     assert sorted(rows) == sorted((s.name, s.modality, s.reference) for s in source_classes().values())
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lmod_train.errors import BadArgument
-from lmod_train.scoring.uncertainty import category, uncertainty_scores, weights_of
+from lmod_train.scoring.uncertainty import CATEGORIES, categories, uncertainty_scores, weights_of
 from tests.scoring.chains import chain_items, random_items, step_item
 from tests.scoring.make import by_metric, values
 
@@ -45,20 +45,23 @@ def test_all_weightings_as_by_hand(seed):
     assert got["uas_worst"].n == len(items) - 5
 
 
+def category(right, confidence):
+    (row,) = categories(np.array([right]), np.array([confidence]))
+    return list(CATEGORIES)[int(row.argmax())]
+
+
 def test_categories():
-    edges = {
-        True: [(0.0, "cu"), (0.69, "cu"), (0.7, "cc"), (1.0, "cc")],
-        False: [(0.0, "iu"), (0.49, "iu"), (0.5, "ic")],
-    }
+    edges = {True: [(0, "cu"), (0.69, "cu"), (0.7, "cc"), (1, "cc")], False: [(0, "iu"), (0.49, "iu"), (0.5, "ic")]}
     for right, cases in edges.items():
-        assert all(category(right, confidence) == expected for confidence, expected in cases)
+        assert all(category(right, float(confidence)) == expected for confidence, expected in cases)
+    assert (category(True, np.nan), category(False, np.nan)) == ("cu", "ic"), "the worst without a confidence"
     items = random_items(0, confident=0.7)
     stated = [i for i in items if i.confidence is not None]
     got = values(uncertainty_scores("chain", "all", items))
     for name in SCORES:
         share = np.mean([category(i.answer == i.truth, i.confidence) == name for i in stated])
         assert got[f"share_{name}"] == pytest.approx(share)
-    assert sum(got[f"share_{name}"] for name in SCORES) == pytest.approx(1)
+    assert CATEGORIES == SCORES and sum(got[f"share_{name}"] for name in SCORES) == pytest.approx(1)
     assert got["uas_flat"] == pytest.approx(100 * sum(SCORES[name] * got[f"share_{name}"] for name in SCORES))
 
 
