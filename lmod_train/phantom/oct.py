@@ -80,6 +80,15 @@ class Cyst:
 
 
 @dataclass(frozen=True, slots=True)
+class Elevation:
+    """A dome below the retina, as of a detached pigment epithelium: x of its centre, half width and height."""
+
+    x: float
+    wide: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """Truth of one B-scan: everything that `render` and `label_map` need.
 
@@ -93,6 +102,7 @@ class Scan:
         shield: x of the centre of a shadowed band; None without one.
         blurred: Whether the image is blurred.
         gain: Brightness, 1 to 1.35.
+        elevation: Dome below the retina; None without one.
     """
 
     seed: int
@@ -104,6 +114,7 @@ class Scan:
     shield: float | None
     blurred: bool
     gain: float
+    elevation: Elevation | None = None
 
 
 def draw_oct_eye(seed: int, stage: str, laterality: Literal["left", "right"]) -> OctEye:
@@ -256,6 +267,8 @@ def _tissue(scan: Scan, size: int, rng: np.random.Generator) -> Plane:
     light[(u >= 0) & (u < 0.05 + 0.13 * nose)] = 0.82  # nerve fibres
     deep = (0.30 + 0.09 * _cloud(rng, 6, size) + 0.09 * _cloud(rng, 26, size)) * (1.1 - 0.45 * (y - floor) / 0.1)
     light = np.where(labels == _CHOROID, np.clip(deep, 0.06, 0.6), light)
+    if scan.elevation is not None:
+        light = np.where((y > floor) & (y <= _base(scan, x) - 0.004), 0.14, light)
     below = y > under
     light[below] = (0.05 + 0.20 * np.exp(-np.maximum(y - under, 0) / 0.09))[below]
     light[y < top] = 0.05
@@ -279,14 +292,28 @@ def _surfaces(scan: Scan, x: Plane) -> tuple[Plane, Plane, Plane]:
     """Return y of the retina's inner and outer surface and of the choroid's lower edge, each as a row."""
     eye = scan.eye
     across = x - eye.fovea
-    floor = eye.floor + scan.shift + eye.tilt * across - eye.bend * 4 * across * across
+    base = _base(scan, x)
+    floor = base if scan.elevation is None else base - _dome(scan.elevation, x)
     thick = 1 + 0.12 * np.exp(-(((np.abs(across) - 0.13) / 0.08) ** 2))
     if scan.width and eye.stage == "1":
         thick -= 0.10 * np.exp(-((across / 0.06) ** 2))  # remainder of the foveal pit
     elif scan.width:
         thick += 0.10 * np.exp(-(((np.abs(across) - scan.width / 2 - 0.02) / 0.03) ** 2))  # swollen rims
     wave = np.sin(11 * x + 100 * eye.bend) + 0.6 * np.sin(23 * x + 100 * eye.retina)
-    return floor - eye.retina * thick, floor, floor + eye.choroid * (1 + 0.10 * wave)
+    return floor - eye.retina * thick, floor, base + eye.choroid * (1 + 0.10 * wave)
+
+
+def _base(scan: Scan, x: Plane) -> Plane:
+    """Return y of the retina's outer surface without an elevation, as a row."""
+    across = x - scan.eye.fovea
+    base: Plane = scan.eye.floor + scan.shift + scan.eye.tilt * across - scan.eye.bend * 4 * across * across
+    return base
+
+
+def _dome(elevation: Elevation, x: Plane) -> Plane:
+    """Return the height of an elevation, as a row."""
+    dome: Plane = elevation.high * np.exp(-(((x - elevation.x) / elevation.wide) ** 4))
+    return dome
 
 
 def _depths(scan: Scan, size: int) -> tuple[Plane, Plane, Plane]:

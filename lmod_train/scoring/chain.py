@@ -46,7 +46,7 @@ def chain_scores(task: str, items: Sequence[Item], steps: Sequence[str] = STEPS)
     every = chains_of(items, steps)
     scores: list[Score] = []
     for subset, members in subsets_of(items, {"stage": lambda item: item.chain_step}).items():
-        scores += _answer_scores(task, subset, members)
+        scores += answer_scores(task, subset, members)
         scores += confidence_scores(task, subset, members) + uncertainty_scores(task, subset, members)
         key, _, value = subset.partition("=")
         if key == "stage" and value in steps:
@@ -60,8 +60,14 @@ def chain_scores(task: str, items: Sequence[Item], steps: Sequence[str] = STEPS)
     return scores
 
 
-def _answer_scores(task: str, subset: str, items: Sequence[Item]) -> list[Score]:
-    """Return the metrics of single-choice questions that differ in their options."""
+def answer_scores(task: str, subset: str, items: Sequence[Item]) -> list[Score]:
+    """Return the metrics of single-choice questions that differ in their options.
+
+    Args:
+        task: Name of the task.
+        subset: Name of the subset.
+        items: One per record id, at least one, truths and answers as texts of options.
+    """
     columns = status_columns(items) | {"right": np.array([is_right(item) for item in items], dtype=np.float64)}
     groups = [item.group for item in items]
     scores = compute_scores(task, subset, columns, groups, [*_accuracies("accuracy_strict", "accuracy_answered")])

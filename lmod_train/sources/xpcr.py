@@ -12,14 +12,14 @@ from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import UNPLACED, Source
 from lmod_train.sources.clutter import entries, files_below
 from lmod_train.sources.spelling import plain_name
+from lmod_train.sources.xpcr_cases import FOLDER, KINDS_OF_FILE, case_folders, read_case
 from lmod_train.sources.xpcr_questions import Marked
 from lmod_train.sources.xpcr_rows import BadRow, Read, Reader, plain_path
 from lmod_train.sources.xpcr_tables import TABLES, Row, is_table, rows_of
 from lmod_train.sources.xpcr_words import PAIR_FIELDS, ROW_FIELDS, words
 from lmod_train.types import Dropped, SampleStream
 
-_KINDS = {".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp"}
-_PAPERS = {"readme.md", "license", "license.md", "license.txt", "dataset_infos.json", "dataset_info.json", "case.json"}
+_PAPERS = {"readme.md", "license", "license.md", "license.txt", "dataset_infos.json", "dataset_info.json"}
 _SPLITS = ("train", "val", "test")
 _SHARD = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})\.parquet")
 _TREE = """\
@@ -30,7 +30,9 @@ _TREE = """\
     <root>/CFP/12 ODIR-5K/Training Images/2909_right.jpg
   as its card describes:
     <root>/annotations/{train,val,test}.json
-    <root>/images/CFP/12 ODIR-5K/Training Images/2909_right.jpg"""
+    <root>/images/CFP/12 ODIR-5K/Training Images/2909_right.jpg
+  beside any of them, cases with several images of one eye (file names are ours, the release was not seen):
+    <root>/multimodal_cases/case_001/{cfp.jpg,oct.png,case.json}"""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,10 @@ class Xpcr(Source):
     categories, question types and levels in the release are not known; those that fit nothing are listed with what was
     found and expected, and left out. Questions whose answer is not among their options, with two equal options, or with
     ``(Correct)`` inside an option are left out, each named. Splits of the release are not used.
+
+    Cases below ``multimodal_cases`` have several images of one eye, and questions of three kinds (correspondence,
+    integration, selection) for the task ``cross_modality``; their keys are ``cases/case_001``. A question whose answer
+    is in the words of another one is left out.
 
     The group is the patient where file names state it (both eyes of a patient of ODIR and EyePACS, the scans of an eye
     of OIMHS), otherwise the image.
@@ -100,17 +106,22 @@ class Xpcr(Source):
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether a table of this folder, or of its folder ``data`` or ``annotations``, has ``qa_pairs``."""
+        """Return whether a table of this folder, or of its folder ``data`` or ``annotations``, has ``qa_pairs``.
+
+        A folder with ``multimodal_cases`` is one too.
+        """
+        if any(plain_name(p.name) == FOLDER and p.is_dir() for p in entries(folder)):
+            return True
         inner = [p for p in entries(folder) if plain_name(p.name) in ("data", "annotations") and p.is_dir()]
         return any(is_table(file) for place in (folder, *inner) for file in entries(place))
 
     def verify(self) -> None:
-        """Check that there is a table.
+        """Check that there is a table or a case.
 
         Raises:
             SourceNotFound: There is none; the message prints the expected trees.
         """
-        if next(self._tables(), None) is None:
+        if next(self._tables(), None) is None and not case_folders(self.root):
             raise SourceNotFound(self.name, self.root, "a table with qa_pairs", _TREE)
 
     def samples(self) -> SampleStream:
@@ -121,11 +132,12 @@ class Xpcr(Source):
         """
         self.verify()
         below = list(files_below(self.root))
-        pictures = {self._place(file): file for file in below if file.suffix.lower() in _KINDS}
+        pictures = {self._place(file): file for file in below if file.suffix.lower() in KINDS_OF_FILE}
         reader = Reader(self.name, self.licence, self.words, self.marked, pictures)
         tables, found = list(self._tables()), _Found()
         for table in tables:
             yield from self._table(table, reader, found)
+        yield from self._cases(found)
         yield from self._gaps(tables)
         yield from self._unknown(found.unknown)
         yield from self._strays(below, {*tables, *found.used})
@@ -135,7 +147,8 @@ class Xpcr(Source):
         names = {word for word, name in self.words.fields.items() if name == "qa_pairs"}
         for file in files_below(self.root):
             kind = file.suffix.lower() in TABLES and plain_name(file.name) not in _PAPERS
-            if kind and (plain_name(file.parent.name) == "annotations" or is_table(file, names)):
+            in_case = FOLDER in map(plain_name, file.relative_to(self.root).parts)
+            if kind and not in_case and (plain_name(file.parent.name) == "annotations" or is_table(file, names)):
                 yield file
 
     def _place(self, file: Path) -> str:
@@ -180,6 +193,26 @@ class Xpcr(Source):
         yield read.sample
         yield from self._left_out(read, row, table)
 
+    def _cases(self, found: _Found) -> SampleStream:
+        """Yield a sample for each case, and an entry for each loss."""
+        for folder, files in case_folders(self.root).items():
+            place = folder.relative_to(self.root).as_posix()
+            found.used.update(file for file in files if file.suffix.lower() == ".json")
+            try:
+                read = read_case(folder, files, self.name, self.licence, self.words, self.marked)
+                first = found.keys.setdefault(read.sample.key, place)
+                if first != place:
+                    raise BadRow("same id twice", f"{read.sample.key} is the id of {first} too")
+            except BadRow as error:
+                found.used.update(files)
+                yield self._drop(folder, error.reason, error.detail, place)
+                continue
+            found.unknown.update(read.unknown)
+            found.used.update(image.path for image in read.sample.shared_images)
+            yield read.sample
+            for reason, details in read.problems.items():
+                yield self._cost(folder, reason, "; ".join(details[:3]), f"{read.sample.key}: {reason}")
+
     def _left_out(self, read: Read, row: Row, table: Path) -> Iterator[Dropped]:
         """Yield an entry for each reason why questions of a row are left out."""
         for reason, details in read.problems.items():
@@ -212,5 +245,5 @@ class Xpcr(Source):
     def _strays(self, below: list[Path], used: set[Path]) -> Iterator[Dropped]:
         for file in below:
             if file not in used and plain_name(file.name) not in _PAPERS:
-                reason = "no row in a table" if file.suffix.lower() in _KINDS else "stray file"
+                reason = "no row in a table" if file.suffix.lower() in KINDS_OF_FILE else "stray file"
                 yield self._drop(file, reason)

@@ -13,7 +13,7 @@ from lmod_train.parsing.reading import read
 from lmod_train.scoring.chain import chain_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.single_choice import reply_for, single_choice, with_truth_at
+from lmod_train.tasks.single_choice import reply_for, single_choice, with_truth_at, worded
 from lmod_train.tasks.stages.cd import impact_of
 from lmod_train.tasks.stages.iqa import perturbation_of
 from lmod_train.tasks.stages.posed import Missing, Posed, drawn
@@ -58,7 +58,7 @@ class Chain(Task):
         """Yield the questions that come with a sample; without any, one for each stage that has a truth."""
         if not self.asks_of(sample):
             return
-        ready = list(self.ready_questions(sample))
+        ready = [worded(question, confidence=self.asks_confidence) for question in self.ready_questions(sample)]
         yield from ready or self._own(sample)
 
     def _own(self, sample: Sample) -> Iterator[Question]:
@@ -84,7 +84,9 @@ class Chain(Task):
 
     def placed(self, sample: Sample, question: Question, place: int) -> Question:
         """Return one of its own questions with the right option at a place; a ready question stays as it is."""
-        return question if question in sample.asked else with_truth_at(question, place)
+        ready = {(q.task, q.chain_step, q.variant) for q in sample.asked}
+        own = (question.task, question.chain_step, question.variant) not in ready
+        return with_truth_at(question, place) if own else question
 
     def account(self, samples: Iterable[Sample]) -> dict[str, Any]:
         """Return for each source which stages have a truth and from where, why others have none, and full chains."""

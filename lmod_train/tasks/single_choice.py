@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lmod_train.lettering import LETTERS, lettered, options_in
 from lmod_train.tasks.prompt import prompt
-from lmod_train.types import Message, Question
+from lmod_train.types import Message, Part, Question
 
 CONFIDENCE = "Please rate your confidence from 0 to 100%"
 """X-PCR, supplement, section 4.2, word for word."""
@@ -30,10 +30,39 @@ def single_choice(question: str, options: Sequence[str], *, confidence: bool) ->
         Please rate your confidence from 0 to 100%
         Reply in this format: Answer: <LETTER>; Confidence: <0-100>%
     """
+    return prompt(_words(question, options, confidence))
+
+
+def _words(question: str, options: Sequence[str], confidence: bool) -> str:
     lines = [question, lettered(options), "Answer with the letter of one option."]
     lines += [CONFIDENCE] if confidence else []
     stated = "; Confidence: <0-100>%" if confidence else ""
-    return prompt("\n".join([*lines, f"Reply in this format: Answer: <LETTER>{stated}"]))
+    return "\n".join([*lines, f"Reply in this format: Answer: <LETTER>{stated}"])
+
+
+def worded(question: Question, *, confidence: bool) -> Question:
+    r"""Return a question that comes with its sample as a single-choice question, images first, then the words.
+
+    One whose answer is not the text of an option has its form already, and stays as it is.
+
+    Args:
+        question: Its choices are the options' texts, its last message the question without options.
+        confidence: Whether a confidence is asked for.
+
+    Example:
+        >>> ready = Question("chain", prompt("Which?"), ("disc", "macula"), "macula")
+        >>> asked = worded(ready, confidence=False)
+        >>> asked.answer, asked.messages == single_choice("Which?", ready.choices, confidence=False)
+        ('Answer: B', True)
+    """
+    if question.answer not in question.choices:
+        return question
+    turn = question.messages[-1]
+    words = "\n".join(part.text for part in turn.parts if part.type == "text")
+    images = tuple(part for part in turn.parts if part.type == "image")
+    text = Part("text", _words(words, question.choices, confidence))
+    messages = (*question.messages[:-1], replace(turn, parts=(*images, text)))
+    return replace(question, messages=messages, answer=reply_for(question.choices, question.answer))
 
 
 def reply_for(options: Sequence[str], truth: str) -> str:

@@ -1,8 +1,9 @@
 import pytest
 
 from lmod_train.lettering import options_in
-from lmod_train.tasks.single_choice import reply_for, single_choice, with_truth_at
-from lmod_train.types import Question
+from lmod_train.tasks.prompt import prompt
+from lmod_train.tasks.single_choice import reply_for, single_choice, with_truth_at, worded
+from lmod_train.types import Message, Part, Question
 
 OPTIONS = ("cup", "cupping", "rim", "disc. A")
 
@@ -26,3 +27,16 @@ def test_confidence_is_asked_for_or_not():
     asked, plain = (single_choice("Which?", OPTIONS, confidence=c)[0].parts[1].text for c in (True, False))
     assert "Please rate your confidence from 0 to 100%\n" in asked and "onfidence" not in plain
     assert plain.endswith("Reply in this format: Answer: <LETTER>")
+
+
+def test_a_ready_question_gets_its_options_and_one_with_its_form_stays():
+    ready = Question("chain", prompt("A. Which?"), OPTIONS, "rim")
+    assert worded(ready, confidence=True) == question("rim")
+    assert worded(question("rim"), confidence=False) == question("rim")
+
+
+def test_images_of_a_ready_question_come_before_its_words():
+    turn = Message("user", (Part("text", "First:"), Part("image"), Part("text", "Which?"), Part("image")))
+    asked = worded(Question("chain", (turn,), OPTIONS, "rim"), confidence=False).messages[0]
+    assert [part.type for part in asked.parts] == ["image", "image", "text"]
+    assert asked.parts[2].text.startswith("First:\nWhich?\nA. cup\n")

@@ -1,4 +1,4 @@
-"""Phantoms in the folder layouts of X-PCR: drawn eyes with questions of six stages."""
+"""Phantoms in the folder layouts of X-PCR: drawn eyes with questions of six stages, and cases with two images."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from PIL import Image
 from lmod_train.errors import BadArgument
 from lmod_train.files import write_beside
 from lmod_train.phantom.eye import DIAGNOSES, Eye, draw_eye
+from lmod_train.phantom.folders.xpcr_cases import cases, write_cases
 from lmod_train.phantom.folders.xpcr_questions import Drawn, photograph_questions, scan_questions
 from lmod_train.phantom.fundus import render as render_fundus
 from lmod_train.phantom.oct import STAGES, Scan, draw_oct_eye, draw_scan
@@ -68,7 +69,7 @@ class _File:
 
 
 def truths(n: int, seed: int) -> list[Truth]:
-    """Return the truth of each row that `write` draws with the same options; its questions are those of `rows`.
+    """Return the truth of each row and case that `write` draws with the same options, without their questions.
 
     Raises:
         BadArgument: `n` is negative.
@@ -77,10 +78,11 @@ def truths(n: int, seed: int) -> list[Truth]:
         >>> [(t.key, t.group, t.patient.laterality) for t in truths(2, seed=0)]
         [('cfp_000000', 'odir/2000', 'left'), ('oct_000000', 'oimhs/1', None)]
     """
-    return [
+    of_rows = [
         Truth(row.id, row.group, patient=Patient(laterality=_side(row.place) if row.modality == "CFP" else None))
         for row in rows(n, seed)
     ]
+    return of_rows + [Truth(f"cases/{case.id}", f"cases/{case.id}") for case in cases(n // 4, seed)]
 
 
 def rows(n: int, seed: int) -> list[Row]:
@@ -122,11 +124,11 @@ def _side(place: str) -> str:
 
 
 def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "hub", workers: int = 2) -> None:
-    """Draw `n` phantoms below ``out/X-PCR``; existing images are kept.
+    """Draw `n` phantoms, and a quarter as many cases, below ``out/X-PCR``; existing images are kept.
 
     Args:
         out: Folder to write below.
-        n: Number of images, from 0.
+        n: Number of images, from 0, besides the two of each case.
         seed: Seed, from 0; the same seed writes the same files.
         size: Side of the images in pixels, from 16.
         layout: ``hub`` for Parquet files with the images inside, ``json`` for a JSON table beside image files, ``card``
@@ -143,6 +145,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "hub",
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "layout": layout})
     with write_beside(root / "README.md") as beside:
         beside.write_text("Drawn phantoms in the layout of X-PCR, no data of X-PCR.\n", encoding="utf-8")
+    write_cases(root / "multimodal_cases", cases(n // 4, seed), size, workers)
     if layout == "hub":
         _write_parquet(root / "data", drawn, size)
         return

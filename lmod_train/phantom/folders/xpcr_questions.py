@@ -9,6 +9,7 @@ import numpy as np
 
 from lmod_train.phantom.eye import Eye
 from lmod_train.phantom.oct import Scan
+from lmod_train.phantom.pair import SPOTS, Pair
 
 FORM = "single_choice"
 """The question type of every question."""
@@ -133,3 +134,40 @@ def scan_questions(scan: Scan) -> Iterator[Drawn]:
     steps = ("Routine review", "Review in a few weeks", "Refer to a surgeon", "Emergency today")
     step = steps[2] if through else steps[1] if hole else steps[0]
     yield Drawn("CD", "decision", "What is the most appropriate next step?", one_of(step, steps))
+
+
+def pair_questions(pair: Pair) -> Iterator[Drawn]:
+    """Yield the questions about a photograph (image 1) and a scan (image 2) of one eye, one of each kind."""
+    spots = {place: f"The spot {place} of the fovea" for place in SPOTS}
+    yield Drawn(
+        "correspondence",
+        "raised spot",
+        "Image 1 shows four pale spots on the horizontal line through the fovea. Image 2 is a section along this line, "
+        "from left to right. Which of the spots is raised?",
+        one_of(spots[pair.raised], tuple(spots.values())),
+    )
+    both = {
+        (True, True): "Diabetic retinopathy and a macular hole",
+        (True, False): "Diabetic retinopathy without a macular hole",
+        (False, True): "A macular hole without diabetic retinopathy",
+        (False, False): "Neither diabetic retinopathy nor a macular hole",
+    }
+    found = both[pair.retinopathy, pair.hole]
+    yield Drawn(
+        "integration",
+        "diagnosis",
+        "Which diseases do the two images together show?",
+        one_of(found, tuple(both.values())),
+    )
+    dark = {
+        (True, False): "Image 1 alone",
+        (False, True): "Image 2 alone",
+        (True, True): "Both images",
+        (False, False): "Neither image",
+    }
+    yield Drawn(
+        "selection",
+        "exposure",
+        "Which image is too dark and should be taken again before it is relied on?",
+        one_of(dark[pair.dark_photograph, pair.dark_scan], tuple(dark.values())),
+    )
