@@ -3,23 +3,92 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from lmod_train.parsing.normalise import normalise
+from lmod_train.parsing.clean import clean
+from lmod_train.parsing.cues import any_of
+from lmod_train.parsing.repetition import split_repetition
+from lmod_train.parsing.thinking import strip_thinking
+from lmod_train.vocabulary import confidence as words
+from lmod_train.vocabulary.options import ANSWER_LABELS
 
-_LABEL = (
-    r"(?:(?:(?<![a-z])(?:my\s)?(?:level\sof\s|overall\s|self-rated\s)?(?:confidence|certainty)"
-    r"(?:\s(?:level|score|rating|value|percentage))?(?:\s\([^()\n]{1,20}\))?(?![a-z]))|置信度|置信水平|信心(?:水平|指数|程度)?|把握(?:程度)?|确信度|可信度)"
+_PERCENT = f"(?:{'|'.join(words.PERCENT)})"
+_NUMBER = r"(?:[0-9]{1,6}(?:[.,][0-9]{1,4})?|\.[0-9]{1,4})(?![0-9])"
+_VALUE = (
+    rf"(?<![A-Za-z0-9.])(?:百分之)?(?P<first>-?{_NUMBER})(?:\s?(?P<percent>{_PERCENT})|(?!\s?%))"
+    rf"(?:\s?(?:-|~|to(?![a-z])|and(?![a-z])|至|到)\s?(?P<second>{_NUMBER})(?:\s?(?P<percent2>{_PERCENT})|(?!\s?%))"
+    r"|\s?(?:/|out of)\s?(?P<base>100?)(?![0-9])\s?%?)?(?![0-9A-Za-z])(?!\s?of (?:the|all|its|this)(?![a-z]))"
 )
+_OPENED = rf"[\s\"'(<>~≈=\[]{{0,4}}(?:(?:{any_of(words.FILLERS_EN, words.FILLERS_ZH)})[\s,(<>~:-]{{0,3}}){{0,3}}"
+_LABEL = rf"(?:{any_of(words.LABELS_EN, words.LABELS_ZH)})[\"'\])]{{0,2}}(?:\s?\([^()\n]{{0,20}}\))?"
+_LINK = (
+    rf"\s{{0,3}}(?:[:=]|\s-\s|\((?=[0-9])|{any_of(words.LINKS_EN, words.LINKS_ZH)}|\n"
+    r"|(?<=[\s\u4e00-\u9fff])(?=[^\W\d_]{0,3}[<>~≈]?[0-9]))\s{0,3}"
+)
+_LABELLED = re.compile(rf"{_LABEL}{_LINK}{_OPENED}{_VALUE}", re.IGNORECASE)
 _FIELD = re.compile(
-    rf"(?:^|(?<=[\n;,.。(|{{\"'\s]))(?:with\s(?:an?\s)?)?{_LABEL}[\"'\])]{{0,3}}"
-    r"\s{0,3}(?:[:=]|\s-\s|(?<=[a-z])\s(?:is|of|at|in)(?![a-z])|[是为约]|\n)\s{0,3}"
-    r"(?P<value>[^\n;,。]{0,60}?)(?=[\n;,。}|]|\.(?:\s|$)|$)",
+    rf"{_LABEL}\s{{0,3}}(?:[:=]|\s-\s|(?<=[a-z])\s(?:{any_of(words.LINKS_EN)})|[是为约]|\n)"
+    r"\s{0,3}[^\n;,。]{0,60}?(?=[\n;,。}|]|\.(?:\s|$)|$)",
     re.IGNORECASE,
 )
+_SURE = re.compile(
+    rf"(?<!not\s)(?<!n't\s){_VALUE}[ ]?(?:{any_of(words.CERTAIN_EN, words.CERTAIN_ZH)})"
+    rf"|(?<![a-z])(?:confident|sure|certain)\s?(?:\(|at\s|:\s){_OPENED}{_VALUE.replace('(?P<', '(?P<after_')}",
+    re.IGNORECASE,
+)
+_ANSWER_LABEL = rf"(?:(?i:{any_of(ANSWER_LABELS[:1])})|{ANSWER_LABELS[1]})\W{{0,4}}"
+_ANSWER = re.compile(rf"(?:^|(?<=\n)|(?<=[;,.]\s))\W{{0,4}}{_ANSWER_LABEL}[^\n]{{0,200}}")
+_ALONE = re.compile(rf"(?:^|(?<=\n))[\s(~]{{0,3}}{_VALUE}[\s).]{{0,3}}(?=\n|$)", re.IGNORECASE)
+_BESIDE_LETTER = re.compile(
+    rf"(?:^|(?<=\n))\W{{0,4}}(?:{_ANSWER_LABEL})?(?i:option\s)?[A-Z](?![A-Za-z'])"
+    rf"(?:[.)]?\s[^\n%0-9]{{1,80}}[(;]\s?|[\s.,;:()/=-]{{1,4}}){_VALUE}[\s).]{{0,3}}(?=\n|$)"
+)
+_SCALE = re.compile(
+    r"\(?(?:(?:on )?(?:a |the )?scale )?(?:of |from |between )?(?<![0-9.])0\s?%?\s?(?:-|~|to|and|至|到)\s?"
+    r"(?:100\s?%|100(?![0-9])|1(?![0-9.])\s?%?)\)?",
+    re.IGNORECASE,
+)  # the scale itself, as in the prompt
+_OTHER_SCALE = re.compile(r"(?<![0-9.])[01]\s?(?:-|~|to|至|到)\s?(?:5|10)(?![0-9.%])", re.IGNORECASE)
+
+
+def parse_confidence(text: str) -> float | None:
+    """Return the confidence that a reply states, from 0 to 1; None without a single readable one.
+
+    A number with a percent sign is a percentage; without one, a number up to 1 with a decimal point is a share, and any
+    other a percentage (``0.8`` and ``80`` are 0.8, ``1`` is 0.01). A range gives its middle, ``8/10`` and ``80/100``
+    their ratio, and a bound ("over 90 %") its number. Values beyond 0 and 1 are clipped: 150 % gives 1. Words ("very
+    sure") are not read, nor are marks on a scale from 0 or 1 to 5 or 10.
+
+    A confidence is a number behind its label ("Confidence: 80%"); else a percentage with "sure" or "confident"; else,
+    in a reply without the label, a percentage that is a whole line, or a number beside the letter of the answer ("B
+    (80%)"). If labelled values differ, those on the line of the answer count; if these differ too, or there are none,
+    the confidence is None.
+
+    Args:
+        text: A whole reply; thinking and everything from a loop on are left out.
+
+    Example:
+        >>> [parse_confidence(f"Answer: B; Confidence: {value}") for value in ("80%", "0.8", "70-80", "150%", "high")]
+        [0.8, 0.8, 0.75, 1.0, None]
+        >>> parse_confidence("60% of the disc is pale. 置信度：９０％"), parse_confidence("60% of the disc is pale.")
+        (0.9, None)
+    """
+    text, _ = split_repetition(clean(strip_thinking(text)[0]))
+    text = _SCALE.sub(" ", text)
+    if _OTHER_SCALE.search(text):
+        return None
+    labelled = _shares(_LABELLED, text)
+    if len(set(labelled)) > 1:
+        return _only([share for line in _ANSWER.finditer(text) for share in _shares(_LABELLED, line[0])])
+    if found := labelled or _shares(_SURE, text):
+        return _only(found)
+    if _FIELD.search(text):
+        return None
+    return _only([*(_share(m) for m in _ALONE.finditer(text) if "%" in m[0]), *_shares(_BESIDE_LETTER, text)])
 
 
 def without_confidence(text: str) -> str:
-    r"""Return the text with stated confidences replaced by a line break, so that no option is read in them.
+    r"""Return the text with labelled confidences replaced by a line break, so that no option is read in them.
 
     Example:
         >>> without_confidence("Confidence: 60%; Answer: C")
@@ -28,19 +97,23 @@ def without_confidence(text: str) -> str:
     return _FIELD.sub("\n", text)
 
 
-_NUMBER = re.compile(r"(?<![\w.])(?P<n>[0-9]{1,3}(?:\.[0-9]{1,4})?|\.[0-9]{1,4})\s?(?P<percent>%|percent)?")
+def _shares(pattern: re.Pattern[str], text: str) -> list[float]:
+    return [_share(found) for found in pattern.finditer(text)]
 
 
-def parse_confidence(text: str, language: str = "en") -> float | None:
-    """Return the confidence that a reply states, from 0 to 1; None without a readable one.
+def _only(values: Iterable[float]) -> float | None:
+    """Return the value if all are equal, else None; None for no values."""
+    different = set(values)
+    return different.pop() if len(different) == 1 else None
 
-    Example:
-        >>> parse_confidence("Answer: B; Confidence: 80%")
-        0.8
-    """
-    for field in _FIELD.finditer(normalise(text)):
-        if found := _NUMBER.search(field["value"]):
-            value = float(found["n"])
-            share = value if not found["percent"] and value <= 1 and "." in found["n"] else value / 100
-            return min(1.0, share)
-    return None
+
+def _share(found: re.Match[str]) -> float:
+    """Return the share that a match of `_VALUE` states, from 0 to 1."""
+    parts = {name.removeprefix("after_"): value for name, value in found.groupdict().items() if value}
+    numbers = [parts[name].replace(",", ".") for name in ("first", "second") if name in parts]
+    middle = sum(map(float, numbers)) / len(numbers)
+    if base := parts.get("base"):
+        return min(1.0, max(0.0, middle / float(base)))
+    percent = "percent" in parts or "percent2" in parts or "百分之" in found[0]
+    is_share = not percent and all("." in number and float(number) <= 1 for number in numbers)
+    return min(1.0, max(0.0, middle if is_share else middle / 100))

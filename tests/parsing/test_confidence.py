@@ -1,13 +1,96 @@
-"""The confidence that a reply states."""
+"""The confidence that a reply states, by the rules of the specification."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
 
 from lmod_train.parsing.confidence import parse_confidence, without_confidence
+from tests.parsing.test_reading import mutated
+
+VALUES = {
+    "80%": 0.8, "80 %": 0.8, "80": 0.8, "0.8": 0.8, ".8": 0.8, "80.5%": 0.805, "0.8%": 0.008, "100%": 1, "0%": 0,
+    "1.0": 1, "1": 0.01, "0": 0, "1.5": 0.015, "150%": 1, "1000%": 1, "-20%": 0, "80 percent": 0.8, "８０％": 0.8,
+    "70-80%": 0.75, "70%-80%": 0.75, "70 to 80%": 0.75, "between 70% and 80%": 0.75, "0.7-0.8": 0.75, "70–80": 0.75,
+    "70～80%": 0.75, "8/10": 0.8, "80/100": 0.8, "80 out of 100": 0.8, "~80%": 0.8, "about 80%": 0.8, ">90%": 0.9,
+    "over 90%": 0.9, "<80>%": 0.8, "80,5%": 0.805, "high (80%)": 0.8, "very high": None, "very sure": None,
+    "high": None, "eighty percent": None, "N/A": None, "": None, "80mm": None, "<0-100>%": None, "unknown": None,
+    "80% (high)": 0.8, "**80%**": 0.8, "80%.": 0.8, '"80%"': 0.8, "约80%": 0.8,
+}  # fmt: skip
+"""Stated value -> share."""
 
 
-def test_the_requested_form_is_read() -> None:
-    assert parse_confidence("Answer: B; Confidence: 80%") == 0.8
-    assert parse_confidence("答案：B；置信度：80%", "zh") == 0.8
-    assert parse_confidence("Answer: B") is None
+@pytest.mark.parametrize("layout", [
+    "Answer: B; Confidence: {}", "Confidence: {}; Answer: B", "**Answer:** B\n**Confidence:** {}",
+    "Answer: B\nConfidence level: {}\n", "答案：B；置信度：{}", "B. My confidence is {}", "B\n\n# Confidence\n{}",
+    '{{"answer": "B", "confidence": "{}"}}',
+])  # fmt: skip
+@pytest.mark.parametrize("value", VALUES)
+def test_labelled_values(value: str, layout: str) -> None:
+    wanted = VALUES[value]
+    assert parse_confidence(layout.format(value)) == (None if wanted is None else pytest.approx(wanted)), value
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("Answer: B", None),
+        ("", None),
+        ("60% of the disc is pale. Answer: B; Confidence: 90%", 0.9),
+        ("Answer: B; Confidence: 90%. About 60% of the disc is pale.", 0.9),
+        ("About 60% of the disc is pale. B", None),
+        ("B. The confidence is high because 60% of the disc is pale.", None),
+        ("My confidence is 60% of the usual", None),
+        ("Please rate your confidence from 0 to 100%", None),
+        ("Confidence (0-100%): 85%", 0.85),
+        ("Confidence from 0 to 100%: 85%", 0.85),
+        ("On a scale of 0 to 100, my confidence is 85", 0.85),
+        ("Confidence (0-1): 0.85", 0.85),
+        ("Confidence (1-10): 8", None),
+        ("I'm 80% confident that it is B.", 0.8),
+        ("I am 80% sure about B", 0.8),
+        ("B, with 80% certainty", 0.8),
+        ("B, with a confidence of 80%", 0.8),
+        ("Confidence 80%", 0.8),
+        ("I am confident (80%)", 0.8),
+        ("I'm not 80% sure", None),
+        ("B (95% confidence interval 0.7 to 0.9)", None),
+        ("我有80%的把握", 0.8),
+        ("置信度为80%", 0.8),
+        ("置信度80", 0.8),
+        ("信心：百分之80", 0.8),
+        ("置信度：八成", None),
+        ("把握较高", None),
+        ("B (80%)", 0.8),
+        ("B, 80", 0.8),
+        ("B; 0.8", 0.8),
+        ("Answer: B (80%)", 0.8),
+        ("B. macula (80%)", 0.8),
+        ("B\n80%", 0.8),
+        ("A 10%, B 20%, C 60%, D 10%", None),
+        ("A cup of 60%", None),
+        ("Confidence: 80%. I said confidence: 80%.", 0.8),
+        ("Confidence: 80%\nConfidence: 60%", None),
+        ("IQA: A; Confidence: 90%\nAL: B; Confidence: 80%\nAnswer: B; Confidence: 75%", 0.75),
+        ("Answer: A; Confidence: 90%\nAnswer: B; Confidence: 80%", None),
+        ("<think>Confidence: 20%</think>Answer: B; Confidence: 80%", 0.8),
+        ("<think>Confidence: 20%", None),
+        ("Answer: B; Confidence: 80%\n" + "so it is " * 40 + "Confidence: 20%", 0.8),
+    ],
+)
+def test_replies(text: str, share: float | None) -> None:
+    assert parse_confidence(text) == share
+
+
+def test_mutated_replies_never_raise_and_stay_within_0_and_1() -> None:
+    chance = random.Random(0)
+    for _ in range(2_000):
+        reply = f"{chance.choice('ABx')}; Confidence: {chance.choice(list(VALUES))}. 60% of the disc, 置信度 70"
+        share = parse_confidence(mutated(reply, chance))
+        assert share is None or 0 <= share <= 1
 
 
 def test_no_option_is_read_in_a_confidence() -> None:
-    assert "C" not in without_confidence("Answer: B; Confidence: C.").replace("Confidence", "")
+    assert without_confidence("Confidence: C; Answer: B") == "\n; Answer: B"
+    assert "B" in without_confidence("My confidence in B is 80%")

@@ -12,6 +12,7 @@ from lmod_train.vocabulary import (
     answers,
     assertion,
     characters,
+    confidence,
     discourse,
     eye_parts,
     generic,
@@ -67,7 +68,7 @@ def test_rows_are_complete(term: Term) -> None:
 PHRASES = {
     f"{table.__name__.rpartition('.')[2]}.{name}": value
     for table in (
-        *(answers, assertion, discourse, generic, hedging, labels),
+        *(answers, assertion, confidence, discourse, generic, hedging, labels),
         *(modifiers, negation, numerals, options, refusals),
     )
     for name, value in vars(table).items()
