@@ -25,6 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
+from lmod_train.lettering import options_in
 from lmod_train.types import Record, own_part
 
 LEVEL = 0.01
@@ -165,14 +166,23 @@ def _things(record: Record) -> list[_Thing]:
     clue |= {f"choice {place} {choice}": 1.0 for place, choice in enumerate(record.choices)}
     names = {f"key {part}": 1.0 for part in _threes(record.key)}
     names |= {f"image {part}": 1.0 for path in record.image for part in _threes(path)}
-    kind = " ".join((record.variant, record.language, record.modality, *record.choices))
+    options = options_in(record.messages)
+    clue |= {f"option {option}": 1.0 for option in options.values()}
+    listed = sorted(options.values()) or record.choices  # letters are shuffled, which makes no other kind of question
+    kind = " ".join((record.variant, record.language, record.modality, *listed))
     if not record.regions:
-        return [_Thing(record, kind, clue, names, own_part(record.answer, record.choices))]
+        return [_Thing(record, kind, clue, names, _answer(record, options))]
     places = _places(record)
     return [
         _Thing(record, kind, {**clue, f"id {r.id}": 1.0, f"place {places[r.id]}": 1.0}, names, r.structure)
         for r in record.regions
     ]
+
+
+def _answer(record: Record, options: Mapping[str, str]) -> str:
+    """Return the answer of a record without regions; the option itself where the reference reply names its letter."""
+    named = own_part(record.answer, record.choices)
+    return options.get(named.removeprefix("Answer: "), named)
 
 
 def _threes(name: str) -> list[str]:

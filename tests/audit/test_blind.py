@@ -43,6 +43,27 @@ def test_a_frequent_answer_is_no_leak_but_a_telling_word_is():
     assert half.leaks and 0.5 < half.accuracy < 1
 
 
+def test_of_lettered_options_the_text_is_the_answer():
+    def lettered(telling):
+        found = []
+        for i, one in enumerate(questions(600, balanced)):
+            rng = random.Random(i)
+            options = rng.sample(["drusen", "scar"], 2)
+            truth = ("drusen", "scar")[i // 5 % 2 if telling else rng.random() < 0.5]
+            asked = f"Question {i // 5 % 2}.\nA. {options[0]}\nB. {options[1]}\nAnswer with the letter of one option."
+            answer = f"Answer: {'AB'[options.index(truth)]}"
+            found.append(
+                record(
+                    one.id, task="t", key=one.key, choices=tuple(options), split=one.split, text=asked, answer=answer
+                )
+            )
+        return blind(found)[0]
+
+    even, told = lettered(telling=False), lettered(telling=True)
+    assert (even.classes, even.chance) == (2, 0.5) and not even.leaks and abs(even.prior - 0.5) < 0.1
+    assert told.accuracy > told.prior, "the text of the right option follows from the question's words"
+
+
 def test_region_ids_that_tell_the_structure_are_found():
     def regions(i, told):
         order = ["optic disc", "optic cup"] if told or random.Random(i).random() < 0.5 else ["optic cup", "optic disc"]
