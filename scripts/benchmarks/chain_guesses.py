@@ -137,8 +137,10 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
             right = right_of(learn(train), held)
             won, lost = (sum(a > b for a, b in zip(*two, strict=True)) for two in ((right, base), (base, right)))
             p = float(binomtest(won, won + lost, alternative="greater").pvalue) if won + lost else 1.0
-            shares = (sum(right_of(rule, held)) / len(held) for rule in (by_list, by_wording))
-            rows.append(Row(stage, name, len(held), *shares, sum(right) / len(held), p))
+            of_list, of_wording, own = (
+                sum(of_rule) / len(held) for of_rule in (right_of(by_list, held), right_of(by_wording, held), right)
+            )
+            rows.append(Row(stage, name, len(held), of_list, of_wording, own, p))
     return rows
 
 

@@ -85,6 +85,12 @@ def test_the_letter_becomes_the_text_of_the_option(reply, answer):
     assert parsed == record.choices[answer] if isinstance(answer, int) else parsed.reason == answer
 
 
+def test_the_stated_confidence_is_read():
+    record = record_from(asked(scan())["DD"], scan(), TASK)
+    replies = ("Answer: B; Confidence: 80%", "Answer: B")
+    assert [TASK.confidence(Reply(record.id, text), record) for text in replies] == [0.8, None]
+
+
 def test_a_perfect_responder_is_right_at_every_stage():
     predictions = []
     for one in (scan(key="a", quality="blurred"), flagged("2", key="k3"), cupped(0.6, key="c")):
