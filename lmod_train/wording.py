@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lmod_train.errors import BadArgument
+from lmod_train.lettering import options_in
 from lmod_train.types import Record, own_part
 
 
@@ -36,7 +37,8 @@ def wordings(record: Record, choices: Sequence[str]) -> list[Wording]:
         One wording per line, at least one.
 
     Raises:
-        BadArgument: A line does not end with one of the choices.
+        BadArgument: A line does not end with one of the choices, or the reference reply is the letter of an option,
+            whose meaning changes from record to record.
 
     Example:
         >>> record = Record(id="", task="", task_class="", task_version=1, source="", key="", modality="CFP", image=(),
@@ -45,6 +47,15 @@ def wordings(record: Record, choices: Sequence[str]) -> list[Wording]:
         >>> wordings(record, ("0", "1", "2"))
         [Wording(form='Stage: ', target=2)]
     """
+    if letter_form(record) is not None:
+        raise BadArgument(
+            "data.tasks",
+            record.task,
+            f"questions with the same classes for all images; the prompt of {record.id} lists options of its own, "
+            "of which the reply is a letter",
+            "leave the task out of data.tasks, or ask a model that reads the prompt, e.g. "
+            "`--model configs/model/small_base.yaml`",
+        )
     return [_line(record, line, choices) for line in record.answer.splitlines() or [""]]
 
 
@@ -62,11 +73,34 @@ def _line(record: Record, line: str, choices: Sequence[str]) -> Wording:
     return Wording(line.removesuffix(word), choices.index(word))
 
 
+def letter_form(record: Record) -> str | None:
+    r"""Return the text before the letter in a reference reply, e.g. ``Answer: ``; None if the reply is no letter.
+
+    The reply is a letter if the user's last turn lists the record's choices with letters (see
+    `lmod_train.lettering.options_in`) and the reply is a line that ends with one of them, at its start or after a
+    blank.
+
+    Example:
+        >>> from lmod_train.types import Message, Part
+        >>> asked = Message("user", (Part("text", "Which?\nA. cup\nB. rim"),))
+        >>> record = Record(id="", task="", task_class="", task_version=1, source="", key="", modality="CFP", image=(),
+        ...     image_plain=(), image_sha256=(), split="test", group="", language="en", messages=(asked,),
+        ...     choices=("cup", "rim"), answer="Answer: B")
+        >>> letter_form(record), replies_of(record)
+        ('Answer: ', {'cup': 'Answer: A', 'rim': 'Answer: B'})
+    """
+    listed = options_in(record.messages)
+    form, letter = record.answer[:-1], record.answer[-1:]
+    own = letter in listed and (form == "" or form.endswith(" ")) and "\n" not in form
+    return form if own and sorted(listed.values()) == sorted(record.choices) else None
+
+
 def replies_of(record: Record) -> dict[str, str]:
     """Return the reply of each choice in the record's format; empty where the record has no such reply.
 
-    There is none for a record with regions, with fewer than two choices, without a reference reply, or whose reference
-    reply is not a line that ends with one of the choices.
+    Where the prompt lists the choices with letters and the reference reply is a letter, the reply of a choice is the
+    letter that it has in this prompt (see `letter_form`). There is no reply for a record with regions, with fewer than
+    two choices, without a reference reply, or whose reference reply is not a line that ends with one of the choices.
 
     Example:
         >>> record = Record(id="", task="", task_class="", task_version=1, source="", key="", modality="CFP", image=(),
@@ -78,6 +112,10 @@ def replies_of(record: Record) -> dict[str, str]:
     lines = record.answer.splitlines()
     if record.regions or len(record.choices) < 2 or len(lines) != 1:
         return {}
+    lettered = letter_form(record)
+    if lettered is not None:
+        letters = {text: letter for letter, text in options_in(record.messages).items()}
+        return {choice: lettered + letters[choice] for choice in record.choices}
     try:
         form = wordings(record, record.choices)
     except BadArgument:  # an open answer

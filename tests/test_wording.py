@@ -13,7 +13,7 @@ from lmod_train.tasks.staging import Staging
 from lmod_train.types import Box, Patient, Region, Reply, Sample
 from lmod_train.vocabulary.findings import FINDINGS
 from lmod_train.vocabulary.scales import SCALES
-from lmod_train.wording import Wording, reply_text, wordings
+from lmod_train.wording import Wording, letter_form, refuse_several_questions, replies_of, reply_text, wordings
 from tests.tiny import record
 
 SAMPLE = {"source": "p", "key": "1", "modality": "CFP", "image": "eye.png", "group": "1", "licence": ""}
@@ -75,3 +75,48 @@ def test_the_longest_choice_counts_and_a_piece_of_a_word_does_not():
 def test_an_answer_outside_the_choices_is_refused(answer):
     with pytest.raises(BadArgument, match="curate again"):
         wordings(record(answer=answer), Glaucoma.choices)
+
+
+LISTED = "Where is it?\nA. macula\nB. optic disc\nAnswer with the letter of one option."
+
+
+def single_choice(answer="Answer: B", choices=("macula", "optic disc"), text=LISTED):
+    return record(task="chain", text=text, answer=answer, choices=choices)
+
+
+def test_the_reply_of_an_option_is_its_letter():
+    assert replies_of(single_choice()) == {"macula": "Answer: A", "optic disc": "Answer: B"}
+    assert replies_of(single_choice(answer="A")) == {"macula": "A", "optic disc": "B"}
+    assert replies_of(single_choice(choices=("optic disc", "macula"))) == {
+        "optic disc": "Answer: B", "macula": "Answer: A",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"answer": "Answer: C"},
+        {"answer": "Answer: optic disc"},
+        {"answer": "AnswerB"},
+        {"answer": ""},
+        {"answer": "Answer: A\nAnswer: B"},
+        {"choices": ("macula", "optic cup")},
+        {"text": "Where is it, at the macula or the optic disc?"},
+    ],
+)
+def test_other_replies_are_no_letters(fields):
+    one = single_choice(**fields)
+    assert letter_form(one) is None
+    assert "Answer: A" not in replies_of(one).values()
+
+
+def test_letters_as_choices_are_choices():
+    one = single_choice(choices=("A", "B"))
+    assert letter_form(one) is None and replies_of(one) == {"A": "Answer: A", "B": "Answer: B"}
+
+
+def test_a_classifier_refuses_options_of_each_question():
+    with pytest.raises(BadArgument, match=r"--model configs/model/small_base\.yaml"):
+        wordings(single_choice(), ("macula", "optic disc"))
+    with pytest.raises(BadArgument, match="options of its own"):
+        refuse_several_questions([single_choice()], ("macula", "optic disc"))

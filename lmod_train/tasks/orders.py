@@ -1,17 +1,22 @@
-"""Other orders of the options in a prompt; the choices of the record and their meaning stay the same."""
+"""Other orders of the options in a prompt; the choices of the record and their meaning stay the same.
+
+Of options with letters, one a line, the texts move and the letters stay in place, so that another letter is right.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count as numbers
 from itertools import permutations
 from math import factorial
 
+from lmod_train.lettering import lettered, options_in
 from lmod_train.shuffling import shuffle_key
 from lmod_train.types import Message, Record
+from lmod_train.wording import letter_form, replies_of
 
 SEPARATORS = (
     *((text, text) for text in (", ", " / ", "/", "; ", "\n")),
@@ -30,11 +35,14 @@ def count_orders(record: Record, options: Sequence[str]) -> int:
         record: A record as curated, or in another wording.
         options: Each option as the prompt lists it (`Task.listed`).
     """
-    return factorial(len(options)) if any(_lists_in(record, options)) else 1
+    listed = _with_letters(record, options) or any(_lists_in(record, options))
+    return factorial(len(options)) if listed else 1
 
 
 def reordered(record: Record, options: Sequence[str], number: int, seed: int) -> Record:
-    """Return a record with another order of the options in its prompt; only its messages change.
+    """Return a record with another order of the options in its prompt.
+
+    Only its messages change, and with them a reference reply that is the letter of an option.
 
     Args:
         record: A record as curated, or in another wording.
@@ -43,6 +51,8 @@ def reordered(record: Record, options: Sequence[str], number: int, seed: int) ->
         seed: Seed of the drawn orders.
     """
     order = permutation(len(options), number, seed)
+    if _with_letters(record, options):
+        return _relettered(record, [options[i] for i in order])
     changed = {list_: _joined([options[i] for i in order], *marks) for marks, list_ in _lists_in(record, options)}
 
     def rewritten(text: str) -> str:
@@ -50,10 +60,41 @@ def reordered(record: Record, options: Sequence[str], number: int, seed: int) ->
             text = other.join(_whole(list_).split(text))
         return text
 
-    def reordered_in(message: Message) -> Message:
-        return replace(message, parts=tuple(replace(p, text=rewritten(p.text)) for p in message.parts))
+    return replace(record, messages=tuple(_rewritten(m, rewritten) for m in record.messages))
 
-    return replace(record, messages=tuple(reordered_in(m) if m.role == "user" else m for m in record.messages))
+
+def _rewritten(message: Message, rewrite: Callable[[str], str]) -> Message:
+    """Return a message with its texts rewritten if it is the user's, else the message."""
+    if message.role != "user":
+        return message
+    return replace(message, parts=tuple(replace(p, text=rewrite(p.text)) for p in message.parts))
+
+
+def _with_letters(record: Record, options: Sequence[str]) -> bool:
+    """Return whether the last user turn lists these options in this order with letters, and no other options."""
+    listed = list(options_in(record.messages).values())
+    different = len(set(listed)) == len(listed) > 1
+    return (
+        listed == list(options)
+        and different
+        and any(lettered(listed) in part.text for part in _last_turn(record).parts)
+    )
+
+
+def _last_turn(record: Record) -> Message:
+    return [m for m in record.messages if m.role == "user"][-1]
+
+
+def _relettered(record: Record, options: Sequence[str]) -> Record:
+    """Return a record that lists its options in this order, with the letter of the same text as its reference reply."""
+    before, after = lettered(list(options_in(record.messages).values())), lettered(options)
+    last = _last_turn(record)
+    turned = _rewritten(last, lambda text: after.join(text.rsplit(before, 1)))
+    made = replace(record, messages=tuple(turned if m is last else m for m in record.messages))
+    if letter_form(record) is None:
+        return made
+    (choice,) = (choice for choice, reply in replies_of(record).items() if reply == record.answer)
+    return replace(made, answer=replies_of(made)[choice])
 
 
 def _lists_in(record: Record, options: Sequence[str]) -> Iterator[tuple[tuple[str, str], str]]:

@@ -90,8 +90,9 @@ def in_every_way(
     """Return a record for each way of asking each question, in the order of the questions.
 
     Of a way, only messages, images, id and tags differ from the curated record: choices, answer and regions stay, so
-    that replies are parsed and likelihoods computed as before. The curated record itself is among them, with its id,
-    unless it has a system message or examples in every way.
+    that replies are parsed and likelihoods computed as before. Of options listed with letters, another order gives each
+    text another letter: then the reference reply is its new letter, and replies are read by the letters of the prompt.
+    The curated record itself is among them, with its id, unless it has a system message or examples in every way.
 
     Args:
         records: The questions, as curated.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from math import factorial
 
@@ -9,10 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmod_train.lettering import options_in
+from lmod_train.parsing.option import parse_option
 from lmod_train.tasks.age_group import PROMPTS, AgeGroup
 from lmod_train.tasks.four_way import PROMPT, FourWay
 from lmod_train.tasks.orders import SEPARATORS, count_orders, permutation, reordered
+from lmod_train.types import Message, Part
+from lmod_train.wording import replies_of
 from tests.tiny import record
+
+PLACES = ("optic disc", "macula", "upper arcade", "far periphery")
+LISTED = (
+    "Where is it?\nA. optic disc\nB. macula\nC. upper arcade\nD. far periphery\nAnswer with the letter of one option."
+)
 
 
 def text_of(one):
@@ -83,3 +93,58 @@ def test_a_list_between_chinese_words_is_found():
     for options in (("正常", "青光眼"), ("normal", "glaucoma")):
         one = record(text=f"请从{', '.join(options)}中选择", image=[])
         assert text_of(reordered(one, options, 1, 0)) == f"请从{', '.join(options[::-1])}中选择"
+
+
+def single_choice(answer="Answer: C", text=LISTED):
+    return record(text=text, image=[], choices=PLACES, answer=answer)
+
+
+@pytest.mark.parametrize("number", range(24))
+def test_letters_stay_in_place_while_texts_move(number):
+    one = single_choice()
+    made = reordered(one, PLACES, number, 3)
+    options = options_in(made.messages)
+    assert list(options) == list("ABCD") and set(options.values()) == set(PLACES)
+    assert tuple(options.values()) == tuple(PLACES[i] for i in permutation(4, number, 3))
+    assert options[made.answer.removeprefix("Answer: ")] == "upper arcade"
+    assert (made.choices, made.id, made.tags) == (one.choices, one.id, one.tags)
+    assert text_of(made).splitlines()[0] == "Where is it?" and len(text_of(made)) == len(LISTED)
+    assert count_orders(one, PLACES) == 24
+
+
+def test_replies_and_likelihoods_follow_the_letters_of_the_prompt():
+    made = reordered(single_choice(), PLACES, 1, 0)
+    assert replies_of(made) == {
+        "optic disc": "Answer: D", "macula": "Answer: C", "upper arcade": "Answer: B", "far periphery": "Answer: A",
+    }  # fmt: skip
+    read = parse_option("Answer: B", tuple(options_in(made.messages).values()))
+    assert read == parse_option("Answer: C", PLACES) == "upper arcade"
+
+
+def test_a_model_that_always_takes_one_letter_is_not_consistent():
+    orders = [reordered(single_choice(), PLACES, number, 0) for number in range(24)]
+    answers = [parse_option("B", tuple(options_in(one.messages).values())) for one in orders]
+    assert sorted(answers) == sorted(PLACES * 6)
+
+
+def test_an_answer_that_is_a_text_stays():
+    made = reordered(single_choice(answer="Answer: macula"), PLACES, 1, 0)
+    assert made.answer == "Answer: macula" and options_in(made.messages)["C"] == "macula"
+
+
+def test_only_the_last_list_of_the_last_turn_moves():
+    earlier = Message("user", (Part("text", LISTED),))
+    one = replace(single_choice(text=f"{LISTED}\n{LISTED}"), messages=(earlier, *single_choice().messages))
+    made = reordered(one, PLACES, 1, 0)
+    assert made.messages[0] == earlier and options_in(made.messages)["A"] == "far periphery"
+    twice = reordered(single_choice(text=f"Before:\n{LISTED}\n{LISTED}"), PLACES, 1, 0)
+    assert text_of(twice).startswith(f"Before:\n{LISTED}\n") and options_in(twice.messages)["A"] == "far periphery"
+
+
+@pytest.mark.parametrize(
+    "text", ["A. optic disc\nB. macula", "A. macula\nB. optic disc\nC. upper arcade\nD. far periphery", "A. x\nB. x"]
+)
+def test_another_list_than_that_of_the_choices_has_one_order(text):
+    assert count_orders(single_choice(text=text), PLACES) == 1
+    assert count_orders(record(text="A. x\nB. x", image=[]), ("x", "x")) == 1
+    assert reordered(single_choice(text=text), PLACES, 1, 0) == single_choice(text=text)
