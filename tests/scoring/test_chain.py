@@ -185,3 +185,11 @@ def test_the_difference_to_the_product_has_an_interval_where_no_chain_or_every_c
         chains = table_of(right)
         (score,) = compute_scores("t", "all", chain_columns(chains), [str(i) for i in range(20)], [measure])
         assert score.value == 0 and score.low < 0 < score.high
+
+
+def test_chains_of_one_and_of_several_questions_a_step():
+    items = [*chain_items("a", [True] * 6), *chain_items("b", [True] * 5 + [False])]
+    items += [*chain_items("c", [True] * 6), step_item("c", "DD", True, 1)]
+    got = by_metric(chain_scores("chain", items))
+    assert (got["ccr"].value, got["ccr"].n, got["ccr_strict"].value, got["ccr_strict"].n) == (0.5, 2, 0.5, 2)
+    assert (got["ccr_expected"].value, got["ccr_expected"].n) == (pytest.approx(2 / 3), 3)
