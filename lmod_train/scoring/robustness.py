@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -30,6 +31,17 @@ def cell_name(kind: str, grade: int) -> str:
         'perturbation=blur;grade=3'
     """
     return f"{KIND}={kind};{GRADE}={grade}"
+
+
+def cell_of(subset: str) -> Cell | None:
+    """Return kind and grade of a subset; None if it is another subset.
+
+    Example:
+        >>> cell_of("perturbation=blur;grade=3"), cell_of("perturbation=blur")
+        (('blur', 3), None)
+    """
+    found = re.fullmatch(rf"{KIND}=([a-z]+);{GRADE}=(\d)", subset)
+    return (found[1], int(found[2])) if found else None
 
 
 def by_cell(items: Sequence[Item]) -> dict[Cell, list[Item]]:

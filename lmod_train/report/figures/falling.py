@@ -15,7 +15,7 @@ from lmod_train.report.figures.wrapped import wrapped
 
 COLUMNS: Heads = ["panel", "perturbation", Column("grade", "count"), N, SCORE, INTERVAL, Column("chance", "number")]
 """Columns of the table; the first row of a panel is the unchanged image, of grade 0."""
-_APART = 0.09
+_APART = 0.07
 """Distance between the intervals of two kinds at one grade."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -24,7 +23,7 @@ from lmod_train.report.results import Results, RunScores
 from lmod_train.report.section import Section
 from lmod_train.scoring.comparison import holm
 from lmod_train.scoring.headline import headline_metric
-from lmod_train.scoring.robustness import drop_p, pairs
+from lmod_train.scoring.robustness import cell_of, drop_p, pairs
 
 NOTE = """The same questions about the image as it is (grade 0) and about perturbed copies of it. Drop: score on the
 unchanged image minus score on the perturbed one, over the questions asked of both, with an interval over patients.
@@ -35,7 +34,6 @@ _HEADS: Heads = [
     "task", "model", "perturbation", Column("grade", "count"), N, SCORE, INTERVAL, Column("drop", "signed"),
     Column("95 % interval of the drop", "signed_interval"), Column("p", "p"),
 ]  # fmt: skip
-_SUBSET = re.compile(r"perturbation=([a-z]+);grade=(\d)")
 
 
 class Robustness(Section):
@@ -60,8 +58,8 @@ class Robustness(Section):
 def _cells(run: RunScores, task: str) -> Iterator[tuple[str, str, int]]:
     """Yield subset, kind and grade of each perturbation that a run was asked about."""
     for subset in dict.fromkeys(s.subset for s in run.scores if s.task == task):
-        if found := _SUBSET.fullmatch(subset):
-            yield subset, found[1], int(found[2])
+        if found := cell_of(subset):
+            yield subset, *found
 
 
 def _figures(results: Results) -> Iterator[Figure]:

@@ -9,12 +9,13 @@ from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, N, Part, T
 from lmod_train.report.results import Results, RunScores
 from lmod_train.report.section import Section
 from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.robustness import cell_of
 
 NOTE = "Subsets are shown for keys with more than one value."
 
 
 class Subsets(Section):
-    """The headline score of each subset."""
+    """The headline score of each subset, but for kinds and grades of perturbations, which `robustness` shows."""
 
     title: ClassVar[str] = "By subset"
 
@@ -29,6 +30,6 @@ class Subsets(Section):
 def _rows(task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
     metric = headline_metric(run.scores, task)
     for s in run.scores:
-        if (s.task, s.metric) == (task, metric) and s.subset != "all":
+        if (s.task, s.metric) == (task, metric) and s.subset != "all" and cell_of(s.subset) is None:
             chance = run.find(task, "chance", s.subset)
             yield [task, s.subset, name, s.n, s.value, (s.low, s.high), chance.value if chance else None]

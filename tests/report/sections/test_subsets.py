@@ -1,6 +1,7 @@
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.subsets import Subsets
 from tests.report.make import run
+from tests.report.scored import scored
 from tests.report.shown import shown, tables
 
 
@@ -17,3 +18,9 @@ def test_a_subset_has_the_score_of_its_items(tmp_path):
 
 def test_one_modality_has_no_table_of_it(three):
     assert "modality=" not in shown(Subsets(), three[0])
+
+
+def test_kinds_and_grades_of_perturbations_are_left_to_their_own_section():
+    names = ("perturbation=blur", "grade=2", "perturbation=blur;grade=2")
+    (_, found) = Subsets().parts(scored({(name, "accuracy_strict"): 0.5 for name in names}))
+    assert [row[1] for row in found.rows] == ["perturbation=blur", "grade=2"]
