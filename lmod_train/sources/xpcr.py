@@ -243,7 +243,11 @@ class Xpcr(Source):
             yield self._drop(self.root, "unknown field", detail, f"field {name}", "part")
 
     def _strays(self, below: list[Path], used: set[Path]) -> Iterator[Dropped]:
+        """Yield an entry for each file that is neither a table nor the image of a sample."""
         for file in below:
-            if file not in used and plain_name(file.name) not in _PAPERS:
-                reason = "no row in a table" if file.suffix.lower() in KINDS_OF_FILE else "stray file"
-                yield self._drop(file, reason)
+            if file in used or plain_name(file.name) in _PAPERS:
+                continue
+            if file.suffix.lower() == ".parquet":
+                yield self._drop(file, "unreadable table", "damaged, or without a column qa_pairs")
+            else:
+                yield self._drop(file, "no row in a table" if file.suffix.lower() in KINDS_OF_FILE else "stray file")

@@ -8,8 +8,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
 from lmod_train.sources.spelling import plain_name
 from lmod_train.sources.xpcr_questions import BadPair, Marked, Pair, category_of, read_pair
@@ -92,7 +94,7 @@ class Reader:
         place = _path(given)
         pairs = pairs_of(given.get("qa_pairs"))
         image, cut = (table, cut) if cut is not None else (self._picture(place, folder), Cut())
-        asked, problems = questions_of(key, pairs, self.words, self.marked)
+        asked, problems = questions_of(self.source, key, pairs, self.words, self.marked)
         if not asked:
             found = "; ".join(f"{reason} {len(details)}" for reason, details in problems.items())
             raise BadRow("no usable question", f"{len(pairs)} questions: {found or 'none'}")
@@ -231,12 +233,13 @@ def patient_of(place: str) -> tuple[str, Literal["left", "right"] | None]:
 
 
 def questions_of(
-    key: str, pairs: Sequence[object], words: Words, marked: Marked
+    source: str, key: str, pairs: Sequence[object], words: Words, marked: Marked
 ) -> tuple[tuple[Question, ...], dict[str, list[str]]]:
     """Return the questions of a row that can be asked, and reason -> details of the others.
 
     Several questions of a stage are variants, numbered over all that the row has of this stage. Each needs one question
-    of every earlier stage, drawn by the row's id.
+    of every earlier stage, the one that `lmod_train.scoring.steps.drawn_id` draws, so that drawn chains can be asked
+    in a cascade.
     """
     numbers: Counter[str] = Counter()
     problems: defaultdict[str, list[str]] = defaultdict(list)
@@ -253,10 +256,10 @@ def questions_of(
         for reason, detail in pair.problems:
             problems[reason].append(f"question {place}: {detail}")
     named = [(str(number) if numbers[pair.category] > 1 else "", pair) for number, pair in found]
-    return tuple(_questions(key, named)), dict(problems)
+    return tuple(_questions(source, key, named)), dict(problems)
 
 
-def _questions(key: str, pairs: Sequence[tuple[str, Pair]]) -> Iterator[Question]:
+def _questions(source: str, key: str, pairs: Sequence[tuple[str, Pair]]) -> Iterator[Question]:
     """Yield the questions of a chain, stage by stage."""
     needs: list[Need] = []
     for stage in STAGES:
@@ -275,9 +278,10 @@ def _questions(key: str, pairs: Sequence[tuple[str, Pair]]) -> Iterator[Question
                 tags={name: value for name, value in tags.items() if value},
             )
         if of_stage:
-            needs.append(Need(stage, variant=of_stage[_drawn(f"{key}/{stage}", len(of_stage))][0]))
+            begin = f"0/{TASK}/{source}/{quote(key)}/{stage}"
+            needs.append(Need(stage, variant=min((variant for variant, _ in of_stage), key=partial(_draw, begin))))
 
 
-def _drawn(name: str, count: int) -> int:
-    """Return a place below `count`, the same for the same name."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") % count
+def _draw(begin: str, variant: str) -> bytes:
+    """Return the key by which one of the variants of a stage is drawn: the hash of the record's id."""
+    return hashlib.sha256((f"{begin}/{quote(variant)}" if variant else begin).encode()).digest()

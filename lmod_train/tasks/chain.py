@@ -90,10 +90,14 @@ class Chain(Task):
         return with_truth_at(question, place) if own else question
 
     def account(self, samples: Iterable[Sample]) -> dict[str, Any]:
-        """Return for each source which stages have a truth and from where, why others have none, and full chains."""
+        """Return for each source which stages have a truth and from where, why others have none, and full chains.
+
+        Samples that come with questions of other tasks only are left out.
+        """
         by_source: defaultdict[str, list[Sample]] = defaultdict(list)
         for sample in samples:
-            if self.asks_of(sample):
+            of_others = sample.asked and not any(q.task == self.name for q in sample.asked)
+            if self.asks_of(sample) and not of_others:
                 by_source[sample.source].append(sample)
         sources = {source: self._of_source(by_source[source]) for source in sorted(by_source)}
         return {"management_table": DRAFT, "sources": sources} if sources else {}

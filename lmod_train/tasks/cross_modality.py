@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lmod_train.lettering import options_in
+from lmod_train.parsing.confidence import parse_confidence
 from lmod_train.parsing.option import parse_option
 from lmod_train.parsing.reading import read
 from lmod_train.scoring.chain import answer_scores
+from lmod_train.scoring.confidence import confidence_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.modality import WITHOUT, mcs_scores, without_variant
 from lmod_train.scoring.subsets import subsets_of
@@ -56,8 +58,14 @@ class CrossModality(Task):
         listed = tuple(options_in(record.messages).values())
         return read(reply, parse_option, listed or record.choices)
 
+    def confidence(self, reply: Reply, record: Record) -> float | None:
+        """Return the confidence that the reply states, 0 to 1; None if it states none that can be read."""
+        return parse_confidence(reply.reply)
+
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
-        """Return accuracies, the account and the baselines, by kind and number of modalities, and ``mcs``.
+        """Return accuracies, the account, the baselines and what confidence says, by kind and number of modalities.
+
+        ``mcs`` is the contribution of each modality, if questions are asked without it.
 
         Questions asked without a modality count in the subsets ``without=...`` only.
         """
@@ -65,7 +73,9 @@ class CrossModality(Task):
         whole = [item for item in items if not item.tags.get(WITHOUT)]
         subsets = subsets_of(whole)
         subsets |= {name: some for name, some in subsets_of(items).items() if name.startswith(f"{WITHOUT}=")}
-        scores = [score for subset, some in subsets.items() for score in answer_scores(self.name, subset, some)]
+        scores: list[Score] = []
+        for subset, some in subsets.items():
+            scores += answer_scores(self.name, subset, some) + confidence_scores(self.name, subset, some)
         return scores + mcs_scores(self.name, items)
 
     def _truth(self, prediction: Prediction) -> Answer | Unparsed:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from collections import Counter
 
 import pytest
@@ -11,7 +12,11 @@ from lmod_train.artifacts.records import read_records
 from lmod_train.curation.images import open_image
 from lmod_train.curation.manifest import read_dropped
 from lmod_train.curation.pipeline import curate
+from lmod_train.errors import LmodError
+from lmod_train.formats.export import export
 from lmod_train.phantom.folders import xpcr
+from lmod_train.report.thumbnails import licences
+from lmod_train.report.withheld import open_sources
 from lmod_train.sources.xpcr import Xpcr
 from lmod_train.tasks.base import Task
 from lmod_train.types import Dropped, Sample
@@ -92,23 +97,17 @@ def test_from_parquet_to_records(drawn, tmp_path):
     assert len(by_group) == len({r.group for r in records})
 
 
-def test_the_real_data_must_not_be_passed_on(drawn, tmp_path):
-    root = tmp_path / "X-PCR"
-    root.mkdir()
-    for file in (drawn / "json" / "X-PCR").iterdir():
-        if file.name != "phantom.json":
-            (root / file.name).symlink_to(file)
-    (root / "CFP").unlink()
-    (root / "OCT").unlink()
-    for name in ("CFP", "OCT"):
-        (root / name).mkdir()
-        for file in (drawn / "json" / "X-PCR" / name).rglob("*.*g"):
-            to = root / file.relative_to(drawn / "json" / "X-PCR")
-            to.parent.mkdir(parents=True, exist_ok=True)
-            to.write_bytes(file.read_bytes())
+def test_the_real_data_is_never_exported_and_a_page_warns(drawn, tmp_path):
+    root = shutil.copytree(drawn / "json" / "X-PCR", tmp_path / "X-PCR")
+    (root / "phantom.json").unlink()
     curate([Xpcr(root)], [Asks()], tmp_path / "curated", workers=1, progress=False)
-    stated = read_manifest(tmp_path / "curated")["sources"]["xpcr"]
-    assert stated["redistributable"] is False and "academic research only" in stated["licence"]
+    stated = read_manifest(tmp_path / "curated")
+    assert stated["sources"]["xpcr"]["redistributable"] is False and open_sources(stated) == frozenset()
+    records = read_records(tmp_path / "curated" / "records")
+    (note,) = licences(tmp_path / "curated", records)
+    assert note.stays and "academic research only" in note.licence
+    with pytest.raises(LmodError, match="academic research only"):
+        export(tmp_path / "curated", "llava", tmp_path / "out")
 
 
 def card(tmp_path, rows, names=("train",)):
@@ -156,6 +155,32 @@ def test_a_missing_part_of_the_hubs_table_is_listed(drawn, tmp_path):
     (tmp_path / "data" / part.name).write_bytes(part.read_bytes())
     reasons = [(d.reason, d.key) for d in Xpcr(tmp_path).samples() if isinstance(d, Dropped)]
     assert reasons == [("missing table", "train-00000-of-00002.parquet")]
+
+
+def test_a_damaged_table_is_named_and_the_other_is_read(drawn, tmp_path):
+    (tmp_path / "data").mkdir()
+    for file in (drawn / "hub" / "X-PCR" / "data").iterdir():
+        (tmp_path / "data" / file.name).write_bytes(file.read_bytes()[: -9 if "00001" in file.name else None])
+    items = list(Xpcr(tmp_path).samples())
+    assert sum(isinstance(i, Sample) for i in items) == N // 2
+    assert ("unreadable table", "data/train-00001-of-00002.parquet") in {
+        (d.reason, d.file) for d in items if isinstance(d, Dropped)
+    }
+
+
+def test_bytes_of_a_table_changed_at_random_never_raise(drawn, tmp_path):
+    (tmp_path / "data").mkdir()
+    whole = {file.name: file.read_bytes() for file in (drawn / "hub" / "X-PCR" / "data").iterdir()}
+    rng = random.Random(0)
+    for name, data in whole.items():
+        (tmp_path / "data" / name).write_bytes(data)
+    last = max(whole)
+    for _ in range(60):
+        changed = bytearray(whole[last])
+        for _ in range(rng.randrange(1, 6)):
+            changed[rng.randrange(len(changed))] = rng.randrange(256)
+        (tmp_path / "data" / last).write_bytes(changed)
+        assert sum(isinstance(item, Sample) for item in Xpcr(tmp_path).samples()) >= N // 2
 
 
 def test_other_names_are_options(tmp_path):

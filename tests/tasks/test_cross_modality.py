@@ -7,6 +7,7 @@ from lmod_train.cli import main
 from lmod_train.lettering import options_in
 from lmod_train.phantom.folders import xpcr
 from lmod_train.phantom.folders.xpcr_cases import cases
+from lmod_train.scoring.steps import STEPS, drawn_id
 from lmod_train.sources.xpcr import Xpcr
 from lmod_train.sources.xpcr_cases import modalities_in
 from lmod_train.tasks.cross_modality import CrossModality
@@ -108,6 +109,17 @@ def test_the_contribution_of_a_modality(samples):
     assert found["without=OCT", "accuracy_strict"] == (0.0, 18)
 
 
+def test_a_stated_confidence_is_scored(samples):
+    task = CrossModality()
+    record, _, _ = asked(task, samples)[0]
+    assert task.confidence(Reply("a", "Answer: C; Confidence: 70%"), record) == 0.7
+    assert task.confidence(Reply("a", "Answer: C"), record) is None
+    assert scores_of(task, predictions(task, samples, lambda r: r.answer))["all", "share_without_confidence"] == (
+        1.0,
+        18,
+    )
+
+
 def test_letters_texts_and_no_answer(samples):
     task = CrossModality()
     record, question, _ = asked(task, samples)[0]
@@ -124,9 +136,14 @@ def test_the_command_of_the_docs(raw, tmp_path, capsys):
     assert {r.task for r in records} == {"chain", "cross_modality"}
     chain = [r for r in records if r.task == "chain"]
     assert len(chain) == sum(len(row.questions) for row in xpcr.rows(N, 2))
+    by_step = {}
     for record in chain:
+        by_step.setdefault((record.chain, record.chain_step), []).append(record.id)
+    assert {len(ids) for ids in by_step.values()} == {1, 2}
+    for record in chain:
+        place = list(STEPS).index(record.chain_step)
+        assert list(record.needs) == [drawn_id(by_step[record.chain, step]) for step in STEPS[:place]]
         assert record.answer.startswith("Answer: ") and tuple(options_in(record.messages).values()) == record.choices
-        assert [need.split("/")[-1] for need in record.needs] == [n.split("/")[-1] for n in dict.fromkeys(record.needs)]
     both = [r for r in records if r.task == "cross_modality"]
     assert len(both) == 18 and all(len(r.image) == 2 and r.modality == "CFP+OCT" for r in both)
     assert "left out" not in capsys.readouterr().err
