@@ -42,6 +42,7 @@ def record_details(
         "choices": list(record.choices),
         "regions": _regions(record),
         "images": [_image(record, i, curated, store) for i in range(len(record.image))],
+        "chain": record.chain,
         "about": [[key, value] for key, value in groups_of(record)],
         "licence": record.licence,
     }

@@ -180,3 +180,14 @@ def test_the_leaderboard_has_every_score(three):
     score = results.runs[0].find("glaucoma", "accuracy_strict")
     assert (board.rows[0].scores["glaucoma"].value, board.rows[0].scores["glaucoma"].n) == (score.value, score.n)
     assert Numbered().values == []
+
+
+def test_a_record_names_its_chain_and_is_filtered_by_its_stage(tmp_path):
+    made = run(tmp_path / "run", 0.9, n=4)
+    changed = [replace(p, record=replace(p.record, chain="phantoms/1", tags={"stage": "IQA"}))
+               for p in read_predictions(made / "predictions.parquet")]  # fmt: skip
+    write_predictions(made / "predictions.parquet", changed)
+    report([made], tmp_path / "out")
+    data = read_data(tmp_path / "out")
+    assert {row["chain"] for row in rows(data, "records")} == {"phantoms/1"}
+    assert "stage=IQA" in data["index"]["groups"]

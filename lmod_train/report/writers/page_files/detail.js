@@ -69,7 +69,15 @@ function question(record) {
     el("dt", {}, "truth"), el("dd", { class: "truth", dir: "auto" }, record.truth),
     el("dt", {}, "choices"), el("dd", { dir: "auto" }, record.choices.join(", ") || "free text"),
     el("dt", {}, "subgroups"), el("dd", {}, about || "none stated"),
+    record.chain ? [el("dt", {}, "chain"), el("dd", {}, wholeChain(record.chain))] : null,
     el("dt", { class: "messages" }, "messages asked"), el("dd", {}, el("dl", { class: "messages" }, messages)));
+}
+
+// Lists all stages of a chain: the search for its name, without other filters than that of the model.
+function wholeChain(name) {
+  const others = FILTERS.filter(filter => filter !== "model").map(filter => [filter, ""]);
+  const list = () => go({ ...Object.fromEntries(others), q: wordsOfChain(name), item: "" });
+  return el("button", { type: "button", onclick: list }, `all stages of ${name}`);
 }
 
 function addModel(shown, place) {

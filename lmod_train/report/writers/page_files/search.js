@@ -32,7 +32,9 @@ function keepTexts(name, block) {
   });
 }
 
-const wordsOfRecord = row => `${row.id}\n${row.truth}\n${row.reference}\n${row.choices.join("\n")}`;
+const wordsOfChain = name => `chain ${name};`; // the sign at the end: 1 is a part of 10
+const wordsOfRecord = row =>
+  `${row.id}\n${row.truth}\n${row.reference}\n${row.choices.join("\n")}\n${row.chain ? wordsOfChain(row.chain) : ""}`;
 const wordsOfReply = row => `${row.pieces.join("")}\n${row.answer}\n${row.error}\n${row.reason}`;
 
 function searchTest(words) {
