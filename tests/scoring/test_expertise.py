@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 
 from lmod_train.errors import BadArgument
-from lmod_train.scoring.chain import chain_scores
+from lmod_train.scoring.chain import SWA_MEAN, chain_scores
+from lmod_train.scoring.expertise import ESA, ESA_MEAN
 from tests.scoring.chains import mean, random_items, step_item
 from tests.scoring.make import by_metric, values
 
@@ -27,6 +29,19 @@ def test_stages_and_levels_weighted_by_their_questions_give_one_accuracy(seed):
         assert sum(s.n for s in own) == len(items)
         total = sum(s.n * s.value for s in own) / len(items)
         assert total == pytest.approx(mean([i.answer == i.truth for i in items]))
+
+
+def test_stages_and_levels_give_one_accuracy_on_10_000_random_chains():
+    rng = np.random.default_rng(0)
+    right = rng.random((10_000, 6)) < rng.random(6)
+    level = rng.integers(3, size=right.shape)
+    at = (level[..., None] == np.arange(3)).astype(float)
+    sums = {"level_items": at.sum(axis=(0, 1)), "level_right": (at * right[..., None]).sum(axis=(0, 1))}
+    esa = [float(measure.value(sums)) for measure in ESA.values()]
+    assert np.average(esa, weights=sums["level_items"]) == pytest.approx(right.mean())
+    steps = {"step_items": np.full(6, 10_000.0), "step_right": right.sum(axis=0).astype(float)}
+    assert float(SWA_MEAN.value(steps)) == pytest.approx(right.mean()), "all steps have one number of questions"
+    assert float(ESA_MEAN.value(sums)) == pytest.approx(np.mean(esa))
 
 
 def test_without_levels_there_is_no_accuracy_by_level():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lmod_train.errors import BadArgument
-from lmod_train.scoring.uncertainty import CATEGORIES, categories, uncertainty_scores, weights_of
+from lmod_train.scoring.uncertainty import CATEGORIES, MEASURES, categories, columns_of, uncertainty_scores, weights_of
 from tests.scoring.chains import chain_items, random_items, step_item
 from tests.scoring.make import by_metric, values
 
@@ -72,6 +72,25 @@ def test_the_range_is_reached(right, confidence, expected):
     for name in ("uas", "uas_unit", "uas_flat", "uas_worst"):
         assert got[name].value == pytest.approx(expected)
         assert got[name].low is None or -50 <= got[name].low <= expected + 1e-9 <= got[name].high + 2e-9 <= 100 + 3e-9
+
+
+def test_the_range_on_10_000_random_chains():
+    """Each set of chains has its own accuracy, confidence and weights, some without any."""
+    rng, found = np.random.default_rng(0), []
+    for _ in range(200):
+        right = rng.random(300) < rng.random()
+        confidence = rng.beta(*rng.random(2) * 3 + 0.05, size=300)
+        confidence[rng.random(300) < rng.random() / 3] = np.nan
+        difficulty, impact = rng.integers(1, 4, size=300), rng.integers(1, 6, size=300)
+        raw, unit = 0.6 * difficulty + 0.4 * impact, 0.6 * (difficulty - 1) / 2 + 0.4 * (impact - 1) / 4
+        columns = columns_of(right, confidence, np.stack([raw, unit * (rng.random() < 0.9), np.ones(300)], axis=1))
+        sums = {name: column.sum(axis=0) for name, column in columns.items()}
+        found.append([float(m.value(sums)) for m in MEASURES if m.name.startswith("uas")])
+    values = np.array(found)
+    empty = np.isnan(values)
+    assert empty[:, 1].any() and not empty[:, [0, 2, 3]].any(), "only weights of 0 give no value"
+    assert (values[~empty] >= -0.5).all() and (values[~empty] <= 1).all()
+    assert np.nanmin(values) < -0.2 and np.nanmax(values) > 0.8
 
 
 def test_weights():
