@@ -10,6 +10,8 @@ from typing import Any
 
 from lmod_train.curation import foreign as abroad
 from lmod_train.curation.chains import check_chains, with_needs
+from lmod_train.curation.families import Likeness
+from lmod_train.curation.parts import Joined, join_parts
 from lmod_train.curation.places import balance_places
 from lmod_train.curation.prepare import Plan, Prepared, numbered
 from lmod_train.curation.records import PlacedQuestion, ask_all, draw_balanced, left_out
@@ -27,6 +29,7 @@ class Questions:
         balanced: Task -> account of its balance, for the manifest.
         dropped: Questions that are left out, and foreign photographs that could not be read.
         photographs: Foreign photographs that were curated.
+        joined: Samples of one photograph in two parts of a source, which tasks that join parts ask as one.
         accounts: Task and language -> what the task states of the samples, for the manifest.
     """
 
@@ -34,6 +37,7 @@ class Questions:
     balanced: dict[str, Any] = field(default_factory=dict)
     dropped: list[Dropped] = field(default_factory=list)
     photographs: list[abroad.Photograph] = field(default_factory=list)
+    joined: list[Joined] = field(default_factory=list)
     accounts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -45,6 +49,7 @@ def ask(
     images: Mapping[Place, Prepared],
     settings: Mapping[str, Any],
     foreign: Path | None,
+    alike: Sequence[Likeness] = (),
 ) -> Questions:
     """Ask every task, choose the images of probes, balance, and leave out questions whose needs are not asked.
 
@@ -56,8 +61,11 @@ def ask(
         images: What became of each image, by source and key.
         settings: Those of the balance.
         foreign: Folder of photographs that are not eyes; None for those that come with scikit-learn.
+        alike: Pairs of images that show one photograph, by which parts of a source are joined for tasks that ask so.
     """
-    asked = Questions()
+    ready = [numbered(s, done[s.source, s.key]) for s in samples if _is_prepared(s, done)]
+    whole, joined = join_parts(ready, alike) if any(t.joins_parts for t in plan.tasks) else (ready, [])
+    asked = Questions(joined=joined)
 
     def photographs() -> list[abroad.Photograph]:
         if not asked.photographs:
@@ -67,15 +75,15 @@ def ask(
         return asked.photographs
 
     for name in sorted({t.name for t in plan.tasks}):
-        own = ask_all([t for t in plan.tasks if t.name == name], samples, done, splits, images)
+        tasks = [t for t in plan.tasks if t.name == name]
+        own = [q for t in tasks for q in ask_all([t], whole if t.joins_parts else ready, splits, images)]
         own, imageless = show_all(balance_places(own, plan.seed), photographs, plan.seed)
         asked.dropped.extend(imageless)
         if settings["balance"] is None or name in settings["balance"]:
             own, asked.balanced[name] = draw_balanced(own, plan.seed, settings["balance_over"])
             asked.dropped.extend(left_out(asked.balanced[name]))
         asked.by_task[name] = own
-    ready = [numbered(s, done[s.source, s.key]) for s in samples if _is_prepared(s, done)]
-    accounts = {f"{task.name}/{task.language}": task.account(ready) for task in plan.tasks}
+    accounts = {f"{t.name}/{t.language}": t.account(whole if t.joins_parts else ready) for t in plan.tasks}
     asked.accounts.update({name: account for name, account in accounts.items() if account})
     complete, incomplete = with_needs(asked.by_task)
     asked.by_task.update(complete)

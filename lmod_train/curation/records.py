@@ -10,7 +10,7 @@ from typing import Any
 
 from lmod_train.artifacts.records import chain_id, record_id
 from lmod_train.curation.balance import Candidate, Over, draw
-from lmod_train.curation.prepare import Prepared, image_path, numbered
+from lmod_train.curation.prepare import Prepared, image_path
 from lmod_train.curation.splits import Place
 from lmod_train.errors import LmodError
 from lmod_train.perturbations import parse_perturbation
@@ -122,30 +122,23 @@ def image_places(question: Question) -> int:
 def ask_all(
     tasks: Sequence[Task],
     samples: Iterable[Sample],
-    done: Mapping[Place, Prepared],
     splits: Mapping[Place, Split],
     images: Mapping[Place, Prepared],
 ) -> list[PlacedQuestion]:
-    """Ask every task about every sample that was prepared; samples that were dropped are passed over.
+    """Ask every task about every sample.
 
     Args:
         tasks: What to ask.
-        samples: Of which.
-        done: What became of each sample, by source and key.
+        samples: Of which, as tasks see them (`prepare.numbered`).
         splits: Split of each sample.
         images: What became of each image, by source and key.
     """
-    asked = []
-    for sample in samples:
-        place = sample.source, sample.key
-        if place in done and done[place].dropped is None:
-            ready = numbered(sample, done[place])
-            asked += [
-                PlacedQuestion(t, q, ready, splits[place], _first_pictures(q, ready, images))
-                for t in tasks
-                for q in t.ask(ready)
-            ]
-    return asked
+    return [
+        PlacedQuestion(t, q, s, splits[s.source, s.key], _first_pictures(q, s, images))
+        for s in samples
+        for t in tasks
+        for q in t.ask(s)
+    ]
 
 
 def _first_pictures(question: Question, sample: Sample, images: Mapping[Place, Prepared]) -> tuple[Picture, ...]:

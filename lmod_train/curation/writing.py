@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ def write(
     copies = _copies(pairs, results) if settings["copies"] == "drop" else []
     out = {(s.source, s.key) for s in copies}
     kept = [s for s in divided.samples if (s.source, s.key) in divided.splits.keys() - out]
-    asked = ask(plan, kept, results.done, divided.splits, results.prepared, settings, foreign)
+    asked = ask(plan, kept, results.done, divided.splits, results.prepared, settings, foreign, divided.alike)
     dropped = [*_dropped(results, copies), *asked.dropped]
     roots = {s.name: s.root for s in sources} | ({abroad.NAME: foreign} if foreign else {})
     manifest.write_dropped(plan.out / "dropped.csv", dropped, roots)
@@ -82,6 +82,7 @@ def write(
         "families": {**family_account(divided.images, divided.alike), "contradictory": len(divided.contradictory)},
         "leakage": account(pairs),
         "images": {**FORMAT, "longest_side": plan.longest_side, "files": len(shown)},
+        **({"joined_parts": [asdict(one) for one in asked.joined]} if asked.joined else {}),
         **({"accounts": asked.accounts} if asked.accounts else {}),
         **({"foreign": abroad.note(foreign, used)} if used else {}),
     }

@@ -24,6 +24,8 @@ class Task(ABC):
         sources: Names of the sources that are asked about; None for all.
         wordings: For each of its prompts the template as published, followed by paraphrases with the same placeholders,
             choices and format, in which a question can be asked too (`lmod_train.tasks.wordings`).
+        joins_parts: Whether samples of one photograph in two parts of a source are asked as one, with the labels and
+            boxes of both (`lmod_train.curation.parts`).
     """
 
     name: str
@@ -32,6 +34,7 @@ class Task(ABC):
     language: str = "en"
     sources: list[str] | None = None
     wordings: Wordings = ()
+    joins_parts: ClassVar[bool] = False
 
     def asks_of(self, sample: Sample) -> bool:
         """Return whether the sample is of one of the `sources`."""

@@ -47,6 +47,7 @@ class Chain(Task):
     name = "chain"
     version = 1
     choices = ()
+    joins_parts = True
 
     def __init__(self, confidence: bool = True, perturbed: float = 0.5, sources: list[str] | None = None) -> None:
         if not 0 <= perturbed <= 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -88,15 +88,15 @@ class _Take:
         return (*self.masks.values(), *self.photographs)
 
 
-def photographs(n: int, seed: int, size: int = 384) -> list[Photograph]:
+def photographs(n: int, seed: int, size: int = 384, repeated: int = 0) -> list[Photograph]:
     """Return `n` phantoms in the order of the source: a quarter in part A, the others in B and C, most for training.
 
     Grades alternate: 1 to 4 in A, 0 to 4 in B and C. The risk of macular edema, caused by hard exudates, alternates
-    from grade 2 and is 0 below. The order is shuffled, so that numbers do not depend on the grade. Unlike in the
-    published dataset, no photograph of A is repeated in B and C.
+    from grade 2 and is 0 below. The order is shuffled, so that numbers do not depend on the grade. The first
+    photographs of B and C are the first `repeated` ones of A under other numbers; in the published dataset some are.
 
     Raises:
-        BadArgument: `n` is negative or `size` below 16.
+        BadArgument: `n` is negative, `size` below 16, or `repeated` more than the photographs of A.
 
     Example:
         >>> [drawn.key for drawn in photographs(4, seed=0)]
@@ -118,6 +118,11 @@ def photographs(n: int, seed: int, size: int = 384) -> list[Photograph]:
         eye = grade_eye(draw_eye(seen, "normal"), grade, seen, _PLACES[risk])
         frame = frame_for(round(size * _WIDTH / _HEIGHT), size, seen, _FILL)
         found.append(Photograph(part, split, stem, eye, frame, grade, risk))
+    if not 0 <= repeated <= masked:
+        raise BadArgument("repeated", repeated, f"0 to {masked} photographs of part A", "leave it out for 0")
+    for i in range(repeated):
+        again = found[masked + i]
+        found[masked + i] = replace(found[i], part=again.part, split=again.split, stem=again.stem)
     return found
 
 
@@ -128,10 +133,12 @@ def truths(
     fovea_side: int = 200,
     disc_size: tuple[int, int] | None = (600, 500),
     lesions: bool = False,
+    repeated: int = 0,
 ) -> list[Truth]:
     """Return the truth of each phantom that `write` draws with the same options.
 
-    The last three arguments are the options of the source, with lengths in pixels of a photograph 4288 pixels wide.
+    `fovea_side`, `disc_size` and `lesions` are the options of the source, with lengths in pixels of a photograph 4288
+    pixels wide.
 
     Raises:
         BadArgument: As `photographs`.
@@ -143,7 +150,7 @@ def truths(
          ('BC/train/IDRiD_001', {'icdr': '2', 'macular_edema_risk': '0'}, ['fovea', 'optic disc'])]
     """
     found = []
-    several = photographs(n, seed, size)
+    several = photographs(n, seed, size, repeated)
     for drawn in several:
         if drawn.part == "A":
             masks = {"optic disc": disc_mask(drawn.eye, drawn.frame.side)}
@@ -161,7 +168,7 @@ def truths(
     return found
 
 
-def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> None:
+def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2, repeated: int = 0) -> None:
     """Draw `n` phantoms with masks or tables below ``out/IDRiD``; existing files are kept.
 
     Points are in pixels of the phantoms.
@@ -172,13 +179,15 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
         seed: Seed, from 0; the same seed writes the same files.
         size: Height in pixels; the width is 1.5 times the height, as in the published dataset.
         workers: Number of processes to start; 0 works in this one.
+        repeated: Photographs of part A that are in B and C too, see `photographs`.
 
     Raises:
         BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
     """
-    drawn = photographs(n, seed, size)
+    drawn = photographs(n, seed, size, repeated)
     root = Path(out) / "IDRiD"
-    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
+    options: dict[str, int | float | str] = {"source": _SOURCE, "n": n, "seed": seed, "size": size}
+    note(root, options | ({"repeated": repeated} if repeated else {}))
     for split, letter, word in (("train", "a", "Training"), ("test", "b", "Testing")):
         rows = [one for one in drawn if one.part == "BC" and one.split == split]
         grades = [f"{one.stem},{one.grade},{one.risk}" for one in rows]

@@ -27,6 +27,18 @@ def test_parts_splits_and_grades_are_balanced_and_numbers_do_not_depend_on_them(
     assert len({one.key for one in drawn}) == 80 and drawn[62].stem < drawn[67].stem
 
 
+def test_photographs_of_part_a_are_repeated_under_other_numbers():
+    plain, drawn = photographs(16, seed=0, size=48), photographs(16, seed=0, size=48, repeated=2)
+    assert [one.key for one in drawn] == [one.key for one in plain]
+    assert [(one.eye, one.grade, one.risk) for one in drawn[4:6]] == [
+        (one.eye, one.grade, one.risk) for one in plain[:2]
+    ]
+    assert drawn[:4] + drawn[6:] == plain[:4] + plain[6:]
+    for repeated in (-1, 5):
+        with pytest.raises(BadArgument, match="repeated"):
+            photographs(16, seed=0, size=48, repeated=repeated)
+
+
 def test_exudates_are_placed_by_the_risk():
     for one in photographs(40, seed=3, size=48):
         eye = one.eye
