@@ -63,6 +63,7 @@ _STRONG_AFTER = re.compile(
 _WRONG_AFTER = re.compile(
     rf"[\"')\]]{{0,3}}\s?(?:{any_of(options.WRONG_AFTER, options.WRONG_AFTER_ZH)})", re.IGNORECASE
 )
+_NOT_CHOSEN = re.compile(r"不(?:应该?|能|会|该|可)?选(?:择)?(?:选项)?\s?$")
 _STEP = re.compile(
     rf",\s?(?={any_of(options.STEPS_EN, options.STEPS_ZH)})|(?<![^\n.;])\s?(?:no|yes|well),\s", re.IGNORECASE
 )
@@ -111,43 +112,60 @@ def _decide(stated: Iterable[int], choices: Sequence[str], text: str) -> str | U
 
 
 def _verdict(text: str, final: bool = False) -> list[int]:
-    """Return the indices of the options stated by the first part of a text that states any."""
-    answers = [i for field in _ANSWER.finditer(text) for i in _of_value(field["value"])]
-    if answers:
-        return answers
+    """Return the indices of the options stated by the first part of a text that states any.
+
+    With `final`, the first clause counts as the line of the answer.
+    """
+    affirmed, text = _of_judged(text)
     head, _ = split_explanation(text)
-    judged = list(_JUDGED.finditer(head))
-    if len({item["letter"] for item in judged}) > 1:
-        return [index_of(item["letter"]) for item in judged if item["yes"]] or list(
-            _of_clauses(_JUDGED.sub("\n", head))
-        )
-    items = list(_ITEM.finditer(head))
-    if len({item["letter"] for item in items}) > 1:  # the list of the prompt, with or without remarks
-        return list(_of_clauses(_ITEM.sub("\n", text), strong=True)) or [index_of(item["letter"]) for item in items]
-    for part in (_opening(head, final), _of_fields(head), _of_clauses(text, strong=True), _of_clauses(text)):
-        if found := list(part):
-            return found
-    return []
+    return (
+        _of_answer_lines(text)
+        or affirmed
+        or _of_list(head)
+        or _opening(head, final)
+        or _of_fields(head)
+        or list(_of_clauses(text, strong=True))
+        or list(_of_clauses(text))
+    )
 
 
 def _numbers(group: str) -> list[int]:
     return [index_of(sign) for sign in group if re.fullmatch(_SIGN, sign)]
 
 
-def _of_value(value: str) -> list[int]:
-    """Return the options in the value of the answer's line: the leading ones, else those that its clauses assert."""
-    slot = _SLOT.match(value)
-    return _numbers(slot["group"]) if slot else list(_of_clauses(value))
+def _of_answer_lines(text: str) -> list[int]:
+    """Return the options in the lines of the answer: the leading ones, else those that clauses of the line assert."""
+    values = [field["value"] for field in _ANSWER.finditer(text)]
+    slots = [(value, _SLOT.match(value)) for value in values]
+    return [i for value, slot in slots for i in (_numbers(slot["group"]) if slot else _of_clauses(value))]
+
+
+def _of_judged(text: str) -> tuple[list[int], str]:
+    """Return the options that a list of judged options affirms ("A: no, B: yes"), and the text without the list."""
+    items = list(_JUDGED.finditer(text))
+    if len({item["letter"] for item in items}) < 2:
+        return [], text
+    return [index_of(item["letter"]) for item in items if item["yes"]], _JUDGED.sub("\n", text)
+
+
+def _of_list(text: str) -> list[int]:
+    """Return the options chosen beside a list of several, as that of the prompt, else all of it; none without one."""
+    letters = [item["letter"] for item in _ITEM.finditer(text)]
+    if len(set(letters)) < 2:
+        return []
+    return list(_of_clauses(_ITEM.sub("\n", text), strong=True)) or [index_of(letter) for letter in letters]
 
 
 def _opening(text: str, final: bool) -> list[int]:
-    """Return the options with which a text opens, and those that stand alone in a later clause ("B; C").
+    """Return the options with which a text opens, and those that later clauses choose or that stand alone in them.
 
-    With `final`, a text that does not open with an option states those that its first clause asserts.
+    With `final`, only the opening counts; a text without one states what its first clause asserts.
     """
     slot = _SLOT.match(text)
     if slot and not text[slot.end() :].lstrip(" \"')").startswith("?"):
-        return _numbers(slot["group"] + "".join(m["group"] for m in _ALONE.finditer(text, slot.end())))
+        later = "" if final else text[slot.end() :]
+        alone = "".join(m["group"] for m in _ALONE.finditer(later))
+        return [*_numbers(slot["group"] + alone), *_of_clauses(later, strong=True)]
     spans = clause_spans(text)[:1] if final else []
     return [i for start, end in spans for i in _of_clauses(text[start:end])]
 
@@ -161,7 +179,7 @@ def _of_clauses(text: str, strong: bool = False) -> Iterator[int]:
     """Yield the options that clauses assert; with `strong`, only those that words choose or that stand alone."""
     for clause in _statements(text):
         for group in _GROUP.finditer(clause):
-            denied = _WRONG_AFTER.match(clause, group.end())
+            denied = _WRONG_AFTER.match(clause, group.end()) or _NOT_CHOSEN.search(clause[: group.start()][-9:])
             if denied or (strong and not _is_chosen(clause, group)):
                 continue
             if stance(clause, group.start(), group.end(), bare=True) == "asserted":

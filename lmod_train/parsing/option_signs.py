@@ -80,7 +80,11 @@ def mark(text: str, choices: Sequence[str]) -> str:
 
 
 def _with_signs(text: str, pattern: re.Pattern[str], numbers: Mapping[str, int]) -> str:
-    return pattern.sub(lambda found: chr(OF_TEXT + numbers[_plain(found[0])]), text)
+    def sign(found: re.Match[str]) -> str:
+        number = numbers.get(_plain(found[0]))  # none for a dotless i, which matches i in any case
+        return found[0] if number is None else chr(OF_TEXT + number)
+
+    return pattern.sub(sign, text)
 
 
 def index_of(sign: str) -> int:

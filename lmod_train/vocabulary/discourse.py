@@ -9,7 +9,7 @@ CONTRASTS_EN = (
     "although",
     "whereas",
     "while",
-    "yet",
+    r"(?<!not\s)yet",
     "instead(?! of)",
     "rather(?! than)",
 )

@@ -55,6 +55,8 @@ GLAUCOMA_REPLIES = [
     ("GLAUCOMA FALSE; Explanations: no cupping", N),
     ("GLAUCOMA <FALSE>", N),
     ("NON-GLAUCOMA: TRUE", N),
+    ("This is not yet glaucoma.", N),
+    ("Not yet glaucoma", N),
     # the format beats an explanation that contradicts it
     ("GLAUCOMA; Explanation: there are no signs of glaucoma.", G),
     ("NON-GLAUCOMA; Explanation: the large cup suggests glaucoma.", N),

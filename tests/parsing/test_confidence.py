@@ -7,7 +7,8 @@ import random
 import pytest
 
 from lmod_train.parsing.confidence import parse_confidence, without_confidence
-from tests.parsing.test_reading import mutated
+from tests.growth import growth
+from tests.parsing.test_reading import hostile, mutated
 
 VALUES = {
     "80%": 0.8, "80 %": 0.8, "80": 0.8, "0.8": 0.8, ".8": 0.8, "80.5%": 0.805, "0.8%": 0.008, "100%": 1, "0%": 0,
@@ -89,6 +90,14 @@ def test_mutated_replies_never_raise_and_stay_within_0_and_1() -> None:
         reply = f"{chance.choice('ABx')}; Confidence: {chance.choice(list(VALUES))}. 60% of the disc, 置信度 70"
         share = parse_confidence(mutated(reply, chance))
         assert share is None or 0 <= share <= 1
+
+
+@pytest.mark.parametrize(
+    "unit", ["80% ", "confidence 8", "Confidence: about ", "0-1", "Answer: B (", "sure: 1,", "置信度"]
+)
+def test_adversarial_text_is_read_in_linear_time(unit: str) -> None:
+    texts = {size: hostile(unit, size) for size in (500, 4_000)}
+    assert growth(lambda size: [parse_confidence(text) for text in texts[size]], 500, 8) < 2.5
 
 
 def test_no_option_is_read_in_a_confidence() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from lmod_train.lettering import LETTERS
@@ -9,6 +11,7 @@ from lmod_train.parsing.option import parse_option
 from lmod_train.parsing.reading import read
 from lmod_train.types import Reply, Unparsed
 from tests.parsing.options import OPTIONS, labelled
+from tests.parsing.test_reading import mutated
 
 FOUR = ("optic disc", "macula", "superior arcade", "periphery")
 
@@ -41,6 +44,11 @@ def test_labelled_replies_are_read_and_not_misread() -> None:
     wrong, answers, _, right = measured("develop")
     assert wrong == [("retina and optic nerve", "none", "E")]  # the second structure is no option
     assert right == answers
+
+
+def test_held_out_replies_are_read() -> None:
+    wrong, answers, found, right = measured("held_out")
+    assert len(wrong) <= 1 and found >= 143 and right >= 143 and answers == 145
 
 
 def test_the_reasons_of_replies_without_an_answer() -> None:
@@ -115,6 +123,26 @@ def test_every_letter_of_a_long_list_is_read(letter: str) -> None:
         assert outcome(form.format(letter), options) == letter, form
         if letter not in "AB":
             assert outcome(form.format(letter), options[:2]) in ("?out_of_range", "?ambiguous"), form
+
+
+def survive(count: int, seed: int) -> None:
+    """Read so many mutated replies; an exception, an answer that is no option, or a parser error ends it."""
+    chance = random.Random(seed)
+    rows = labelled()
+    for _ in range(count):
+        row = chance.choice(rows)
+        found = outcome(mutated(row.reply, chance), OPTIONS[row.asked], chance.random() < 0.5)
+        assert found != "?parser_error"
+
+
+def test_mutated_replies_never_raise() -> None:
+    survive(1_000, seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_a_hundred_thousand_mutated_replies_never_raise(seed: int) -> None:
+    survive(10_000, seed)
 
 
 @pytest.mark.parametrize("choices", [("a",), ("", ""), ("x", "x"), ("A", "B"), ("(", "[a"), ("a" * 3000, "b")])

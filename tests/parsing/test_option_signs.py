@@ -71,5 +71,9 @@ def test_the_longest_text_counts_and_equal_ones_do_not() -> None:
     assert found("rim", ("Rim", "rim")) == ""
 
 
+def test_letters_that_fold_in_another_way_are_kept() -> None:
+    assert mark("\u0131ris d\u0130sc", ("iris", "disc")) == "\u0131ris d\u0130sc"
+
+
 def test_signs_of_a_reply_are_not_signs_of_options() -> None:
     assert found(chr(OF_LETTER) + chr(OF_TEXT + 1)) == ""
