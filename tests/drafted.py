@@ -176,5 +176,11 @@ FAULTS: Mapping[str, Sequence[tuple[str, Fault]]] = {
         ("LC", lambda d: replace(d, answer=d.answer + " yellow spots" * 12)),
         ("CD", lambda d: replace(d, answer=d.answer.replace("closer review", "a review may do. A review may do"))),
     ],
+    "marks": [
+        ("DD", lambda d: replace(d, question=f"<image> {d.question}")),
+        ("CD", lambda d: with_wrong(d, "Review \u202e in 12 months")),
+        ("LC", lambda d: replace(d, answer=d.answer.replace("waxy", "see https://example.org"))),
+        ("SG", lambda d: with_wrong(d, "severe NPDR {answer 1}")),
+    ],
 }  # fmt: skip
 """Check -> stage and change that plants a fault which this check must find."""

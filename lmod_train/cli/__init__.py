@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from lmod_train.cli import answers, audit, curated, drafts, judge, lab, plain, weights
+from lmod_train.cli import answers, audit, curated, drafts, judge, lab, plain, review, weights
 from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes
 from lmod_train.cli.shipped import by_name
@@ -23,6 +23,7 @@ PLAIN: dict[str, Callable[..., None]] = {
     "rescore": plain.rescore,
     "judge": judge.judge,
     "ask-questions": drafts.ask_questions,
+    "review": review.review,
     "answers": answers.answers,
     "report": plain.report,
     "export": plain.export,

@@ -9,6 +9,7 @@ from lmod_train.drafting.coherence import contradictions
 from lmod_train.drafting.drafted import Drafted
 from lmod_train.drafting.duplicates import duplicates
 from lmod_train.drafting.length import unfit_lengths
+from lmod_train.drafting.marks import steering_marks
 from lmod_train.drafting.numbers import other_numbers
 from lmod_train.drafting.options import alike, one_right, truth_in_other_words
 from lmod_train.drafting.parts import missing_parts
@@ -29,6 +30,7 @@ CHECKS: tuple[tuple[str, Callable[[Drafted], list[str]]], ...] = (
     ("readability", hard_to_read),
     ("length", unfit_lengths),
     ("repetition", repetitions),
+    ("marks", steering_marks),
 )
 """Name of a check -> what it finds in one draft."""
 DUPLICATE = "duplicate"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cache, lru_cache
 
@@ -108,10 +109,20 @@ def _named(text: str) -> list[tuple[str, int]]:
     return [(name, start) for start, _, name in kept]
 
 
+@lru_cache(maxsize=2**10)
+def _denied(text: str) -> tuple[tuple[int, int], ...]:
+    """Return start and end of the parts of a text behind a negation, each up to the end of its clause."""
+    ends = [m.start() for m in _CLAUSE.finditer(text)] + [len(text)]
+    starts = [0, *(m.end() for m in _CLAUSE.finditer(text))]
+    found = ((_NEGATION.search(text, start, end), end) for start, end in zip(starts, ends, strict=True))
+    return tuple((negation.end(), end) for negation, end in found if negation is not None)
+
+
 def _is_denied_at(text: str, place: int) -> bool:
     """Return whether a negation stands before a place in its clause."""
-    clause = _CLAUSE.split(text[:place])[-1]
-    return _NEGATION.search(clause) is not None
+    spans = _denied(text)
+    at = bisect_right(spans, (place, len(text))) - 1
+    return at >= 0 and spans[at][0] <= place < spans[at][1]
 
 
 def places_in(text: str, eye: str = "") -> frozenset[str]:

@@ -1,0 +1,164 @@
+"""The command `review`: people review a sample of drafted questions, and those of stages that pass are curated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jsonargparse.typing import NonNegativeInt
+
+from lmod_train.errors import BadArgument
+
+if TYPE_CHECKING:
+    from lmod_train.drafting.drafted import Drafted
+    from lmod_train.drafting.review import Review, Stage
+
+ACCOUNT, ROWS = "review.csv", "reviewed.csv"
+"""Tables in the folder of the drafts: agreements of each stage, and what became of each reviewed draft."""
+
+NO_SHEETS: list[Path] = []
+
+
+def review(
+    draft: Path,
+    sheets: list[Path] = NO_SHEETS,
+    *,
+    curated: Path,
+    blank: Path | None = None,
+    share: float = 0.1,
+    seed: NonNegativeInt = 0,
+    kappa: float = 0.85,
+    out: Path | None = None,
+    confidence: bool = True,
+) -> None:
+    """Let people review a sample of drafted questions, and curate the questions of the stages that pass.
+
+    `review DRAFT --curated CURATED --blank SHEET.csv` draws a share of the drafts of each stage, of those in which no
+    check found a fault, and writes a table to fill in and a folder with images and a page. It does not contain the
+    letters that the model calls right. Copy the table for each reviewer.
+
+    `review DRAFT ADA.csv BEN.csv --curated CURATED --out CHAINS` reads two or more filled-in tables. A reviewer writes
+    the letter of the right option in the column answer, or none, several or wrong, and may correct question and
+    choices. A stage passes if Cohen's kappa of two reviewers (Fleiss' of more), and Cohen's kappa of each reviewer with
+    the drafts, are at least --kappa. Questions of stages that pass become records of the task chain in CHAINS, each
+    with the tag review: reviewed or sampled. Drafts that have changed since the sheet was written are not released.
+    DRAFT/review.csv and DRAFT/reviewed.csv list agreements and reviewed rows.
+
+    Args:
+        draft: Folder written by `ask-questions`.
+        sheets: Filled-in tables, one for each reviewer, who is named after the file: CSV in UTF-8 or UTF-16, or xlsx.
+        curated: Curated folder that the drafts are about.
+        blank: CSV file to write.
+        share: With `--blank`: share of the drafts of each stage in the sample, above 0, up to 1.
+        seed: Seed of the sample and of the order of its images, and of the splits of CHAINS.
+        kappa: Least kappa of a stage that is released.
+        out: Folder to curate the released questions into; without it, the review is only reported.
+        confidence: Whether the released questions ask for a confidence.
+    """
+    if bool(sheets) == (blank is not None):
+        expected = "either `--blank SHEET.csv` (a sheet to write) or filled-in sheets"
+        typed = "both" if sheets else "none"
+        raise BadArgument("SHEETS, --blank", typed, expected, "see `python -m lmod_train review --help`")
+    drafts = _drafts(draft)
+    if blank is not None:
+        _write(draft, curated, drafts, blank, share, seed)
+        return
+    found = _read(draft, drafts, sheets, kappa)
+    print("\n".join(_lines(found, kappa)))
+    if out is not None:
+        _curate(found, curated, out, seed, confidence)
+
+
+def _drafts(folder: Path) -> list[Drafted]:
+    """Return the drafts of a folder in which no check finds a fault, from its replies."""
+    from lmod_train.artifacts.predictions import read_predictions
+    from lmod_train.artifacts.run import Run
+    from lmod_train.drafting.drafted import drafted_of
+    from lmod_train.drafting.review import without_faults
+
+    try:
+        drafts = without_faults(drafted_of(read_predictions(Run(folder).predictions)))
+    except ValueError as error:
+        cure = "write drafts: `python -m lmod_train ask-questions CURATED --model MODEL --out DRAFT`"
+        raise BadArgument("draft", str(folder), f"a folder of drafts ({error})", cure) from error
+    if not drafts:
+        raise BadArgument(
+            "draft", str(folder), "a draft without faults", f"see {folder / 'faults.csv'} for the reasons"
+        )
+    return drafts
+
+
+def _write(folder: Path, curated: Path, drafts: Sequence[Drafted], blank: Path, share: float, seed: int) -> None:
+    from lmod_train.drafting.review import planned
+    from lmod_train.formats.review_sheet import codes_of, write_review
+
+    if not 0 < share <= 1:
+        raise BadArgument("--share", share, "a share above 0, up to 1", "e.g. `--share 0.1`")
+    plan = planned(drafts, codes_of(drafts), share, seed)
+    page = write_review(folder, curated, drafts, plan, blank)
+    count = f"{len(plan.sample)} of {len(drafts)} drafts to review"
+    print(f"wrote {blank}: {count}; images and the page {page / 'index.html'}")
+
+
+def _read(folder: Path, drafts: Sequence[Drafted], sheets: Sequence[Path], least: float) -> Review:
+    """Return the review by filled-in sheets, and write its tables."""
+    from lmod_train.drafting.review import reviewed
+    from lmod_train.formats.review_sheet import codes_of, read_plan, read_review, write_account
+
+    names = [sheet.stem for sheet in sheets]
+    if len(set(names)) < len(names):
+        expected = "files of different names, as each names its reviewer"
+        raise BadArgument("sheets", ", ".join(map(str, sheets)), expected, "rename one of them")
+    plan = read_plan(folder)
+    readings = {}
+    for name, sheet in zip(names, sheets, strict=True):
+        readings[name], stale = read_review(sheet, plan, drafts)
+        changed = f"; {stale} rows are of drafts that have changed since" if stale else ""
+        print(f"{name}: {len(readings[name])} of {len(plan.sample)} rows read{changed}")
+    found = reviewed(plan, drafts, codes_of(drafts), readings, least)
+    write_account(folder / ACCOUNT, folder / ROWS, found, plan)
+    return found
+
+
+def _lines(found: Review, least: float) -> list[str]:
+    counted = {stage.name: [r for r in found.released if r.drafted.stage == stage.name] for stage in found.stages}
+    lines = [line for stage in found.stages for line in _stage_lines(stage, least)]
+    for name, released in counted.items():
+        if released:
+            read = sum(r.how == "reviewed" for r in released)
+            corrected = sum(r.corrected for r in released)
+            lines.append(
+                f"{name}: released {len(released)}: {read} reviewed ({corrected} corrected), the others sampled"
+            )
+    return [*lines, *(f"left out: {id}: {why}" for id, why in sorted(found.left_out.items()))]
+
+
+def _stage_lines(stage: Stage, least: float) -> list[str]:
+    figures = [
+        f"{s.metric} {s.value:.2f}"
+        + (f" [{s.low:.2f}, {s.high:.2f}]" if s.low is not None and s.high is not None else "")
+        for s in stage.scores
+        if s.metric.startswith("kappa") and s.value is not None
+    ]
+    verdict = f"refused: {stage.why}" if stage.why else f"passes (least kappa {least:g})"
+    changed = f"; {stage.changed} changed since the sheet was written" if stage.changed else ""
+    about = f"{stage.sampled} of {stage.drafts} drafts sampled{changed}"
+    return [f"{stage.name}: {verdict}; {about}" + (f"; {', '.join(figures)}" if figures else "")]
+
+
+def _curate(found: Review, curated: Path, out: Path, seed: int, confidence: bool) -> None:
+    from lmod_train.curation.pipeline import curate
+    from lmod_train.formats.drafted_questions import DraftedQuestions
+    from lmod_train.formats.selection import select
+    from lmod_train.tasks.chain import Chain
+
+    sources = {r.drafted.record.source for r in found.released}
+    licences = [one for one in select(curated, for_own_use=True).licences if one.source in sources]
+    may_pass_on = bool(licences) and all(one.redistributable for one in licences)
+    source = DraftedQuestions(curated, found.released, may_pass_on, confidence)
+    source.verify()
+    manifest = curate(
+        [source], [Chain(confidence)], out, protocol="drafts", seed=seed, longest_side=None, progress=False
+    )
+    print(f"wrote {out}: {manifest['counts'].get('chain', 0)} records of the task chain")
