@@ -7,11 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
 
+from lmod_train.artifacts.records import write_run_records
+from lmod_train.artifacts.replies import ReplyFile
+from lmod_train.artifacts.run import Run
+from lmod_train.files import sha256_of
+from lmod_train.report.rescore import rescore
 from lmod_train.tasks.drafts.draft import Draft
 from lmod_train.tasks.drafts.drafting import Drafting
 from lmod_train.tasks.drafts.facts import Facts, facts_in
 from lmod_train.tasks.judgement_prompt import question_text
-from lmod_train.types import Box, Patient, Record, Region
+from lmod_train.types import Box, Patient, Record, Region, Reply
 from tests.tiny import record, write_curated
 
 SIDE = 16
@@ -91,6 +96,24 @@ def chain(n: int) -> list[Record]:
 def drafting_records(images: int) -> list[Record]:
     """Return the records that ask for drafts about `curated`."""
     return Drafting().records([one for n in range(images) for one in chain(n)], lambda _: (SIDE, SIDE))
+
+
+def make_drafts(
+    folder: Path, curated_folder: Path, images: int, texts: Mapping[str, str] | None = None
+) -> list[Record]:
+    """Write the folder that `ask-questions` writes, with good drafts but for the given replies; return its records."""
+    run = Run(folder)
+    records = [
+        replace(r, image_sha256=tuple(sha256_of(curated_folder / name) for name in r.image))
+        for r in drafting_records(images)
+    ]
+    write_run_records(run.records, records, {r.id: f"asked {r.id}" for r in records})
+    file = ReplyFile(run.replies_of(0))
+    replies = {r.id: good(r).text for r in records} | dict(texts or {})
+    file.append(Reply(id, text, asked=f"asked {id}", model="m") for id, text in replies.items())
+    file.close()
+    rescore(folder)
+    return records
 
 
 def facts_of(one: Record) -> Facts:

@@ -17,15 +17,13 @@ if TYPE_CHECKING:
 ACCOUNT, ROWS = "review.csv", "reviewed.csv"
 """Tables in the folder of the drafts: agreements of each stage, and what became of each reviewed draft."""
 
-NO_SHEETS: list[Path] = []
-
 
 def review(
     draft: Path,
-    sheets: list[Path] = NO_SHEETS,
     *,
     curated: Path,
     blank: Path | None = None,
+    sheets: list[Path] | None = None,
     share: float = 0.1,
     seed: NonNegativeInt = 0,
     kappa: float = 0.85,
@@ -38,18 +36,18 @@ def review(
     check found a fault, and writes a table to fill in and a folder with images and a page. It does not contain the
     letters that the model calls right. Copy the table for each reviewer.
 
-    `review DRAFT ADA.csv BEN.csv --curated CURATED --out CHAINS` reads two or more filled-in tables. A reviewer writes
-    the letter of the right option in the column answer, or none, several or wrong, and may correct question and
-    choices. A stage passes if Cohen's kappa of two reviewers (Fleiss' of more), and Cohen's kappa of each reviewer with
-    the drafts, are at least --kappa. Questions of stages that pass become records of the task chain in CHAINS, each
-    with the tag review: reviewed or sampled. Drafts that have changed since the sheet was written are not released.
-    DRAFT/review.csv and DRAFT/reviewed.csv list agreements and reviewed rows.
+    `review DRAFT --curated CURATED --sheets ADA.csv BEN.csv --out CHAINS` reads two or more filled-in tables. A
+    reviewer writes the letter of the right option in the column answer, or none, several or wrong, and may correct
+    question and choices. A stage passes if Cohen's kappa of two reviewers (Fleiss' of more), and Cohen's kappa of each
+    reviewer with the drafts, are at least --kappa. Questions of stages that pass become records of the task chain in
+    CHAINS, each with the tag review: reviewed or sampled. Drafts that have changed since the sheet was written are not
+    released. DRAFT/review.csv and DRAFT/reviewed.csv list agreements and reviewed rows.
 
     Args:
         draft: Folder written by `ask-questions`.
-        sheets: Filled-in tables, one for each reviewer, who is named after the file: CSV in UTF-8 or UTF-16, or xlsx.
         curated: Curated folder that the drafts are about.
         blank: CSV file to write.
+        sheets: Filled-in tables, one for each reviewer, who is named after the file: CSV in UTF-8 or UTF-16, or xlsx.
         share: With `--blank`: share of the drafts of each stage in the sample, above 0, up to 1.
         seed: Seed of the sample and of the order of its images, and of the splits of CHAINS.
         kappa: Least kappa of a stage that is released.
@@ -57,14 +55,14 @@ def review(
         confidence: Whether the released questions ask for a confidence.
     """
     if bool(sheets) == (blank is not None):
-        expected = "either `--blank SHEET.csv` (a sheet to write) or filled-in sheets"
+        expected = "one of `--blank SHEET.csv` (a sheet to write) and `--sheets A.csv B.csv` (filled-in sheets)"
         typed = "both" if sheets else "none"
-        raise BadArgument("SHEETS, --blank", typed, expected, "see `python -m lmod_train review --help`")
+        raise BadArgument("--blank, --sheets", typed, expected, "see `python -m lmod_train review --help`")
     drafts = _drafts(draft)
     if blank is not None:
         _write(draft, curated, drafts, blank, share, seed)
         return
-    found = _read(draft, drafts, sheets, kappa)
+    found = _read(draft, drafts, sheets or (), kappa)
     print("\n".join(_lines(found, kappa)))
     if out is not None:
         _curate(found, curated, out, seed, confidence)
@@ -109,7 +107,7 @@ def _read(folder: Path, drafts: Sequence[Drafted], sheets: Sequence[Path], least
     names = [sheet.stem for sheet in sheets]
     if len(set(names)) < len(names):
         expected = "files of different names, as each names its reviewer"
-        raise BadArgument("sheets", ", ".join(map(str, sheets)), expected, "rename one of them")
+        raise BadArgument("--sheets", ", ".join(map(str, sheets)), expected, "rename one of them")
     plan = read_plan(folder)
     readings = {}
     for name, sheet in zip(names, sheets, strict=True):
@@ -161,4 +159,5 @@ def _curate(found: Review, curated: Path, out: Path, seed: int, confidence: bool
     manifest = curate(
         [source], [Chain(confidence)], out, protocol="drafts", seed=seed, longest_side=None, progress=False
     )
-    print(f"wrote {out}: {manifest['counts'].get('chain', 0)} records of the task chain")
+    count = sum(split["records"] for split in manifest["counts"].get("chain", {}).values())
+    print(f"wrote {out}: {count} records of the task chain")

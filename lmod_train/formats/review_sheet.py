@@ -26,7 +26,7 @@ FILE = "review.json"
 """In the folder of the drafts: what the sheet was written of."""
 
 TABLE = Table(
-    "sheets", "a CSV file with the columns id and answer, and optionally question and choices", ("id", "answer"),
+    "--sheets", "a CSV file with the columns id and answer, and optionally question and choices", ("id", "answer"),
     ("question", "choices"),
 )  # fmt: skip
 SEPARATOR = " | "
@@ -124,7 +124,7 @@ def read_review(path: Path, plan: Plan, drafts: Sequence[Drafted]) -> tuple[dict
         code, answer = cell(row, "id").strip("'\" ").lower(), from_csv(cell(row, "answer")).strip()
         if code not in sampled:
             cure = "use the sheet that was written of these drafts"
-            raise BadArgument("sheets", cell(row, "id"), f"an id of the sheet of this review ({path}:{line})", cure)
+            raise BadArgument("--sheets", cell(row, "id"), f"an id of the sheet of this review ({path}:{line})", cure)
         if code not in today:
             stale += 1
         elif answer:
@@ -132,7 +132,7 @@ def read_review(path: Path, plan: Plan, drafts: Sequence[Drafted]) -> tuple[dict
             reading = Reading(_answer(answer, one, path, line), *_words(row, one, path, line))
             if found.setdefault(one.id, reading) != reading:
                 expected = f"one answer to a question ({path}:{line})"
-                raise BadArgument("sheets", answer, expected, "delete one of its lines")
+                raise BadArgument("--sheets", answer, expected, "delete one of its lines")
     return found, stale
 
 
