@@ -13,6 +13,7 @@ from lmod_train.drafting import (
     drafted,
     duplicates,
     length,
+    marks,
     meaning,
     numbers,
     options,
@@ -27,7 +28,7 @@ from lmod_train.drafting.example import drafted as small
 from lmod_train.types import Prediction, Reply, Unparsed
 from tests.drafted import FAULTS, drafting_records, facts_of, good
 
-ROOMS = (coherence, drafted, duplicates, length, meaning, numbers, options, parts, place, repetition, vocabulary)
+ROOMS = (coherence, drafted, duplicates, length, marks, meaning, numbers, options, parts, place, repetition, vocabulary)
 PLANTED = [(check, n, stage, plant) for check, several in FAULTS.items() for n, (stage, plant) in enumerate(several)]
 
 
