@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,7 +25,13 @@ def record_id(task: str, source: str, key: str, *rest: str) -> str:
         >>> record_id("glaucoma", "refuge", "train/Non-Glaucoma/n 01", "")
         'glaucoma/refuge/train/Non-Glaucoma/n%2001'
     """
-    return "/".join([quote(task, safe=""), quote(source, safe=""), quote(key), *(quote(r, safe="") for r in rest if r)])
+    names = [_encoded(piece, "") for piece in (task, source, *filter(None, rest))]
+    return "/".join([*names[:2], _encoded(key, "/"), *names[2:]])
+
+
+@lru_cache(maxsize=1 << 14)  # ids of a chain are made again for every question that needs them
+def _encoded(piece: str, safe: str) -> str:
+    return quote(piece, safe=safe)
 
 
 def chain_id(source: str, chain: str) -> str:

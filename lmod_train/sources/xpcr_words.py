@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lmod_train.errors import BadArgument
 
@@ -60,7 +61,12 @@ def plain(text: str) -> str:
         >>> plain("Anatomical_Localization "), plain("single-choice")
         ('anatomicallocalization', 'singlechoice')
     """
-    return "".join(c for c in text[:200].casefold() if c.isalnum())
+    return _plain(text[:200])
+
+
+@lru_cache(maxsize=1 << 12)  # the same few names stand in every question
+def _plain(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())
 
 
 def spellings(known: Mapping[str, tuple[str, ...]], option: str, more: Mapping[str, str] | None) -> dict[str, str]:

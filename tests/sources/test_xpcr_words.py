@@ -4,6 +4,8 @@ import pytest
 
 from lmod_train.errors import BadArgument
 from lmod_train.sources.xpcr_words import KINDS, ROW_FIELDS, STAGES, renamed, shown, unknown_fields, words
+from lmod_train.tasks.stages.stage import STAGE_NAMES
+from lmod_train.tasks.stages.stage import STAGES as CHAIN_STAGES
 
 
 def test_every_spelling_stands_for_one_name():
@@ -20,6 +22,12 @@ def test_names_of_the_paper_and_its_figure(spelling, stage):
     known = words(categories={"clinical quality": "IQA"})
     assert known.stages["".join(c for c in spelling.lower() if c.isalnum())] == stage
     assert known.stages["clinicalquality"] == "IQA"
+
+
+def test_stages_are_those_of_the_chain():
+    assert tuple(STAGES) == STAGE_NAMES
+    known = words().stages
+    assert all(known[alias.lower()] == stage.name for stage in CHAIN_STAGES for alias in stage.aliases)
 
 
 def test_a_users_spelling_must_stand_for_a_name():
