@@ -11,12 +11,14 @@ import yaml
 from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import read_scores
+from lmod_train.artifacts.scores import read_scores, write_scores
 from lmod_train.callbacks.tripwires import Collapsed
 from lmod_train.cli import experiment
 from lmod_train.errors import ArtifactError, BadArgument, FolderBusy, LmodError, RunConflict, WeightsNotFound
 from lmod_train.modules.base import LmodModule
+from lmod_train.scoring.steps import STEPS
 from lmod_train.shipped import configs_folder
+from tests.report.chained import chain_run, planted
 from tests.test_lock import end, hold
 
 CONFIGS = configs_folder()
@@ -253,3 +255,13 @@ def test_a_run_that_its_tripwires_stop_leaves_their_picture(command, tiny, tmp_p
     with pytest.raises(Collapsed, match="at step 2, for the second time in a row"):
         command("fit", "quickstart.yaml", "--run", "stopped", "--doctor.refuse", "false", *options, *wires)
     assert (tmp_path / "stopped" / "tripwires.png").stat().st_size > 0
+
+
+def test_a_run_of_chains_ends_with_a_line_a_stage(tmp_path):
+    run, _ = chain_run("one", planted([[(True, 0.9)] * 6, [(False, 0.9)] * 6, [(True, 0.4)] * 6]))
+    write_scores(tmp_path / "one" / "scores.csv", "one", "base", run.scores)
+    headline, _, table = experiment.scored(tmp_path / "one").partition("\n\n")
+    assert "accuracy_strict" in headline and headline.count("\n") == 2
+    shown = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
+    assert [name.split(",")[0] for name in shown[:6]] == [f"SWA {stage}" for stage in STEPS]
+    assert {"CCR, complete chains", "ESA resident", "UAS, points", "ECE, 4 bins, debiased"} < set(shown)

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
-from lmod_train.report.chains import ChainRun, every_chain
+from lmod_train.report.chains import ALONE, ChainRun, every_chain, of_one_model
 from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, Text, table
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.detection import share_score
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.regimes import paired_items
 from lmod_train.scoring.spread import same_answer
-from lmod_train.scoring.steps import STEPS, chains_of, incomplete_chains
+from lmod_train.scoring.steps import STEPS, chains_of, incomplete_chains, is_right
 from lmod_train.scoring.ways import compared
 from lmod_train.tasks.filled import plain_text, unfilled
 from lmod_train.tasks.regimes import PLANTED
@@ -28,6 +29,8 @@ earlier stage was not understood; share of the questions that hold earlier answe
 FOLLOWED = """Of questions with a wrong earlier answer in their words, those whose wrong options alone contain it:
 share whose answer is such an option. Other questions state no option that follows; what a wrong answer does to them is
 the difference of the regimes planted and independent."""
+TURNED = """Of questions that the same model answers rightly alone, those that it answers wrongly after a wrong earlier
+answer in their words, by the stage of the question."""
 SHUFFLED = """Every question was asked with its options in several orders. Same answer: share of the questions whose
 answer is the same option in all orders, without an answer in one order not the same."""
 HEADS: Heads = [
@@ -49,6 +52,7 @@ class ChainAccount(Section):
             yield table(f"chain_account-{task}", HEADS, [_counts(run) for run in runs], f"{task}: chains and questions")
             yield from _missing(task, runs)
             yield from _shares(f"followed-{task}", "followed", FOLLOWED, runs, _followed)
+            yield from _turned(task, runs)
             yield from _shares(f"shuffled-{task}", "same answer", SHUFFLED, runs, _same)
 
 
@@ -105,6 +109,21 @@ def _could_follow(item: Item) -> bool:
 
 def _contains(option: object, words: str) -> bool:
     return isinstance(option, str) and words.casefold() in plain_text(option).casefold()
+
+
+def _turned(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
+    """Yield the share of right answers that a planted answer turns into wrong ones, a row per model and stage."""
+    rows: list[list[Cell]] = []
+    for planted, alone in of_one_model(runs, "planted", ALONE):
+        pairs = paired_items(planted.items, alone.items)
+        held = [(a, not is_right(a)) for a, b in pairs if PLANTED in a.tags and is_right(b)]
+        for stage in ("all", *planted.stages):
+            own = [(item, wrong) for item, wrong in held if stage in ("all", item.chain_step)]
+            score = share_score("turned", [wrong for _, wrong in own], [item.group for item, _ in own])
+            rows += [[planted.label, stage, score.n, score.value, (score.low, score.high)]] if score.n else []
+    if rows:
+        yield Text(TURNED)
+        yield table(f"turned-{task}", ["model", "stage", N, Column("turned", "number"), INTERVAL], rows)
 
 
 def _same(task: str, items: Sequence[Item]) -> list[Score]:

@@ -101,10 +101,10 @@ def _figures(task: str, runs: Sequence[ChainRun]) -> Iterator[Figure]:
     if len(runs) > MOST:
         yield _errors(task, runs)
         return
-    for run in runs:
+    for number, run in enumerate(runs, 1):
         rows = [row for stage in run.stages for row in reliability_rows(run, stage)]
         title = f"{task}, {run.label}: reliability by stage"
-        drawn = table(f"reliability-{task}-{run.label}", COLUMNS, rows, title)
+        drawn = table(f"reliability-{task}-{number}", COLUMNS, rows, title)
         yield Figure(drawn.name, title, RELIABILITY.format(run.label), drawn, draw_confidences)
     curves = [row for signal in SIGNALS for run in runs for row in selective_rows(run, signal)]
     name, title = f"selective-{task}", f"{task}: accuracy when the least confident answers are withheld"

@@ -61,6 +61,26 @@ def test_a_wrong_answer_is_followed_if_the_answer_is_an_option_that_contains_it(
     assert [row[:4] for row in found] == [("one", "all", 4, 0.5), ("one", "CD", 4, 0.5)]
 
 
+def test_right_answers_that_a_planted_answer_turns_into_wrong_ones():
+    alone = [[True, True, True, True, False, True], [True, True, False, True, True, True]]
+    after = [[False, False, True, False, True, True], [True, True, False, True, True, False]]
+    runs = [planted(alone), planted(after, regime="planted", tags={"planted": "drusen"})]
+    runs[1] = [p for p in runs[1] if p.record.chain_step != "IQA"] + [
+        p for p in runs[0] if p.record.chain_step == "IQA"
+    ]
+    found = tables(chain_run("a", runs[0]), chain_run("b", runs[1]))["turned-chain"]
+    rows = {row[1]: (row[2], row[3]) for row in found}
+    assert rows["all"] == (8, 3 / 8)  # AL, LC, DD, SG and CD have ten questions, eight of them right alone
+    assert (rows["AL"], rows["LC"], rows["DD"], rows["SG"], rows["CD"]) == (
+        (2, 0.5),
+        (1, 0),
+        (2, 0.5),
+        (1, 0),
+        (2, 0.5),
+    )
+    assert "IQA" not in rows, "the first question holds no earlier answer"
+
+
 def test_shuffled_options_have_the_same_answer():
     made = []
     for case, (first, second) in enumerate(

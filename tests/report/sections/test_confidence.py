@@ -25,7 +25,7 @@ def test_both_confidences_side_by_side_and_which_knows():
     all_stages = dict(zip(heads, tables["confidence_both-chain"].rows[0], strict=True))
     assert all_stages["AUROC likelihood"] > 0.8 > all_stages["AUROC stated"] and all_stages["difference"] < 0
     assert sum(isinstance(p, Text) and "knows when it is wrong" in p.text for p in found) == 1
-    assert [p.name for p in found if isinstance(p, Figure)] == ["reliability-chain-one", "selective-chain"]
+    assert [p.name for p in found if isinstance(p, Figure)] == ["reliability-chain-1", "selective-chain"]
 
 
 def test_the_share_without_a_confidence_is_of_all_questions():
