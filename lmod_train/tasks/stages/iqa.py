@@ -10,20 +10,21 @@ from lmod_train.types import Sample
 FLAGGED = "How good is this image? Which of the two defects does it have: {} or {}?"
 ADDED = "How good is this image? Which defect does it have?"
 
-DEFECTS = (
-    {
+DEFECTS = {
+    "Adequate": {
         "focus": "a lack of focus",
         "illumination": "poor illumination",
         "image field": "a misplaced field",
         "artifacts": "visible artifacts",
     },
-    {
+    "no defect noted": {
         "signal strength low": "a low signal strength",
         "signal shield": "a shielded signal",
         "blurred": "a blurred scan",
     },
-)
-"""For each set of flags (BRSET, OIMHS): defect as the source's quality notes it -> words of the options."""
+}
+"""Quality without a defect, by which the set of flags is known (BRSET, OIMHS) -> defect as the source's quality notes
+it -> words of the options."""
 
 CLEAN = "no notable defects"
 KINDS = {
@@ -37,8 +38,6 @@ KINDS = {
 
 GRADES = (2, 3, 4)
 """Grades that are drawn: 1 is barely visible, and 5 hides what the later stages ask for."""
-
-_UNFLAGGED = ("Adequate", "no defect noted")
 
 
 def pose(sample: Sample, share: float) -> Posed | Missing:
@@ -68,7 +67,7 @@ def perturbation_of(sample: Sample, share: float) -> str:
 
 def _flagged(sample: Sample, noted: set[str]) -> Posed | Missing:
     """Return which of two defects, drawn by the sample's key, the flags note."""
-    known = next((defects for defects in DEFECTS if noted <= {*defects, *_UNFLAGGED}), None)
+    known = next((defects for clean, defects in DEFECTS.items() if noted <= {clean, *defects}), None)
     if known is None:
         return Missing("quality without a named defect")
     names = drawn(tuple(known), sample, "IQA")[:2]

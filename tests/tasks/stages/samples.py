@@ -32,7 +32,7 @@ def cupped(ratio, glaucoma="yes", disc=(50, 60, 150, 160), **fields):
     return sample(boxes=boxes, labels={"glaucoma": glaucoma} if glaucoma else {}, **fields)
 
 
-def flagged(icdr="0", key="k", **labels):
+def flagged(icdr="0", key="k", quality=None, **labels):
     """Return a photograph with the labels of BRSET, all ``no`` but those given."""
     names = [
         *("diabetic retinopathy", "macular edema", "retinal detachment", "hemorrhage", "drusen", "nevus", "scar"),
@@ -41,4 +41,6 @@ def flagged(icdr="0", key="k", **labels):
     ]
     found = dict.fromkeys(names, "no") | {"icdr": icdr, "sdrg": icdr}
     found |= {"diabetic retinopathy": "no" if icdr == "0" else "yes"}
-    return sample(key, labels=found | {name.replace("_", " "): value for name, value in labels.items()})
+    return sample(
+        key, quality=quality, labels=found | {name.replace("_", " "): value for name, value in labels.items()}
+    )

@@ -1,3 +1,7 @@
+from itertools import product
+
+import pytest
+
 from lmod_train.tasks.stages.posed import Missing, Posed
 from lmod_train.tasks.stages.poses import POSES, poses
 from lmod_train.tasks.stages.stage import STAGE_NAMES
@@ -16,3 +20,46 @@ def test_the_truth_is_one_of_the_options():
     for asked in (scan(quality="blurred"), flagged("2", key="k3"), cupped(0.6)):
         posed = [one for one in poses(asked).values() if isinstance(one, Posed)]
         assert len(posed) >= 5 and all(one.options.count(one.truth) == 1 for one in posed)
+
+
+FLAGS = (
+    "hemorrhage",
+    "drusen",
+    "nevus",
+    "scar",
+    "increased cup-to-disc ratio",
+    "vascular occlusion",
+    "abnormal macula",
+)
+VARIANTS = {
+    "BRSET": [
+        flagged(grade, quality=quality, **dict.fromkeys((FLAGS[i], FLAGS[i - 3]), "yes"))
+        for grade, i, quality in product("024", range(7), ("Adequate", "Adequate (focus)", "Inadequate (artifacts)"))
+    ],
+    "OIMHS": [
+        scan(hole=(x, 100, x + 20, 160), cysts=cysts, stage=stage, quality=quality)
+        for x, cysts, stage, quality in product(
+            (120, 170, 220), (False, True), "134", ("no defect noted", "blurred", "signal shield; blurred")
+        )
+    ],
+    "glaucoma": [
+        cupped(ratio, label, disc=(x, 60, x + 100, 160))
+        for ratio, label, x in product((0.2, 0.4, 0.6, 0.9), ("yes", "no"), (20, 250))
+    ],
+    "IDRiD": [
+        sample(labels={"icdr": grade, "macular_edema_risk": risk}, boxes=[("optic disc", 9, y, 29, y + 30), fovea])
+        for grade, risk, y, fovea in product("024", "02", (20, 200), (("fovea", 200, 100, 210, 110),))
+    ],
+}
+
+
+@pytest.mark.parametrize("source", VARIANTS)
+def test_question_and_options_do_not_depend_on_the_truth(source):
+    """Samples of one key that differ in what is annotated are asked in the same words, where they are asked at all."""
+    asked = [poses(one, 0.5) for one in VARIANTS[source]]
+    truths = {stage: {a[stage].truth for a in asked if isinstance(a[stage], Posed)} for stage in STAGE_NAMES}
+    words = {
+        stage: {(a[stage].question, a[stage].options) for a in asked if isinstance(a[stage], Posed)} for stage in truths
+    }
+    assert all(len(several) <= 1 for several in words.values()), words
+    assert sum(len(several) > 1 for several in truths.values()) >= 4
