@@ -194,8 +194,9 @@ def show(row: Coverage) -> str:
 def summary(rows: Sequence[Coverage]) -> list[str]:
     """Return a line per measure: mean and least coverage over the cells, and the range of the widths."""
     lines = []
-    for name in dict.fromkeys(row.measure for row in rows):
-        own = [row for row in rows if row.measure == name and not np.isnan(row.coverage)]
+    held = [row for row in rows if not np.isnan(row.coverage)]  # `ccr` has no value with several questions a stage
+    for name in dict.fromkeys(row.measure for row in held):
+        own = [row for row in held if row.measure == name]
         coverage, width = ([getattr(row, field) for row in own] for field in ("coverage", "width"))
         below = sum(value < 0.93 for value in coverage)
         lines.append(

@@ -48,3 +48,8 @@ def test_it_writes_a_row_per_measure_and_cell(script, tmp_path, monkeypatch, cap
     rows = list(csv.DictReader(out.open(encoding="utf-8")))
     assert [row["measure"] for row in rows] == [*script.CHAIN_NAMES, *script.UAS_NAMES]
     assert rows[0]["chains_a_patient"] == "1-8" and "on average" in capsys.readouterr().out
+
+
+def test_the_summary_leaves_out_measures_without_an_interval(script):
+    rows = script.covered(script.Cell(20, 1, "even", 0.3, 2), 5)
+    assert [line.partition(":")[0] for line in script.summary(rows)] == [*script.CHAIN_NAMES[1:], *script.UAS_NAMES]
