@@ -41,14 +41,18 @@ _ANSWER = re.compile(rf"(?:^|(?<=\n)|(?<=[;,.]\s))\W{{0,4}}{_ANSWER_LABEL}[^\n]{
 _ALONE = re.compile(rf"(?:^|(?<=\n))[\s(~]{{0,3}}{_VALUE}[\s).]{{0,3}}(?=\n|$)", re.IGNORECASE)
 _BESIDE_LETTER = re.compile(
     rf"(?:^|(?<=\n))\W{{0,4}}(?:{_ANSWER_LABEL})?(?i:option\s)?[A-Z](?![A-Za-z'])"
-    rf"(?:[.)]?\s[^\n%0-9]{{1,80}}[(;]\s?|[\s.,;:()/=-]{{1,4}}){_VALUE}[\s).]{{0,3}}(?=\n|$)"
+    rf"(?:[.):]\s(?P<words>[^\n%0-9]{{1,80}})[(;]\s?|[\s.,;:()/=-]{{1,4}}){_VALUE}[\s).]{{0,3}}(?=\n|$)"
 )
 _SCALE = re.compile(
     r"\(?(?:(?:on )?(?:a |the )?scale )?(?:of |from |between )?(?<![0-9.])0\s?%?\s?(?:-|~|to|and|至|到)\s?"
     r"(?:100\s?%|100(?![0-9])|1(?![0-9.])\s?%?)\)?",
     re.IGNORECASE,
 )  # the scale itself, as in the prompt
-_OTHER_SCALE = re.compile(r"(?<![0-9.])[01]\s?(?:-|~|to|至|到)\s?(?:5|10)(?![0-9.%])", re.IGNORECASE)
+_OTHER_SCALE = re.compile(
+    rf"(?:scale\s(?:of|from)\s|(?:{any_of(words.LABELS_EN, words.LABELS_ZH)})\s?\()"
+    r"[01]\s?(?:-|~|to|至|到)\s?(?:5|10)(?![0-9.%])",
+    re.IGNORECASE,
+)
 
 
 def parse_confidence(text: str) -> float | None:
@@ -84,7 +88,8 @@ def parse_confidence(text: str) -> float | None:
         return _only(found)
     if _FIELD.search(text):
         return None
-    return _only([*(_share(m) for m in _ALONE.finditer(text) if "%" in m[0]), *_shares(_BESIDE_LETTER, text)])
+    beside = [m for m in _BESIDE_LETTER.finditer(text) if "%" in m[0] or not m["words"]]
+    return _only(_share(m) for m in [*(m for m in _ALONE.finditer(text) if "%" in m[0]), *beside])
 
 
 def without_confidence(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import permutations
 from math import factorial
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from lmod_train.lettering import options_in
 from lmod_train.parsing.option import parse_option
 from lmod_train.tasks.age_group import PROMPTS, AgeGroup
+from lmod_train.tasks.chain import Chain
 from lmod_train.tasks.four_way import PROMPT, FourWay
 from lmod_train.tasks.orders import SEPARATORS, count_orders, permutation, reordered
-from lmod_train.types import Message, Part
+from lmod_train.tasks.ways import Ways, in_every_way
+from lmod_train.types import Message, Part, Reply
 from lmod_train.wording import replies_of
 from tests.tiny import record
 
@@ -125,6 +128,15 @@ def test_a_model_that_always_takes_one_letter_is_not_consistent():
     orders = [reordered(single_choice(), PLACES, number, 0) for number in range(24)]
     answers = [parse_option("B", tuple(options_in(one.messages).values())) for one in orders]
     assert sorted(answers) == sorted(PLACES * 6)
+
+
+def test_a_chain_is_read_by_the_letters_of_each_order():
+    task = Chain()
+    made = in_every_way([replace(single_choice(), task=task.name)], {task.name: task}, Ways(orders="all"), [])
+    assert len(made) == 24
+    assert {task.parse(Reply(one.id, one.answer), one) for one in made} == {"upper arcade"}
+    assert Counter(task.parse(Reply(one.id, "Answer: B"), one) for one in made) == dict.fromkeys(PLACES, 6)
+    assert {task.parse(Reply(one.id, "It is the macula."), one) for one in made} == {"macula"}
 
 
 def test_an_answer_that_is_a_text_stays():
