@@ -9,6 +9,7 @@ from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import any_of
 from lmod_train.parsing.repetition import split_repetition
 from lmod_train.parsing.thinking import strip_thinking
+from lmod_train.types import Reply
 from lmod_train.vocabulary import confidence as words
 from lmod_train.vocabulary.options import ANSWER_LABELS
 
@@ -55,6 +56,10 @@ _OTHER_SCALE = re.compile(
 )
 
 
+_CUT = "0123456789.,-~\u2013 "
+"""Characters of a number or range that further digits may follow."""
+
+
 def parse_confidence(text: str) -> float | None:
     """Return the confidence that a reply states, from 0 to 1; None without a single readable one.
 
@@ -90,6 +95,20 @@ def parse_confidence(text: str) -> float | None:
         return None
     beside = [m for m in _BESIDE_LETTER.finditer(text) if "%" in m[0] or not m["words"]]
     return _only(_share(m) for m in [*(m for m in _ALONE.finditer(text) if "%" in m[0]), *beside])
+
+
+def read_confidence(reply: Reply) -> float | None:
+    """Return the confidence that a reply states (see `parse_confidence`); None for a number that was cut off.
+
+    A reply that ended at the token limit may lack the last digits of the number at its end: "Confidence: 8" may have
+    become 80 %.
+
+    Example:
+        >>> read_confidence(Reply("a", "B; Confidence: 8", "length")), read_confidence(Reply("a", "B; Confidence: 8"))
+        (None, 0.08)
+    """
+    text = reply.reply
+    return parse_confidence(text.rstrip(_CUT) if reply.finish_reason == "length" else text)
 
 
 def without_confidence(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from lmod_train.errors import BadArgument
 from lmod_train.lettering import options_in
-from lmod_train.parsing.confidence import parse_confidence
+from lmod_train.parsing.confidence import read_confidence
 from lmod_train.parsing.option import parse_option
 from lmod_train.parsing.reading import read
 from lmod_train.scoring.chain import chain_scores
@@ -123,7 +123,7 @@ class Chain(Task):
 
     def confidence(self, reply: Reply, record: Record) -> float | None:
         """Return the confidence that the reply states, 0 to 1; None if it states none that can be read."""
-        return parse_confidence(reply.reply)
+        return read_confidence(reply)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return the scores of stages, levels and whole chains (see `lmod_train.scoring.chain`)."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lmod_train.lettering import options_in
-from lmod_train.parsing.confidence import parse_confidence
+from lmod_train.parsing.confidence import read_confidence
 from lmod_train.parsing.option import parse_option
 from lmod_train.parsing.reading import read
 from lmod_train.scoring.chain import answer_scores
@@ -60,7 +60,7 @@ class CrossModality(Task):
 
     def confidence(self, reply: Reply, record: Record) -> float | None:
         """Return the confidence that the reply states, 0 to 1; None if it states none that can be read."""
-        return parse_confidence(reply.reply)
+        return read_confidence(reply)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, the account, the baselines and what confidence says, by kind and number of modalities.

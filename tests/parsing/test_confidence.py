@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from lmod_train.parsing.confidence import parse_confidence, without_confidence
+from lmod_train.parsing.confidence import parse_confidence, read_confidence, without_confidence
+from lmod_train.types import Reply
 from tests.growth import growth
 from tests.parsing.test_reading import hostile, mutated
 
@@ -86,6 +87,21 @@ def test_labelled_values(value: str, layout: str) -> None:
 )
 def test_replies(text: str, share: float | None) -> None:
     assert parse_confidence(text) == share
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("Answer: B; Confidence: 8", None),
+        ("Answer: B; Confidence: 0.", None),
+        ("Answer: B; Confidence: 70-8", None),
+        ("Answer: B; Confidence: 80%", 0.8),
+        ("Answer: B; Confidence: 80%. The disc is 2", 0.8),
+        ("Answer: B; Confid", None),
+    ],
+)
+def test_a_number_cut_off_at_the_token_limit_is_not_read(text: str, share: float | None) -> None:
+    assert read_confidence(Reply("a", text, "length")) == share
 
 
 def test_mutated_replies_never_raise_and_stay_within_0_and_1() -> None:
