@@ -11,13 +11,16 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from lmod_train.errors import BadArgument
+from lmod_train.lettering import options_in
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.scoring.probing import probe_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.wordings import Wordings
 from lmod_train.types import Answer, Message, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
-Kind = Literal["none", "another", "foreign"]
+Kind = Literal["none", "another", "foreign", "options"]
+IMAGELESS = ("none", "options")
+"""Kinds that show no image."""
 
 
 class Probe(Task):
@@ -30,7 +33,9 @@ class Probe(Task):
     Args:
         of: The task to probe.
         kinds: What is shown in the image's place: ``none``, nothing; ``another``, an image with another answer;
-            ``foreign``, a photograph that is not an eye.
+            ``foreign``, a photograph that is not an eye; ``options``, nothing, and of the words only the lettered
+            options and the form of the reply. Earlier answers of a chain alone are asked by ``none`` with
+            `data.regime`.
 
     Example:
         >>> from lmod_train.tasks.glaucoma import Glaucoma
@@ -51,10 +56,11 @@ class Probe(Task):
         self.language = of.language
 
     def ask(self, sample: Sample) -> Iterator[Question]:
-        """Yield each question of the task once for each kind.
+        """Yield each question of the task once for each kind; its needs are those of the same kind.
 
         Raises:
-            BadArgument: The task asks about drawn boxes, and ``another`` is among the kinds.
+            BadArgument: The task asks about drawn boxes, and ``another`` is among the kinds; or a question lists no
+                lettered options, and ``options`` is.
         """
         for question in self.of.ask(sample):
             if question.marked and "another" in self.kinds:
@@ -63,16 +69,26 @@ class Probe(Task):
                     "kinds", self.kinds, f"none or foreign, as {self.of.name} asks about drawn boxes", cure
                 )
             for kind in self.kinds:
-                yield replace(
-                    question,
-                    task=self.name,
-                    messages=question.messages if kind != "none" else tuple(map(_without_image, question.messages)),
-                    marked=False,
-                    regions=(),
-                    variant=f"{question.variant}-{kind}" if question.variant else kind,
-                    stratum="",
-                    shows=kind,
-                )
+                yield self._asked(question, kind)
+
+    def _asked(self, question: Question, kind: Kind) -> Question:
+        def named(variant: str) -> str:
+            return f"{variant}-{kind}" if variant else kind
+
+        own = ("", self.of.name)
+        messages = tuple(map(_without_image, question.messages)) if kind in IMAGELESS else question.messages
+        return replace(
+            question,
+            task=self.name,
+            messages=_only_options(messages) if kind == "options" else messages,
+            marked=False,
+            regions=(),
+            variant=named(question.variant),
+            stratum="",
+            shows="none" if kind == "options" else kind,
+            chain=question.chain and named(question.chain),
+            needs=tuple(replace(n, task="", variant=named(n.variant)) if n.task in own else n for n in question.needs),
+        )
 
     @property
     def wordings(self) -> Wordings:  # type: ignore[override]  # an attribute would count in `settings`
@@ -107,6 +123,21 @@ class Probe(Task):
         if unknown:
             raise BadArgument("variant", unknown, f"to end with one of {get_args(Kind)}", "curate the probe again")
         return probe_scores(self.name, [self.as_scored(item) for item in items], kind_of)
+
+
+def _only_options(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the last turn from its last list of lettered options on.
+
+    Raises:
+        BadArgument: It lists none.
+    """
+    first = next(iter(options_in(messages).items()), None)
+    part = messages[-1].parts[-1]
+    if first is None:
+        expected = "none, another or foreign, as the task lists no lettered options"
+        raise BadArgument("kinds", "options", expected, "leave it out")
+    start = part.text.rindex(f"{first[0]}. {first[1]}")
+    return (replace(messages[-1], parts=(replace(part, text=part.text[start:]),)),)
 
 
 def _without_image(message: Message) -> Message:

@@ -12,10 +12,12 @@ from lmod_train.errors import BadArgument
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.building import task_arguments, tasks_asked
+from lmod_train.tasks.chain import Chain
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.probe import Probe
-from lmod_train.types import Box, Patient, Region, Reply, Sample
+from lmod_train.tasks.prompt import prompt
+from lmod_train.types import Box, Need, Patient, Question, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from
 
 SAMPLE = Sample("refuge", "train/a", "CFP", Path("a.jpg"), "p1", "open", labels={"glaucoma": "yes"})
@@ -139,3 +141,33 @@ def test_answers_are_counted_in_the_classes_that_the_task_scores() -> None:
     scores = {s.metric: s.value for s in task.score(predictions) if s.subset == "all"}
     assert (scores["accuracy_own_image"], scores["share_most_frequent"], scores["chance"]) == (1.0, 1.0, 0.25)
     assert task.classes == ("18–40", "40–60", "60+", "invalid")
+
+
+def chain_questions():
+    """Return two questions of a chain about an image."""
+    words = "What is it?\nA. drusen\nB. a nevus\nAnswer with the letter of one option."
+    first = Question("chain", prompt(words), ("drusen", "a nevus"), "Answer: A", chain="7", chain_step="LC")
+    return first, replace(first, chain_step="DD", needs=(Need("LC"),))
+
+
+def test_a_chain_is_probed_whole_and_each_kind_is_a_chain_of_its_own(tmp_path) -> None:
+    sample = replace(SAMPLE, asked=chain_questions())
+    asked = list(Probe(Chain(), ["none", "another", "options"]).ask(sample))
+    assert {(q.chain, q.variant) for q in asked} == {(f"7-{kind}", kind) for kind in ("none", "another", "options")}
+    for one in asked:
+        assert one.needs == ((Need("LC", variant=one.variant),) if one.chain_step == "DD" else ())
+
+
+def test_of_the_words_only_the_options_and_the_form_are_left() -> None:
+    (first, _), (asked, *_) = (
+        chain_questions(),
+        Probe(Chain(), ["options"]).ask(replace(SAMPLE, asked=chain_questions())),
+    )
+    assert asked.shows == "none" and [p.type for m in asked.messages for p in m.parts] == ["text"]
+    assert asked.messages[-1].parts[0].text.startswith("A. drusen\nB. a nevus\n")
+    assert (asked.choices, asked.answer) == (first.choices, first.answer)
+
+
+def test_options_alone_of_a_task_without_them_are_refused() -> None:
+    with pytest.raises(BadArgument, match=r"kinds='options'.*lists no lettered options"):
+        list(Probe(Glaucoma(), ["options"]).ask(SAMPLE))
