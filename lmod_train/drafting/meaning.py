@@ -62,8 +62,7 @@ _COMPARED = {
     "above": re.compile(r"\b(?:above|over|more than|at least)\b|>", re.IGNORECASE),
 }
 _BARE = re.compile(r"(?<![\w.])([0-9]{1,6}(?:\.[0-9]{1,4})?)(?![\w.]?[0-9])(?!\w)")
-_LEVEL = re.compile(r"\b(ICDR|SDRG|Gass)(?: grade| stage)? ([0-9])\b", re.IGNORECASE)
-_SCALES = {"icdr": "icdr", "sdrg": "sdrg", "gass": "macular_hole_stage"}
+_LEVEL = re.compile(r"\bICDR(?: grade)? ([0-9])\b", re.IGNORECASE)
 _WORD = re.compile(r"[a-z0-9]+")
 _EMPTY = frozenset(
     ("a", "an", "the", "of", "in", "on", "at", "to", "is", "are", "was", "with", "and", "or", "this", "that", "it",
@@ -205,18 +204,15 @@ _CUES = frozenset(("no", "not", "without", "neither", "nor", "but"))
 
 
 def graded(text: str) -> str:
-    """Return a text with levels of a scale in words.
+    """Return a text with levels of the ICDR scale, which has a word for each, in words.
 
     Example:
-        >>> graded("ICDR grade 2"), graded("cup grade 2")
-        ('moderate NPDR', 'cup grade 2')
+        >>> graded("ICDR grade 2"), graded("Gass stage 2")
+        ('moderate NPDR', 'Gass stage 2')
     """
-
-    def meaning(found: re.Match[str]) -> str:
-        scale = next(s for s in SCALES if s.name == _SCALES[found[1].lower()])
-        return scale.meanings[scale.levels.index(found[2])] if found[2] in scale.levels else found[0]
-
-    return _LEVEL.sub(meaning, text)
+    scale = next(s for s in SCALES if s.name == "icdr")
+    meanings = dict(zip(scale.levels, scale.meanings, strict=True))
+    return _LEVEL.sub(lambda found: meanings.get(found[1], found[0]), text)
 
 
 Stated = frozenset[tuple[str, str]]
@@ -259,12 +255,19 @@ def says_all_of(text: str, truth: str, eye: str = "") -> bool:
         (True, False)
         >>> says_all_of("Refer within one month", "referral within 1 month"), says_all_of("Refer in 6 weeks", "refer")
         (True, False)
+        >>> says_all_of("blurred scan but without a shadow", "shadow but without a blurred scan")
+        False
     """
     wanted = stated(truth, eye)
     if not values_in(truth) <= values_in(text):
         return False
     if wanted:
         return wanted <= stated(text, eye)
-    words = words_in(truth)
-    alike = len(words & words_in(text)) >= ALIKE * max(len(words), 1)
+    words, given = words_in(truth), words_in(text)
+    contrary = {_opposite(word) for word in words} & (given - words)
+    alike = not contrary and len(words & given) >= ALIKE * max(len(words), 1)
     return alike and values_in(text) == values_in(truth)
+
+
+def _opposite(word: str) -> str:
+    return word[1:] if word.startswith("-") else f"-{word}"

@@ -6,14 +6,14 @@ import re
 from functools import cache
 
 from lmod_train.drafting.drafted import Drafted
-from lmod_train.drafting.meaning import numbers_in, terms_in
+from lmod_train.drafting.meaning import numbers_in, terms_in, values_in
 from lmod_train.vocabulary.stage_words import STAGE_WORDS
 
 
 def unknown_options(one: Drafted) -> list[str]:
     """Return the options with no word of the stage: no structure, condition, measurement, nor word of `STAGE_WORDS`.
 
-    An option that states the truth word for word is known.
+    An option that states the truth word for word is known, and one with a number where the truth has one.
 
     Example:
         >>> from lmod_train.drafting.example import drafted
@@ -24,7 +24,7 @@ def unknown_options(one: Drafted) -> list[str]:
 
 
 def _is_known(option: str, stage: str, truth: str) -> bool:
-    listed = _pattern(stage).search(option) is not None
+    listed = _pattern(stage).search(option) is not None or bool(values_in(option) and values_in(truth))
     return listed or bool(terms_in(option)) or bool(numbers_in(option)) or truth.casefold() in option.casefold()
 
 

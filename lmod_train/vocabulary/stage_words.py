@@ -4,7 +4,8 @@ from __future__ import annotations
 
 STAGE_WORDS: dict[str, tuple[str, ...]] = {
     "IQA": (
-        "qualit(?:y|ies)", "sufficient", "adequate", "inadequate", "insufficient", "gradable", "ungradable", "clear",
+        "defects?", "signal", "field", "qualit(?:y|ies)", "sufficient", "adequate", "inadequate", "insufficient",
+        "gradable", "ungradable", "clear",
         "sharp", "blur(?:red|ry)?", "focus", "defocus(?:ed)?", "expos(?:ure|ed)", "over-?expos(?:ure|ed)",
         "under-?expos(?:ure|ed)", "dark", "bright", "shadow(?:s|ing)?", "crop(?:ped)?", "cut off", "contrast",
         "illuminat(?:ion|ed)", "artefacts?", "artifacts?", "visible", "noise", "noisy", "compress(?:ion|ed)",

@@ -25,7 +25,10 @@ from lmod_train.drafting import (
 from lmod_train.drafting.checks import CHECKS, DUPLICATE, NAMES, faults_of
 from lmod_train.drafting.drafted import Drafted, drafted_of
 from lmod_train.drafting.example import drafted as small
+from lmod_train.tasks.stages import al, dd
+from lmod_train.tasks.stages.posed import both_or_neither
 from lmod_train.types import Prediction, Reply, Unparsed
+from lmod_train.vocabulary.management import CLASSES
 from tests.drafted import FAULTS, drafting_records, facts_of, good
 
 ROOMS = (coherence, drafted, duplicates, length, marks, meaning, numbers, options, parts, place, repetition, vocabulary)
@@ -70,6 +73,30 @@ def test_faults_planted_at_known_rates_are_counted_and_no_other_draft_is_blamed(
     assert Counter(check for check, _ in planted - found) == Counter(), "missed, by check"
     assert {id for _, id in found} == {id for _, id in planted}, "no fault is found in the other drafts"
     assert (len(planted), len(drafts)) == (2 * len(per_check) + 1, 180)
+
+
+OPTIONS = {
+    "IQA": both_or_neither("a low signal strength", "a shielded signal"),
+    "AL": al.SHIFTS,
+    "LC": both_or_neither("hemorrhage", "drusen"),
+    "DD": dd.HOLES,
+    "SG": tuple(f"Gass stage {n}" for n in "1234"),
+    "CD": CLASSES[:4],
+}
+
+
+@pytest.mark.parametrize("stage", OPTIONS)
+@pytest.mark.parametrize("place_", range(4))
+def test_the_options_of_our_own_chains_are_distinct(stage: str, place_: int):
+    one = small(
+        stage,
+        truth=OPTIONS[stage][place_],
+        question="Which of these is it?",
+        options=OPTIONS[stage],
+        letter="ABCD"[place_],
+    )
+    found = [check for check in (options.one_right, options.truth_in_other_words, options.alike) if check(one)]
+    assert found == []
 
 
 def test_every_check_of_the_table_is_named_once_and_finds_nothing_in_an_empty_set():
