@@ -17,6 +17,7 @@ from lmod_train.report.viewer.store import Store
 from lmod_train.report.viewer.wording import answer_text, outcome_of
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.judged import PENDING
+from lmod_train.scoring.steps import STEPS
 from lmod_train.types import Prediction, Record
 
 Errors = Mapping[str, Mapping[str, Sequence[str]]]
@@ -63,10 +64,15 @@ def write_viewer(
 
 
 def in_order(outcomes: Outcomes) -> Iterator[tuple[Prediction, Item]]:
-    """Yield the predictions of a run with their items, by task and id."""
+    """Yield the predictions of a run with their items, by task and id, those of a chain by stage."""
     items = {item.id: item for own in outcomes.items.values() for item in own}
-    for prediction in sorted(outcomes.predictions, key=lambda p: (p.record.task, p.record.id)):
+    for prediction in sorted(outcomes.predictions, key=lambda p: _order(p.record)):
         yield prediction, items[prediction.record.id]
+
+
+def _order(record: Record) -> tuple[str, str, int, str]:
+    step = record.chain_step
+    return record.task, record.id.removesuffix(step), STEPS.index(step) if step in STEPS else len(STEPS), record.id
 
 
 def verdicts_of(outcomes: Outcomes, id: str) -> Verdicts:

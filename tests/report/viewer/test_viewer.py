@@ -14,10 +14,12 @@ from lmod_train.report.viewer.leaderboard import leaderboard
 from lmod_train.report.viewer.record_details import groups_of
 from lmod_train.report.viewer.reply_details import region_outcomes
 from lmod_train.report.viewer.texts import Numbered
-from lmod_train.report.viewer.viewer import write_viewer
+from lmod_train.report.viewer.viewer import in_order, write_viewer
 from lmod_train.report.viewer.wording import OUTCOMES, outcome_of
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.steps import STEPS
 from lmod_train.types import Box, Patient, Region, Unparsed
+from tests.report.chained import chain_run, planted
 from tests.report.make import curate, run
 from tests.report.viewer.read import read_data, rows
 
@@ -191,3 +193,10 @@ def test_a_record_names_its_chain_and_is_filtered_by_its_stage(tmp_path):
     data = read_data(tmp_path / "out")
     assert {row["chain"] for row in rows(data, "records")} == {"phantoms/1"}
     assert "stage=IQA" in data["index"]["groups"]
+
+
+def test_the_questions_of_a_chain_are_in_the_order_of_their_stages():
+    _, outcomes = chain_run("one", planted([[True] * 6] * 11)[::-1])
+    ids = [p.record.id for p, _ in in_order(outcomes)]
+    cases = sorted(map(str, range(11)))
+    assert ids == [f"chain/phantoms/{case}/{stage}" for case in cases for stage in STEPS]
