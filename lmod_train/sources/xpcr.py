@@ -222,6 +222,8 @@ class Xpcr(Source):
 
     def _gaps(self, tables: list[Path]) -> Iterator[Dropped]:
         """Yield an entry for each missing split of the card's layout and for each missing part of a hub's table."""
+        if not tables:
+            yield self._absent("table", "rows", "there are cases, but no table with qa_pairs")
         for folder in {t.parent for t in tables if plain_name(t.parent.name) == "annotations"}:
             held = {plain_name(t.stem) for t in tables if t.parent == folder}
             for name in (name for name in _SPLITS if name not in held):

@@ -89,13 +89,13 @@ def _json_of(files: Sequence[Path]) -> dict[object, object]:
     """Return the content of the only JSON file of a case."""
     tables = [file for file in files if file.suffix.lower() == ".json"]
     if len(tables) != 1:
-        raise BadRow("no case file", f"{len(tables)} JSON files, expected one with {', '.join(CASE_FIELDS[:3])}")
+        raise BadRow("missing case file", f"{len(tables)} JSON files, expected one with {', '.join(CASE_FIELDS[:3])}")
     try:
         value = read_json(tables[0])
     except (OSError, ValueError) as error:
-        raise BadRow("unreadable case file", f"{type(error).__name__}: {error}"[:200]) from None
+        raise BadRow("unreadable case file", f"{tables[0].name}: {type(error).__name__}: {error}"[:200]) from None
     if not isinstance(value, dict):
-        raise BadRow("unreadable case file", f"{shown(value)}, expected an object")
+        raise BadRow("unreadable case file", f"{tables[0].name}: {shown(value)}, expected an object")
     return value
 
 

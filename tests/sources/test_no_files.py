@@ -43,7 +43,8 @@ def names(source, file, whole):
         return file.name in str(error)
     if items == whole:  # a file that is not read cannot be missed
         return True
-    files = {p for s in items if isinstance(s, Sample) for p in (s.image, *(m.path for m in s.masks))}
+    samples = [s for s in items if isinstance(s, Sample)]
+    files = {p for s in samples for p in (s.image, *(m.path for m in s.masks), *(i.path for i in s.shared_images))}
     lines = [d for d in items if isinstance(d, Dropped)]
     named = [(Path(d.file).name, *d.key.split("/"), d.detail) for d in lines]
     return file in files or any(file.name in " ".join(texts) for texts in named)

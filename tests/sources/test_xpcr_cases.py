@@ -33,7 +33,9 @@ def read(tmp_path, case=CASE, names=("a.jpg", "b.png")):
     (folder / "case.json").write_text(case if isinstance(case, str) else json.dumps(case), encoding="utf-8")
     assert Xpcr.found_in(tmp_path)
     items = list(Xpcr(tmp_path).samples())
-    return [i for i in items if isinstance(i, Sample)], [i for i in items if isinstance(i, Dropped)]
+    dropped = [i for i in items if isinstance(i, Dropped)]
+    assert [d.key for d in dropped if d.reason == "missing table"] == ["rows"]
+    return [i for i in items if isinstance(i, Sample)], [d for d in dropped if d.reason != "missing table"]
 
 
 def test_a_case_is_a_sample_with_shared_images(tmp_path):

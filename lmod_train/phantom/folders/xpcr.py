@@ -143,8 +143,6 @@ def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "hub",
         raise BadArgument("size", size, "at least 16 pixels", "use 120 or more to recognise anything")
     root = Path(out) / "X-PCR"
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "layout": layout})
-    with write_beside(root / "README.md") as beside:
-        beside.write_text("Drawn phantoms in the layout of X-PCR, no data of X-PCR.\n", encoding="utf-8")
     write_cases(root / "multimodal_cases", cases(n // 4, seed), size, workers)
     if layout == "hub":
         _write_parquet(root / "data", drawn, size)
