@@ -69,7 +69,8 @@ def _read(file: Path) -> dict[str, str]:
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         try:
             row = json.loads(line)
-            found[str(row["id"])] = str(row["reply"])
+            reply = str(row["reply"]).encode("utf-8", "replace").decode("utf-8")  # a lone surrogate cannot be stored
+            found[str(row["id"])] = reply
         except (ValueError, KeyError, TypeError) as error:
             raise BadArgument("backend.replies", f"{file}:{number}", expected, "correct that line") from error
     return found

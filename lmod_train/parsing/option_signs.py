@@ -70,6 +70,8 @@ def mark(text: str, choices: Sequence[str]) -> str:
     text = _OPTION.sub(_upper, text.translate(_TAKEN))
     for pattern, tail in _shared(tuple(choices)):
         text = pattern.sub(rf"\g<first> {tail}", text)
+    for pattern, head in _grades(tuple(choices)):
+        text = pattern.sub(rf"\g<first> or {head} \g<other>", text)
     for pattern, numbers in _texts(tuple(choices)):
         text = _with_signs(text, pattern, numbers)
     text = _RATIO.sub("ratio", text)
@@ -154,7 +156,7 @@ def _words(texts: Iterable[str]) -> str:
     """Return a pattern of any text as whole words, the longest first."""
     forms = [r"[\s\-_]{1,3}".join(map(re.escape, t.split())) for t in sorted(texts, key=lambda t: (-len(t), t))]
     latin = "[A-Za-z0-9\u00c0-\u024f]"
-    return rf"(?<!{latin})(?<!{latin}-)(?<!\bnon\s)(?<!非)(?:{'|'.join(forms)})(?!{latin}|-{latin})"
+    return rf"(?<!{latin})(?<!{latin}-)(?<!\bnon\s)(?<!非)(?:{'|'.join(forms)})(?!{latin}|-{latin}|[.,][0-9])"
 
 
 @lru_cache(maxsize=1024)
@@ -167,6 +169,25 @@ def _shared(choices: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], str], ...]
             if one[-count:] == other[-count:]:
                 heads[tuple(one[-count:])] |= {" ".join(one[:-count]), " ".join(other[:-count])}
     return tuple((_coordinated(own, tail), " ".join(tail)) for tail, own in heads.items())
+
+
+@lru_cache(maxsize=1024)
+def _grades(choices: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return patterns of "grade 2 or 3", where both are options, and the words that they share."""
+    numbers: dict[str, set[str]] = defaultdict(set)
+    for head, _, number in (_plain(normalise(choice)).rpartition(" ") for choice in choices):
+        if head and number.isdecimal():
+            numbers[head].add(number)
+    return tuple((_two_grades(head, own), head) for head, own in numbers.items() if len(own) > 1)
+
+
+def _two_grades(head: str, numbers: Iterable[str]) -> re.Pattern[str]:
+    words, one = r"[\s\-_]{1,3}".join(map(re.escape, head.split())), "|".join(sorted(map(re.escape, numbers)))
+    join = (
+        rf"\s?[(,]?\s?(?:/|-|\b(?:to|or|and)\b)\s?(?:(?:maybe|possibly|perhaps)\s)?(?:{re.escape(head.split()[-1])}\s)?"
+    )
+    ended = r"(?=\s?(?:\Z|[\n.,;:!)\]/-]|(?:or|and)\b))(?![.,][0-9])"
+    return re.compile(rf"(?<![a-z])(?P<first>{words}\s?(?:{one})){join}(?P<other>{one}){ended}", re.IGNORECASE)
 
 
 def _coordinated(heads: Iterable[str], tail: Sequence[str]) -> re.Pattern[str]:

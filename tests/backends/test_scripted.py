@@ -40,3 +40,9 @@ def test_a_file_or_a_text(arguments):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(BadArgument, match=r"no\.jsonl"):
         Scripted(replies=tmp_path / "no.jsonl")
+
+
+def test_a_reply_that_no_file_can_hold_is_read_with_a_question_mark(tmp_path):
+    file = tmp_path / "replies.jsonl"
+    file.write_text('{"id": "1", "reply": "A \\ud83d"}\n', encoding="utf-8")
+    assert said(Scripted(replies=file), tmp_path)[0].reply == "A ?"
