@@ -28,7 +28,7 @@ from lmod_train.tasks.current import Current
 from lmod_train.tasks.reading import parse_replies
 from lmod_train.tasks.spread import scores_with_spread
 from lmod_train.tasks.ways import is_greedy
-from lmod_train.types import Batch, Identity, Record, Reply
+from lmod_train.types import Answer, Batch, Identity, Record, Reply, Unparsed
 
 
 class GenerationEval(Callback):
@@ -51,6 +51,7 @@ class GenerationEval(Callback):
         self._tasks: Mapping[str, Task] = {}
         self._usable: dict[tuple[str, str], Reply] = {}
         self._sent: dict[str, str] = {}
+        self._answers: dict[str, Answer | Unparsed] = {}
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Register the records that are already answered, which are determined once the weights are loaded."""
@@ -64,6 +65,7 @@ class GenerationEval(Callback):
             self._usable = {(r.id, r.asked): r for r in valid if not has_failed(r)}
             found = self._current(valid).replies
             self._replies = {id: r for id, r in found.items() if not has_failed(r)}
+            self._answers = {}
             _log_asked_again(self._current(saved), len(found) - len(self._replies))
             return list(self._replies)
 
@@ -81,13 +83,18 @@ class GenerationEval(Callback):
         Left out are those with a reply to these words, and those with an earlier question whose request failed, which
         the next run asks.
         """
-        earlier = [self._records[need] for record in records for need in record.needs if need in self._records]
-        answers = answers_in(earlier, self._tasks, self._replies)
+        answers = self._answers_to({need for record in records for need in record.needs})
         due = [record for record in records if is_due(record, answers)]
         hashes = {r.id: hash_sent(r, self._asked[r.id], answers) for r in due}
         self._sent |= hashes
         self._replies |= {r.id: self._usable[r.id, hashes[r.id]] for r in due if (r.id, hashes[r.id]) in self._usable}
         return [as_sent(r, answers) for r in due if self._asked_as(r.id) != hashes[r.id]]
+
+    def _answers_to(self, ids: set[str]) -> dict[str, Answer | Unparsed]:
+        """Return the answers to records, each reply parsed once."""
+        new = [self._records[id] for id in ids & self._records.keys() - self._answers.keys()]
+        self._answers |= answers_in(new, self._tasks, self._replies)
+        return {id: self._answers[id] for id in ids & self._answers.keys()}
 
     def _asked_as(self, id: str) -> str:
         """Return the hash of what the reply to a record is a reply to; empty without a reply."""
@@ -124,7 +131,7 @@ class GenerationEval(Callback):
             return
         if {r.id for r in replies} != {r.id for r in batch.records}:
             raise RuntimeError("a responder must return one reply per record of the batch, with its id")
-        marked = [replace(r, asked=self._sent.get(r.id, self._asked[r.id])) for r in replies]
+        marked = [replace(_writable(r), asked=self._sent.get(r.id, self._asked[r.id])) for r in replies]
         self._file.append(marked)
         self._replies |= {r.id: r for r in marked}
 
@@ -174,6 +181,12 @@ class GenerationEval(Callback):
         if trainer.world_size > 1:
             metric.sync(dist_sync_fn=metric.dist_sync_fn)  # the default has another type on a rank without replies
         return metric.compute()
+
+
+def _writable(reply: Reply) -> Reply:
+    """Return a reply with a question mark for each lone surrogate, which no file in UTF-8 holds."""
+    texts = {name: getattr(reply, name).encode("utf-8", "replace").decode() for name in ("reply", "rendered", "error")}
+    return replace(reply, **texts)
 
 
 def _weights(trainer: Trainer, who: Identity, stage: str) -> list[str]:

@@ -173,10 +173,10 @@ class RecordsDataModule(LightningDataModule):
             return records
         found = [r for r in records if r.variant == self._variant]
         if not found:
-            known = ", ".join(sorted({r.variant for r in records} - {""})) or "none"
-            raise BadArgument(
-                "data.variant", self._variant, f"a variant of the records (there are: {known})", "name one of them"
-            )
+            known = ", ".join(sorted({r.variant for r in records} - {""}))
+            cure = "name one of them" if known else "leave it out"
+            expected = f"a variant of the records (there are: {known or 'none'})"
+            raise BadArgument("data.variant", self._variant, expected, cure)
         return found
 
     def records(self, split: str) -> list[Record]:

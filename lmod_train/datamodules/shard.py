@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lmod_train.errors import BadArgument
+from lmod_train.joining import join
 from lmod_train.types import Record
 
 
@@ -49,13 +50,21 @@ class Shard:
     def of(self, records: Sequence[Record]) -> list[Record]:
         """Return the records of this part, in their order.
 
-        Images go to the parts in turn, in the order of their first record, and all questions about an image to one
-        part; a record without an image counts as an image of its own. The parts are disjoint and together all records.
+        Images go to the parts in turn, in the order of their first record, and all questions about an image, and those
+        of one chain, to one part; a record without an image counts as an image of its own. The parts are disjoint and
+        together all records.
 
         Args:
             records: All records of the evaluation, those that are answered included, so that every process divides
                 the same list.
         """
-        numbers: dict[tuple[str, ...], int] = {}
-        placed = [(numbers.setdefault(r.image or (r.id,), len(numbers)), r) for r in records]
-        return [r for number, r in placed if number % self.count == self.number - 1]
+        links = [(("id", r.id), other) for r in records for other in _linked(r)]
+        numbers = {member: number for number, group in enumerate(join(links)) for member in group}
+        return [r for r in records if numbers["id", r.id] % self.count == self.number - 1]
+
+
+def _linked(record: Record) -> Iterator[tuple[str, ...]]:
+    """Yield what a record shares with others: its images, its chain, and the records that it needs."""
+    yield ("image", *record.image) if record.image else ("id", record.id)
+    yield from (("chain", record.chain),) if record.chain else ()
+    yield from (("id", need) for need in record.needs)

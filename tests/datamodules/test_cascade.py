@@ -235,3 +235,18 @@ def test_nothing_to_rescore_before_the_first_reply(folder, tmp_path):
         validate(folder, tmp_path, Echo(breaks_at=0))
     with pytest.raises(ArtifactError):
         rescore(tmp_path, tasks=[Words()])
+
+
+def test_a_reply_with_half_a_character_is_stored_with_a_question_mark(folder, tmp_path):
+    validate(folder, tmp_path, Echo(first="alpha\ud83d"))
+    stored = [reply.reply for (id, *_), reply in read_replies(tmp_path / "replies").items() if id.endswith("IQA")]
+    assert stored == ["alpha?"] * 5
+
+
+def test_each_reply_is_parsed_once_for_all_later_stages(folder, tmp_path, monkeypatch):
+    parsed, parse = Counter(), Words.parse
+    monkeypatch.setattr(
+        Words, "parse", lambda self, reply, record: parsed.update([reply.id]) or parse(self, reply, record)
+    )
+    validate(folder, tmp_path, Echo())
+    assert max(parsed.values()) <= 2  # for later stages, and for the scores

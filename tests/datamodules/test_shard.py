@@ -35,3 +35,17 @@ def test_what_is_no_shard_is_refused(text):
 def test_a_shard_is_parsed():
     assert Shard.parse("12/100") == Shard(12, 100)
     assert str(Shard.parse("1/1")) == "1/1"
+
+
+@given(st.integers(2, 5), st.lists(st.integers(0, 8), min_size=2, max_size=20))
+def test_a_chain_over_several_images_is_in_one_shard(count, images):
+    numbers = range(len(images))
+    chained = [
+        record(f"{n:02}", image=[f"{image}.png"], chain=f"c{n % 4}") for n, image in zip(numbers, images, strict=True)
+    ]
+    needing = [record(f"{n:02}", image=[f"{n}.png"], needs=(f"{n - 1:02}",) if n % 3 else ()) for n in numbers]
+    for records, together in ((chained, lambda r: r.chain), (needing, lambda r: int(r.id) // 3)):
+        shards = [Shard(i + 1, count).of(records) for i in range(count)]
+        assert sorted(r.id for shard in shards for r in shard) == [r.id for r in records]
+        homes = Counter(key for shard in shards for key in {together(r) for r in shard})
+        assert set(homes.values()) == {1}
