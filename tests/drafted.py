@@ -12,8 +12,8 @@ from lmod_train.artifacts.replies import ReplyFile
 from lmod_train.artifacts.run import Run
 from lmod_train.files import sha256_of
 from lmod_train.report.rescore import rescore
+from lmod_train.tasks.drafting import Drafting
 from lmod_train.tasks.drafts.draft import Draft
-from lmod_train.tasks.drafts.drafting import Drafting
 from lmod_train.tasks.drafts.facts import Facts, facts_in
 from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.types import Box, Patient, Record, Region, Reply

@@ -108,6 +108,10 @@ NO_MIRROR = {
         (f"chat/conversion/{name}.py" for name in ("card", "plan", "shards")),
         "a stage of the conversion; tests/chat/conversion/test_convert.py reads what it writes",
     ),
+    **dict.fromkeys(
+        (f"tasks/drafts/{name}.py" for name in ("facts", "listing", "measures", "words")),
+        "a part of what is asked; tests/tasks/drafts and tests/tasks/test_drafting.py read the records made of it",
+    ),
     "backends/base.py": "abstract; its promises are tested on every backend",
     **dict.fromkeys(
         (f"doctor/{name}.py" for name in ("tokens", "training", "vision", "weights")),

@@ -16,7 +16,7 @@ from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.datamodules.drafts import DraftData
 from lmod_train.errors import FolderBusy, FolderConflict, RunConflict
-from lmod_train.tasks.drafts.drafting import Drafting
+from lmod_train.tasks.drafting import Drafting
 
 
 class Asking(Experiment):

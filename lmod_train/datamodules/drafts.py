@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from PIL import Image
-
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import read_records
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument
 from lmod_train.files import sha256_of
-from lmod_train.pixels import UNREADABLE
+from lmod_train.pixels import UNREADABLE, picture_size
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.drafts.drafting import Drafting
+from lmod_train.tasks.drafting import Drafting
 from lmod_train.types import Record
 
 
@@ -55,7 +53,7 @@ class DraftData(RecordsDataModule):
         read_manifest(self.curated)
         drafting = [task for task in self.tasks.values() if isinstance(task, Drafting)]
         if len(drafting) != 1:
-            expected = "the task lmod_train.tasks.drafts.drafting.Drafting"
+            expected = "the task lmod_train.tasks.drafting.Drafting"
             raise BadArgument("data.tasks", list(self.tasks), expected, "use the command `ask-questions`")
         everything = drafting[0].records(read_records(self.curated / "records"), self._size)
         chosen = [r for r in everything if self._stages is None or r.chain_step in self._stages]
@@ -71,8 +69,7 @@ class DraftData(RecordsDataModule):
         """Return width and height of a record's original image in pixels."""
         path = self.curated / record.image_plain[0]
         try:
-            with Image.open(path) as image:
-                width, height = image.size
+            width, height = picture_size(path)
         except UNREADABLE as error:
             cure = "curate into a new folder"
             raise BadArgument("curated", str(path), f"a readable image ({type(error).__name__})", cure) from error

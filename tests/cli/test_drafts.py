@@ -132,12 +132,12 @@ def test_a_folder_without_truths_is_refused_with_what_to_curate(here: Path, caps
     assert "expected a folder with truths of stages" in capsys.readouterr().err
 
 
-BROKEN = """
+BREAKING = """
 from pathlib import Path
 from lmod_train.backends.scripted import Scripted
 
 
-class Broken(Scripted):
+class Breaking(Scripted):
     def respond(self, batch):
         if Path("break").exists() and len(Path("asked").read_text().split()) >= 7:
             raise ConnectionError("the line is dead")
@@ -148,10 +148,10 @@ class Broken(Scripted):
 
 
 def test_after_a_break_the_same_command_asks_only_what_is_missing(here: Path):
-    (here / "broken.py").write_text(BROKEN)
+    (here / "breaking.py").write_text(BREAKING)
     (here / "asked").touch()
     (here / "break").touch()
-    model = model_file(here, all_good(), "broken.Broken")
+    model = model_file(here, all_good(), "breaking.Breaking")
     with pytest.raises(ConnectionError):
         ask(model, "--data.eval_batch_size", "1")
     (here / "break").unlink()

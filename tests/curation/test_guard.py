@@ -91,7 +91,7 @@ def trapped(real):
 
 def setting(*_):
     """Set the traps in a worker: it starts anew and imports this module with the plan's first task."""
-    images.read_bytes = trapped(images.read_bytes)
+    images.image_bytes = trapped(images.image_bytes)
     guard.guarded.__defaults__ = (1.0,)
 
 

@@ -9,7 +9,7 @@ import pytest
 from lmod_train.datamodules.drafts import DraftData
 from lmod_train.errors import BadArgument
 from lmod_train.files import sha256_of
-from lmod_train.tasks.drafts.drafting import Drafting
+from lmod_train.tasks.drafting import Drafting
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.drafted import curated, drafting_records, facts_of
 
