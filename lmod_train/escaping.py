@@ -20,7 +20,7 @@ _COMMANDS = re.compile(
     "]"
 )
 _WRITTEN = re.compile(r"\\(?=u[0-9a-f]{4}|U[0-9a-f]{8})")
-_ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")
+_ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4})")
 _FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]")
 _FOLDERS = re.compile(r"""(?<![\w.:/~\\-])(?:[A-Za-z]:)?[/\\](?:[^\s/\\:'"<>|]+[/\\])+""")
 _LATEX = str.maketrans(
@@ -48,10 +48,10 @@ def for_markdown(text: str) -> str:
     r"""Return a text that Markdown shows literally, without HTML, links, images, code or table columns.
 
     Example:
-        >>> for_markdown("<img src=x> a|b ![c](d) `e`")
-        '&lt;img src=x&gt; a\\|b \\!\\[c\\](d) \\`e\\`'
+        >>> for_markdown("<img src=x> a|b ![c](d) `e`, p < 0.001")
+        '&lt;img src=x&gt; a\\|b \\!\\[c\\](d) \\`e\\`, p < 0.001'
     """
-    plain = for_terminal(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    plain = re.sub(r"<(?! ?\d)", "&lt;", for_terminal(text).replace("&", "&amp;")).replace(">", "&gt;")
     return re.sub(r"(\\(?![uU][0-9a-f]{4})|[|`*\[\]!])", r"\\\1", plain)
 
 

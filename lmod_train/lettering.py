@@ -39,6 +39,23 @@ def lettered(options: Sequence[str]) -> str:
     return "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, options, strict=False))
 
 
+def both_or_neither(one: str, other: str) -> tuple[str, str, str, str]:
+    """Return the four options of a pair: none of the two, only the first, only the second, both; all of one length.
+
+    Example:
+        >>> both_or_neither("hemorrhage", "drusen")[:2]
+        ('neither hemorrhage nor drusen', 'hemorrhage but without drusen')
+        >>> len({len(option) for option in both_or_neither("hemorrhage", "drusen")})
+        1
+    """
+    return (
+        f"neither {one} nor {other}",
+        f"{one} but without {other}",
+        f"{other} but without {one}",
+        f"{one}, as well as {other}",
+    )
+
+
 def options_in(messages: Sequence[Message]) -> dict[str, str]:
     r"""Return letter -> text of the last lettered list in the last user turn; empty if there is none.
 

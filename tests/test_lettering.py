@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmod_train.errors import BadArgument
-from lmod_train.lettering import lettered, options_in
+from lmod_train.lettering import both_or_neither, lettered, options_in
 from lmod_train.types import Message, Part
 
 
@@ -44,6 +44,12 @@ def test_what_is_written_is_read_back(options: list[str]) -> None:
 )
 def test_lists_in_a_prompt(text: str, read: dict[str, str]) -> None:
     assert options_in(asked(text)) == read
+
+
+@pytest.mark.parametrize(("one", "other"), [("a", "bb"), ("a long name of a finding", "b")])
+def test_the_options_of_a_pair_have_one_length(one: str, other: str) -> None:
+    assert len({len(option) for option in both_or_neither(one, other)}) == 1
+    assert len(set(both_or_neither(one, other))) == 4
 
 
 def test_only_the_last_user_turn_counts() -> None:

@@ -6,7 +6,7 @@ import re
 
 from lmod_train.failures.case import Case, Span
 from lmod_train.parsing.cues import any_of
-from lmod_train.parsing.refusal import is_refusal
+from lmod_train.parsing.refusal import declines
 from lmod_train.parsing.regions import parse_regions
 from lmod_train.vocabulary.answers import SLOT_REFUSED_EN, SLOT_REFUSED_ZH
 from lmod_train.vocabulary.explaining import REFUSALS_OTHER
@@ -22,7 +22,8 @@ def abstention(case: Case) -> Span | None:
     """
     if case.answered or case.reason == "failed":
         return None
-    declined = case.reason == "refused" or is_refusal(case.text) or _OTHER.search(case.text) or _without_types(case)
+    refused = case.reason == "refused" or declines(case.text, case.record.choices)
+    declined = refused or _OTHER.search(case.text) or _without_types(case)
     return case.stripped(0, len(case.text)) if declined else None
 
 

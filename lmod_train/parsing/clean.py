@@ -39,6 +39,10 @@ _LATEX = re.compile(r"\\(?:text(?:bf|it|rm)?|mathbf|mathrm)\s?\{|\\[()\[\]]|\$")
 _HASH = re.compile(r"#(?![0-9])|(?<!\A)(?<![\n,;.])(?<![,;.]\s)(?<!and\s)#")  # "#1 iris, #2 lens" numbers boxes
 _THAT_IS = re.compile(r"(?<![a-z.])i\.\s?e(?:\.|(?![a-z])),?", re.IGNORECASE)
 _FOR_EXAMPLE = re.compile(r"(?<![a-z.])e\.\s?g(?:\.|(?![a-z])),?", re.IGNORECASE)
+_GRADE = r"\s?(?:[A-Za-z]{1,12}\s){0,3}(?:grade|stage|level)\s[0-9]"
+_MARK = re.compile(
+    rf"<(?![0-9]|{_GRADE}(?![^<\n]{{0,40}}>))|>(?![0-9]|{_GRADE}|\s[0-9])|[*`_]|\\", re.IGNORECASE
+)  # but "> grade 2" is a limit
 _INVISIBLE = {"Cc", "Cf", "Co", "Cs"}
 
 
@@ -66,7 +70,7 @@ def clean(text: str) -> str:
         c if c == "\n" or unicodedata.category(c) not in _INVISIBLE else " " if c in "\t\r" else "" for c in text
     )
     text = _LEFT_BLANK.sub(" ? ", _RUN.sub(r"\1\1\1", text))
-    text = re.sub(r"<(?![0-9])|>(?![0-9])|[*`_]|\\", " ", _HASH.sub(" ", text))
+    text = _MARK.sub(" ", _HASH.sub(" ", text))
     lines = (" ".join(line.split()) for line in text.split("\n"))
     text = _FOR_EXAMPLE.sub(
         "for example", _THAT_IS.sub("that is", flatten_tables("\n".join(line for line in lines if line)))

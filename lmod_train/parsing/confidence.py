@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import any_of
-from lmod_train.parsing.repetition import split_repetition
-from lmod_train.parsing.thinking import strip_thinking
+from lmod_train.parsing.normalise import normalise
+from lmod_train.parsing.visible import visible_text
 from lmod_train.types import Reply
 from lmod_train.vocabulary import confidence as words
 from lmod_train.vocabulary.options import ANSWER_LABELS
@@ -37,6 +36,13 @@ _SURE = re.compile(
     rf"|(?<![a-z])(?:confident|sure|certain)\s?(?:\(|at\s|:\s){_OPENED}{_VALUE.replace('(?P<', '(?P<after_')}",
     re.IGNORECASE,
 )
+_OF_A_DENIAL = re.compile(
+    rf"[^.;,\n]{{0,60}}?(?:{any_of(words.DENIED_EN, words.DENIED_ZH)})"
+    rf"(?![^.;\n]{{0,60}}(?:{any_of(['but'], ['而是'])}))",
+    re.IGNORECASE,
+)  # "80% sure that it is not A"
+_ASKED = re.compile(any_of(words.ASKED_EN, words.ASKED_ZH), re.IGNORECASE)
+_PERCENTAGE = re.compile(rf"{_VALUE}", re.IGNORECASE)
 _ANSWER_LABEL = rf"(?:(?i:{any_of(ANSWER_LABELS[:1])})|{ANSWER_LABELS[1]})\W{{0,4}}"
 _ANSWER = re.compile(rf"(?:^|(?<=\n)|(?<=[;,.]\s))\W{{0,4}}{_ANSWER_LABEL}[^\n]{{0,200}}")
 _ALONE = re.compile(rf"(?:^|(?<=\n))[\s(~]{{0,3}}{_VALUE}[\s).]{{0,3}}(?=\n|$)", re.IGNORECASE)
@@ -60,7 +66,7 @@ _CUT = "0123456789.,-~\u2013 "
 """Characters of a number or range that further digits may follow."""
 
 
-def parse_confidence(text: str) -> float | None:
+def parse_confidence(text: str, question: str = "") -> float | None:
     """Return the confidence that a reply states, from 0 to 1; None without a single readable one.
 
     A number with a percent sign is a percentage; without one, a number up to 1 with a decimal point is a share, and any
@@ -68,36 +74,44 @@ def parse_confidence(text: str) -> float | None:
     their ratio, and a bound ("over 90 %") its number. Values beyond 0 and 1 are clipped: 150 % gives 1. Words ("very
     sure") are not read, nor are marks on a scale from 0 or 1 to 5 or 10.
 
-    A confidence is a number behind its label ("Confidence: 80%"); else a percentage with "sure" or "confident"; else,
-    in a reply without the label, a percentage that is a whole line, or a number beside the letter of the answer ("B
-    (80%)"). If labelled values differ, those on the line of the answer count; if these differ too, or there are none,
-    the confidence is None.
+    A confidence is a number behind its label ("Confidence: 80%"); else a percentage with "sure" or "confident", but not
+    of a denial ("80% sure that it is not A"). In a reply without either, to a question that asks for a confidence, it
+    is a percentage that is a whole line, or a number beside the letter of the answer ("B (80%)"), unless the question
+    contains that percentage, as in an option "5 %". If labelled values differ, those on the line of the answer count;
+    if these differ too, or there are none, the confidence is None.
 
     Args:
         text: A whole reply; thinking and everything from a loop on are left out.
+        question: What was asked, with its options; empty if it is not known.
 
     Example:
         >>> [parse_confidence(f"Answer: B; Confidence: {value}") for value in ("80%", "0.8", "70-80", "150%", "high")]
         [0.8, 0.8, 0.75, 1.0, None]
         >>> parse_confidence("60% of the disc is pale. 置信度：９０％"), parse_confidence("60% of the disc is pale.")
         (0.9, None)
+        >>> [parse_confidence("B (80%)", question) for question in ("Which? How confident are you?", "Which?")]
+        [0.8, None]
     """
-    text, _ = split_repetition(clean(strip_thinking(text)[0]))
-    text = _SCALE.sub(" ", text)
+    text = _SCALE.sub(" ", visible_text(text).sound)
     if _OTHER_SCALE.search(text):
         return None
     labelled = _shares(_LABELLED, text)
     if len(set(labelled)) > 1:
         return _only([share for line in _ANSWER.finditer(text) for share in _shares(_LABELLED, line[0])])
-    if found := labelled or _shares(_SURE, text):
-        return _only(found)
-    if _FIELD.search(text):
+    if labelled:
+        return _only(labelled)
+    if found := [sure for sure in _SURE.finditer(text) if not _OF_A_DENIAL.match(text, sure.end())]:
+        return _only(map(_share, found))
+    question = _SCALE.sub(" ", normalise(question))
+    if _FIELD.search(text) or _ASKED.search(question) is None:
         return None
     beside = [m for m in _BESIDE_LETTER.finditer(text) if "%" in m[0] or not m["words"]]
-    return _only(_share(m) for m in [*(m for m in _ALONE.finditer(text) if "%" in m[0]), *beside])
+    found = [*(m for m in _ALONE.finditer(text) if "%" in m[0]), *beside]
+    of_options = [_share(m) for m in _PERCENTAGE.finditer(question)]
+    return _only(_share(m) for m in found if _share(m) not in of_options)
 
 
-def read_confidence(reply: Reply) -> float | None:
+def read_confidence(reply: Reply, question: str = "") -> float | None:
     """Return the confidence that a reply states (see `parse_confidence`); None for a number that was cut off.
 
     A reply that ended at the token limit may lack the last digits of the number at its end: "Confidence: 8" may have
@@ -108,7 +122,7 @@ def read_confidence(reply: Reply) -> float | None:
         (None, 0.08)
     """
     text = reply.reply
-    return parse_confidence(text.rstrip(_CUT) if reply.finish_reason == "length" else text)
+    return parse_confidence(text.rstrip(_CUT) if reply.finish_reason == "length" else text, question)
 
 
 def without_confidence(text: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from lmod_train.lettering import LETTERS
 from lmod_train.parsing.confidence import without_confidence
 from lmod_train.parsing.cues import any_of, final_statement, split_explanation
+from lmod_train.parsing.limits import open_limits
 from lmod_train.parsing.option_signs import LETTER, TEXT, index_of, mark
 from lmod_train.parsing.stance import clause_spans, stance
 from lmod_train.types import Unparsed
@@ -93,7 +94,7 @@ def parse_option(text: str, choices: Sequence[str]) -> str | Unparsed:
     """
     if not text.strip():
         return Unparsed("empty")
-    marked = mark(without_confidence(text), choices)
+    marked = open_limits(mark(without_confidence(text), choices))
     final = final_statement(marked)
     if final is not None and _ALTERNATIVE.match(final):  # "B. No, wait. Or D?"
         return _decide(_numbers(marked), choices, text)
@@ -105,8 +106,8 @@ def _decide(stated: Iterable[int], choices: Sequence[str], text: str) -> str | U
     different = list(dict.fromkeys(stated))
     if not different:
         return Unparsed("no_match", text.strip()[:80])
-    if len(different) > 1:
-        return Unparsed("ambiguous", "states " + " and ".join(LETTERS[i] for i in different[:4]))
+    if len(different) > 1 or different[0] == len(LETTERS):
+        return Unparsed("ambiguous", "states " + " and ".join((*LETTERS, "others")[i] for i in different[:4]))
     (only,) = different
     return choices[only] if only < len(choices) else Unparsed("out_of_range", LETTERS[only])
 

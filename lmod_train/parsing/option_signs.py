@@ -10,18 +10,20 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations
 
 from lmod_train.lettering import LETTERS
 from lmod_train.parsing.cues import any_of
 from lmod_train.parsing.normalise import normalise
+from lmod_train.parsing.shortened import in_full, plain
 from lmod_train.vocabulary import answers, options
 
 OF_LETTER, OF_TEXT = 0xA000, 0xA040
-LETTER, TEXT = "[\ua000-\ua019]", "[\ua040-\ua059]"
+LETTER, TEXT = "[\ua000-\ua019]", "[\ua040-\ua05a]"
 """Patterns of the sign of an option's letter, and of its text."""
+OTHERS = "\ua05a"
+"""Sign of options that a reply leaves open: "grade 2 or worse"."""
 
-_TAKEN = {code: " " for first in (OF_LETTER, OF_TEXT) for code in range(first, first + len(LETTERS))}
+_TAKEN = {code: " " for first in (OF_LETTER, OF_TEXT) for code in range(first, first + len(LETTERS) + 1)}
 _CAPITAL = re.compile(
     r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9][-'])(?<![A-Za-z]\.)(?P<letter>[A-Z])(?![A-Za-z0-9_]|[-'][A-Za-z0-9]|\.[A-Za-z])"
 )
@@ -49,7 +51,6 @@ _AS_LETTER = re.compile(rf"\s(?:{any_of(options.AFTER_LETTER_A)})")
 _ENDED = re.compile(r"[\"')\]]{0,3}\s?(?:$|[.):;,\n])")
 _OPENED = re.compile(r"(?:^|[\n:;(\[\"'])\s{0,2}$")
 _COMPARED = re.compile(rf"(?:(?<![a-z])than\s(?:option\s)?|比(?:选项)?){LETTER}", re.IGNORECASE)  # "likelier than A"
-_JOIN = r"\s?(?:/|,|-|\bto\b|\bor\b|\band\b|,\s(?:or|and))\s?(?:the\s)?"
 _IN_BRACKETS = re.compile(r"\([^()]{1,40}\)$")
 _IN_SLOT = r"(?:(?<=[\n:;.=]\s)|(?<=[\n:;.=])|(?<=\A)|(?<=\bis\s))(?:{})(?=\s?(?:\Z|[\n,.;:!)]))"
 
@@ -68,10 +69,7 @@ def mark(text: str, choices: Sequence[str]) -> str:
         True
     """
     text = _OPTION.sub(_upper, text.translate(_TAKEN))
-    for pattern, tail in _shared(tuple(choices)):
-        text = pattern.sub(rf"\g<first> {tail}", text)
-    for pattern, head in _grades(tuple(choices)):
-        text = pattern.sub(rf"\g<first> or {head} \g<other>", text)
+    text = in_full(text, choices)
     for pattern, numbers in _texts(tuple(choices)):
         text = _with_signs(text, pattern, numbers)
     text = _RATIO.sub("ratio", text)
@@ -83,7 +81,7 @@ def mark(text: str, choices: Sequence[str]) -> str:
 
 def _with_signs(text: str, pattern: re.Pattern[str], numbers: Mapping[str, int]) -> str:
     def sign(found: re.Match[str]) -> str:
-        number = numbers.get(_plain(found[0]))  # none for a dotless i, which matches i in any case
+        number = numbers.get(plain(found[0]))  # none for a dotless i, which matches i in any case
         return found[0] if number is None else chr(OF_TEXT + number)
 
     return pattern.sub(sign, text)
@@ -126,18 +124,14 @@ def _is_word(letter: str, before: str, after: str) -> bool:
     return not _MIDDLE.search(before)
 
 
-def _plain(text: str) -> str:
-    return " ".join(re.sub(r"[\s\-_]+", " ", text).casefold().split()).strip(" .。")
-
-
 @lru_cache(maxsize=1024)
 def _texts(choices: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], dict[str, int]], ...]:
     """Return patterns of the options' texts, and text -> index of each; short texts count in an answer's place only."""
     spelled: dict[str, list[int]] = defaultdict(list)
     for i, choice in enumerate(choices):
-        spelled[_plain(normalise(choice))].append(i)
+        spelled[plain(normalise(choice))].append(i)
     for i, choice in enumerate(choices):  # "polypoidal vasculopathy" of "Polypoidal vasculopathy (PCV)"
-        if (shorter := _plain(_IN_BRACKETS.sub("", normalise(choice)))) not in spelled:
+        if (shorter := plain(_IN_BRACKETS.sub("", normalise(choice)))) not in spelled:
             spelled[shorter].append(i)
     numbers = {text: own[0] for text, own in spelled.items() if text and len(own) == 1}
     short = {
@@ -157,40 +151,3 @@ def _words(texts: Iterable[str]) -> str:
     forms = [r"[\s\-_]{1,3}".join(map(re.escape, t.split())) for t in sorted(texts, key=lambda t: (-len(t), t))]
     latin = "[A-Za-z0-9\u00c0-\u024f]"
     return rf"(?<!{latin})(?<!{latin}-)(?<!\bnon\s)(?<!非)(?:{'|'.join(forms)})(?!{latin}|-{latin}|[.,][0-9])"
-
-
-@lru_cache(maxsize=1024)
-def _shared(choices: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return patterns of "mild" in "mild to moderate NPDR", and the words that it shares with the other option."""
-    heads: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    words = [_plain(normalise(choice)).split() for choice in choices]
-    for one, other in combinations(words, 2):
-        for count in range(1, min(len(one), len(other))):
-            if one[-count:] == other[-count:]:
-                heads[tuple(one[-count:])] |= {" ".join(one[:-count]), " ".join(other[:-count])}
-    return tuple((_coordinated(own, tail), " ".join(tail)) for tail, own in heads.items())
-
-
-@lru_cache(maxsize=1024)
-def _grades(choices: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return patterns of "grade 2 or 3", where both are options, and the words that they share."""
-    numbers: dict[str, set[str]] = defaultdict(set)
-    for head, _, number in (_plain(normalise(choice)).rpartition(" ") for choice in choices):
-        if head and number.isdecimal():
-            numbers[head].add(number)
-    return tuple((_two_grades(head, own), head) for head, own in numbers.items() if len(own) > 1)
-
-
-def _two_grades(head: str, numbers: Iterable[str]) -> re.Pattern[str]:
-    words, one = r"[\s\-_]{1,3}".join(map(re.escape, head.split())), "|".join(sorted(map(re.escape, numbers)))
-    join = (
-        rf"\s?[(,]?\s?(?:/|-|\b(?:to|or|and)\b)\s?(?:(?:maybe|possibly|perhaps)\s)?(?:{re.escape(head.split()[-1])}\s)?"
-    )
-    ended = r"(?=\s?(?:\Z|[\n.,;:!)\]/-]|(?:or|and)\b))(?![.,][0-9])"
-    return re.compile(rf"(?<![a-z])(?P<first>{words}\s?(?:{one})){join}(?P<other>{one}){ended}", re.IGNORECASE)
-
-
-def _coordinated(heads: Iterable[str], tail: Sequence[str]) -> re.Pattern[str]:
-    one = "(?:" + "|".join(map(re.escape, sorted(heads, key=lambda h: (-len(h), h)))) + ")"
-    more = rf"(?:{_JOIN}{one}){{1,5}}\s{re.escape(' '.join(tail))}(?![a-z])"
-    return re.compile(rf"(?<![a-z])(?P<first>{one})(?={more})", re.IGNORECASE)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmod_train.parsing.clean import clean
-from lmod_train.parsing.refusal import is_refusal
-from lmod_train.parsing.repetition import split_repetition
+from lmod_train.parsing.refusal import declines
 from lmod_train.parsing.stance import clauses
-from lmod_train.parsing.thinking import strip_thinking
+from lmod_train.parsing.visible import visible_text
 from lmod_train.types import Answer, Parser, Reply, Unparsed
+from lmod_train.vocabulary.characters import MARKS
+
+_MARKS = frozenset(MARKS["yes"] + MARKS["no"])
+"""Ticks and crosses, which answer without a word."""
 
 
 def read(reply: Reply, parser: Parser, choices: Sequence[str]) -> Answer | Unparsed:
     """Return the answer of a reply, or the reason why it has none. Never raises, never guesses.
 
-    Thinking, markup and everything from the first loop on are removed. A readable answer counts however the reply ended
+    Thinking, markup and everything from the first loop on are removed, and the middle of a very long reply (see
+    `lmod_train.parsing.visible`). A readable answer counts however the reply ended
     and whatever surrounds it: "I cannot diagnose, but this is most likely glaucoma" is an answer, and so is a reply cut
     off in its explanation. Without an answer, the first of these reasons holds: ``failed`` (no reply), ``truncated`` or
     ``empty`` (no text), ``out_of_range``, ``repetition``, ``refused`` (an abstention, also "consult an
@@ -40,20 +43,19 @@ def read(reply: Reply, parser: Parser, choices: Sequence[str]) -> Answer | Unpar
         return Unparsed("failed", reply.error)
     if reply.finish_reason == "refusal":
         return Unparsed("refused", reply.reply[:80])
-    visible, closed = strip_thinking(reply.reply)
+    visible = visible_text(reply.reply)
     withheld = reply.finish_reason == "content_filter"
-    cut = not closed or reply.finish_reason == "length"
-    text = clean(visible)
-    if not any(c.isalnum() for c in text):
+    cut = not visible.closed or reply.finish_reason == "length"
+    text = visible.text
+    if not any(c.isalnum() or c in _MARKS for c in text):
         return Unparsed("refused" if withheld else "truncated" if cut else "empty", text[:80])
-    sound, looped = split_repetition(text)
-    answer = parser(sound, choices)
+    answer = parser(visible.sound, choices)
     if not isinstance(answer, Unparsed) or answer.reason == "out_of_range":
         return answer
-    if looped:
-        return Unparsed("repetition", text[len(sound) : len(sound) + 80])
+    if visible.looped:
+        return Unparsed("repetition", text[len(visible.sound) :][:80])
     if withheld:
         return Unparsed("refused", text[:80])
-    if is_refusal(text) and (answer.reason != "ambiguous" or any(map(is_refusal, clauses(text)[:1]))):
+    if declines(text, choices) and (answer.reason != "ambiguous" or declines("".join(clauses(text)[:1]), choices)):
         return Unparsed("refused", text[:80])
     return Unparsed("truncated", text[:80]) if cut else answer

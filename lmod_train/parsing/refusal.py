@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import cache
 
 from lmod_train.parsing.cues import any_of
+from lmod_train.parsing.normalise import normalise
 from lmod_train.vocabulary.refusals import REFUSALS_EN, REFUSALS_ZH
 
 _REFUSAL = re.compile(any_of(REFUSALS_EN, REFUSALS_ZH), re.IGNORECASE)
@@ -22,3 +25,25 @@ def is_refusal(text: str) -> bool:
         False
     """
     return _REFUSAL.search(text) is not None
+
+
+def declines(text: str, choices: Iterable[str]) -> bool:
+    """Return whether a text declines to answer in words that none of the choices has.
+
+    Where a choice is "refer to an eye specialist", such a referral is no refusal.
+
+    Example:
+        >>> choices = ("observe", "refer to an eye specialist")
+        >>> declines("He should be referred to a specialist", choices), declines("I cannot tell. See a doctor", choices)
+        (False, True)
+    """
+    if not is_refusal(text):
+        return False
+    texts = [normalise(choice) for choice in choices]
+    return any(p.search(text) and not any(map(p.search, texts)) for p in _phrases())
+
+
+@cache
+def _phrases() -> list[re.Pattern[str]]:
+    english = (re.compile(any_of([phrase]), re.IGNORECASE) for phrase in REFUSALS_EN)
+    return [*english, *map(re.compile, REFUSALS_ZH)]

@@ -55,6 +55,7 @@ MODALITIES: tuple[Modality, ...] = (
     Modality("IOLMaster", "biometry, printout of an IOLMaster", "OphthalWeChat, supplementary table 6"),
     Modality("iTrace", "aberrometry, printout of an iTrace", "OphthalWeChat, supplementary table 6"),
     Modality("Visual-field", "perimetry", "OphthalWeChat, supplementary table 6"),
+    Modality("VEP", "visual evoked potential, printout", "OphthalWeChat, supplementary table 6"),
     Modality("CT", "computed tomography", "OphthalWeChat, supplementary table 6"),
     Modality("MRI", "magnetic resonance imaging", "OphthalWeChat, supplementary table 6"),
 )

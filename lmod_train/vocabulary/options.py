@@ -67,6 +67,37 @@ JOINS_EN = (
 JOINS_ZH = ("或者?", "和", "及", "与", "以及", "还是", "选项?", "甚至", "跟", "同")
 """Words that join two options to one statement."""
 
+SECOND_EN = (
+    *("to", "or", "and", "vs", "versus", "if not", "maybe", "possibly", "perhaps", "potentially", "probably", "likely"),
+    *("even", "but", "could be", "may be", "might be", "bordering on", "borderline", "approaching", "verging on"),
+)
+SECOND_ZH = ("或者?", "至", "到", "和", "及", "、", "还是", "甚至", "可能", "也许", "也", "是", "为")
+"""Words by which a second, shorter name of an option is joined to the first: "grade 2, possibly 3"."""
+
+LIMITS_EN = (
+    *("at (?:the )?(?:least|most)", "(?:no|not) (?:less|more|fewer|worse|better|milder|higher|lower) than"),
+    *("minimum(?: of)?", "maximum(?: of)?"),
+)
+LIMITS_ZH = ("至少", "最少", "至多", "最多", "不(?:低|高|少|大|小|轻|重)于", "不超过", "≥", "≤")
+"""Words before an option, also its letter, that make it the limit of several."""
+COMPARED_EN = (
+    *("above", "below", "beyond", "over", "exceeds?", "exceeding", "up to", "close to", "nearly", "almost"),
+    *("approaching", "bordering on", "borderline", "verging on", "short of", "between"),
+    "(?:more|less|fewer|greater|higher|lower|worse|better|milder|earlier|later|severer"
+    "|(?:more|less) (?:severe|advanced|extensive|marked)) than",
+)
+COMPARED_ZH = ("(?<!不)[高低大小重轻好差]于", "超过", "接近", "介于", "超出", "未达到?", "不到", "<", ">")
+"""Words before the text of an option by which it is not the one that is meant."""
+OPEN_EN = (
+    r"(?:and|or|if not|possibly|perhaps|maybe|potentially|probably|even)(?: (?:possibly|even|maybe|perhaps|slightly))?"
+    r" (?:worse|higher|more|greater|above|beyond|later|less|lower|better|milder|below|severer|more severe|less severe"
+    r"|more advanced|over|older|younger|up|down)",
+    "at (?:the )?(?:least|most)",
+    "at a minimum",
+)
+OPEN_ZH = ("(?:及|或|和|或者)?(?:其)?(?:以上|以下|更重|更严重|更高|更低|更轻)(?!都|均|皆|所|选项|全)", r"\+")
+"""Words behind an option that open it to further ones: "grade 2 or worse"."""
+
 REASONS_EN = (
     *("because", "since", "as", "due", "given", "with", "for", "based on", "owing", "rather", "instead", "not", "over"),
     *("than", "which", "where", "in view", "although", "though", "but", "while", "whereas", "at"),
@@ -79,8 +110,26 @@ STRONG_EN = (
     *("lean(?:s|ing)? (?:towards?|to)", "favou?rs?", "prefer", "recommend", "suggest", "answer", "conclude"),
     *("make(?:s)?", "leaves?", "points? to", "must be", "it is", "it's", "that is", "thus", "hence", "therefore", "so"),
     *("consistent with", "corresponds? to", "decid(?:e|ed) (?:on|for)", "best described (?:as|by)", "go(?:ing)? for"),
+    *("should", "please", "needs? to", "ought to", "advised? to"),
 )
-STRONG_ZH = ("选", "答案", "倾向于?", "应为", "应该是", "认为是", "判断为", "考虑为?", "属于", "正确的是", "故", "因此")
+STRONG_ZH = (
+    "选",
+    "答案",
+    "倾向于?",
+    "应为",
+    "应该是",
+    "认为是",
+    "判断为",
+    "考虑为?",
+    "属于",
+    "正确的是",
+    "故",
+    "因此",
+    "建议",
+    "应当?",
+    "请",
+    "需要?",
+)
 """Words before a letter that make it the choice of the reply."""
 
 STRONG_AFTER_EN = (

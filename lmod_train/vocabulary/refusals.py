@@ -115,3 +115,55 @@ REFUSALS_ZH = (
     "未知",
     "不明(?!显)",
 )
+
+APOLOGIES_EN = (
+    "(?:(?:i'm|i am|we're|we are) )?(?:very |so |really )?sorry",
+    "(?:my )?apologies",
+    "i apologi[sz]e",
+    "unfortunately",
+)
+APOLOGIES_ZH = ("(?:很|非常|十分|真的?)?(?:抱歉|对不起|遗憾)", "不好意思")
+"""Openings of a refusal, which may also open an answer: "Sorry, it is a macular hole"."""
+COURTESIES_EN = (
+    "if you (?:have|need|want|would|wish|provide|can|could|share|are|suspect)", "(?:please )?(?:feel free|let me know)",
+    "(?:i hope|hope) (?:this|that|you)", "how (?:can|may) i", "is there anything", "i(?:'d| would) be (?:happy|glad)",
+    "i(?:'m| am) (?:here|happy|glad)", "thank(?:s| you)", "(?:this|it) is (?:important|best|recommended|advisable)",
+    "(?:for|in case of) (?:an? |any |the |your )?(?:\\w{1,12} ){0,2}"
+    "(?:diagnosis|concerns?|advice|assessment|evaluation|emergency)",
+    "(?:they|he or she|a professional|an expert) (?:can|will|could)", "please",
+    "(?:a |an )?(?:proper|accurate|definitive|correct|reliable) "
+    "(?:medical )?(?:diagnosis|interpretation|assessment) (?:requires?|needs?)",
+)  # fmt: skip
+COURTESIES_ZH = (
+    "如(?:果|需|有|您)",
+    "若(?:您|有|需)",
+    "希望",
+    "欢迎",
+    "请",
+    "感谢",
+    "谢谢",
+    "祝",
+    "有(?:什么|任何|其他)",
+    "您可以",
+    "你可以",
+    "(?:专业)?医生(?:会|能|可)",
+    "以便",
+    "以获得",
+    "以免",
+    "需要(?:由)?专业",
+    "建议",
+)
+"""Openings of sentences around a refusal that answer nothing."""
+BARE_EN = (
+    "unsure",
+    "uncertain",
+    "undetermined",
+    "unknown",
+    "indeterminate",
+    "inconclusive",
+    "ungrade?able",
+    "n/a",
+    "not sure",
+)
+BARE_ZH = ("不(?:知道|确定|清楚|详)", "未知", "不明")
+"""Phrases of the refusals that may also describe a finding: "unknown material"."""

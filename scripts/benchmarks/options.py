@@ -45,7 +45,7 @@ def outcome(row: Labelled, text: str) -> str:
         ValueError: The answer is no option, or the confidence is not within 0 and 1.
     """
     answer = read(Reply("a", text), parse_option, OPTIONS[row.asked])
-    stated = parse_confidence(text)
+    stated = parse_confidence(text, "How confident are you?")
     if stated is not None and not 0 <= stated <= 1:
         raise ValueError(f"{text!r}: confidence {stated}")
     if isinstance(answer, Unparsed):

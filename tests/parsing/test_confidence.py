@@ -7,9 +7,13 @@ import random
 import pytest
 
 from lmod_train.parsing.confidence import parse_confidence, read_confidence, without_confidence
-from lmod_train.types import Reply
+from lmod_train.parsing.option import parse_option
+from lmod_train.parsing.reading import read
+from lmod_train.types import Reply, Unparsed
 from tests.growth import growth
 from tests.parsing.test_reading import hostile, mutated
+
+ASKED = "Please rate your confidence from 0 to 100%"
 
 VALUES = {
     "80%": 0.8, "80 %": 0.8, "80": 0.8, "0.8": 0.8, ".8": 0.8, "80.5%": 0.805, "0.8%": 0.008, "100%": 1, "0%": 0,
@@ -52,6 +56,8 @@ def test_labelled_values(value: str, layout: str) -> None:
         ("Confidence (1-10): 8", None),
         ("I'm 80% confident that it is B.", 0.8),
         ("I am 80% sure about B", 0.8),
+        ("I am 80% sure it is not A but B", 0.8),
+        ("I am 80% sure that it is B, no doubt", 0.8),
         ("B, with 80% certainty", 0.8),
         ("B, with a confidence of 80%", 0.8),
         ("Confidence 80%", 0.8),
@@ -86,7 +92,29 @@ def test_labelled_values(value: str, layout: str) -> None:
     ],
 )
 def test_replies(text: str, share: float | None) -> None:
-    assert parse_confidence(text) == share
+    assert parse_confidence(text, ASKED) == share
+
+
+@pytest.mark.parametrize("text", ["Answer: A (5 %)", "A\n5 %", "A, 5", "A (5%)"])
+@pytest.mark.parametrize("question", ["", "Which share?\nA. 5 %\nB. 10 %", f"Which share?\nA. ５％\nB. 10 %\n{ASKED}"])
+def test_a_percentage_of_an_option_is_no_confidence(text: str, question: str) -> None:
+    assert parse_confidence(text, question) is None
+
+
+def test_a_percentage_beside_the_letter_counts_where_a_confidence_is_asked_for() -> None:
+    assert parse_confidence("Answer: A (70 %)", f"Which share?\nA. 5 %\nB. 10 %\n{ASKED}") == 0.7
+    assert parse_confidence("Answer: A (5 %); Confidence: 80 %", f"A. 5 %\n{ASKED}") == 0.8
+    assert read_confidence(Reply("a", "B (80%)"), ASKED) == 0.8
+    assert read_confidence(Reply("a", "B (80%)")) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I'm 80% sure it is not A", "I am 80% certain that it isn't A.", "80% confident A is wrong", "我有80%的把握不是A"],
+)
+def test_the_confidence_of_a_denial_is_none_of_the_answer(text: str) -> None:
+    assert parse_confidence(text, ASKED) is None
+    assert isinstance(read(Reply("a", text), parse_option, ("disc", "cup")), Unparsed)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lmod_train.parsing.refusal import is_refusal
+from lmod_train.parsing.refusal import declines, is_refusal
 from tests.parsing.asked import ASKS, parse
+from tests.parsing.test_option import outcome
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,28 @@ def test_every_task_reads_a_refusal_as_refused(ask: str) -> None:
 @pytest.mark.parametrize("text", ["GLAUCOMA", "DISEASE: normal", "The optic disc looks abnormal.", "青光眼", ""])
 def test_answers_are_not_refusals(text: str):
     assert not is_refusal(text)
+
+
+CARE = ("observe", "review in 12 months", "refer to an eye specialist", "treat now")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("refer to an eye specialist", "C"),
+        ("Answer: C. Refer to an eye specialist.", "C"),
+        ("The patient should be referred to an eye specialist.", "?no_match"),
+        ("refer to an eye specialist or treat now", "?ambiguous"),
+        ("You should refer to an eye specialist. B", "?ambiguous"),
+        ("Please refer to an eye specialist. B", "?ambiguous"),
+        ("Refer to an eye specialist. B", "?ambiguous"),
+        ("I cannot tell. Please consult a doctor.", "?refused"),
+    ],
+)
+def test_an_option_that_reads_like_a_refusal_is_none(text: str, wanted: str) -> None:
+    assert outcome(text, CARE) == wanted
+
+
+def test_only_words_that_no_choice_has_decline() -> None:
+    assert declines("See a doctor", ("observe", "treat")) and not declines("See a doctor", CARE)
+    assert declines("I cannot diagnose it. See a doctor", CARE) and not declines("", CARE)

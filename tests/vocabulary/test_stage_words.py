@@ -20,8 +20,8 @@ PRINTED = {
 """Options of figure 3 of X-PCR."""
 OURS = {
     "AL": (*al.QUADRANTS, *al.DIRECTIONS, *al.SHIFTS, *al.STRUCTURES),
-    "DD": (*dd.DIAGNOSES.values(), *dd.HOLES, *dd.GLAUCOMA, *dd.OTHERS),
-    "LC": (*lc.KINDS, *lc.FLAGS.values()),
+    "DD": (*dd.DIAGNOSES.values(), *dd.HOLES, *dd.GLAUCOMA, *dd.CATARACT, *dd.OTHERS),
+    "LC": (*lc.KINDS, *lc.INSTRUMENTS, *lc.FLAGS.values()),
     "CD": CLASSES,
     "SG": ("ICDR grade 2", "cup grade 3", "Gass stage 1"),
 }

@@ -1,0 +1,25 @@
+"""Each verdict has one meaning, and is read with it where it stands alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmod_train.vocabulary import verdicts
+from tests.parsing.bilingual import outcome
+
+TRUE = (*verdicts.TRUE_EN, *verdicts.TRUE_ZH)
+FALSE = (*verdicts.FALSE_EN, *verdicts.FALSE_ZH)
+
+
+def test_no_word_is_both() -> None:
+    assert not set(TRUE) & set(FALSE)
+
+
+@pytest.mark.parametrize("word", TRUE)
+def test_words_for_true(word: str) -> None:
+    assert (outcome("true_false", word), outcome("dui_cuo", word)) == ("True", "对")
+
+
+@pytest.mark.parametrize("word", FALSE)
+def test_words_for_false(word: str) -> None:
+    assert (outcome("true_false", word), outcome("dui_cuo", word)) == ("False", "错")
