@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from lmod_train.sources.gaps import gaps, group_of
-from lmod_train.types import Dropped, Extent, SampleStream
+from lmod_train.types import Dropped, Extent, Sample, SampleStream
 from lmod_train.vocabulary.phantoms import NOTE
 
 Key = TypeVar("Key", bound=Hashable)
@@ -66,6 +66,10 @@ class Source(ABC):
 
     def inputs(self) -> Mapping[str, Any]:
         """Return what the manifest states of its inputs besides their listing; nothing by default."""
+        return {}
+
+    def account(self, samples: Iterable[Sample]) -> Mapping[str, Any]:
+        """Return what the manifest states of the curated samples besides their number; nothing by default."""
         return {}
 
     @abstractmethod

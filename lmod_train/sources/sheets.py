@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from lmod_train.raw import MOST_TABLE_BYTES, decoded, open_zip, read_bytes
 
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DELIMITERS = ",;\t|"
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell [^>]{0,99}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
 _OPEN = "a quotation mark is not closed"
 MOST_CELLS, MOST_LINES, MOST_COLUMNS = 2_000_000, 300_000, 2_000
 """Limits of a table. BRSET, the largest of the sources, has 16,000 lines of 34 columns."""
@@ -80,7 +83,8 @@ def read_sheet(path: Path, column: str = "") -> list[dict[str, str]]:
     if content.startswith(_OLD_EXCEL):
         raise UnreadableSheet("an Excel file of before 2007 (xls); save it as xlsx or csv")
     wanted = plain_header(column)
-    sheets = _texts(_workbook(content)) if content.startswith(_ZIP) else [_text(content, wanted)]
+    is_book = content.startswith(_ZIP)
+    sheets = [_texts(sheet.rows) for sheet in _workbook(content)] if is_book else [_text(content, wanted)]
     for rows in sheets:
         for at, row in enumerate(rows):
             if _is_header(row, wanted):
@@ -88,8 +92,23 @@ def read_sheet(path: Path, column: str = "") -> list[dict[str, str]]:
     raise UnreadableSheet(f"no column {column!r}" if column else "no header: the table is empty")
 
 
-def read_workbook(path: Path) -> list[list[list[Any]]]:
-    """Return the values of every row of every sheet of an xlsx workbook, at least one sheet.
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet of a workbook.
+
+    Attributes:
+        title: Its name.
+        rows: Values of every row; a formula has the value that was stored with it, None without one.
+        merged: Ranges of merged cells such as ``A2:A5``; only the first cell of a range has a value.
+    """
+
+    title: str
+    rows: list[list[Any]]
+    merged: tuple[str, ...] = ()
+
+
+def read_workbook(path: Path) -> list[Sheet]:
+    """Return every sheet of an xlsx workbook, at least one.
 
     Raises:
         UnreadableSheet: The file is missing, damaged, no xlsx workbook, or larger than a table of labels is.
@@ -123,8 +142,8 @@ def _is_header(row: Sequence[str], wanted: str) -> bool:
     return wanted in header if wanted else any(header)
 
 
-def _workbook(content: bytes) -> list[list[list[Any]]]:
-    """Return the values of every sheet of an xlsx file; empty rows and cells count towards the limits too."""
+def _workbook(content: bytes) -> list[Sheet]:
+    """Return every sheet of an xlsx file; empty rows and cells count towards the limits too."""
     left, sheets = MOST_CELLS, []
     try:
         _check_unpacked(content)
@@ -137,7 +156,7 @@ def _workbook(content: bytes) -> list[list[list[Any]]]:
                 if left < 0:
                     raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
                 rows.append(list(row))
-            sheets.append(rows)
+            sheets.append(Sheet(sheet.title, rows, _merged(content, sheet._worksheet_path)))  # type: ignore[attr-defined]
         book.close()
     except UnreadableSheet:
         raise
@@ -158,12 +177,19 @@ def _check_unpacked(content: bytes) -> None:
         raise UnreadableSheet(f"{unpacked:,} bytes when unpacked, from {len(content):,} in the file")
 
 
-def _texts(sheets: Sequence[Sequence[Sequence[Any]]]) -> list[list[list[str]]]:
-    return [[[_cell(value) for value in row] for row in rows] for rows in sheets]
+def _merged(content: bytes, part: str) -> tuple[str, ...]:
+    """Return the ranges of merged cells of a sheet, which stand behind its data and which openpyxl skips."""
+    with open_zip(io.BytesIO(content)) as archive:
+        behind = archive.read(part).rpartition(b"sheetData")[2]
+    return tuple(found.decode() for found in _MERGED.findall(behind))
 
 
-def _cell(value: Any) -> str:
-    """Return a workbook's value as text; integers that Excel stores as 3.0 become 3."""
+def _texts(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
+    return [[cell_text(value) for value in row] for row in rows]
+
+
+def cell_text(value: Any) -> str:
+    """Return a workbook's value as text; integers that Excel stores as 3.0 become 3, no value the empty text."""
     if value is None:
         return ""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()

@@ -11,12 +11,13 @@ from pathlib import Path
 from lmod_train.errors import SourceNotFound
 from lmod_train.sources.base import UNPLACED, Source
 from lmod_train.sources.clutter import entries, files_below
+from lmod_train.sources.row_ids import BadRow
 from lmod_train.sources.spelling import plain_name
 from lmod_train.sources.xpcr_cases import FOLDER, KINDS_OF_FILE, case_folders, read_case
 from lmod_train.sources.xpcr_questions import Marked
-from lmod_train.sources.xpcr_rows import BadRow, Read, Reader, plain_path
+from lmod_train.sources.xpcr_rows import Read, Reader, plain_path
 from lmod_train.sources.xpcr_tables import TABLES, Row, is_table, rows_of
-from lmod_train.sources.xpcr_words import PAIR_FIELDS, ROW_FIELDS, words
+from lmod_train.sources.xpcr_words import PAIR_FIELDS, ROW_FIELDS, names_of, words
 from lmod_train.types import Dropped, SampleStream
 
 _PAPERS = {"readme.md", "license", "license.md", "license.txt", "dataset_infos.json", "dataset_info.json"}
@@ -76,7 +77,8 @@ class Xpcr(Source):
         fields: Name of a field in the files -> ``id``, ``modality``, ``image``, ``image_path``, ``qa_pairs``,
             ``category``, ``question``, ``answer``, ``question_type``, ``options``, ``level`` or ``impact``.
         question_types: Spelling of a question type -> ``single choice``, the only one that is read.
-        modalities: Spelling of a modality -> CFP, OCT, EP, RetCam, FFA or ICGA.
+        modalities: Spelling of a modality -> CFP, OCT, EP, RetCam, FFA or ICGA; or SLO or SS, which are not
+            in the release.
         levels: Spelling of a level -> R (resident), A (attending) or S (specialist).
         marked: ``drop`` leaves a question out if an option contains ``(Correct)``, ``strip`` removes the mark.
 
@@ -85,7 +87,7 @@ class Xpcr(Source):
     """
 
     name = "xpcr"
-    modality = "CFP+OCT+EP+RetCam+FFA+ICGA"
+    modality = "CFP+SLO+OCT+SS+EP+RetCam+FFA+ICGA"  # no SLO and SS in the release, see `phantom.folders.xpcr`
     licence = "academic research only (X-PCR); each of its 51 data sets keeps its own licence"
     redistributable = False
     reference = "https://huggingface.co/datasets/Fantasy666/X-PCR"
@@ -132,7 +134,10 @@ class Xpcr(Source):
         """
         self.verify()
         below = list(files_below(self.root))
-        pictures = {self._place(file): file for file in below if file.suffix.lower() in KINDS_OF_FILE}
+        pictures: defaultdict[str, list[Path]] = defaultdict(list)
+        for file in below:
+            if file.suffix.lower() in KINDS_OF_FILE:
+                pictures[self._place(file)].append(file)
         reader = Reader(self.name, self.licence, self.words, self.marked, pictures)
         tables, found = list(self._tables()), _Found()
         for table in tables:
@@ -144,7 +149,7 @@ class Xpcr(Source):
 
     def _tables(self) -> Iterator[Path]:
         """Yield the tables: files with a field of questions, and all JSON files in ``annotations``."""
-        names = {word for word, name in self.words.fields.items() if name == "qa_pairs"}
+        names = names_of("qa_pairs", self.words.fields)
         for file in files_below(self.root):
             kind = file.suffix.lower() in TABLES and plain_name(file.name) not in _PAPERS
             in_case = FOLDER in map(plain_name, file.relative_to(self.root).parts)
@@ -167,7 +172,7 @@ class Xpcr(Source):
         """Yield the rows of a table; if reading ends early, that is the last entry."""
         number = 0
         try:
-            for row in rows_of(table):
+            for row in rows_of(table, names_of("image", self.words.fields)):
                 number = row.number
                 yield row
         except Exception as error:  # Arrow and its decoders raise whatever a damaged file makes them

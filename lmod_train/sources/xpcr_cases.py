@@ -13,17 +13,17 @@ from pathlib import Path
 
 from lmod_train.raw import read_json
 from lmod_train.sources.clutter import files_below
+from lmod_train.sources.row_ids import BadRow, id_of
 from lmod_train.sources.spelling import plain_name
+from lmod_train.sources.spellings import plain, shown
 from lmod_train.sources.xpcr_questions import BadPair, Marked, Pair, read_pair
-from lmod_train.sources.xpcr_rows import BadRow, Read, id_of, modality_of, pairs_of
+from lmod_train.sources.xpcr_rows import Read, modality_of, pairs_of, spelled
 from lmod_train.sources.xpcr_words import (
     CASE_FIELDS,
     MODALITIES,
     PAIR_FIELDS,
     Words,
-    plain,
     renamed,
-    shown,
     unknown_fields,
 )
 from lmod_train.types import ImageFile, Message, Part, Question, Sample
@@ -101,12 +101,13 @@ def _json_of(files: Sequence[Path]) -> dict[object, object]:
 
 def _images(stated: object, name: str, files: Sequence[Path], words: Words) -> tuple[ImageFile, ...]:
     """Return the images of a case in the order of its file, otherwise of their names."""
-    pictures = {plain_name(file.name): file for file in files if file.suffix.lower() in KINDS_OF_FILE}
+    pictures = [file for file in files if file.suffix.lower() in KINDS_OF_FILE]
     images = []
-    for modality, file_name in _stated(stated, list(pictures), words):
-        file = pictures.get(plain_name(file_name))
-        if file is None:
+    for modality, file_name in _stated(stated, [file.name for file in pictures], words):
+        alike = [file for file in pictures if plain_name(file.name) == plain_name(file_name)]
+        if not alike:
             raise BadRow("missing image", f"no file {shown(file_name)} in the folder of the case")
+        file = spelled(file_name, alike)
         images.append(ImageFile(file, f"cases/{name}/{plain_name(file.stem)}", modality))
     if not 2 <= len(images) <= MOST_IMAGES or len({image.key for image in images}) < len(images):
         raise BadRow("number of images", f"{len(images)}, expected 2 to {MOST_IMAGES} different ones")
@@ -116,7 +117,7 @@ def _images(stated: object, name: str, files: Sequence[Path], words: Words) -> t
 def _stated(stated: object, names: Sequence[str], words: Words) -> Iterator[tuple[str, str]]:
     """Yield modality and file name of each image; without a list, the modality begins the file's name."""
     if stated is None:
-        stated = {name: re.split(r"[_\-. 0-9]", name, maxsplit=1)[0] for name in names}
+        stated = {name: re.split(r"[_\-. 0-9]", plain_name(name), maxsplit=1)[0] for name in names}
         yield from ((modality_of(modality, words), name) for name, modality in stated.items())
         return
     if not isinstance(stated, list) or len(stated) > MOST_IMAGES:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from lmod_train.sources.xpcr_words import PAIR_FIELDS, Words, plain, renamed, shown
+from lmod_train.sources.spellings import folded, plain, shown
+from lmod_train.sources.xpcr_words import PAIR_FIELDS, Words, renamed
 
 LONGEST_QUESTION, LONGEST_OPTION, MOST_OPTIONS = 4000, 1000, 26
 """Characters of a question and of an option; options are named by the letters A to Z."""
@@ -169,7 +170,7 @@ def _without_letters(options: list[str]) -> tuple[list[str], list[str]]:
     """Return the options without letters in front, and the letters, if each begins with its own (``A. good``)."""
     letters = [chr(ord("A") + n) for n in range(min(len(options), MOST_OPTIONS))]
     lettered = len(letters) == len(options) and all(
-        len(o) > 2 and o[0].upper() == letter and o[1] in ".):" for o, letter in zip(options, letters, strict=True)
+        len(o) > 1 and o[0].upper() == letter and o[1] in ".):" for o, letter in zip(options, letters, strict=True)
     )
     return ([o[2:].strip() for o in options], letters) if lettered else (options, [])
 
@@ -181,21 +182,26 @@ def _check_options(options: list[str]) -> None:
         raise BadPair("empty option", "an option has no letter and no digit")
     if max(map(len, options)) > LONGEST_OPTION:
         raise BadPair("text too long", f"an option of {max(map(len, options)):,} characters")
-    folded = [option.casefold() for option in options]
-    twice = next((option for option in folded if folded.count(option) > 1), None)
+    alike = [folded(option) for option in options]
+    twice = next((option for option in alike if alike.count(option) > 1), None)
     if twice is not None:
         raise BadPair("two equal options", shown(twice))
 
 
 def _right(answer: str, options: list[str], letters: list[str]) -> str:
-    """Return the option that the answer names, by its text, or by its letter if the release has letters."""
-    bare = answer[2:].strip() if letters and answer[1:2] in (".", ")", ":") else answer
-    by_text = [option for option in options if option.casefold() in (answer.casefold(), bare.casefold())]
-    if by_text:
-        return by_text[0]
-    if answer.upper() in letters:
-        return options[letters.index(answer.upper())]
-    raise BadPair("answer not among the options", f"{shown(answer)}, options {'; '.join(map(shown, options[:6]))}")
+    """Return the option that the answer names: by its text, or by its letter and both if the release has letters."""
+    named = answer[:1].upper() if len(answer) == 1 or answer[1:2] in (".", ")", ":") else ""
+    words = folded(answer[2:])
+    found = {option for option in options if folded(option) == folded(answer)}
+    found |= {
+        option
+        for letter, option in zip(letters, options, strict=False)
+        if letter == named and words in ("", folded(option))
+    }
+    if len(found) == 1:
+        return found.pop()
+    reason = "answer names two options" if found else "answer not among the options"
+    raise BadPair(reason, f"{shown(answer)}, options {'; '.join(map(shown, options[:6]))}")
 
 
 def _check_type(stated: object, words: Words) -> None:

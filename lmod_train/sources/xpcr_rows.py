@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
+from lmod_train.sources.row_ids import BadRow, id_of
 from lmod_train.sources.spelling import plain_name
+from lmod_train.sources.spellings import plain, shown
 from lmod_train.sources.xpcr_questions import BadPair, Marked, Pair, category_of, read_pair
-from lmod_train.sources.xpcr_words import PAIR_FIELDS, ROW_FIELDS, STAGES, Words, plain, renamed, shown, unknown_fields
+from lmod_train.sources.xpcr_words import PAIR_FIELDS, ROW_FIELDS, STAGES, Words, renamed, unknown_fields
 from lmod_train.types import Cut, Message, Need, Part, Patient, Question, Sample
 
 TASK = "chain"
 """Task that asks the questions of the six stages."""
 
-LONGEST_PATH, LONGEST_ID, MOST_PAIRS, MOST_JSON = 500, 150, 2000, 4_000_000
+LONGEST_PATH, MOST_PAIRS, MOST_JSON = 500, 2000, 4_000_000
 
-_ID = re.compile(r"[\w.\- ]+(?:/[\w.\- ]+)*")
 _EYE = re.compile(r"([0-9]+)[_-](left|right)", re.IGNORECASE)
 _PATIENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("odir", _EYE),
@@ -31,14 +32,6 @@ _PATIENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("oimhs", re.compile(r".*?([0-9]+)/[0-9]+()", re.IGNORECASE)),
 )
 """Data set -> end of an image's path without ending: number of patient (OIMHS: eye), and the eye's side."""
-
-
-class BadRow(ValueError):
-    """A row that gives no sample; carries the reason and the detail of its line in dropped.csv."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(reason, detail)
-        self.reason, self.detail = reason, detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +58,14 @@ class Reader:
         licence: Its licence.
         words: Spellings.
         marked: What becomes of a question with ``(Correct)`` inside an option.
-        pictures: Plain path below the root -> image file.
+        pictures: Plain path below the root -> image files, several if their names differ in case or encoding only.
     """
 
     source: str
     licence: str
     words: Words
     marked: Marked
-    pictures: Mapping[str, Path]
+    pictures: Mapping[str, Sequence[Path]]
 
     def read(self, value: object, table: Path, cut: Cut | None, folder: str) -> Read:
         """Return the sample of a row.
@@ -126,14 +119,31 @@ class Reader:
         """Return the image file of a path that is relative to the root, to ``images/``, or to the table's folder.
 
         Raises:
-            BadRow: There is none.
+            BadRow: There is none, or several whose names differ in case or encoding only, none of them spelled so.
         """
         plainly = plain_path(place)
         for before in ("", "images/", f"{folder}/", f"{folder}/images/"):
-            found = self.pictures.get(f"{before}{plainly}")
-            if found is not None:
-                return found
+            if found := self.pictures.get(f"{before}{plainly}"):
+                return spelled(place, found)
         raise BadRow("missing image", f"no file {shown(place)} below the folder")
+
+
+def spelled(place: str, files: Sequence[Path]) -> Path:
+    """Return the file of a path among those with its plain path.
+
+    Example:
+        >>> spelled("A.png", [Path("images/A.png"), Path("images/a.png")]).name
+        'A.png'
+
+    Raises:
+        BadRow: There are several, and not exactly one is spelled as the path is.
+    """
+    end = "/".join(part for part in re.split(r"[/\\]", place) if part not in ("", "."))
+    exact = [file for file in files if f"/{file.as_posix()}".endswith(f"/{end}")] if len(files) > 1 else list(files)
+    if len(exact) == 1:
+        return exact[0]
+    names = ", ".join(shown(file.name) for file in files)
+    raise BadRow("ambiguous image", f"{shown(place)} fits {names}, expected one of them as it is spelled")
 
 
 def plain_path(place: str) -> str:
@@ -144,26 +154,6 @@ def plain_path(place: str) -> str:
         'cfp/12 odir-5k/a.jpg'
     """
     return "/".join(plain_name(part) for part in re.split(r"[/\\]", place) if part not in ("", "."))
-
-
-def id_of(value: object) -> str:
-    """Return the id of a row as a key.
-
-    Raises:
-        BadRow: It is no text or whole number that can be part of a path.
-    """
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if text is None or text == "":
-        raise BadRow("no id", shown(value))
-    usable = isinstance(text, str) and len(text) <= LONGEST_ID and _ID.fullmatch(text) is not None
-    if not usable or not isinstance(text, str) or len(text.encode()) > LONGEST_ID or _misleads(text):
-        raise BadRow("unusable id", f"{shown(value)}, expected letters, digits, dots, hyphens and underscores")
-    return text
-
-
-def _misleads(key: str) -> bool:
-    parts = key.split("/")
-    return any(part.strip(". ") != part for part in parts) or parts[-1].endswith(".marked")
 
 
 def modality_of(value: object, words: Words) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lmod_train.cells import MOST_GROUP_BYTES
 from lmod_train.raw import decoded, open_file, read_bytes, read_json, whole_number
-from lmod_train.sources.xpcr_words import plain, shown
+from lmod_train.sources.spellings import plain, shown
 from lmod_train.types import Cut
 
 TABLES = {".parquet", ".json", ".jsonl"}
@@ -19,7 +19,7 @@ TABLES = {".parquet", ".json", ".jsonl"}
 MOST_JSON_BYTES = 2**30
 """Maximum bytes of a JSON table; the release has about a million questions of 300 bytes."""
 
-_LISTS = ("data", "rows", "annotations", "samples", "items", "train", "val", "test")
+_LISTS = ("data", "rows", "annotations", "samples", "items", "train", "val", "valid", "validation", "dev", "test")
 _KEY = re.compile(r'"([^"\\]{1,100})"\s*:')
 _AT_ONCE = 64  # rows of a Parquet file that are in memory at once
 
@@ -59,8 +59,12 @@ def is_table(file: Path, names: Collection[str] = frozenset({"qapairs"})) -> boo
     return False
 
 
-def rows_of(file: Path) -> Iterator[Row]:
+def rows_of(file: Path, images: Collection[str] = frozenset({"image"})) -> Iterator[Row]:
     """Yield every row of a table; what cannot be read has its problem.
+
+    Args:
+        file: The table.
+        images: Plain names of the field with the image, for Parquet.
 
     Raises:
         OSError: The file cannot be opened.
@@ -68,8 +72,8 @@ def rows_of(file: Path) -> Iterator[Row]:
     """
     kind = file.suffix.lower()
     if kind == ".parquet":
-        return _parquet_rows(file)
-    return _numbered(_lines(file) if kind == ".jsonl" else _json_values(file))
+        return _parquet_rows(file, images)
+    return _numbered(_lines(decoded(read_bytes(file, MOST_JSON_BYTES))) if kind == ".jsonl" else _json_values(file))
 
 
 def _numbered(values: Iterator[tuple[Any, str]]) -> Iterator[Row]:
@@ -77,8 +81,8 @@ def _numbered(values: Iterator[tuple[Any, str]]) -> Iterator[Row]:
         yield Row(number, value, problem=problem)
 
 
-def _lines(file: Path) -> Iterator[tuple[Any, str]]:
-    for line in decoded(read_bytes(file, MOST_JSON_BYTES)).splitlines():
+def _lines(text: str) -> Iterator[tuple[Any, str]]:
+    for line in text.split("\n"):  # not `splitlines`, as values may contain U+2028 and others of its line ends
         if line.strip():
             try:
                 yield json.loads(line, parse_int=whole_number), ""
@@ -91,15 +95,47 @@ def _json_values(file: Path) -> Iterator[tuple[Any, str]]:
     if text.startswith("["):
         yield from _items(text)
         return
+    if _is_lines(text):
+        yield from _lines(text)
+        return
     del text
     whole = read_json(file)
     if not isinstance(whole, dict):
         raise ValueError(f"{shown(whole)}, expected a list of rows")
-    lists = [whole[name] for name in _LISTS if isinstance(whole.get(name), list)]
-    rows = [row for found in lists for row in found]
-    if not lists:  # id -> row
-        rows = [{"id": key, **row} if isinstance(row, dict) else row for key, row in whole.items()]
-    yield from ((row, "") for row in rows)
+    lists = [name for name in _LISTS if isinstance(whole.get(name), list) or _is_table(whole.get(name))]
+    for name in lists:
+        yield from ((row, "") for row in _rows_in(whole[name]))
+    if not lists:
+        yield from ((row, "") for row in _rows_in(whole))
+        return
+    for name, other in whole.items():
+        if name not in lists and (
+            _is_table(other) or (isinstance(other, list) and other and isinstance(other[0], dict))
+        ):
+            yield None, f"{shown(name)}, {shown(other)}, is not read, expected rows in {', '.join(_LISTS)}"
+
+
+def _is_lines(text: str) -> bool:
+    """Return whether a text that begins with an object goes on after the end of its first line."""
+    first, _, rest = text.partition("\n")
+    if not rest.strip():
+        return False
+    try:
+        return isinstance(json.loads(first, parse_int=whole_number), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_table(value: Any) -> bool:
+    """Return whether a value is an object of rows by their ids."""
+    return isinstance(value, dict) and bool(value) and all(isinstance(row, dict) for row in value.values())
+
+
+def _rows_in(held: list[Any] | dict[str, Any]) -> list[Any]:
+    """Return the rows of a list, or of an object of rows by their ids."""
+    if isinstance(held, list):
+        return held
+    return [{"id": key, **row} if isinstance(row, dict) else row for key, row in held.items()]
 
 
 def _items(text: str) -> Iterator[tuple[Any, str]]:
@@ -108,6 +144,8 @@ def _items(text: str) -> Iterator[tuple[Any, str]]:
     while True:
         at = _blank(text, at)
         if text[at : at + 1] == "]":
+            if behind := text[at + 1 : at + 61].strip():
+                yield None, f"text behind the end of the list is not read: {shown(behind)}"
             return
         try:
             value, at = decoder.raw_decode(text, at)
@@ -135,12 +173,12 @@ def _parquet_names(file: Path) -> list[str]:
         return list(pq.read_schema(file).names)
 
 
-def _parquet_rows(file: Path) -> Iterator[Row]:
+def _parquet_rows(file: Path, images: Collection[str]) -> Iterator[Row]:
     import pyarrow.parquet as pq
 
     first = 0
     with pq.ParquetFile(file) as opened:
-        image = _image_column(opened.schema_arrow)
+        image = _image_column(opened.schema_arrow, images)
         leaves = [opened.schema.column(n).path for n in range(len(opened.schema.names))]
         wanted = [leaf for leaf in leaves if leaf not in (image, f"{image}.bytes")]
         for group in range(opened.num_row_groups):
@@ -166,16 +204,18 @@ def _values(batch: Any) -> Iterator[tuple[Any, str]]:
             yield None, f"{type(error).__name__}: {error}"[:200]
 
 
-def _image_column(schema: Any) -> str:
-    """Return the column with image files: bytes, or a struct with bytes; empty for none."""
+def _image_column(schema: Any, names: Collection[str]) -> str:
+    """Return the column with image files, bytes or a struct with bytes: of one of the names, else ``image...``."""
     import pyarrow as pa
 
+    found = []
     for field in schema:
         kind = field.type
         inside = pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0
-        if plain(field.name).startswith("image") and (inside or pa.types.is_binary(kind) or _is_large(kind)):
-            return str(field.name)
-    return ""
+        if inside or pa.types.is_binary(kind) or _is_large(kind):
+            found.append(str(field.name))
+    exact = [name for name in found if plain(name) in names]
+    return next(iter((*exact, *(name for name in found if plain(name).startswith("image")))), "")
 
 
 def _is_large(kind: Any) -> bool:

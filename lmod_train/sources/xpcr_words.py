@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
-from lmod_train.errors import BadArgument
+from lmod_train.sources.spellings import plain, shown, spellings
 
 ROW_FIELDS = ("id", "modality", "image", "image_path", "qa_pairs")
 """Fields of a row, as seen in the released files; an image is in one of the two image fields."""
@@ -47,49 +46,14 @@ MODALITIES: Mapping[str, tuple[str, ...]] = {
     "RetCam": ("ret cam",),
     "FFA": ("FA", "fluorescein angiography", "fundus fluorescein angiography"),
     "ICGA": ("ICG", "indocyanine green angiography"),
+    "SLO": ("laser scan", "scanning laser ophthalmoscopy"),
+    "SS": ("surgical scene", "surgical frame"),
 }
+"""Modality -> further spellings; the last two are not in the release: drawn rows have them, a user's rows may."""
 TYPES: Mapping[str, tuple[str, ...]] = {
     "single choice": ("single", "multiple choice", "mcq", "choice", "closed", "closed ended", "single choice question"),
 }
 """The question type that is read; the spelling in the release is not known."""
-
-
-def plain(text: str) -> str:
-    """Return letters and digits of a name in lower case.
-
-    Example:
-        >>> plain("Anatomical_Localization "), plain("single-choice")
-        ('anatomicallocalization', 'singlechoice')
-    """
-    return _plain(text[:200])
-
-
-@lru_cache(maxsize=1 << 12)  # the same few names stand in every question
-def _plain(text: str) -> str:
-    return "".join(c for c in text.casefold() if c.isalnum())
-
-
-def spellings(known: Mapping[str, tuple[str, ...]], option: str, more: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the plain form of every spelling -> the name it stands for.
-
-    Args:
-        known: Name -> further spellings.
-        option: Name of the argument with the user's spellings, for the error.
-        more: Spelling -> name, of the user; takes precedence.
-
-    Raises:
-        BadArgument: A user's spelling stands for no name.
-
-    Example:
-        >>> spellings(LEVELS, "levels", {"junior": "R"})["junior"]
-        'R'
-    """
-    for spelling, name in (more or {}).items():
-        if name not in known:
-            cure = f"name one of them behind {spelling!r}"
-            raise BadArgument(option, name, f"one of {', '.join(known)}", cure)
-    table = {plain(spelling): name for name, others in known.items() for spelling in (name, *others)}
-    return table | {plain(spelling): name for spelling, name in (more or {}).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +116,11 @@ def unknown_fields(given: Mapping[object, object], expected: tuple[str, ...], kn
     return [shown(name) for name in given if not isinstance(name, str) or known.get(plain(name)) not in expected]
 
 
-def shown(value: object) -> str:
-    r"""Return a value in at most about 60 characters of ASCII, containers by type and length.
+def names_of(field: str, known: Mapping[str, str]) -> frozenset[str]:
+    """Return the plain spellings of a field.
 
     Example:
-        >>> shown("séance"), shown([1, 2]), shown(None)
-        ("'s\\xe9ance'", 'list of 2', 'None')
+        >>> sorted(names_of("image", words(fields={"The Photo": "image"}).fields))
+        ['image', 'thephoto']
     """
-    if isinstance(value, str):
-        return ascii(value[:60]) + ("..." if len(value) > 60 else "")
-    if isinstance(value, list | tuple | dict | bytes):
-        return f"{type(value).__name__} of {len(value)}"
-    return ascii(value)[:60]
+    return frozenset(word for word, name in known.items() if name == field)

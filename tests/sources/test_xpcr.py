@@ -14,15 +14,18 @@ from lmod_train.curation.manifest import read_dropped
 from lmod_train.curation.pipeline import curate
 from lmod_train.errors import LmodError
 from lmod_train.formats.export import export
+from lmod_train.lettering import options_in
 from lmod_train.phantom.folders import xpcr
 from lmod_train.report.thumbnails import licences
 from lmod_train.report.withheld import open_sources
 from lmod_train.sources.xpcr import Xpcr
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.chain import Chain
+from lmod_train.tasks.stages.stage import STAGE_NAMES
 from lmod_train.types import Dropped, Sample
 from tests.contracts import SourceContract
 
-N = 16
+N = 20
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +66,28 @@ def test_every_layout_gives_the_drawn_truth_and_nothing_is_left_out(layout):
 def test_images_inside_a_table_are_those_beside_it(drawn):
     hub, card = ({s.key: open_image(s) for s in rows_in(Xpcr(drawn / name / "X-PCR"))} for name in ("hub", "card"))
     assert {key: one.sha256 for key, one in hub.items()} == {key: one.sha256 for key, one in card.items()}
-    assert all(one.image.size == (48, 48) and one.bytes > 500 for one in hub.values())
+    sizes = {"slo": (62, 48), "ss": (48, 36)}
+    for key, one in hub.items():
+        assert one.image.size == sizes.get(key.partition("_")[0], (48, 48)) and one.bytes > 500
 
 
 def test_both_eyes_of_a_patient_are_one_group(drawn):
-    groups = Counter(s.group for s in rows_in(Xpcr(drawn / "hub" / "X-PCR")))
+    groups = Counter(s.group for s in rows_in(Xpcr(drawn / "hub" / "X-PCR")) if s.modality in ("CFP", "OCT"))
     assert set(groups.values()) == {2}
+
+
+def test_rows_of_every_modality_are_complete_chains_with_the_drawn_truth(layout):
+    drawn, found = {row.id: row for row in xpcr.rows(N, 3)}, Counter()
+    for sample in rows_in(layout):
+        truths = {(q.category, q.text): q.options[0] for q in drawn[sample.key].questions}
+        for question in Chain().ask(sample):
+            words = question.messages[-1].parts[-1].text.partition("\nA. ")[0]
+            letter = question.answer.removeprefix("Answer: ")[0]
+            assert options_in(question.messages)[letter] == truths.pop((question.chain_step, words))
+        assert not truths
+        found[sample.modality] += 1
+        assert {question.chain_step for question in sample.asked} == set(STAGE_NAMES)
+    assert found == dict.fromkeys(("CFP", "OCT", "SLO", "EP", "SS"), N // 5)
 
 
 class Asks(Task):

@@ -1,7 +1,10 @@
 """Questions of X-PCR: options read without evaluating them, and every reason why a question is left out."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from lmod_train.sources.spellings import folded
 from lmod_train.sources.xpcr_questions import BadPair, listed_options, read_pair
 from lmod_train.sources.xpcr_words import words
 
@@ -117,3 +120,47 @@ def test_each_reason_is_named(why, changes):
 def test_reading_takes_linear_time_in_the_text():
     for text in ("'" * 25_000, "\\" * 25_000, "'a'," * 6_000, "(correct" * 3_000):
         reason(question=f"Q?\nOptions: [{text}")
+
+
+OPTIONS = st.lists(
+    st.text(st.sampled_from("ABCDabcd.:) \u200b\u0301\uff21éß青") | st.characters(codec="utf-8"), max_size=5)
+    | st.sampled_from(
+        ["A", "B", "C", "A. B", "B) A", "All of the above", "Both A and B", "青光眼", "cafe\u0301", "café"]
+    ),
+    min_size=2,
+    max_size=5,
+)
+
+
+def chosen(options, answer):
+    """Return the place of the option that is read as right, None if the question is left out."""
+    try:
+        pair = read(question="Which is it?", options=options, answer=answer)
+    except BadPair:
+        return None
+    return pair.options.index(pair.answer)
+
+
+@settings(max_examples=300, deadline=None)
+@given(OPTIONS, st.data())
+def test_no_way_to_write_an_answer_makes_another_option_right(options, data):
+    right = data.draw(st.integers(0, len(options) - 1))
+    lettered = [f"{letter}. {option}" for letter, option in zip("ABCDE", options, strict=False)]
+    text, letter = " ".join(options[right].split()), "ABCDE"[right]
+    for given_options, answer in [(options, text), (lettered, lettered[right]), (lettered, letter)]:
+        assert chosen(given_options, answer) in (right, None), (given_options, answer)
+    for other in (o for o in range(len(options)) if folded(options[o]) != folded(options[right])):
+        mixed = f"{letter}. {options[other]}"
+        if folded(mixed) not in {folded(option) for option in options}:
+            assert chosen(lettered, mixed) is None, "a letter and the text of another option"
+
+
+@settings(max_examples=300, deadline=None)
+@given(OPTIONS, st.data())
+def test_options_of_a_question_that_is_kept_do_not_look_alike(options, data):
+    answer = data.draw(st.sampled_from(options))
+    try:
+        pair = read(question="Which is it?", options=options, answer=answer)
+    except BadPair:
+        return
+    assert pair.options.count(pair.answer) == 1 and len(set(map(folded, pair.options))) == len(pair.options)

@@ -1,10 +1,12 @@
 """Rows of X-PCR as samples: ids, patients, chains and variants."""
 
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from lmod_train.sources.xpcr_rows import BadRow, Reader, id_of, patient_of, plain_path
+from lmod_train.sources.row_ids import BadRow, id_of
+from lmod_train.sources.xpcr_rows import Reader, patient_of, plain_path
 from lmod_train.sources.xpcr_words import words
 from lmod_train.types import Cut, Need
 
@@ -20,7 +22,7 @@ def row(**changes):
 
 
 def read(value, cut=None):
-    reader = Reader("xpcr", "none", words(), "drop", {plain_path(f"images/{PATH}"): Path("there.jpg")})
+    reader = Reader("xpcr", "none", words(), "drop", {plain_path(f"images/{PATH}"): [Path("there.jpg")]})
     return reader.read(value, Path("a.json"), cut, "annotations")
 
 
@@ -131,3 +133,22 @@ def test_questions_as_json_text_and_whole_numbers_as_ids():
 )
 def test_patients_by_the_names_of_files(place, group, side):
     assert patient_of(place) == (group, side)
+
+
+SPELLINGS = ("CFP/Eye 1.png", "cfp/eye 1.png", "CFP/eye%201.png", "CFP /eye 1.PNG")
+"""Different files of some file systems that have the same plain path."""
+
+
+@pytest.mark.parametrize("names", [*permutations(SPELLINGS, 2), SPELLINGS])
+@pytest.mark.parametrize("before", ["", "images/"])
+def test_files_whose_names_are_alike_are_told_apart_or_the_row_is_left_out(names, before):
+    files = [Path(f"ROOT/{before}{name}") for name in names]
+    reader = Reader("xpcr", "none", words(), "drop", {plain_path(f"{before}{names[0]}"): files})
+    for name in SPELLINGS:
+        for place in (name, name.replace("/", "\\"), f"./{name}"):
+            value = row(image_path=place)
+            if name in names:
+                assert reader.read(value, Path("a.json"), None, "").sample.image == Path(f"ROOT/{before}{name}")
+            else:
+                with pytest.raises(BadRow, match="ambiguous image"):
+                    reader.read(value, Path("a.json"), None, "")

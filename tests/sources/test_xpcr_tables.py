@@ -88,3 +88,55 @@ def test_other_files_are_no_tables(tmp_path, table):
     assert not is_table(write(tmp_path / "c.txt", '"qa_pairs": 1'))
     assert not is_table(tmp_path / "none.json")
     assert is_table(write(tmp_path / "d.json", '[{"qas": []}]'), {"qas"})
+
+
+def lines(rows):
+    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+
+
+SHAPES = {
+    "list": lambda rows: json.dumps(rows, ensure_ascii=False),
+    "lines": lines,
+    "lines of Windows": lambda rows: "\r\n".join(lines([row]) for row in rows) + "\r\n",
+    "ids": lambda rows: json.dumps({row["id"]: row for row in rows}, ensure_ascii=False),
+    "splits": lambda rows: json.dumps({"train": rows[:2], "validation": rows[2:], "version": {"major": 1}}),
+    "splits of ids": lambda rows: json.dumps({"train": {r["id"]: r for r in rows[:3]}, "test": rows[3:]}),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("mark", ["", "\u2028", "\x85", "\u2029", "\x0b", "\x1e", "\ufeff"])
+def test_every_shape_of_a_json_table_gives_all_rows(tmp_path, shape, mark):
+    rows = [{"id": f"a{n}", "qa_pairs": [{"question": f"x{mark}y"}]} for n in range(5)]
+    file = write(tmp_path / "a.json", SHAPES[shape](json.loads(lines([rows]).replace("\\ufeff", mark))))
+    assert read(file) == [(n, row, False) for n, row in enumerate(rows, 1)]
+    if "\n" in file.read_text():
+        assert read(file.rename(tmp_path / "a.jsonl")) == [(n, row, False) for n, row in enumerate(rows, 1)]
+
+
+@pytest.mark.parametrize("behind", ["]", " junk", "[{}]", '\n{"id": "b"}'])
+def test_text_behind_a_list_is_listed(tmp_path, behind):
+    found = read(write(tmp_path / "a.json", json.dumps(ROWS) + behind))
+    assert [problem for _, _, problem in found] == [False] * 5 + [True]
+
+
+@pytest.mark.parametrize("other", ["categories", "heldout", "train2"])
+@pytest.mark.parametrize("held", [[{"id": 1}], {"x": {"id": 1}}])
+def test_rows_of_a_name_that_is_not_known_are_listed(tmp_path, other, held):
+    found = read(write(tmp_path / "a.json", json.dumps({other: held, "data": ROWS})))
+    assert [problem for _, _, problem in found] == [False] * 5 + [True]
+
+
+@pytest.mark.parametrize("name", ["image", "Image", "photo", "image_bytes"])
+@pytest.mark.parametrize("kind", ["bytes", "struct"])
+@pytest.mark.parametrize("others", [[], ["image_embedding"], ["images_mask", "thumbnail"]])
+@pytest.mark.parametrize("last", [False, True])
+def test_the_image_is_in_the_column_of_its_name(tmp_path, name, kind, others, last):
+    if name == "image_bytes" and others:
+        pytest.skip("two columns of unknown names")
+    cells = [b"1", b"2"] if kind == "bytes" else [{"bytes": data, "path": None} for data in (b"1", b"2")]
+    columns = {other: pa.array([b"no", b"no"]) for other in others}
+    columns = {**columns, name: pa.array(cells)} if last else {name: pa.array(cells), **columns}
+    pq.write_table(pa.table({**columns, "id": ["a", "b"], "qa_pairs": ["[]"] * 2}), tmp_path / "a.parquet")
+    rows = rows_of(tmp_path / "a.parquet", {"image", "photo"})
+    assert [row.cut and image_bytes(tmp_path / "a.parquet", row.cut) for row in rows] == [b"1", b"2"]
