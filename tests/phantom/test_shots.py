@@ -1,12 +1,14 @@
 import json
+import os
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from lmod_train.errors import BadArgument
+from lmod_train.phantom import shots as module
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye
-from lmod_train.phantom.shots import Shot, eye_seed, note, take
+from lmod_train.phantom.shots import FEW, Shot, draw_all, eye_seed, note, take
 
 
 def shots(folder, n=3):
@@ -20,12 +22,24 @@ def test_seeds_of_sources_seeds_and_indices_are_apart():
     assert len(set(seeds)) == 1000 and min(seeds) >= 0
 
 
-def test_two_workers_write_what_one_process_writes(tmp_path):
+def test_two_workers_write_what_one_process_writes(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FEW", 0)
     take(shots(tmp_path / "none"), 48, "x", workers=0)
     take(shots(tmp_path / "two"), 48, "x", workers=2)
     files = sorted(p.relative_to(tmp_path / "none") for p in (tmp_path / "none").rglob("*") if p.is_file())
     assert len(files) == 6 == sum(p.is_file() for p in (tmp_path / "two").rglob("*"))
     assert all((tmp_path / "none" / f).read_bytes() == (tmp_path / "two" / f).read_bytes() for f in files)
+
+
+def write_process(shot):
+    shot.photograph.write_text(str(os.getpid()))
+
+
+def test_a_few_drawings_start_no_process_and_more_do(tmp_path):
+    for n, is_here in ((FEW, True), (FEW + 1, False)):
+        drawn = [Shot(0, "x", tmp_path / str(n) / str(i)) for i in range(n)]
+        draw_all(drawn, write_process, "x")
+        assert all((shot.photograph.read_text() == str(os.getpid())) == is_here for shot in drawn)
 
 
 def test_masks_hold_the_three_codes_where_the_truth_has_them(tmp_path):

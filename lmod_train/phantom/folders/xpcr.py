@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,11 @@ from lmod_train.errors import BadArgument
 from lmod_train.files import write_beside
 from lmod_train.phantom.eye import DIAGNOSES, Eye, draw_eye
 from lmod_train.phantom.folders.xpcr_cases import cases, write_cases
-from lmod_train.phantom.folders.xpcr_questions import Drawn, photograph_questions, scan_questions
+from lmod_train.phantom.folders.xpcr_drawing import Drawing, Drawn
+from lmod_train.phantom.folders.xpcr_laser import draw_laser
+from lmod_train.phantom.folders.xpcr_lens import draw_lens
+from lmod_train.phantom.folders.xpcr_questions import photograph_questions, scan_questions
+from lmod_train.phantom.folders.xpcr_surgery import draw_surgery
 from lmod_train.phantom.fundus import render as render_fundus
 from lmod_train.phantom.oct import STAGES, Scan, draw_oct_eye, draw_scan
 from lmod_train.phantom.oct import render as render_oct
@@ -35,7 +39,7 @@ class Row:
     Attributes:
         id: Id in the release.
         number: Number of the row among all.
-        modality: ``CFP`` or ``OCT``.
+        modality: ``CFP``, ``OCT``, ``SLO``, ``EP`` (photograph of the lens) or ``SS`` (frame of surgery).
         place: Path of the image in the release.
         group: Group as the source yields it.
         drawn: What is drawn.
@@ -46,13 +50,15 @@ class Row:
     modality: str
     place: str
     group: str
-    drawn: Eye | Scan
+    drawn: Eye | Scan | Drawing
 
     @property
     def questions(self) -> list[Drawn]:
         """Questions with their truth."""
         drawn = self.drawn
-        return list(photograph_questions(drawn) if isinstance(drawn, Eye) else scan_questions(drawn))
+        if isinstance(drawn, Eye):
+            return list(photograph_questions(drawn))
+        return list(scan_questions(drawn) if isinstance(drawn, Scan) else drawn.questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +92,24 @@ def truths(n: int, seed: int) -> list[Truth]:
 
 
 def rows(n: int, seed: int) -> list[Row]:
-    """Return `n` rows, alternately a fundus photograph and a B-scan.
+    """Return `n` rows, in turn a fundus photograph, a B-scan, a laser scan, a photograph of the lens and a frame.
 
-    A patient has a photograph of each eye, and an eye two scans; every fourth scan is beside the macular hole. At most
-    one of the three defects of a scan is drawn.
+    In the layout of X-PCR a photograph of the lens is one of the external eye (EP); laser scans (SLO) and frames of
+    surgery (SS) are not among the released modalities.
+
+    A patient has a fundus photograph of each eye, and an eye two B-scans; every fourth B-scan is beside the macular
+    hole, and at most one of its three defects is drawn. Each image of the other modalities has its own patient.
 
     Raises:
         BadArgument: `n` is negative.
     """
     if n < 0:
         raise BadArgument("n", n, "0 or more images", "give a number from 0")
-    return [_photograph(number, seed) if number % 2 == 0 else _scan(number, seed) for number in range(n)]
+    return [_ROWS[number % len(_ROWS)](number, number // len(_ROWS), seed) for number in range(n)]
 
 
-def _photograph(number: int, seed: int) -> Row:
-    place, side = number // 2, ("left", "right")[number // 2 % 2]
+def _photograph(number: int, place: int, seed: int) -> Row:
+    side = ("left", "right")[place % 2]
     eyes = (draw_eye(eye_seed(f"{_SOURCE} {k}", seed, place), DIAGNOSES[place % 4]) for k in range(100))
     eye = next(eye for eye in eyes if eye.laterality == side)
     patient = 2000 + place // 2
@@ -108,8 +117,7 @@ def _photograph(number: int, seed: int) -> Row:
     return Row(f"cfp_{place:06d}", number, "CFP", path, f"odir/{patient}", eye)
 
 
-def _scan(number: int, seed: int) -> Row:
-    place = number // 2
+def _scan(number: int, place: int, seed: int) -> Row:
     eye_number, scan_number = place // 2 + 1, place % 2
     eye = draw_oct_eye(eye_seed(f"{_SOURCE} oct", seed, eye_number), STAGES[eye_number % 4], "left")
     scan = draw_scan(eye_seed(f"{_SOURCE} scan", seed, place), eye, None if place % 4 == 3 else 0.0)
@@ -117,6 +125,28 @@ def _scan(number: int, seed: int) -> Row:
     scan = replace(scan, shield=scan.shield if one[1] else None, blurred=scan.blurred and not any(one))
     path = f"OCT/48 OIMHS/Images/{eye_number}/{scan_number}.png"
     return Row(f"oct_{place:06d}", number, "OCT", path, f"oimhs/{eye_number}", scan)
+
+
+def _laser(number: int, place: int, seed: int) -> Row:
+    return _own(number, place, "SLO", "png", draw_laser(eye_seed(f"{_SOURCE} SLO", seed, place)))
+
+
+def _lens(number: int, place: int, seed: int) -> Row:
+    return _own(number, place, "EP", "jpg", draw_lens(eye_seed(f"{_SOURCE} EP", seed, place)))
+
+
+def _surgery(number: int, place: int, seed: int) -> Row:
+    return _own(number, place, "SS", "png", draw_surgery(eye_seed(f"{_SOURCE} SS", seed, place)))
+
+
+def _own(number: int, place: int, modality: str, kind: str, drawn: Drawing) -> Row:
+    """Return a row whose image is a group of its own."""
+    key = f"{modality.lower()}_{place:06d}"
+    path = f"{modality}/drawn/{key}.{kind}"
+    return Row(key, number, modality, path, path.lower(), drawn)
+
+
+_ROWS: tuple[Callable[[int, int, int], Row], ...] = (_photograph, _scan, _laser, _lens, _surgery)
 
 
 def _side(place: str) -> str:
@@ -130,7 +160,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "hub",
         out: Folder to write below.
         n: Number of images, from 0, besides the two of each case.
         seed: Seed, from 0; the same seed writes the same files.
-        size: Side of the images in pixels, from 16.
+        size: Side of the images in pixels, from 32; laser scans are wider, and frames of surgery lower.
         layout: ``hub`` for Parquet files with the images inside, ``json`` for a JSON table beside image files, ``card``
             for the layout of the data set's card.
         workers: Number of processes to start; 0 works in this one.
@@ -139,8 +169,8 @@ def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "hub",
         BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
     """
     drawn = rows(n, seed)
-    if size < 16:
-        raise BadArgument("size", size, "at least 16 pixels", "use 120 or more to recognise anything")
+    if size < 32:
+        raise BadArgument("size", size, "at least 32 pixels", "use 120 or more to recognise anything")
     root = Path(out) / "X-PCR"
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "layout": layout})
     write_cases(root / "multimodal_cases", cases(n // 4, seed), size, workers)
@@ -175,14 +205,16 @@ def table_row(row: Row) -> dict[str, Any]:
 
 
 def image_file(row: Row, size: int) -> bytes:
-    """Return the image of a row as the bytes of a file: JPEG for a photograph, PNG for a scan."""
+    """Return the image of a row as the bytes of a file: JPEG for a photograph, PNG for a scan or a frame."""
     picture, buffer = _picture(row.drawn, size), io.BytesIO()
     picture.save(buffer, *(("JPEG",) if row.place.endswith(".jpg") else ("PNG",)))
     return buffer.getvalue()
 
 
-def _picture(drawn: Eye | Scan, size: int) -> Image.Image:
-    return render_fundus(drawn, size) if isinstance(drawn, Eye) else render_oct(drawn, size)
+def _picture(drawn: Eye | Scan | Drawing, size: int) -> Image.Image:
+    if isinstance(drawn, Eye):
+        return render_fundus(drawn, size)
+    return render_oct(drawn, size) if isinstance(drawn, Scan) else drawn.picture(size)
 
 
 @dataclass(frozen=True, slots=True)

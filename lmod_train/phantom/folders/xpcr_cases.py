@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from lmod_train.files import write_beside
-from lmod_train.phantom.folders.xpcr_questions import Drawn, pair_questions
+from lmod_train.phantom.folders.xpcr_drawing import Drawn
+from lmod_train.phantom.folders.xpcr_questions import pair_questions
 from lmod_train.phantom.pair import SPOTS, Pair, draw_pair, photograph, section
 from lmod_train.phantom.shots import draw_all, eye_seed
 

@@ -1,18 +1,13 @@
-"""Questions of X-PCR's six stages about phantoms, with the truth of what is drawn."""
+"""Questions of X-PCR's six stages about drawn photographs and B-scans, and those about pairs of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-
-import numpy as np
 
 from lmod_train.phantom.eye import Eye
+from lmod_train.phantom.folders.xpcr_drawing import Drawn, one_of
 from lmod_train.phantom.oct import Scan
 from lmod_train.phantom.pair import SPOTS, Pair
-
-FORM = "single_choice"
-"""The question type of every question."""
 
 MANAGEMENT = {
     "normal": "Routine review",
@@ -21,37 +16,6 @@ MANAGEMENT = {
     "diabetic retinopathy": "Refer to a retina clinic",
 }
 """Diagnosis -> decision, for drawings only: no clinical recommendation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A question about a phantom; of the options, the first is right."""
-
-    category: str
-    sub_label: str
-    text: str
-    options: tuple[str, ...]
-
-    def row(self, seed: int) -> dict[str, str]:
-        """Return the question as the release writes it, its options in a random order."""
-        options = [self.options[n] for n in np.random.default_rng(seed).permutation(len(self.options))]
-        return {
-            "category": self.category,
-            "question": f"{self.text}\nOptions: {options}",
-            "answer": self.options[0],
-            "sub_label": self.sub_label,
-            "question_type": FORM,
-        }
-
-
-def one_of(truth: str, others: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the options with the right one first.
-
-    Example:
-        >>> one_of("left", ("left", "right"))
-        ('left', 'right')
-    """
-    return (truth, *(other for other in others if other != truth))
 
 
 def photograph_questions(eye: Eye) -> Iterator[Drawn]:

@@ -8,6 +8,8 @@ from lmod_train.errors import BadArgument
 from lmod_train.phantom.eye import Eye
 from lmod_train.phantom.folders import xpcr
 
+STAGE_NAMES = ("IQA", "AL", "LC", "DD", "SG", "CD")
+
 ROWS = xpcr.rows(24, 5)
 
 
@@ -18,11 +20,17 @@ def test_rows_are_the_same_for_one_seed_and_differ_for_another():
 
 def test_every_diagnosis_stage_and_answer_occurs():
     answers = {}
-    for row in xpcr.rows(64, 5):
+    for row in xpcr.rows(160, 5):
         for question in row.questions:
-            answers.setdefault((row.modality, question.category, question.text), set()).add(question.options[0])
+            answers.setdefault((row.modality, question.category, question.sub_label), set()).add(question.options[0])
     assert all(len(found) > 1 for found in answers.values()), answers
     assert {category for _, category, _ in answers} == {"IQA", "AL", "LC", "DD", "SG", "CD"}
+
+
+def test_every_row_of_the_five_modalities_has_six_stages():
+    stages = {row.modality: {q.category for q in row.questions} for row in ROWS}
+    assert stages == {name: set(STAGE_NAMES) for name in ("CFP", "OCT", "SLO", "EP", "SS")}
+    assert [row.modality for row in ROWS[:6]] == ["CFP", "OCT", "SLO", "EP", "SS", "CFP"]
 
 
 def test_the_side_in_the_name_is_that_of_the_eye():
@@ -42,8 +50,8 @@ def test_the_disc_is_where_the_answer_is():
 
 
 def test_a_scan_has_at_most_one_defect():
-    for row in xpcr.rows(200, 5):
-        if not isinstance(row.drawn, Eye):
+    for row in xpcr.rows(300, 5):
+        if row.modality == "OCT":
             assert row.drawn.dim + (row.drawn.shield is not None) + row.drawn.blurred <= 1
 
 

@@ -3,7 +3,6 @@
 from collections import Counter
 
 from lmod_train.phantom.folders import xpcr
-from lmod_train.phantom.folders.xpcr_questions import one_of
 from lmod_train.sources.xpcr_questions import listed_options
 
 
@@ -17,7 +16,3 @@ def test_the_truth_is_an_option_and_its_place_varies():
             assert written["answer"] == question.options[0]
             places[options.index(written["answer"])] += 1
     assert all(places[n] > 0.15 * places.total() for n in range(3)), places
-
-
-def test_one_of_puts_the_truth_first():
-    assert one_of("b", ("a", "b", "c")) == ("b", "a", "c")
