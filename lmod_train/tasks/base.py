@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from lmod_train.errors import BadArgument
 from lmod_train.scoring.items import Item
+from lmod_train.tasks.forms import Form, only_options
 from lmod_train.tasks.settings import plain
 from lmod_train.tasks.wordings import Wordings
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
@@ -87,6 +90,22 @@ class Task(ABC):
             The same question where options have no letters, or where their order is not the task's own.
         """
         return question
+
+    def in_form(self, sample: Sample, question: Question, form: Form) -> Question | None:
+        """Return a question with other words, for probes; None where the sample lacks what it takes.
+
+        Args:
+            sample: That is asked about.
+            question: One of `ask`.
+            form: ``options``, its lettered options alone; ``stem``, all but these; ``other_language``, asked for a
+                reply in another language.
+
+        Raises:
+            BadArgument: The task has no such form.
+        """
+        if form == "options":
+            return replace(question, messages=only_options(question.messages))
+        raise BadArgument("kinds", form, f"one of none, another, foreign and options for {self.name}", "leave it out")
 
     def account(self, samples: Iterable[Sample]) -> dict[str, Any]:
         """Return what the manifest states of the samples besides the counts of records; nothing by default."""

@@ -14,7 +14,8 @@ from lmod_train.parsing.reading import read
 from lmod_train.scoring.chain import chain_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.single_choice import reply_for, single_choice, with_truth_at, worded
+from lmod_train.tasks.judgement_prompt import question_text
+from lmod_train.tasks.single_choice import Stated, checked, reply_for, single_choice, with_truth_at, worded
 from lmod_train.tasks.stages.cd import impact_of
 from lmod_train.tasks.stages.iqa import perturbation_of
 from lmod_train.tasks.stages.posed import Missing, Posed, drawn
@@ -36,9 +37,11 @@ class Chain(Task):
         perturbed: Share of the samples without quality flags whose image is shown with an added defect in all stages,
             0 to 1; with 0 these samples have no question for the image quality.
         sources: Names of the sources to ask about; None asks about all.
+        stated: What the reply states: the ``letter`` of an option, as in the paper; or its ``text``, for models that
+            are too small to look a letter up in the prompt. Replies are read in either way.
 
     Raises:
-        BadArgument: `perturbed` is not within 0 to 1.
+        BadArgument: `perturbed` is not within 0 to 1, or `stated` is neither of the two.
 
     References:
         X-PCR, CVPR 2026, arXiv 2604.20350, with its supplement. Questions, options and levels are ours.
@@ -49,10 +52,16 @@ class Chain(Task):
     choices = ()
     joins_parts = True
 
-    def __init__(self, confidence: bool = True, perturbed: float = 0.5, sources: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        confidence: bool = True,
+        perturbed: float = 0.5,
+        sources: list[str] | None = None,
+        stated: Stated = "letter",
+    ) -> None:
         if not 0 <= perturbed <= 1:
             raise BadArgument("perturbed", perturbed, "a share from 0 to 1", "leave it out for 0.5")
-        self.asks_confidence = confidence
+        self.asks_confidence, self.stated = confidence, checked(stated)
         self.perturbed = perturbed
         self.sources = sources
 
@@ -60,7 +69,10 @@ class Chain(Task):
         """Yield the questions that come with a sample; without any, one for each stage that has a truth."""
         if not self.asks_of(sample):
             return
-        ready = [worded(question, confidence=self.asks_confidence) for question in self.ready_questions(sample)]
+        ready = [
+            worded(question, confidence=self.asks_confidence, stated=self.stated)
+            for question in self.ready_questions(sample)
+        ]
         yield from ready or self._own(sample)
 
     def _own(self, sample: Sample) -> Iterator[Question]:
@@ -73,9 +85,9 @@ class Chain(Task):
                 tags = {"stage": stage, "level": posed.level} | ({"impact": str(impact)} if impact else {})
                 yield Question(
                     self.name,
-                    single_choice(posed.question, options, confidence=self.asks_confidence),
+                    single_choice(posed.question, options, confidence=self.asks_confidence, stated=self.stated),
                     tuple(options),
-                    reply_for(options, posed.truth),
+                    reply_for(options, posed.truth, self.stated),
                     chain=sample.key,
                     chain_step=stage,
                     needs=tuple(Need(step) for step in earlier),
@@ -123,7 +135,7 @@ class Chain(Task):
 
     def confidence(self, reply: Reply, record: Record) -> float | None:
         """Return the confidence that the reply states, 0 to 1; None if it states none that can be read."""
-        return read_confidence(reply)
+        return read_confidence(reply, question_text(record.messages))
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return the scores of stages, levels and whole chains (see `lmod_train.scoring.chain`)."""

@@ -9,12 +9,13 @@ from lmod_train.lettering import options_in
 from lmod_train.parsing.confidence import read_confidence
 from lmod_train.parsing.option import parse_option
 from lmod_train.parsing.reading import read
-from lmod_train.scoring.chain import answer_scores
+from lmod_train.scoring.closed import answer_scores
 from lmod_train.scoring.confidence import confidence_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.modality import WITHOUT, mcs_scores, without_variant
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.tasks.single_choice import worded
 from lmod_train.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
@@ -60,7 +61,7 @@ class CrossModality(Task):
 
     def confidence(self, reply: Reply, record: Record) -> float | None:
         """Return the confidence that the reply states, 0 to 1; None if it states none that can be read."""
-        return read_confidence(reply)
+        return read_confidence(reply, question_text(record.messages))
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, the account, the baselines and what confidence says, by kind and number of modalities.

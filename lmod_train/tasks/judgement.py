@@ -16,10 +16,9 @@ from lmod_train.tasks.judgement_prompt import (
     Wording,
     check_template,
     filled_in,
-    question_text,
     template,
 )
-from lmod_train.tasks.judgement_replies import given
+from lmod_train.tasks.judgement_replies import given, question_of
 from lmod_train.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.vocabulary.error_types import ERROR_LABELS
 
@@ -69,14 +68,15 @@ class Judgement(Task):
 
     def records(self, predictions: Iterable[Prediction]) -> list[Record]:
         """Return one record for each prediction with a reply to judge (see `judgement_replies.given`)."""
-        return [self._record(p, text) for p in predictions for text in [given(p)] if text is not None]
+        return [self.record_of(p.record, text) for p in predictions for text in [given(p)] if text is not None]
 
-    def _record(self, prediction: Prediction, text: str) -> Record:
-        judged, kind = prediction.record, type(self)
+    def record_of(self, judged: Record, text: str) -> Record:
+        """Return the record that asks whether a text agrees with the reference answer of a record."""
+        kind = type(self)
         prompt = self.prompt or template(self.wording, judged.language, self.choices)
-        words = filled_in(prompt, question_text(judged.messages), judged.answer, text, self.choices)
+        words = filled_in(prompt, question_of(judged), judged.answer, text, self.choices)
         return Record(
-            id=judgement_id(judged.id),
+            id=f"{self.name}/{judged.id}",
             task=self.name,
             task_class=f"{kind.__module__}.{kind.__qualname__}",
             task_version=self.version,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 from lmod_train.errors import BadArgument
 from lmod_train.parsing.thinking import strip_thinking
+from lmod_train.scoring.languages import pair_of
+from lmod_train.tasks.bilingual import bare_question
+from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.types import Prediction, Record, Unparsed
 
 READABLE = ("no_match", "ambiguous", "out_of_range", "parser_error")
@@ -52,3 +56,29 @@ def to_judge(predictions: Sequence[Prediction], names: Sequence[str]) -> list[Pr
         expected = "replies to judge; all failed, were refused or cut off, or are empty"
         raise BadArgument("--tasks", ",".join(names), expected, "name other tasks, or another run")
     return chosen
+
+
+def question_of(record: Record) -> str:
+    """Return the words of a question as a judge is shown them: of a conversation all turns, and no image.
+
+    Of the prompts of OphthalWeChat only the question itself is left, as its judge compares answers to that.
+    """
+    return bare_question(question_text(record.messages))
+
+
+def in_any_language(record: Record) -> str:
+    """Return what the ids of a question's records share in both languages; the id of a question in one language."""
+    return pair_of(record.id) or record.id
+
+
+def drawn(predictions: Sequence[Prediction], count: int) -> list[Prediction]:
+    """Return the predictions of `count` questions of each task, drawn by the SHA-256 of their ids; 0 for all.
+
+    A question in two languages is drawn in both. A larger count adds to the questions of a smaller one.
+    """
+    by_task: dict[str, set[str]] = {}
+    for prediction in predictions:
+        by_task.setdefault(prediction.record.task, set()).add(in_any_language(prediction.record))
+    orders = [sorted(some, key=lambda id: hashlib.sha256(id.encode()).digest()) for some in by_task.values()]
+    kept = {id for order in orders for id in (order[:count] if count else order)}
+    return [p for p in predictions if in_any_language(p.record) in kept]

@@ -13,7 +13,7 @@ from itertools import count as numbers
 from itertools import permutations
 from math import factorial
 
-from lmod_train.lettering import lettered, options_in
+from lmod_train.lettering import LETTERS, lettered, options_in
 from lmod_train.shuffling import shuffle_key
 from lmod_train.types import Message, Record
 from lmod_train.wording import letter_form, replies_of
@@ -24,19 +24,42 @@ SEPARATORS = (
 )
 """What may stand between the options of a prompt, and before the last one."""
 
+_AND = r",? (?:and|or|nor|&) |, | ?[&+/] ?|[和与及或、]"
+_PLACES = re.compile(
+    r"\b(?:all|none|any|both|neither|either|one|two|some|more than one|other) (?:of )?(?:the |these )?"
+    r"(?:above|below|previous|preceding|foregoing|(?:other )?(?:options|choices|answers))\b|^以上|上述",
+    re.IGNORECASE,
+)
+"""Words that mean other options by their place."""
+
 LISTED = 5
 """Maximum number of options whose orders are all listed; of more, orders are drawn one by one."""
 
 
 def count_orders(record: Record, options: Sequence[str]) -> int:
-    """Return the number of orders of a record's options: 1 if its prompt does not list them.
+    """Return the number of orders of a record's options: 1 if its prompt does not list them, or one names others.
 
     Args:
         record: A record as curated, or in another wording.
         options: Each option as the prompt lists it (`Task.listed`).
     """
     listed = _with_letters(record, options) or any(_lists_in(record, options))
-    return factorial(len(options)) if listed else 1
+    return factorial(len(options)) if listed and not names_others(options) else 1
+
+
+def names_others(options: Sequence[str]) -> bool:
+    """Return whether an option means others by their place or letters, which another order would change.
+
+    Example:
+        >>> [names_others(["cup", "rim", text]) for text in ("Both A and B", "all of the above", "A and Z")]
+        [True, True, False]
+    """
+    letters = f"[{LETTERS[: len(options)]}]"
+    pair = re.compile(rf"(?<![A-Za-z]){letters}(?:{_AND}){letters}(?![A-Za-z])")
+    alone = re.compile(
+        rf"\b(?i:only|just|options?|answers?|choices?) {letters}(?![A-Za-z])|^{letters}(?i: only| alone)\b"
+    )
+    return any(pattern.search(option) for pattern in (_PLACES, pair, alone) for option in options)
 
 
 def reordered(record: Record, options: Sequence[str], number: int, seed: int) -> Record:

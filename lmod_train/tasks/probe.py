@@ -6,21 +6,24 @@ these questions show how often a model abstains, and what it answers whatever it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from lmod_train.errors import BadArgument
-from lmod_train.lettering import options_in
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.scoring.probing import probe_scores
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.forms import Form
 from lmod_train.tasks.wordings import Wordings
 from lmod_train.types import Answer, Message, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
-Kind = Literal["none", "another", "foreign", "options"]
+Kind = Literal["none", "another", "foreign", "options", "stem", "other_language"]
 IMAGELESS = ("none", "options")
 """Kinds that show no image."""
+
+FORMS = ("options", "stem", "other_language")
+"""Kinds with other words, which the task states (`Task.in_form`)."""
 
 
 class Probe(Task):
@@ -34,8 +37,9 @@ class Probe(Task):
         of: The task to probe.
         kinds: What is shown in the image's place: ``none``, nothing; ``another``, an image with another answer;
             ``foreign``, a photograph that is not an eye; ``options``, nothing, and of the words only the lettered
-            options and the form of the reply. Earlier answers of a chain alone are asked by ``none`` with
-            `data.regime`.
+            options and the form of the reply; ``stem``, the image, and of the words all but the options;
+            ``other_language``, the image and a question in its own language that asks for a reply in the other one.
+            Earlier answers of a chain alone are asked by ``none`` with `data.regime`.
 
     Example:
         >>> from lmod_train.tasks.glaucoma import Glaucoma
@@ -59,8 +63,8 @@ class Probe(Task):
         """Yield each question of the task once for each kind; its needs are those of the same kind.
 
         Raises:
-            BadArgument: The task asks about drawn boxes, and ``another`` is among the kinds; or a question lists no
-                lettered options, and ``options`` is.
+            BadArgument: The task asks about drawn boxes, and ``another`` is among the kinds; or it has no words for
+                one of the kinds.
         """
         for question in self.of.ask(sample):
             if question.marked and "another" in self.kinds:
@@ -69,7 +73,8 @@ class Probe(Task):
                     "kinds", self.kinds, f"none or foreign, as {self.of.name} asks about drawn boxes", cure
                 )
             for kind in self.kinds:
-                yield self._asked(question, kind)
+                formed = self.of.in_form(sample, question, cast(Form, kind)) if kind in FORMS else question
+                yield from (self._asked(one, kind) for one in (formed,) if one is not None)
 
     def _asked(self, question: Question, kind: Kind) -> Question:
         def named(variant: str) -> str:
@@ -80,12 +85,12 @@ class Probe(Task):
         return replace(
             question,
             task=self.name,
-            messages=_only_options(messages) if kind == "options" else messages,
+            messages=messages,
             marked=False,
             regions=(),
             variant=named(question.variant),
             stratum="",
-            shows="none" if kind == "options" else kind,
+            shows=_SHOWN.get(kind, "own"),
             chain=question.chain and named(question.chain),
             needs=tuple(replace(n, task="", variant=named(n.variant)) if n.task in own else n for n in question.needs),
         )
@@ -125,19 +130,13 @@ class Probe(Task):
         return probe_scores(self.name, [self.as_scored(item) for item in items], kind_of)
 
 
-def _only_options(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the last turn from its last list of lettered options on.
-
-    Raises:
-        BadArgument: It lists none.
-    """
-    first = next(iter(options_in(messages).items()), None)
-    part = messages[-1].parts[-1]
-    if first is None:
-        expected = "none, another or foreign, as the task lists no lettered options"
-        raise BadArgument("kinds", "options", expected, "leave it out")
-    start = part.text.rindex(f"{first[0]}. {first[1]}")
-    return (replace(messages[-1], parts=(replace(part, text=part.text[start:]),)),)
+_SHOWN: Mapping[Kind, Literal["none", "another", "foreign"]] = {
+    "none": "none",
+    "options": "none",
+    "another": "another",
+    "foreign": "foreign",
+}
+"""Kind -> what is shown in the image's place."""
 
 
 def _without_image(message: Message) -> Message:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Literal
 
 from lmod_train.errors import BadArgument
+from lmod_train.scoring.regimes import TAG
 from lmod_train.shuffling import shuffle_key
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.filled import filled, plain_text, unfilled
@@ -23,8 +24,6 @@ Regime = Literal["independent", "cas_last", "cas_all", "oracle", "planted"]
 chain. ``cas_all``: after its own answers to all earlier ones. ``oracle``: after the true answers to all earlier ones.
 ``planted``: after a wrong option as answer to the preceding question."""
 
-TAG = "regime"
-"""Tag of the records that are asked in another regime than ``independent``."""
 PLANTED = "planted"
 """Tag of the records of the regime ``planted``: the wrong answer in their words."""
 

@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from lmod_train.errors import BadArgument
+from lmod_train.lettering import options_in
 from lmod_train.scoring.items import images_of
 from lmod_train.shuffling import shuffle_key
 from lmod_train.tasks.filled import unfilled
@@ -22,7 +23,8 @@ class Examples:
     """Training questions by kind and answer, of which examples are drawn.
 
     An example is a question of the same task, source, modality, variant, step, language and choices, so that it is
-    asked in the same words, and an image goes nowhere that the question's own image may not.
+    asked in the same words, and an image goes nowhere that the question's own image may not. Where the prompt lists the
+    options by letters, each question has a list of its own: an example, too, is asked with its own.
 
     Args:
         records: The training split; records whose words lack earlier answers are left out.
@@ -63,7 +65,8 @@ class Examples:
 
 def _kind(record: Record) -> Kind:
     place = (record.task, record.source, record.modality, record.phantom)
-    return (*place, record.variant, record.chain_step, record.language, record.choices)
+    choices = () if options_in(record.messages) else record.choices
+    return (*place, record.variant, record.chain_step, record.language, choices)
 
 
 def _stratum(record: Record) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal, cast, get_args
 
+from lmod_train.errors import BadArgument
 from lmod_train.lettering import LETTERS, lettered, options_in
 from lmod_train.tasks.prompt import prompt
 from lmod_train.types import Message, Part, Question
@@ -12,14 +14,32 @@ from lmod_train.types import Message, Part, Question
 CONFIDENCE = "Please rate your confidence from 0 to 100%"
 """X-PCR, supplement, section 4.2, word for word."""
 
+Stated = Literal["letter", "text"]
+"""What the reply states: the ``letter`` of an option, as in the paper; or its ``text``, for models that are too small
+to look a letter up in the prompt."""
 
-def single_choice(question: str, options: Sequence[str], *, confidence: bool) -> tuple[Message, ...]:
+
+def checked(stated: str) -> Stated:
+    """Return what the reply states, as given.
+
+    Raises:
+        BadArgument: It is neither ``letter`` nor ``text``.
+    """
+    if stated not in get_args(Stated):
+        raise BadArgument("stated", stated, "letter or text", "leave it out for letter")
+    return cast(Stated, stated)
+
+
+def single_choice(
+    question: str, options: Sequence[str], *, confidence: bool, stated: Stated = "letter"
+) -> tuple[Message, ...]:
     r"""Return the user's turn: image, question, lettered options, and the form of the reply.
 
     Args:
         question: In words.
         options: Texts in the order of their letters.
         confidence: Whether a confidence is asked for.
+        stated: What the reply states.
 
     Example:
         >>> print(single_choice("Which?", ["disc", "macula"], confidence=True)[0].parts[1].text)
@@ -30,17 +50,17 @@ def single_choice(question: str, options: Sequence[str], *, confidence: bool) ->
         Please rate your confidence from 0 to 100%
         Reply in this format: Answer: <LETTER>; Confidence: <0-100>%
     """
-    return prompt(_words(question, options, confidence))
+    return prompt(_words(question, options, confidence, stated))
 
 
-def _words(question: str, options: Sequence[str], confidence: bool) -> str:
-    lines = [question, lettered(options), "Answer with the letter of one option."]
+def _words(question: str, options: Sequence[str], confidence: bool, stated: Stated) -> str:
+    lines = [question, lettered(options), f"Answer with the {stated} of one option."]
     lines += [CONFIDENCE] if confidence else []
-    stated = "; Confidence: <0-100>%" if confidence else ""
-    return "\n".join([*lines, f"Reply in this format: Answer: <LETTER>{stated}"])
+    sure = "; Confidence: <0-100>%" if confidence else ""
+    return "\n".join([*lines, f"Reply in this format: Answer: <{stated.upper()}>{sure}"])
 
 
-def worded(question: Question, *, confidence: bool) -> Question:
+def worded(question: Question, *, confidence: bool, stated: Stated = "letter") -> Question:
     r"""Return a question that comes with its sample as a single-choice question, images first, then the words.
 
     One whose answer is not the text of an option has its form already, and stays as it is.
@@ -48,6 +68,7 @@ def worded(question: Question, *, confidence: bool) -> Question:
     Args:
         question: Its choices are the options' texts, its last message the question without options.
         confidence: Whether a confidence is asked for.
+        stated: What the reply states.
 
     Example:
         >>> ready = Question("chain", prompt("Which?"), ("disc", "macula"), "macula")
@@ -60,30 +81,32 @@ def worded(question: Question, *, confidence: bool) -> Question:
     turn = question.messages[-1]
     words = "\n".join(part.text for part in turn.parts if part.type == "text")
     images = tuple(part for part in turn.parts if part.type == "image")
-    text = Part("text", _words(words, question.choices, confidence))
+    text = Part("text", _words(words, question.choices, confidence, stated))
     messages = (*question.messages[:-1], replace(turn, parts=(*images, text)))
-    return replace(question, messages=messages, answer=reply_for(question.choices, question.answer))
+    return replace(question, messages=messages, answer=reply_for(question.choices, question.answer, stated))
 
 
-def reply_for(options: Sequence[str], truth: str) -> str:
-    """Return the reference reply: the letter of the right option.
+def reply_for(options: Sequence[str], truth: str, stated: Stated = "letter") -> str:
+    """Return the reference reply: the letter of the right option, or its text.
 
     Example:
-        >>> reply_for(["disc", "macula"], "macula")
-        'Answer: B'
+        >>> reply_for(["disc", "macula"], "macula"), reply_for(["disc", "macula"], "macula", "text")
+        ('Answer: B', 'Answer: macula')
     """
-    return f"Answer: {LETTERS[list(options).index(truth)]}"
+    return f"Answer: {truth if stated == 'text' else LETTERS[list(options).index(truth)]}"
 
 
 def with_truth_at(question: Question, place: int) -> Question:
     """Return a question of lettered options with its right option moved to a place; the others keep their order.
 
     Args:
-        question: Its choices are the options in the order of their letters, its answer ends with the letter.
+        question: Its choices are the options in the order of their letters; its answer states letter or text of one.
         place: From 0, below the number of options.
     """
     old = list(options_in(question.messages).values())
-    truth = old[LETTERS.index(question.answer[-1])]
+    given = question.answer.removeprefix("Answer: ")
+    stated: Stated = "text" if given in old else "letter"
+    truth = given if stated == "text" else old[LETTERS.index(given)]
     new = [option for option in old if option != truth]
     new.insert(place, truth)
 
@@ -92,4 +115,4 @@ def with_truth_at(question: Question, place: int) -> Question:
         return replace(message, parts=tuple(parts))
 
     messages = (*question.messages[:-1], rewritten(question.messages[-1]))
-    return replace(question, messages=messages, choices=tuple(new), answer=reply_for(new, truth))
+    return replace(question, messages=messages, choices=tuple(new), answer=reply_for(new, truth, stated))

@@ -12,6 +12,7 @@ import pytest
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import read_records
 from lmod_train.curation.pipeline import curate
+from lmod_train.errors import BadArgument
 from lmod_train.sources.discovery import source_classes
 from lmod_train.tasks.chain import Chain
 from lmod_train.tasks.stages.stage import STAGE_NAMES
@@ -21,6 +22,8 @@ from tests.tasks.stages.samples import cupped, flagged, sample, scan
 
 TASK = Chain()
 DRAWN = {"oimhs": 32, "brset": 40, "idrid": 16, "refuge": 12, "origa": 10, "g1020": 10}
+STAGES_OF = {"fairseg": "IQA AL LC SG", "cataract_detection_2": "IQA AL DD", "cataract_1k": "IQA AL LC"}
+DRAWN |= {"fairseg": 10, "cataract_detection_2": 10, "cataract_1k": 16}
 SIZE = 128
 
 
@@ -56,6 +59,17 @@ def test_a_chain_asks_what_has_a_truth_and_needs_what_came_before():
     assert tuple(asked(cupped(0.6))) == ("AL", "LC", "DD", "SG", "CD")
     assert asked(sample()) == {} == asked(scan(), Chain(sources=["other"], perturbed=1))
     assert asked(sample(boxes=[("optic disc", 10, 10, 50, 50)]))["AL"].tags == {"stage": "AL", "level": "R"}
+
+
+def test_replies_state_the_text_of_an_option_where_that_is_asked_for():
+    in_words, letters = asked(scan(), Chain(stated="text", perturbed=0)), asked(scan())
+    for stage, question in in_words.items():
+        record = record_from(question, scan(), TASK)
+        read = [TASK.parse(Reply("", answer), record) for answer in (question.answer, letters[stage].answer)]
+        assert question.choices == letters[stage].choices
+        assert read[0] == read[1] == question.answer.removeprefix("Answer: ")
+    with pytest.raises(BadArgument, match="stated='word'"):
+        Chain(stated="word")
 
 
 def test_ready_questions_are_asked_instead():
@@ -184,7 +198,7 @@ def is_right(option, truth, record, size):
             (x, y), (u, v) = middle(boxes["fovea"]), middle(boxes["optic disc"])
             return ("left" in option) == (x < u) and ("above" in option) == (y < v)
         if "quarter" in question:
-            x, y = middle(boxes["optic disc"])
+            x, y = middle(next(boxes[name] for name in ("optic disc", "pupil", "eye") if name in boxes))
             return ("left" in option) == (x < size[0] / 2) and ("upper" in option) == (y < size[1] / 2)
         parts = {"optic nerve head": "optic disc", "the macular area": "macula", "vascular network": "vessels"}
         abnormal = [word for word, name in parts.items() if labels[f"abnormal {name}"] == "yes"]
@@ -195,6 +209,8 @@ def is_right(option, truth, record, size):
         return low <= ratio_of(boxes) < high
     if stage == "DD":
         stages = {"impending hole only": "1", "full-thickness hole": "234"}
+        if "cataract" in option:
+            return ("present" in option) == (labels["diagnosis"] == "cataract")
         if "glaucoma" in option:
             return ("present" in option) == (labels["glaucoma"] == "yes")
         return labels["macular_hole_stage"] in stages.get(option, "")
@@ -236,7 +252,8 @@ def test_of_every_question_one_option_is_true_of_the_drawn_eye_and_it_is_the_ans
         ]
         assert right == [TASK.parse(Reply(record.id, record.answer), record)], record.id
         asked_of[record.source].add(record.chain_step)
-    assert all(asked_of[source] == set(STAGE_NAMES) for source in DRAWN)
+    expected = {name: set(STAGES_OF[name].split()) if name in STAGES_OF else set(STAGE_NAMES) for name in DRAWN}
+    assert asked_of == expected
     views = defaultdict(set)
     for record in records:
         views[record.chain].add((record.image, record.tags.get("perturbation", ""), record.tags.get("grade", "")))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lmod_train.artifacts.records import read_records, write_records
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.asked import asked
+from lmod_train.tasks.bilingual import OPEN
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.judgement import JUDGED_TASK, Judgement, judged_id, judgement_id
 from lmod_train.tasks.judgement_prompt import (
@@ -143,6 +144,44 @@ def test_the_judges_reply_is_read_or_unjudged(reply: Reply, verdict: object):
     assert TASK.parse(reply) == verdict
 
 
+PROSE = [
+    "The given answer matches the expected answer in fact and in meaning.",
+    "The given answer is correct.",
+    "It would be TRUE if the side were the same.",
+    "This is not TRUE.",
+    "Untrue.",
+    "给定答案正确。",
+    "给定答案与预期答案一致，因此是正确的。",
+    "不是TRUE。",
+    "The verdict depends on what the image shows.",
+    "1",
+    "yes",
+]
+REFUSALS = [
+    "I cannot judge this without the image.",
+    "抱歉，我无法判断这个答案。",
+    "As an AI, I cannot give medical advice.",
+]
+
+
+@pytest.mark.parametrize("text", [*PROSE, *REFUSALS])
+@pytest.mark.parametrize("reason", ["stop", "length", "content_filter"])
+def test_prose_and_refusals_are_unjudged_and_never_guessed(text: str, reason: str):
+    found = TASK.parse(Reply("a", text, reason))  # type: ignore[arg-type]
+    assert isinstance(found, Unparsed)
+    assert reason != "stop" or (found.reason == "refused") == (text in REFUSALS)
+
+
+@pytest.mark.parametrize("error", ["timeout: no reply within 60 s", "HTTP 503", "connection reset"])
+def test_a_request_that_failed_has_no_verdict_whatever_was_received(error: str):
+    assert TASK.parse(Reply("a", "TRUE", "error", error)) == Unparsed("failed", error)
+
+
+@pytest.mark.parametrize("text", ["回答：TRUE", "最终判断：FALSE。", "ＴＲＵＥ", "**结论**: FALSE"])
+def test_a_label_stated_in_chinese_is_read(text: str):
+    assert TASK.parse(Reply("a", text)) == ("FALSE" if "FALSE" in text else "TRUE")
+
+
 def test_i_cannot_tell_is_a_refusal_of_the_judge():
     found = TASK.parse(Reply("a", "I'm sorry, I can't assess medical images."))
     assert isinstance(found, Unparsed)
@@ -193,6 +232,18 @@ def test_the_papers_prompts_are_verbatim_and_in_the_language_of_the_question():
     assert words(task.records([chinese])[0]).startswith("请根据以下标准判断给定答案是否正确：")
     assert "Expected Answer: The disc is pale. Given Answer: 苍白\nIs the given" in words(task.records([english])[0])
     assert template("ophthalwechat", "de", ("TRUE", "FALSE")) == OPHTHALWECHAT["en"]
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_judge_of_the_paper_is_shown_its_question_without_the_prompt_of_the_model(language: str):
+    question = {"zh": "图中是什么？", "en": "What is it?"}[language]
+    messages = prompt(OPEN[language].replace("{question}", question))
+    fields = {"id": f"open_question/o/i/7-{language}", "task": "open_question", "messages": messages}
+    made = prediction(1, "Cataract.", expected="Pale.", language=language, **fields)
+    shown = words(Judgement(wording="ophthalwechat").records([made])[0])
+    template = OPHTHALWECHAT[language]
+    texts = {"{question}": question, "{expected}": "Pale.", "{given}": "Cataract."}
+    assert shown == re.sub(r"\{\w+\}", lambda place: texts[place[0]], template)
 
 
 def test_a_conversation_is_shown_with_its_earlier_turns_and_without_system_and_image():

@@ -16,7 +16,7 @@ from lmod_train.parsing.option import parse_option
 from lmod_train.tasks.age_group import PROMPTS, AgeGroup
 from lmod_train.tasks.chain import Chain
 from lmod_train.tasks.four_way import PROMPT, FourWay
-from lmod_train.tasks.orders import SEPARATORS, count_orders, permutation, reordered
+from lmod_train.tasks.orders import SEPARATORS, count_orders, names_others, permutation, reordered
 from lmod_train.tasks.ways import Ways, in_every_way
 from lmod_train.types import Message, Part, Reply
 from lmod_train.wording import replies_of
@@ -160,3 +160,26 @@ def test_another_list_than_that_of_the_choices_has_one_order(text):
     assert count_orders(single_choice(text=text), PLACES) == 1
     assert count_orders(record(text="A. x\nB. x", image=[]), ("x", "x")) == 1
     assert reordered(single_choice(text=text), PLACES, 1, 0) == single_choice(text=text)
+
+
+OTHERS = (
+    "All of the above", "None of the above.", "none of these options", "Both of the above",
+    "neither of the other options", "Both A and B", "A and C", "Neither A nor B", "A, B, and C", "A & B", "A/B",
+    "B or D", "Options A and D", "Only A", "A only", "Option C", "Same as option B", "以上都是", "以上皆非", "A和B",
+    "上述两项",
+)  # fmt: skip
+ORDINARY = (
+    "abnormal optic disc", "A-scan", "A scan of the eye", "grade B", "vitamins", "Any glaucoma", "both eyes",
+    "all quadrants", "above the fovea", "below the disc", "none", "A", "No DR", "中度以上", "Hepatitis E and F",
+    "B cell lymphoma",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize(("words", "there"), [(OTHERS, 1), (ORDINARY, 24)])
+def test_an_option_that_means_others_by_place_or_letter_stays_where_it_is(place, words, there):
+    for text in words:
+        options = [*PLACES[:place], text, *PLACES[place + 1 :]]
+        lines = "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", options, strict=True))
+        one = record(text=f"Where?\n{lines}\nAnswer with one letter.", image=[], choices=options, answer="Answer: C")
+        assert (count_orders(one, options), names_others(options)) == (there, there == 1), text

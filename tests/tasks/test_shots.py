@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmod_train.errors import BadArgument
+from lmod_train.lettering import lettered
 from lmod_train.tasks.shots import Examples, with_examples
 from lmod_train.types import Message, Part
 from tests.tiny import record
@@ -88,3 +89,24 @@ def test_the_examples_do_not_make_a_family():
     bare = asked(group="")
     made = [with_examples(bare, [example], lambda r: r) for example in pool()[:2]]
     assert made[0].group == made[1].group == bare.image_sha256[0]
+
+
+def stages(split, cases):
+    """Two stages of cases, with options in an order of each question's own."""
+    for i in range(cases):
+        for step, words in (("DD", ["no hole", "full", "lamellar"]), ("CD", ["observe", "treat"])):
+            options = words[i % 2 :] + words[: i % 2]
+            text = f"{step}?\n{lettered(options)}"
+            made = record(f"chain/phantom/{split}{i}/{step}", text=text, image=[f"{split}{i}.png"], split=split)
+            yield replace(made, chain_step=step, choices=tuple(options), answer="Answer: B", group=f"{split}{i}")
+
+
+@pytest.mark.parametrize("step", ["DD", "CD"])
+def test_examples_of_a_stage_have_lists_of_their_own(step):
+    question = next(r for r in stages("test", 1) if r.chain_step == step)
+    drawn = Examples(stages("train", 6), 0).draw(question, 6)
+    assert {r.chain_step for r in drawn} == {step} and len({r.choices for r in drawn}) == 2
+    texts = [part.text for m in with_examples(question, drawn, lambda r: r).messages for part in m.parts]
+    for example in drawn:
+        at = texts.index(example.messages[0].parts[-1].text)
+        assert texts[at + 1] == "Answer: B", "the letter is that of the example's own list"

@@ -8,8 +8,9 @@ from lmod_train.types import Message, Part, Question
 OPTIONS = ("cup", "cupping", "rim", "disc. A")
 
 
-def question(truth):
-    return Question("chain", single_choice("A. Which?", OPTIONS, confidence=True), OPTIONS, reply_for(OPTIONS, truth))
+def question(truth, stated="letter"):
+    messages = single_choice("A. Which?", OPTIONS, confidence=True, stated=stated)
+    return Question("chain", messages, OPTIONS, reply_for(OPTIONS, truth, stated))
 
 
 @pytest.mark.parametrize("truth", OPTIONS)
@@ -23,6 +24,16 @@ def test_the_right_option_moves_and_the_others_keep_their_order(truth, place):
     assert (before[0], before[5:]) == (after[0], after[5:])
 
 
+@pytest.mark.parametrize("truth", OPTIONS)
+@pytest.mark.parametrize("place", range(4))
+def test_a_reply_that_states_the_text_stays_when_its_option_moves(truth, place):
+    moved = with_truth_at(question(truth, "text"), place)
+    assert (moved.answer, moved.choices[place]) == (f"Answer: {truth}", truth)
+    assert moved.choices == with_truth_at(question(truth), place).choices
+    assert "the text of one option" in moved.messages[0].parts[1].text
+    assert moved.messages[0].parts[1].text.endswith("Answer: <TEXT>; Confidence: <0-100>%")
+
+
 def test_confidence_is_asked_for_or_not():
     asked, plain = (single_choice("Which?", OPTIONS, confidence=c)[0].parts[1].text for c in (True, False))
     assert "Please rate your confidence from 0 to 100%\n" in asked and "onfidence" not in plain
@@ -33,6 +44,7 @@ def test_a_ready_question_gets_its_options_and_one_with_its_form_stays():
     ready = Question("chain", prompt("A. Which?"), OPTIONS, "rim")
     assert worded(ready, confidence=True) == question("rim")
     assert worded(question("rim"), confidence=False) == question("rim")
+    assert worded(ready, confidence=True, stated="text") == question("rim", "text")
 
 
 def test_images_of_a_ready_question_come_before_its_words():

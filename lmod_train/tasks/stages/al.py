@@ -11,8 +11,11 @@ MARGIN = 0.01
 QUADRANTS = ("upper left quarter", "upper right quarter", "lower left quarter", "lower right quarter")
 DIRECTIONS = ("left of it, above", "right of it, above", "left of it, below", "right of it, below")
 SHIFTS = ("left by above 5 %", "left by under 5 %", "right by under 5 %", "right by above 5 %")
+LANDMARKS = ("optic disc", "pupil", "eye")
+"""Structures of which the first that is outlined is asked for, if there is neither a B-scan nor a fovea."""
 STRUCTURES = ("none is abnormal", "optic nerve head", "the macular area", "vascular network")
 
+_VIEWS = {"SLO": "laser scan", "SS": "frame"}
 _FLAGS = ("abnormal optic disc", "abnormal macula", "abnormal vessels")
 _CLOSE = Missing("too close to a border between two places")
 
@@ -23,7 +26,7 @@ def pose(sample: Sample) -> Posed | Missing:
         return _hole(sample)
     if any(flag in sample.labels for flag in _FLAGS):
         return _abnormal(sample)
-    return _disc(sample)
+    return _landmark(sample)
 
 
 def _hole(sample: Sample) -> Posed | Missing:
@@ -53,12 +56,14 @@ def _abnormal(sample: Sample) -> Posed | Missing:
     return Posed(question, STRUCTURES, truth, "labels", "R")
 
 
-def _disc(sample: Sample) -> Posed | Missing:
-    """Return where the fovea lies from the disc, or the disc in the photograph if there is no fovea."""
-    disc, fovea = box_of(sample, "optic disc"), box_of(sample, "fovea")
-    if disc is None:
-        return Missing("no box of the optic disc")
-    place = centre(disc)
+def _landmark(sample: Sample) -> Posed | Missing:
+    """Return where the fovea lies from the disc; without a fovea, in which quarter disc, pupil or eye lies."""
+    found = structures_in(sample)
+    landmark = next((name for name in LANDMARKS if name in found), LANDMARKS[0])
+    box, fovea = box_of(sample, landmark), box_of(sample, "fovea")
+    if box is None:
+        return Missing(f"no box of the {landmark}")
+    place = centre(box)
     middle = (sample.size[0] / 2, sample.size[1] / 2)
     (x, y), (x0, y0) = (centre(fovea), place) if fovea else (place, middle)
     if min(abs(x - x0), abs(y - y0)) < MARGIN * max(sample.size):
@@ -67,5 +72,6 @@ def _disc(sample: Sample) -> Posed | Missing:
     if fovea:
         question = "Where does the fovea lie in the photograph, seen from the centre of the optic disc?"
         return Posed(question, DIRECTIONS, DIRECTIONS[at], "points of disc and fovea", "R")
-    question = "In which quarter of the photograph does the centre of the optic disc lie?"
-    return Posed(question, QUADRANTS, QUADRANTS[at], "mask or outline", "R")
+    view, origin = _VIEWS.get(sample.modality, "photograph"), "box" if landmark == "eye" else "mask or outline"
+    question = f"In which quarter of the {view} does the centre of the {landmark} lie?"
+    return Posed(question, QUADRANTS, QUADRANTS[at], origin, "R")

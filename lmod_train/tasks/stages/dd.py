@@ -13,6 +13,7 @@ DIAGNOSES = {
     "normal": "normal (no findings)",
 }
 HOLES = ("macula with no hole", "lamellar hole alone", "impending hole only", "full-thickness hole")
+CATARACT = ("without cataract", "cataract present")
 GLAUCOMA = ("without glaucoma", "glaucoma present")
 OTHERS = ("age-related macular degeneration", "vascular occlusion", "hypertensive retinopathy", "myopic fundus")
 """Diseases of which one, drawn by the sample's key, is asked for beside diabetic retinopathy."""
@@ -25,15 +26,22 @@ _RETINOPATHY, _EDEMA = "diabetic retinopathy", "a risk of macular edema"
 def pose(sample: Sample) -> Posed | Missing:
     """Return a question about the diagnosis."""
     labels = sample.labels
+    if "cataract" in labels:
+        return _yes_or_no("cataract", labels["cataract"], CATARACT)
     if labels.get("diagnosis") in DIAGNOSES:
         question = "What is the most likely diagnosis?"
         return Posed(question, tuple(DIAGNOSES.values()), DIAGNOSES[labels["diagnosis"]], "labels", "A")
     if "macular_hole_stage" in labels:
         return shows_hole(sample) or _hole(labels["macular_hole_stage"])
     if "glaucoma" in labels:
-        truth = GLAUCOMA[labels["glaucoma"] == "yes"]
-        return Posed("What is the diagnosis, as far as glaucoma is concerned?", GLAUCOMA, truth, "labels", "A")
+        return _yes_or_no("glaucoma", labels["glaucoma"], GLAUCOMA)
     return _retinopathic(sample)
+
+
+def _yes_or_no(disease: str, label: str, options: tuple[str, str]) -> Posed:
+    """Return whether one disease is labelled; `options` are its absence and its presence."""
+    question = f"What is the diagnosis, as far as {disease} is concerned?"
+    return Posed(question, options, options[label == "yes"], "labels", "A")
 
 
 def _hole(stage: str) -> Posed:

@@ -20,6 +20,12 @@ FLAGS = {
 }
 """Labels of findings -> words of the options."""
 
+INSTRUMENTS = (
+    *("slit knife", "incision knife", "gauge", "spatula", "capsulorhexis cystotome", "capsulorhexis forceps"),
+    *("katena forceps", "phacoemulsification tip", "irrigation-aspiration", "lens injector"),
+)
+"""Instruments of cataract surgery; a frame with any outline has those of all its instruments."""
+
 RATIOS = ("under 0.30", "0.3 to 0.5", "0.5 to 0.7", "above 0.70")
 """Classes of the vertical cup-to-disc ratio."""
 
@@ -30,6 +36,8 @@ def pose(sample: Sample) -> Posed | Missing:
     """Return a question about findings."""
     if "retina" in structures_in(sample):
         return _hole(sample)
+    if sample.modality == "SS":
+        return _instruments(sample)
     if sum(kind in sample.labels for kind in KINDS) > 1:
         return _kinds(sample)
     if sum(flag in sample.labels for flag in FLAGS) > 1:
@@ -42,6 +50,15 @@ def _hole(sample: Sample) -> Posed:
     found = structures_in(sample)
     named = [("macular hole", "macular hole" in found), ("intraretinal cysts", "intraretinal cysts" in found)]
     return pair(QUESTION.format("macular hole", "intraretinal cysts"), named, "mask")
+
+
+def _instruments(sample: Sample) -> Posed | Missing:
+    """Return which of two instruments, drawn by the sample's key, a frame of surgery shows."""
+    found = structures_in(sample)
+    if not found:
+        return Missing("no outline in the frame")
+    names = drawn(INSTRUMENTS, sample, "LC")[:2]
+    return pair(QUESTION.format(*names), [(name, name in found) for name in names], "outlines")
 
 
 def _kinds(sample: Sample) -> Posed:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from lmod_train.lettering import both_or_neither
 from lmod_train.shuffling import shuffle_key
 from lmod_train.types import Box, Sample
 
@@ -52,23 +53,6 @@ def drawn(items: Sequence[T], sample: Sample, *pieces: str) -> list[T]:
         return shuffle_key("chain", sample.source, sample.key, *pieces, index)
 
     return [items[i] for i in sorted(range(len(items)), key=place)]
-
-
-def both_or_neither(one: str, other: str) -> tuple[str, str, str, str]:
-    """Return the four options of a pair: none of the two, only the first, only the second, both; all of one length.
-
-    Example:
-        >>> both_or_neither("hemorrhage", "drusen")[:2]
-        ('neither hemorrhage nor drusen', 'hemorrhage but without drusen')
-        >>> len({len(option) for option in both_or_neither("hemorrhage", "drusen")})
-        1
-    """
-    return (
-        f"neither {one} nor {other}",
-        f"{one} but without {other}",
-        f"{other} but without {one}",
-        f"{one}, as well as {other}",
-    )
 
 
 def pair(question: str, named: Sequence[tuple[str, bool]], origin: str) -> Posed:

@@ -29,8 +29,8 @@ def _level(name: str, level: str) -> Posed:
 
 
 def _cup(sample: Sample) -> Posed | Missing:
-    """Return the grade of the cup, the severity that a photograph of a glaucoma set shows."""
-    if "glaucoma" not in sample.labels:
+    """Return the grade of the cup, the severity that a photograph of a glaucoma set, or a laser scan, shows."""
+    if "glaucoma" not in sample.labels and sample.modality != "SLO":
         return Missing("no label of a severity")
     grade = cup_grade(sample)
     if isinstance(grade, Missing):

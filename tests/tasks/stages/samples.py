@@ -32,6 +32,18 @@ def cupped(ratio, glaucoma="yes", disc=(50, 60, 150, 160), **fields):
     return sample(boxes=boxes, labels={"glaucoma": glaucoma} if glaucoma else {}, **fields)
 
 
+def frame(instruments=(), pupil=(150, 60, 250, 160), **fields):
+    """Return a frame of surgery with outlines of cornea, pupil and instruments."""
+    boxes = [("cornea", 100, 20, 300, 200), ("pupil", *pupil), *((name, 10, 10, 60, 60) for name in instruments)]
+    return sample(modality="SS", boxes=boxes, **fields)
+
+
+def lens(cataract="yes", eye=(50, 40, 350, 200), **fields):
+    """Return a photograph of an eye from outside, labelled by the state of its lens."""
+    labels = {"diagnosis": "cataract" if cataract == "yes" else "normal", "cataract": cataract}
+    return sample(modality="LP", boxes=[("eye", *eye)], labels=labels, **fields)
+
+
 def flagged(icdr="0", key="k", quality=None, **labels):
     """Return a photograph with the labels of BRSET, all ``no`` but those given."""
     names = [

@@ -2,7 +2,7 @@ import pytest
 
 from lmod_train.tasks.stages import al
 from lmod_train.tasks.stages.posed import Missing
-from tests.tasks.stages.samples import flagged, sample, scan
+from tests.tasks.stages.samples import cupped, flagged, frame, lens, sample, scan
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,30 @@ def test_the_disc_in_the_photograph_and_the_fovea_from_the_disc(x, y, disc, fove
     boxes = [("optic disc", x - 20, y - 20, x + 20, y + 20)]
     assert al.pose(sample(boxes=boxes)).truth == disc
     assert al.pose(sample(boxes=[*boxes, ("fovea", 190, 150, 210, 170)])).truth == fovea
+
+
+@pytest.mark.parametrize(
+    ("view", "words", "origin"),
+    [
+        (
+            lambda box: cupped(0.6, None, disc=box, modality="SLO"),
+            "laser scan does the centre of the optic disc",
+            "mask",
+        ),
+        (lambda box: frame(pupil=box), "frame does the centre of the pupil", "mask"),
+        (lambda box: lens(eye=box), "photograph does the centre of the eye", "box"),
+    ],
+)
+def test_disc_pupil_and_eye_lie_in_a_quarter_of_their_image(view, words, origin):
+    for place, box in zip(al.QUADRANTS, [(9, 9, 109, 109), (209, 9, 309, 109), (9, 199, 109, 299)], strict=False):
+        posed = al.pose(view(box))
+        assert (posed.truth, words in posed.question, posed.origin.split(" ")[0]) == (place, True, origin)
+    assert al.pose(view((150, 9, 250, 109))) == Missing("too close to a border between two places")
+
+
+def test_of_two_pupils_none_is_asked_for():
+    boxes = [("pupil", 9, 9, 59, 59), ("pupil", 209, 9, 259, 59)]
+    assert al.pose(sample(modality="SS", boxes=boxes)) == Missing("no box of the pupil")
 
 
 def test_without_a_box_or_on_a_border_there_is_no_place():

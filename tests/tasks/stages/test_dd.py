@@ -1,12 +1,14 @@
 import pytest
 
-from lmod_train.tasks.stages.dd import DIAGNOSES, GLAUCOMA, HOLES, OTHERS, pose
+from lmod_train.tasks.stages.dd import CATARACT, DIAGNOSES, GLAUCOMA, HOLES, OTHERS, pose
 from lmod_train.tasks.stages.posed import Missing
-from tests.tasks.stages.samples import cupped, flagged, sample, scan
+from tests.tasks.stages.samples import cupped, flagged, lens, sample, scan
 
 
 def test_options_have_one_length():
-    assert [len({len(text) for text in options}) for options in (DIAGNOSES.values(), HOLES, GLAUCOMA)] == [1, 1, 1]
+    assert [len({len(text) for text in options}) for options in (DIAGNOSES.values(), HOLES, GLAUCOMA, CATARACT)] == [
+        *(1, 1, 1, 1)
+    ]
 
 
 @pytest.mark.parametrize("diagnosis", DIAGNOSES)
@@ -24,6 +26,11 @@ def test_glaucoma_needs_no_mask():
         "glaucoma present",
         "without glaucoma",
     ]
+
+
+def test_a_photograph_of_the_lens_has_cataract_or_none_and_no_disease_of_the_fundus():
+    assert [pose(lens(label)).truth for label in ("yes", "no")] == ["cataract present", "without cataract"]
+    assert pose(lens()).options == CATARACT and "cataract" in pose(lens()).question
 
 
 def test_retinopathy_is_asked_with_one_other_disease():

@@ -1,8 +1,9 @@
 import pytest
 
-from lmod_train.tasks.stages.lc import KINDS, RATIOS, pose
+from lmod_train.phantom import instruments
+from lmod_train.tasks.stages.lc import INSTRUMENTS, KINDS, RATIOS, pose
 from lmod_train.tasks.stages.posed import Missing
-from tests.tasks.stages.samples import cupped, flagged, sample, scan
+from tests.tasks.stages.samples import cupped, flagged, frame, sample, scan
 
 
 def test_hole_and_cysts_are_what_the_mask_shows():
@@ -42,6 +43,24 @@ def test_haemorrhages_of_retinopathy_are_no_denied_hemorrhage():
 @pytest.mark.parametrize(("ratio", "truth"), list(zip((0.2, 0.4, 0.6, 0.8), RATIOS, strict=True)))
 def test_classes_of_the_cup(ratio, truth):
     assert (pose(cupped(ratio)).truth, pose(cupped(ratio)).level) == (truth, "A")
+
+
+def test_instruments_are_those_outlined_in_the_frame():
+    here = {"spatula", "gauge", "phacoemulsification tip", "lens injector", "slit knife"}
+    asked = [pose(frame(sorted(here), key=f"k{i}")) for i in range(200)]
+    assert {name for name in INSTRUMENTS for one in asked if name in one.question} == set(INSTRUMENTS)
+    for one in asked:
+        first, second = one.question.removesuffix("?").rpartition(": ")[2].split(" or ")
+        expected = {
+            (False, False): f"neither {first} nor {second}",
+            (True, False): f"{first} but without {second}",
+            (False, True): f"{second} but without {first}",
+            (True, True): f"{first}, as well as {second}",
+        }[first in here, second in here]
+        assert (one.truth, one.level) == (expected, "S" if {first, second} <= here else "A")
+    assert len({one.truth.split(" ")[0] for one in asked}) > 5
+    assert pose(sample(modality="SS")) == Missing("no outline in the frame")
+    assert set(INSTRUMENTS) == set(instruments.INSTRUMENTS)
 
 
 def test_no_mask_no_lesion():

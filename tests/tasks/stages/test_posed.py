@@ -2,15 +2,9 @@ from itertools import product
 
 import pytest
 
-from lmod_train.tasks.stages.posed import both_or_neither, box_of, drawn, pair, structures_in
+from lmod_train.tasks.stages.posed import box_of, drawn, pair, structures_in
 from lmod_train.types import Box
 from tests.tasks.stages.samples import sample
-
-
-@pytest.mark.parametrize(("one", "other"), [("a", "bb"), ("a long name of a finding", "b")])
-def test_the_options_of_a_pair_have_one_length(one, other):
-    assert len({len(option) for option in both_or_neither(one, other)}) == 1
-    assert len(set(both_or_neither(one, other))) == 4
 
 
 @pytest.mark.parametrize(("has_one", "has_other"), list(product((False, True), repeat=2)))

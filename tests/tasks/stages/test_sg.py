@@ -21,6 +21,11 @@ def test_levels_of_the_scales(asked, truth, options):
     assert posed.truth in posed.options and len({len(option) for option in posed.options}) == 1
 
 
+def test_a_laser_scan_has_the_grade_of_its_cup_without_a_diagnosis():
+    assert pose(cupped(0.7, glaucoma=None, modality="SLO")).truth == "cup grade 2"
+    assert pose(cupped(None, glaucoma=None, modality="SLO")) == Missing("no outline of the cup")
+
+
 def test_missing_levels():
     assert pose(scan(hole=None)) == Missing("the mask shows no hole")
     assert pose(flagged("2", diabetic_retinopathy="no")) == Missing("flag and grade of retinopathy contradict")
