@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lmod_train.scoring.closed import answer_scores
 from lmod_train.scoring.confidence import confidence_scores
 from lmod_train.scoring.expertise import ESA, ESA_MEAN, expertise_columns
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.steps import STEPS, Chains, chain_name, chains_of, is_right
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.scoring.uncertainty import uncertainty_scores
@@ -21,9 +21,7 @@ from lmod_train.types import Score
 def chain_scores(task: str, items: Sequence[Item], steps: Sequence[str] = STEPS) -> list[Score]:
     """Return all metrics of chains of single-choice questions, over all items and each subset.
 
-    Every subset has ``accuracy_strict`` and ``accuracy_answered`` as in `classification_scores`, ``chance``,
-    ``majority`` and ``majority_letter`` (the best constant text and the best constant letter on these items), and the
-    shares of the reply statuses; and the metrics of `confidence_scores` and `uncertainty_scores`.
+    Every subset has the metrics of `answer_scores`, `confidence_scores` and `uncertainty_scores`.
 
     ``stage=X``: ``swa`` and ``swa_answered``, the stage-wise accuracy (supplement of X-PCR, equation 2) with missing
     answers wrong or left out; ``survival``, the share of complete chains that are right up to and with this step;
@@ -58,29 +56,6 @@ def chain_scores(task: str, items: Sequence[Item], steps: Sequence[str] = STEPS)
         if all(sizes[name] == n for name, n in own.items()):
             scores += _whole_scores(task, subset, members, steps)
     return scores
-
-
-def answer_scores(task: str, subset: str, items: Sequence[Item]) -> list[Score]:
-    """Return the metrics of single-choice questions that differ in their options.
-
-    Args:
-        task: Name of the task.
-        subset: Name of the subset.
-        items: One per record id, at least one, truths and answers as texts of options.
-    """
-    columns = status_columns(items) | {"right": np.array([is_right(item) for item in items], dtype=np.float64)}
-    groups = [item.group for item in items]
-    scores = compute_scores(task, subset, columns, groups, [*_accuracies("accuracy_strict", "accuracy_answered")])
-    scores += compute_scores(task, subset, columns, groups, [CHANCE])
-    scores += [Score(task, subset, name, len(items), value) for name, value in _constants(items).items()]
-    return scores + compute_scores(task, subset, columns, groups, STATUS_SHARES)
-
-
-def _constants(items: Sequence[Item]) -> dict[str, float]:
-    """Return the share of the most frequent true text, and of its most frequent place among the options."""
-    places = [str(item.choices.index(str(item.truth))) for item in items if item.truth in item.choices]
-    counts = {"majority": Counter(str(item.truth) for item in items), "majority_letter": Counter(places)}
-    return {name: max(count.values(), default=0) / len(items) for name, count in counts.items()}
 
 
 def _accuracies(strict: str, answered: str) -> tuple[Measure, Measure]:

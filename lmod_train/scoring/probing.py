@@ -19,15 +19,15 @@ def probe_scores(task: str, items: Sequence[Item], kind_of: Callable[[Item], str
 
     ``share_refused`` is the rejection rate, refusals over items (LMOD v1, section 3.2.2); a refusal is the desired
     reply. The shares of the other statuses follow. ``share_most_frequent`` is the share of the most frequent answer
-    among the answered items, the language prior of the model. ``accuracy_own_image``, for the kinds ``none``,
-    ``options`` and ``another``, is the share of items whose answer is the truth of the image that was not shown; more
-    than ``chance`` means that the text gives it away.
+    among the answered items, the language prior of the model. ``accuracy_own_image``, for all kinds but
+    ``foreign``, is the share of items whose answer is the truth of the sample's own image. Of ``none``, ``options`` and
+    ``another``, which do not show it, more than ``chance`` means that the text gives it away.
 
     Args:
         task: Name of the task.
         items: One per record id; an empty sequence gives no scores.
-        kind_of: Returns what an item shows in place of its image: ``none``, ``another``, ``foreign``
-            or ``options``.
+        kind_of: Returns the kind of an item: ``none``, ``another``, ``foreign``, ``options``, ``stem`` or
+            ``other_language``.
 
     Example:
         >>> items = [Item("a", "refused", Unparsed("refused"), "yes", ("yes", "no"), group="a"),
@@ -39,7 +39,7 @@ def probe_scores(task: str, items: Sequence[Item], kind_of: Callable[[Item], str
     scores = []
     for subset, members in subsets_of(items, {"kind": kind_of}).items():
         measures = [*_SHARES, _FREQUENT, CHANCE]
-        if {kind_of(item) for item in members} <= {"none", "options", "another"}:
+        if {kind_of(item) for item in members} <= _WITH_TRUTH:
             measures.insert(-1, _OWN)
         scores += compute_scores(task, subset, _columns(members), [item.group for item in members], measures)
     return scores
@@ -69,4 +69,5 @@ def _most_frequent(sums: Columns) -> Floats:
 _REFUSED = next(measure for measure in STATUS_SHARES if measure.name == "share_refused")
 _SHARES = (_REFUSED, *(measure for measure in STATUS_SHARES if measure is not _REFUSED))
 _FREQUENT = Measure("share_most_frequent", _most_frequent, lambda c: c["answered"])
+_WITH_TRUTH = {"none", "options", "another", "stem", "other_language"}
 _OWN = Measure("accuracy_own_image", lambda s: ratio(s["right"], s["items"]), items_in)

@@ -98,7 +98,7 @@ def area_scores(
         task: Name of the task.
         subset: Name of the subset.
         truths: Index of the true class, (items).
-        probabilities: (items, all classes).
+        probabilities: (items, all classes); of several models (models, items, all classes), for their mean area.
         groups: Patient of each item.
         classes: Classes to average over; one for a yes-or-no question.
         draws: Number of bootstrap draws.
@@ -108,7 +108,8 @@ def area_scores(
         Two scores; no value and n = 0 if no class has both positive and negative items.
     """
     names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
-    ranked = [rank(probabilities[:, c], truths == c) for c in classes] if len(truths) else []
+    models = probabilities if probabilities.ndim > 2 else probabilities[None]
+    ranked = [rank(own[:, c], truths == c) for own in models for c in classes] if len(truths) else []
     values = _mean_areas(ranked, np.ones((1, len(truths))))
     drawn = np.full((2, 0), np.nan)
     if len(names) > 1:

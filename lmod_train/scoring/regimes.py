@@ -16,6 +16,13 @@ from lmod_train.types import Score
 
 Pairs = Sequence[tuple[Item, Item]]
 
+TAG = "regime"
+"""Tag of the records that are asked with earlier answers: the regime in which they were."""
+WHOLE = {"swa_mean_difference": "mean", "ccr_difference": "CCR"}
+"""Metric over whole chains -> its name beside those of the steps."""
+SAME_WORDS = "not applicable: both runs asked it in the same words"
+"""Why a step has no difference."""
+
 
 @dataclass(frozen=True, slots=True)
 class StageDifference:
@@ -27,10 +34,12 @@ class StageDifference:
         step: Name of the step.
         first: Accuracy of the first run on these questions, missing answers wrong.
         second: Accuracy of the second run.
-        score: ``swa_difference``, first - second, with n and its interval clustered by patient.
+        score: ``swa_difference``, first - second, with n and its interval clustered by patient; without a value and
+            with n = 0 where it is not applicable.
         test: Exact McNemar test, each question in one way of asking it.
         p: Its p value with patients as the independent units (`p_by_patient`).
         adjusted: `p`, Holm-adjusted over the steps.
+        why: Why there is no difference; empty if there is one.
     """
 
     step: str
@@ -40,6 +49,7 @@ class StageDifference:
     test: Paired
     p: float | None
     adjusted: float | None = None
+    why: str = ""
 
 
 def stage_differences(
@@ -47,17 +57,39 @@ def stage_differences(
 ) -> list[StageDifference]:
     """Return the difference of two runs at each step with questions that both were asked; empty without any.
 
+    Between two regimes, the questions of a chain without earlier answers (IQA) are asked in the same words. They are
+    left out; a step with no others has no difference, and `StageDifference.why` states it.
+
     Args:
         task: Name of the task.
         first: Items of the first run, e.g. asked with earlier answers.
         second: Items of the second run, e.g. asked without.
         steps: Names of the steps, in order.
     """
-    pairs = paired_items(first, second)
+    pairs, alike = paired_items(first, second), asked_alike(first, second)
     own = {step: [(a, b) for a, b in pairs if a.chain_step == step] for step in steps}
-    found = [_at_step(task, step, members) for step, members in own.items() if members]
+    found = [_difference(task, step, members, alike) for step, members in own.items() if members]
     adjusted = holm([one.p for one in found])
     return [replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+
+
+def asked_alike(first: Sequence[Item], second: Sequence[Item]) -> set[str]:
+    """Return the ids in the first run of the questions that two regimes asked in the same words; none of one regime.
+
+    They are those with the same tag `TAG`, or without it, in both runs.
+    """
+    mine, other = (_by_question(items) for items in (first, second))
+    both = {item.id: item.tags.get(TAG) == other[key].tags.get(TAG) for key, item in mine.items() if key in other}
+    return set() if all(both.values()) else {id for id, same in both.items() if same}
+
+
+def _difference(task: str, step: str, pairs: Pairs, alike: set[str]) -> StageDifference:
+    differing = [(a, b) for a, b in pairs if a.id not in alike]
+    if differing:
+        return _at_step(task, step, differing)
+    found = _at_step(task, step, pairs)
+    empty = Score(task, f"stage={step}", "swa_difference", 0, None)
+    return replace(found, score=empty, p=None, why=SAME_WORDS)
 
 
 def _at_step(task: str, step: str, pairs: Pairs) -> StageDifference:

@@ -1,11 +1,11 @@
 import pickle
 
 import torch
-import torch.multiprocessing as mp
 from sklearn.metrics import accuracy_score
 
 from lmod_train.metrics.named import Accuracy
 from lmod_train.metrics.prediction import PredictionMetric
+from tests import forks
 from tests.metrics.score_functions import binary
 from tests.metrics.two_ranks import ALL, ANSWERS, SHARES, TRUTHS, work
 from tests.scoring.make import prediction
@@ -52,7 +52,7 @@ def test_it_can_be_forwarded_and_composed_like_any_metric():
 
 
 def test_two_processes_give_the_scores_of_one(tmp_path, unused_port):
-    mp.spawn(work, args=(unused_port, str(tmp_path)), nprocs=2)
+    forks.ranks(work, unused_port, str(tmp_path))
     for rank in (0, 1):
         for name, (scores, accuracy, local, held) in torch.load(tmp_path / f"{rank}.pt", weights_only=False).items():
             assert scores == binary(ALL), (name, rank)

@@ -1,13 +1,14 @@
 """Paired differences of two runs against plain Python, and a planted flow of errors."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from statsmodels.stats import contingency_tables
 from statsmodels.stats.multitest import multipletests
 
-from lmod_train.scoring.regimes import chain_differences, paired_items, stage_differences
+from lmod_train.scoring.regimes import SAME_WORDS, asked_alike, chain_differences, paired_items, stage_differences
 from lmod_train.scoring.steps import STEPS
 from tests.scoring.chains import chain_items, mean, random_items, step_item, truth_table
 from tests.scoring.make import by_metric
@@ -71,6 +72,29 @@ def test_differences_over_whole_chains(seed):
         rates.append({c: mean([all(p) for p in itertools.product(*row)]) for c, row in rows.items()})
     expected = [rates[0][c] - rates[1][c] for c in rates[0]]
     assert (ccr.value, ccr.n) == (pytest.approx(mean(expected)), len(expected)) and ccr.low < ccr.value < ccr.high
+
+
+def in_regime(items, regime):
+    """Items with the tag of a regime where the question has an earlier one."""
+    return [replace(i, tags={**i.tags, "regime": regime}) if i.chain_step != "IQA" else i for i in items]
+
+
+def test_a_question_that_both_regimes_asked_in_the_same_words_has_no_difference():
+    cascade, alone = in_regime(flow("cas"), "cas_all"), flow("independent")
+    alone[0] = replace(alone[0], answer="another answer to the same words, as of sampled replies")
+    found = {d.step: d for d in stage_differences("chain", cascade, alone)}
+    assert list(found) == list(STEPS)
+    assert (found["IQA"].score.value, found["IQA"].score.n, found["IQA"].why) == (None, 0, SAME_WORDS)
+    assert found["DD"].score.value == -0.25 and not found["DD"].why
+    assert asked_alike(cascade, alone) == {i.id for i in alone if i.chain_step == "IQA"}
+    assert asked_alike(alone, alone) == asked_alike(cascade, cascade) == set(), "one regime: runs of two models"
+
+
+def test_the_first_question_of_a_chain_without_an_earlier_stage_is_left_out_of_its_stage():
+    whole, short = chain_items("a", [True] * 6, group="p"), chain_items("b", [True] * 6, group="q")[1:]
+    cascade = [*in_regime(whole, "cas_all"), short[0], *in_regime(short[1:], "cas_all")]
+    found = {d.step: d.score.n for d in stage_differences("chain", cascade, [*whole, *short])}
+    assert found == {"IQA": 0, "AL": 1, **dict.fromkeys(STEPS[2:], 2)}
 
 
 def test_runs_that_never_differ_have_an_interval():

@@ -1,0 +1,71 @@
+"""Metrics of questions with options that differ from question to question, in one or more languages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
+from lmod_train.scoring.steps import is_right
+from lmod_train.scoring.subsets import Keys, subsets_of
+from lmod_train.types import Score
+
+BY_LANGUAGE: Keys = {"language": lambda item: item.language}
+"""Key of the subsets by language, which are given even if all questions are in one language."""
+
+
+def closed_scores(task: str, items: Sequence[Item]) -> list[Score]:
+    """Return the metrics of `answer_scores` over all items and each subset; ``language`` is always a subset.
+
+    Args:
+        task: Name of the task.
+        items: One per record id, truths and answers among the choices of the item; an empty sequence gives no scores.
+
+    Raises:
+        BadArgument: An item has no choices.
+    """
+    return [
+        score
+        for subset, members in subsets_of(items, BY_LANGUAGE).items()
+        for score in answer_scores(task, subset, members)
+    ]
+
+
+def answer_scores(task: str, subset: str, items: Sequence[Item]) -> list[Score]:
+    """Return the metrics of questions that differ in their options.
+
+    ``accuracy_strict`` counts items without an answer as wrong, ``accuracy_answered`` excludes them, and
+    ``accuracy_chance_filled`` counts them as 1 / number of choices. ``chance`` is the mean of 1 / number of choices;
+    ``majority`` and ``majority_letter`` are the best constant text in each language, and the best constant place among
+    the options. ``share_<status>`` are the shares of the reply statuses.
+
+    Args:
+        task: Name of the task.
+        subset: Name of the subset.
+        items: One per record id, at least one, truths and answers as texts of options.
+    """
+    columns = status_columns(items) | {"right": np.array([is_right(item) for item in items], dtype=np.float64)}
+    groups = [item.group for item in items]
+    scores = compute_scores(task, subset, columns, groups, [*_ACCURACIES, CHANCE])
+    scores += [Score(task, subset, name, len(items), value) for name, value in _constants(items).items()]
+    return scores + compute_scores(task, subset, columns, groups, STATUS_SHARES)
+
+
+def _constants(items: Sequence[Item]) -> dict[str, float]:
+    """Return the share of the most frequent true text of each language, and of its most frequent place."""
+    texts = Counter((item.language, str(item.truth)) for item in items)
+    best = {language: n for (language, _), n in reversed(texts.most_common())}
+    places = Counter(item.choices.index(str(item.truth)) for item in items if item.truth in item.choices)
+    counts = {"majority": sum(best.values()), "majority_letter": max(places.values(), default=0)}
+    return {name: count / len(items) for name, count in counts.items()}
+
+
+_ACCURACIES = (
+    Measure("accuracy_strict", lambda s: ratio(s["right"], s["items"]), items_in),
+    Measure("accuracy_answered", lambda s: ratio(s["right"], s["answered"]), lambda c: c["answered"]),
+    Measure("accuracy_chance_filled", lambda s: ratio(s["right"] + s["chance_filled"], s["items"]), items_in),
+)
