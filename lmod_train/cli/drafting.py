@@ -20,12 +20,18 @@ from lmod_train.tasks.drafting import Drafting
 
 
 class Asking(Experiment):
-    """An evaluation whose records are drafts, in the folder of the drafts."""
+    """An evaluation whose records are drafts, in the folder of the drafts.
+
+    Attributes:
+        command: Name of the command in errors.
+    """
+
+    command = "ask-questions"
 
     def _prepare_subcommand_parser(self, klass: type, subcommand: str, **kwargs: Any) -> LightningArgumentParser:
-        """Name the command `ask-questions` in errors."""
+        """Name the command in errors."""
         parser = super()._prepare_subcommand_parser(klass, subcommand, **kwargs)
-        parser.prog = f"{PROGRAM} ask-questions"
+        parser.prog = f"{PROGRAM} {self.command}"
         return parser
 
     def before_instantiate_classes(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,12 @@ from jsonargparse.typing import NonNegativeInt
 from lmod_train.errors import BadArgument
 
 if TYPE_CHECKING:
+    from lmod_train.drafting.checks import Fault
     from lmod_train.drafting.drafted import Drafted
     from lmod_train.drafting.review import Review, Stage
+    from lmod_train.formats.selection import Licence
+
+    Check = Callable[[Sequence[Drafted]], Sequence[Fault]]
 
 ACCOUNT, ROWS = "review.csv", "reviewed.csv"
 """Tables in the folder of the drafts: agreements of each stage, and what became of each reviewed draft."""
@@ -54,18 +59,35 @@ def review(
         out: Folder to curate the released questions into; without it, the review is only reported.
         confidence: Whether the released questions ask for a confidence.
     """
+    from lmod_train.formats.selection import select
+
+    check_arguments("review", blank, sheets, share, kappa)
+    drafts = _drafts(draft)
+    if blank is not None:
+        write_sheet(draft, curated, select(curated, for_own_use=True).licences, drafts, blank, share, seed)
+        return
+    found = read_sheets(draft, drafts, sheets or (), kappa)
+    print("\n".join(lines(found, kappa)))
+    if out is not None:
+        _curate(found, curated, out, seed, confidence)
+
+
+def check_arguments(
+    command: str, blank: Path | None, sheets: Sequence[Path] | None, share: float, kappa: float
+) -> None:
+    """Refuse arguments of a review that do not fit together or are out of range.
+
+    Raises:
+        BadArgument: Neither or both of `blank` and `sheets` are given, or share or kappa is not above 0, up to 1.
+    """
     if bool(sheets) == (blank is not None):
         expected = "one of `--blank SHEET.csv` (a sheet to write) and `--sheets A.csv B.csv` (filled-in sheets)"
         typed = "both" if sheets else "none"
-        raise BadArgument("--blank, --sheets", typed, expected, "see `python -m lmod_train review --help`")
-    drafts = _drafts(draft)
-    if blank is not None:
-        _write(draft, curated, drafts, blank, share, seed)
-        return
-    found = _read(draft, drafts, sheets or (), kappa)
-    print("\n".join(_lines(found, kappa)))
-    if out is not None:
-        _curate(found, curated, out, seed, confidence)
+        raise BadArgument("--blank, --sheets", typed, expected, f"see `python -m lmod_train {command} --help`")
+    if not 0 < kappa <= 1:
+        raise BadArgument("--kappa", kappa, "a kappa above 0, up to 1", "e.g. `--kappa 0.85`")
+    if not 0 < share <= 1:
+        raise BadArgument("--share", share, "a share above 0, up to 1", "e.g. `--share 0.1`")
 
 
 def _drafts(folder: Path) -> list[Drafted]:
@@ -87,20 +109,51 @@ def _drafts(folder: Path) -> list[Drafted]:
     return drafts
 
 
-def _write(folder: Path, curated: Path, drafts: Sequence[Drafted], blank: Path, share: float, seed: int) -> None:
+def write_sheet(
+    folder: Path,
+    images: Path,
+    licences: Sequence[Licence],
+    drafts: Sequence[Drafted],
+    blank: Path,
+    share: float,
+    seed: int,
+    first: Collection[str] = (),
+) -> None:
+    """Write the sheet of a sample of drafts, with its page and images, and print where.
+
+    Args:
+        folder: Folder of the drafts.
+        images: Folder that the paths of their images are relative to.
+        licences: Licences of their sources.
+        drafts: Those without faults.
+        blank: CSV file to write.
+        share: Share of the drafts of each stage in the sample.
+        seed: Seed of the sample.
+        first: Ids of drafts that are reviewed besides the sample, at the top of the sheet.
+    """
     from lmod_train.drafting.review import planned
     from lmod_train.formats.review_sheet import codes_of, write_review
 
-    if not 0 < share <= 1:
-        raise BadArgument("--share", share, "a share above 0, up to 1", "e.g. `--share 0.1`")
-    plan = planned(drafts, codes_of(drafts), share, seed)
-    page = write_review(folder, curated, drafts, plan, blank)
-    count = f"{len(plan.sample)} of {len(drafts)} drafts to review"
+    plan = planned(drafts, codes_of(drafts), share, seed, first)
+    page = write_review(folder, images, licences, drafts, plan, blank)
+    count = f"{len(plan.rows)} of {len(drafts)} drafts to review"
+    count += f", {len(plan.first)} of them because a judge calls their languages different" if plan.first else ""
     print(f"wrote {blank}: {count}; images and the page {page / 'index.html'}")
 
 
-def _read(folder: Path, drafts: Sequence[Drafted], sheets: Sequence[Path], least: float) -> Review:
-    """Return the review by filled-in sheets, and write its tables."""
+def read_sheets(
+    folder: Path, drafts: Sequence[Drafted], sheets: Sequence[Path], least: float, check: Check | None = None
+) -> Review:
+    """Return the review by filled-in sheets, and write its tables.
+
+    Args:
+        folder: Folder of the drafts.
+        drafts: Those without faults.
+        sheets: Filled-in tables, one for each reviewer.
+        least: Least kappa of a stage that is released.
+        check: Function that returns the faults of corrected drafts; None for the checks of drafts of chains.
+    """
+    from lmod_train.drafting.checks import faults_of
     from lmod_train.drafting.review import reviewed
     from lmod_train.formats.review_sheet import codes_of, read_plan, read_review, write_account
 
@@ -113,23 +166,32 @@ def _read(folder: Path, drafts: Sequence[Drafted], sheets: Sequence[Path], least
     for name, sheet in zip(names, sheets, strict=True):
         readings[name], stale = read_review(sheet, plan, drafts)
         changed = f"; {stale} rows are of drafts that have changed since" if stale else ""
-        print(f"{name}: {len(readings[name])} of {len(plan.sample)} rows read{changed}")
-    found = reviewed(plan, drafts, codes_of(drafts), readings, least)
+        print(f"{name}: {len(readings[name])} of {len(plan.rows)} rows read{changed}")
+    print("".join(_copies(sheets)), end="")
+    found = reviewed(plan, drafts, codes_of(drafts), readings, least, check or faults_of)
     write_account(folder / ACCOUNT, folder / ROWS, found, plan)
     return found
 
 
-def _lines(found: Review, least: float) -> list[str]:
+def _copies(sheets: Sequence[Path]) -> Iterator[str]:
+    """Yield a line for each two sheets with the same bytes: a copy agrees with itself."""
+    for one, other in combinations(sheets, 2):
+        if one.read_bytes() == other.read_bytes():
+            yield f"warning: {one} and {other} have the same content; make sure that two people have filled them in\n"
+
+
+def lines(found: Review, least: float) -> list[str]:
+    """Return what a terminal shows of a review: stages, releases, and rows that are left out."""
     counted = {stage.name: [r for r in found.released if r.drafted.stage == stage.name] for stage in found.stages}
-    lines = [line for stage in found.stages for line in _stage_lines(stage, least)]
+    shown = [line for stage in found.stages for line in _stage_lines(stage, least)]
     for name, released in counted.items():
         if released:
             read = sum(r.how == "reviewed" for r in released)
             corrected = sum(r.corrected for r in released)
-            lines.append(
+            shown.append(
                 f"{name}: released {len(released)}: {read} reviewed ({corrected} corrected), the others sampled"
             )
-    return [*lines, *(f"left out: {id}: {why}" for id, why in sorted(found.left_out.items()))]
+    return [*shown, *(f"left out: {id}: {why}" for id, why in sorted(found.left_out.items()))]
 
 
 def _stage_lines(stage: Stage, least: float) -> list[str]:

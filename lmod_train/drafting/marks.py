@@ -26,8 +26,11 @@ def steering_marks(one: Drafted) -> list[str]:
     draft = one.draft
     texts = [("question", draft.question), *(("option", option) for option in draft.options)]
     texts += [("answer", line) for line in draft.answer.splitlines()]
-    return [f"{name}: {text[:100]}" for name, text in texts if _steers(text)]
+    return [f"{name}: {text[:100]}" for name, text in texts if steers(text)]
 
 
-def _steers(text: str) -> bool:
+def steers(text: str) -> bool:
+    """Return whether a text holds a token of a chat template, a place of an image or answer, HTML, a link, an order to
+    ignore the prompt, or an invisible mark.
+    """
     return without_tokens(text) != text or for_terminal(text) != text or _STEERS.search(text) is not None

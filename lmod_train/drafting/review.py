@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lmod_train.drafting.checks import faults_of
+from lmod_train.drafting.checks import Fault, faults_of
 from lmod_train.drafting.drafted import Drafted
 from lmod_train.scoring.agreement import fleiss_scores, pair_scores
 from lmod_train.scoring.items import group_of
@@ -41,12 +41,20 @@ class Plan:
         seed: Seed of the sample.
         drafts: Id of each draft without faults -> code of its content.
         sample: Ids of the sampled ones.
+        first: Ids of those that are reviewed however the sample is drawn. They do not count in the agreements, as they
+            are no random sample of their stage.
     """
 
     share: float
     seed: int
     drafts: Mapping[str, str]
     sample: tuple[str, ...]
+    first: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Ids of all drafts on the sheet."""
+        return tuple(sorted({*self.sample, *self.first}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +129,13 @@ def without_faults(drafts: Sequence[Drafted]) -> list[Drafted]:
     return [one for one in drafts if one.id not in bad]
 
 
-def planned(drafts: Sequence[Drafted], codes: Mapping[str, str], share: float = SHARE, seed: int = 0) -> Plan:
+def planned(
+    drafts: Sequence[Drafted],
+    codes: Mapping[str, str],
+    share: float = SHARE,
+    seed: int = 0,
+    first: Collection[str] = (),
+) -> Plan:
     """Draw the sample of each stage: its share, rounded up, by a seeded shuffle.
 
     Args:
@@ -129,6 +143,7 @@ def planned(drafts: Sequence[Drafted], codes: Mapping[str, str], share: float = 
         codes: Id -> code of the draft's content.
         share: Above 0, up to 1.
         seed: Seed of the shuffle.
+        first: Ids of drafts that are reviewed besides the sample.
 
     Example:
         >>> from lmod_train.drafting.example import drafted
@@ -140,17 +155,17 @@ def planned(drafts: Sequence[Drafted], codes: Mapping[str, str], share: float = 
     for _, members in by_stage(drafts):
         ordered = sorted(members, key=lambda d: shuffle_key(seed, "review", d.id))
         sample += [one.id for one in ordered[: needed(share, len(members))]]
-    return Plan(share, seed, {one.id: codes[one.id] for one in drafts}, tuple(sorted(sample)))
+    return Plan(share, seed, {one.id: codes[one.id] for one in drafts}, tuple(sorted(sample)), tuple(sorted(first)))
 
 
 def needed(share: float, count: int) -> int:
-    """Return how many of a number of drafts are reviewed.
+    """Return how many of a number of drafts are reviewed: at least one of any.
 
     Example:
-        >>> needed(0.1, 20), needed(0.1, 21), needed(0.1, 0)
-        (2, 3, 0)
+        >>> needed(0.1, 20), needed(0.1, 21), needed(1e-12, 20), needed(0.1, 0)
+        (2, 3, 1, 0)
     """
-    return math.ceil(share * count - 1e-9)
+    return max(math.ceil(share * count - 1e-9), min(1, count))
 
 
 def by_stage(drafts: Sequence[Drafted]) -> Iterator[tuple[str, list[Drafted]]]:
@@ -165,12 +180,15 @@ def reviewed(
     codes: Mapping[str, str],
     readings: Mapping[str, Mapping[str, Reading]],
     least: float = LEAST,
+    check: Callable[[Sequence[Drafted]], Sequence[Fault]] = faults_of,
 ) -> Review:
     """Return which stages pass, and the drafts that are released.
 
-    A draft that has changed since the sheet was written is never released. Of a stage that passes, a sampled draft is
-    released if every reviewer has chosen its right option, in the words of the reviewers if they have corrected it in
-    one way and the checks find nothing in these; the drafts that were not sampled are released as they are.
+    A draft that has changed since the sheet was written is never released, nor any draft of a stage of whose sample one
+    has changed or is gone: otherwise a draft that reviewers found wrong could be removed from its sample. Of a stage
+    that passes, a draft on the sheet is released if every reviewer has chosen its right option, in the words of the
+    reviewers if they have corrected it in one way and the checks find nothing in these; the drafts that are not
+    on it are released as they are.
 
     Args:
         plan: What the sheet was written of.
@@ -178,23 +196,24 @@ def reviewed(
         codes: Id -> code of the content today.
         readings: Reviewer -> id of a sampled draft -> what the reviewer wrote.
         least: Least kappa.
+        check: Function that returns the faults of corrected drafts.
     """
     stages: list[Stage] = []
     released: list[Released] = []
     left_out: dict[str, str] = {}
     for name, members in by_stage(drafts):
         kept = [one for one in members if plan.drafts.get(one.id) == codes[one.id]]
-        stage, sample = _stage(name, len(members), kept, plan, readings, least)
+        stage, rows = _stage(name, len(members), kept, plan, readings, least)
         stages.append(stage)
         if stage.why:
             continue
-        for one in sample:
-            found = _of_row(one, [own[one.id] for own in readings.values()])
+        for one in rows:
+            found = _of_row(one, [own[one.id] for own in readings.values()], check)
             if isinstance(found, str):
                 left_out[one.id] = found
             else:
                 released.append(found)
-        chosen = {one.id for one in sample}
+        chosen = {one.id for one in rows}
         released += [Released(one, SAMPLED) for one in kept if one.id not in chosen]
     return Review(tuple(stages), tuple(sorted(released, key=lambda r: r.drafted.id)), left_out)
 
@@ -207,22 +226,33 @@ def _stage(
     readings: Mapping[str, Mapping[str, Reading]],
     least: float,
 ) -> tuple[Stage, list[Drafted]]:
-    """Return the review of a stage, and its sampled drafts that have not changed."""
-    chosen = {*plan.sample}
-    sample = [one for one in kept if one.id in chosen]
+    """Return the review of a stage, and its drafts on the sheet that have not changed."""
+    drawn, chosen = {*plan.sample}, {*plan.rows}
+    rows = [one for one in kept if one.id in chosen]
+    sample = [one for one in rows if one.id in drawn]
     stage = Stage(name, len(kept), total - len(kept), len(sample))
-    lacking = {who: n for who, own in readings.items() if (n := sum(one.id not in own for one in sample))}
+    lacking = {who: n for who, own in readings.items() if (n := sum(one.id not in own for one in rows))}
     if not kept:
-        return replace(stage, why="every draft has changed since the sheet was written: write a new sheet"), sample
+        return replace(stage, why="every draft has changed since the sheet was written: write a new sheet"), rows
     if len(readings) < 2:
-        return replace(stage, why=f"{len(readings)} reviewers, two at least"), sample
-    if len(sample) < needed(plan.share, len(kept)):
-        return replace(stage, why="sampled drafts have changed since: write a new sheet"), sample
+        return replace(stage, why=f"{len(readings)} reviewers, two at least"), rows
+    if len(sample) < max(needed(plan.share, len(kept)), sum(stage_in(id) == name for id in plan.sample)):
+        return replace(stage, why="sampled drafts have changed since: write a new sheet"), rows
     if lacking:
         missing = ", ".join(f"{who} {n}" for who, n in sorted(lacking.items()))
-        return replace(stage, why=f"rows without an answer, of {len(sample)}: {missing}"), sample
+        return replace(stage, why=f"rows without an answer, of {len(rows)}: {missing}"), rows
     scores = tuple(_scores(name, sample, readings))
-    return replace(stage, scores=scores, why=_below(scores, least)), sample
+    return replace(stage, scores=scores, why=_below(scores, least, plan.share)), rows
+
+
+def stage_in(id: str) -> str:
+    """Return the stage in the id of a draft, which may be gone.
+
+    Example:
+        >>> stage_in("draft/idrid/train/IDRiD_01/DD")
+        'DD'
+    """
+    return id.rpartition("/")[2]
 
 
 def _scores(name: str, sample: Sequence[Drafted], readings: Mapping[str, Mapping[str, Reading]]) -> list[Score]:
@@ -241,18 +271,21 @@ def _scores(name: str, sample: Sequence[Drafted], readings: Mapping[str, Mapping
     return scores
 
 
-def _below(scores: Sequence[Score], least: float) -> str:
+def _below(scores: Sequence[Score], least: float, share: float) -> str:
     """Return which kappa is below the least one or has no value; empty if none."""
     kappas = [score for score in scores if score.metric.startswith("kappa")]
     for score in kappas:
         if score.value is None:
-            return f"{score.metric} has no value, as all answers are the same: write a larger sheet with `--share`"
-        if score.value < least - 1e-9:
+            cure = "draft more images" if share == 1 else "write a larger sheet with `--share`"
+            return f"{score.metric} has no value, as all answers are the same: {cure}"
+        if not score.value >= least - 1e-9:
             return f"{score.metric} {score.value:.2f} is below {least:g}"
-    return ""
+    return "" if kappas else "no draft was sampled: write a new sheet"
 
 
-def _of_row(one: Drafted, readings: Sequence[Reading]) -> Released | str:
+def _of_row(
+    one: Drafted, readings: Sequence[Reading], check: Callable[[Sequence[Drafted]], Sequence[Fault]]
+) -> Released | str:
     """Return the reviewed draft as it is released, or why it is not."""
     given = Counter(reading.answer for reading in readings)
     if set(given) != {one.draft.letter}:
@@ -265,7 +298,7 @@ def _of_row(one: Drafted, readings: Sequence[Reading]) -> Released | str:
         return "corrected in different ways"
     ((question, options),) = versions
     corrected = replace(one, draft=Draft(question, options, one.draft.letter, one.draft.answer))
-    faults = faults_of([corrected])
+    faults = check([corrected])
     if faults:
         return f"the correction has a fault: {faults[0].check}: {faults[0].detail}"
     return Released(corrected, REVIEWED, corrected=True)

@@ -16,7 +16,7 @@ from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.escaping import from_csv
 from lmod_train.files import write_durably
 from lmod_train.formats.reading_sheet import OPTION, ReadingSheet, code_of, write_blank
-from lmod_train.formats.selection import select
+from lmod_train.formats.selection import Licence
 from lmod_train.formats.spreadsheet import Table, cell, table_bytes
 from lmod_train.shuffling import shuffle_key
 from lmod_train.tasks.prompt import prompt
@@ -49,12 +49,15 @@ def codes_of(drafts: Sequence[Drafted]) -> dict[str, str]:
     return {one.id: code_of(as_read(one)) for one in drafts}
 
 
-def write_review(folder: Path, curated: Path, drafts: Sequence[Drafted], plan: Plan, path: Path) -> Path:
+def write_review(
+    folder: Path, images: Path, licences: Sequence[Licence], drafts: Sequence[Drafted], plan: Plan, path: Path
+) -> Path:
     """Write the sheet of a sample with a page and images, and the plan; return the folder of the page.
 
     Args:
         folder: Folder of the drafts.
-        curated: Curated folder of their images.
+        images: Folder that the paths of their images are relative to.
+        licences: Licences of their sources.
         drafts: Those without faults.
         plan: With the sample.
         path: CSV file to write.
@@ -64,17 +67,19 @@ def write_review(folder: Path, curated: Path, drafts: Sequence[Drafted], plan: P
     """
     before = folder / FILE
     if before.exists() and read_plan(folder) != plan:
-        expected = "the drafts, share and seed of the review that has begun"
+        expected = "the drafts, share, seed and judgements of the review that has begun"
         cure = f"use these, or begin anew: move {before} and its sheets away"
         raise BadArgument(OPTION, str(path), expected, cure)
-    chosen = {*plan.sample}
+    chosen = {*plan.rows}
+    top = {*plan.first}
+    first = {as_read(one).id for one in drafts if one.id in top}
     sample = sorted(
         (as_read(one) for one in drafts if one.id in chosen),
-        key=lambda r: (shuffle_key(plan.seed, "sheet", *r.image), r.chain_step),
+        key=lambda r: (r.id not in first, shuffle_key(plan.seed, "sheet", *r.image), r.chain_step),
     )
     sources = {record.source for record in sample}
-    licences = tuple(one for one in select(curated, for_own_use=True).licences if one.source in sources)
-    page = write_blank(ReadingSheet(curated, tuple(sample), licences, {}), path)
+    of_sample = tuple(one for one in licences if one.source in sources)
+    page = write_blank(ReadingSheet(images, tuple(sample), of_sample, {}), path)
     write_json(before, asdict(plan))
     return page
 
@@ -99,7 +104,8 @@ def read_plan(folder: Path) -> Plan:
 
 def _plan(row: Mapping[str, Any]) -> Plan:
     drafts = {str(id): str(code) for id, code in row["drafts"].items()}
-    return Plan(float(row["share"]), int(row["seed"]), drafts, tuple(str(id) for id in row["sample"]))
+    sample, first = (tuple(map(str, ids)) for ids in (row["sample"], row.get("first", ())))
+    return Plan(float(row["share"]), int(row["seed"]), drafts, sample, first)
 
 
 def read_review(path: Path, plan: Plan, drafts: Sequence[Drafted]) -> tuple[dict[str, Reading], int]:
@@ -117,7 +123,7 @@ def read_review(path: Path, plan: Plan, drafts: Sequence[Drafted]) -> tuple[dict
             and differently, or corrected options are not one text a letter. The message gives the line.
     """
     today = {code: one for one in drafts for code in [code_of(as_read(one))]}
-    sampled = {plan.drafts[id] for id in plan.sample if id in plan.drafts}
+    sampled = {plan.drafts[id] for id in plan.rows if id in plan.drafts}
     found: dict[str, Reading] = {}
     stale = 0
     for line, row in TABLE.read(path):
@@ -162,7 +168,7 @@ def _words(row: Mapping[str, str], one: Drafted, path: Path, line: int) -> tuple
 
 
 def write_account(account: Path, rows: Path, found: Review, plan: Plan) -> None:
-    """Write the agreements of each stage, and what became of each sampled draft, as tables.
+    """Write the agreements of each stage, and what became of each draft on the sheet, as tables.
 
     Args:
         account: ``stage, drafts, changed, sampled, metric, n, value, low, high, refused``.
@@ -178,8 +184,7 @@ def write_account(account: Path, rows: Path, found: Review, plan: Plan) -> None:
     columns = ("stage", "drafts", "changed", "sampled", "metric", "n", "value", "low", "high", "refused")
     released = {r.drafted.id: r for r in found.released}
     each = [
-        (id, id in released, id in released and released[id].corrected, found.left_out.get(id, ""))
-        for id in plan.sample
+        (id, id in released, id in released and released[id].corrected, found.left_out.get(id, "")) for id in plan.rows
     ]
     for path, heads, cells in ((account, columns, table), (rows, ("id", "released", "corrected", "reason"), each)):
         with write_durably(path) as beside:

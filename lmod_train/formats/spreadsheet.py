@@ -55,7 +55,7 @@ class Table:
             if not (name in self.required) <= heads.count(name) <= 1:
                 expected = f"{self.expected}, each once; it has {', '.join(filter(None, heads)) or 'none'}"
                 raise BadArgument(self.option, str(path), expected, "rename them")
-        return [(line, self._row(path, line, heads, cells)) for line, cells in rows[1:] if any(cells)]
+        return [(line, self._row(path, line, heads, cells)) for line, cells in rows[1:] if any(map(str.strip, cells))]
 
     def _row(self, path: Path, line: int, heads: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
         """Return the cells of a row by column; more cells than columns, as after an unquoted comma, are an error."""
@@ -70,7 +70,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield number of the last line and cells of each row, the header first."""
     content = path.read_bytes()
     if content.startswith(_WORKBOOK):
-        numbered = enumerate(next(iter(read_workbook(path))), 1)
+        numbered = enumerate(read_workbook(path)[0].rows, 1)
         return ((line, cells) for line, row in numbered for cells in [[_text(value) for value in row]] if any(cells))
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     text = content.decode("utf-16" if wide else "utf-8-sig")

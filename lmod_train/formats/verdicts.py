@@ -16,8 +16,7 @@ from lmod_train.formats.spreadsheet import Table, table_bytes, write_table
 from lmod_train.lock import locked
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.judgement import Judgement, judgement_id
-from lmod_train.tasks.judgement_prompt import question_text
-from lmod_train.tasks.judgement_replies import given, to_judge
+from lmod_train.tasks.judgement_replies import given, question_of, to_judge
 from lmod_train.types import Prediction, Reply, Unparsed
 from lmod_train.vocabulary.error_types import ERROR_LABELS, NO_ERROR, type_called
 
@@ -59,7 +58,7 @@ def write_sheet(path: Path, predictions: Sequence[Prediction]) -> int:
         BadArgument: The file exists with other content, such as a sheet that people have filled in.
     """
     judged = [(p, text) for p in predictions for text in [given(p)] if text is not None]
-    rows = [(p.record.id, question_text(p.record.messages), p.record.answer, text, "") for p, text in judged]
+    rows = [(p.record.id, question_of(p.record), p.record.answer, text, "") for p, text in judged]
     write_table(path, table_bytes(SHEET, rows), "--sheet")
     return len(rows)
 

@@ -139,4 +139,4 @@ def test_a_second_sheet_with_another_sample_is_refused_and_the_same_is_written_a
     assert review("--blank", "SHEET.csv") == 0
     assert review("--blank", "SHEET.csv") == 0
     assert review("--blank", "OTHER.csv", "--seed", "1") == 2
-    assert "expected the drafts, share and seed of the review that has begun" in capsys.readouterr().err
+    assert "expected the drafts, share, seed and judgements of the review that has begun" in capsys.readouterr().err

@@ -25,8 +25,8 @@ from lmod_train.drafting import (
 from lmod_train.drafting.checks import CHECKS, DUPLICATE, NAMES, faults_of
 from lmod_train.drafting.drafted import Drafted, drafted_of
 from lmod_train.drafting.example import drafted as small
+from lmod_train.lettering import both_or_neither
 from lmod_train.tasks.stages import al, dd
-from lmod_train.tasks.stages.posed import both_or_neither
 from lmod_train.types import Prediction, Reply, Unparsed
 from lmod_train.vocabulary.management import CLASSES
 from tests.drafted import FAULTS, drafting_records, facts_of, good

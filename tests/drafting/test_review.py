@@ -64,6 +64,7 @@ def test_the_sample_is_a_tenth_of_each_stage_and_follows_the_seed(drafts: list[D
     assert planned(drafts, codes(drafts)) == plan != planned(drafts, codes(drafts), seed=1)
     assert len(planned(drafts, codes(drafts), share=1.0).sample) == 240
     assert [needed(0.1, n) for n in (1, 10, 11, 30)] == [1, 1, 2, 3]
+    assert all(1 <= needed(share, n) <= n for share in (1e-300, 1e-11, 0.1, 1 / 3, 1.0) for n in range(1, 99))
 
 
 def test_agreeing_reviewers_release_each_draft_once_and_each_says_how(drafts: list[Drafted]):
@@ -189,3 +190,43 @@ def test_drafts_with_faults_are_not_reviewed(drafts: list[Drafted]):
     bad = next(one for one in drafts if one.stage == stage)
     given = [replace(one, draft=plant(one.draft)) if one is bad else one for one in drafts]
     assert {one.id for one in given} - {one.id for one in without_faults(given)} == {bad.id}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_is_released_of_a_stage_whose_whole_sample_was_not_read(drafts: list[Drafted], seed: int):
+    """Any share, with drafts that have changed or are gone and rows that are missing, wrong or of one reviewer."""
+    rng = random.Random(seed)
+    plan = planned(drafts[:60], codes(drafts), rng.choice([1e-12, 0.05, 0.3, 0.5, 1.0]), seed)
+    loss = rng.choice([0, 0.02, 0.2])
+    today = [
+        replace(d, draft=replace(d.draft, answer="other")) if rng.random() < loss else d
+        for d in drafts[:60]
+        if rng.random() >= loss
+    ]
+    readings = agreeing(plan, drafts, "abc"[: rng.randint(1, 3)])
+    for own in readings.values():
+        for id in rng.sample(sorted(own), k=min(len(own), rng.choice([0, 0, 1]))):
+            own[id] = replace(own[id], answer=rng.choice([NONE, WRONG, "A"]))
+            if rng.random() < 0.3:
+                del own[id]
+    found = review(plan, today, readings, rng.choice([0.2, 0.85]))
+    unchanged = {d.id for d in today if codes([d]).items() <= plan.drafts.items()}
+    for stage in {r.drafted.stage for r in found.released}:
+        sample = {id for id in plan.sample if id.endswith(f"/{stage}")}
+        assert sample and sample <= unchanged and len(readings) >= 2
+        assert all(sample <= own.keys() for own in readings.values())
+    assert {r.drafted.id for r in found.released} <= unchanged
+    assert all(r.drafted.id in plan.sample or r.how == SAMPLED for r in found.released)
+
+
+def test_a_draft_that_reviewers_found_wrong_cannot_be_taken_out_of_its_sample(drafts: list[Drafted]):
+    plan = planned(drafts, codes(drafts), share=0.5)
+    readings = agreeing(plan, drafts)
+    sampled = [one for one in drafts if one.id in plan.sample and one.stage == "DD"][:10]
+    others = [one for one in drafts if one.id not in plan.sample and one.stage == "DD"][:10]
+    for one in sampled:
+        readings["a"][one.id] = readings["b"][one.id] = read(one, NONE)
+    assert "DD" not in {r.drafted.stage for r in review(plan, drafts, readings).released}
+    gone = {one.id for one in (*sampled, *others)}
+    rest = [one for one in drafts if one.id not in gone]
+    assert "DD" not in {r.drafted.stage for r in review(plan, rest, readings).released}

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import csv
+import io
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given as given_by
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from lmod_train.drafting.drafted import Drafted, drafted_of
 from lmod_train.drafting.review import Plan, Reading, planned
 from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.formats.reading_sheet import COLUMNS, rows_of
 from lmod_train.formats.review_sheet import FILE, as_read, codes_of, read_plan, read_review, write_review
+from lmod_train.formats.selection import select
+from lmod_train.formats.spreadsheet import table_bytes
 from lmod_train.types import Prediction, Reply
 from tests.drafted import curated, drafting_records, good
 
 EVIL = '=HYPERLINK("http://x")<script>alert(1)</script>'
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def drafts() -> list[Drafted]:
     return drafted_of([Prediction(r, Reply(r.id, ""), good(r).text) for r in drafting_records(2)])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def plan(drafts: list[Drafted]) -> Plan:
     return planned(drafts, codes_of(drafts), share=1.0)
 
@@ -42,7 +50,10 @@ def test_a_sheet_with_hostile_text_is_escaped_in_table_and_page(tmp_path: Path, 
     bad = [replace(d, draft=replace(d.draft, question=EVIL)) for d in drafts]
     plan = planned(bad, codes_of(bad), share=1.0)
     folder = curated(tmp_path / "CURATED", 2)
-    page = write_review(tmp_path, folder, bad, plan, tmp_path / "SHEET.csv") / "index.html"
+    page = (
+        write_review(tmp_path, folder, select(folder, for_own_use=True).licences, bad, plan, tmp_path / "SHEET.csv")
+        / "index.html"
+    )
     assert "<script>" not in page.read_text(encoding="utf-8")
     cells = list(csv.reader((tmp_path / "SHEET.csv").read_text(encoding="utf-8-sig").splitlines()))
     assert len(cells) == 13 and not [c for row in cells for c in row if c.startswith("=")]
@@ -105,3 +116,46 @@ def test_a_damaged_plan_is_an_error(tmp_path: Path, text: str):
     (tmp_path / FILE).write_text(text)
     with pytest.raises(ArtifactError, match=FILE):
         read_plan(tmp_path)
+
+
+WORDS = st.text(st.sampled_from("ab =+-@'\"|;,\t\n\\\\u0d\u202e\u2028é青<") | st.characters(codec="utf-8"), max_size=12)
+
+
+@settings(max_examples=40, deadline=None)
+@given_by(
+    st.lists(WORDS.filter(str.strip), min_size=4, max_size=4),
+    WORDS,
+    st.sampled_from([",", ";", "\t"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    st.permutations(COLUMNS),
+    st.sampled_from(["", "comment", "image", "question", "choices"]),
+    st.integers(0, 2**30),
+)
+def test_whatever_a_model_wrote_a_sheet_that_a_spreadsheet_has_saved_is_read_as_it_was_written(
+    tmp_path_factory, drafts, options, question, delimiter, encoding, columns, without, seed
+):
+    """Columns in another order, rows shuffled, copied or deleted, and a row that was only blanks."""
+    rng, folder = random.Random(seed), tmp_path_factory.mktemp("sheet")
+    given = [replace(d, draft=replace(d.draft, question=f"Q {question}", options=tuple(options))) for d in drafts[:4]]
+    plan = planned(given, codes_of(given), share=1.0)
+    written = table_bytes(
+        COLUMNS, rows_of([as_read(one) for one in given], {one.image[0]: "1.jpg" for one in (d.record for d in given)})
+    )
+    rows = list(csv.DictReader(io.StringIO(written.decode("utf-8-sig"), newline="")))
+    for row in rows:
+        row["answer"] = rng.choice(["a", "(B)", "C.", "none"])
+    kept = rng.sample(rows, rng.randint(0, 4))
+    saved = [*rng.sample(kept * 2, len(kept) * 2), dict.fromkeys(COLUMNS, " ")]
+    with (folder / "a.csv").open("w", newline="", encoding=encoding) as file:
+        heads = [name for name in columns if name != without]
+        writer = csv.DictWriter(file, heads, delimiter=delimiter, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(saved)
+    found, stale = read_review(folder / "a.csv", plan, given)
+    answers = {row["id"]: row["answer"].strip("(). ").upper() for row in kept}
+    expected = {
+        one.id: Reading(answer if len(answer) == 1 else answer.lower(), one.draft.question, one.draft.options)
+        for one in given
+        if (answer := answers.get(plan.drafts[one.id]))
+    }
+    assert (found, stale) == (expected, 0), "neither an answer is lost nor a cell taken for a correction"

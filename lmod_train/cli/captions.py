@@ -1,0 +1,137 @@
+"""The command `captions`: a model writes questions in two languages from a user's own captions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from jsonargparse.typing import NonNegativeInt
+
+from lmod_train.cli.judge import parted
+from lmod_train.errors import BadArgument
+
+if TYPE_CHECKING:
+    from lmod_train.formats.caption_drafts import Folder
+    from lmod_train.types import Record
+
+
+def captions(
+    table: Path,
+    *,
+    model: str,
+    out: Path,
+    kinds: str = "",
+    filter: Literal["paper", "none", "own"] = "paper",
+    keywords: Path | None = None,
+    balance: Literal["points_of_all", "share_of_true"] = "points_of_all",
+    balance_with: Literal["seed", "model"] = "seed",
+    seed: NonNegativeInt = 0,
+    limit: NonNegativeInt = 0,
+) -> None:
+    """Let a model write questions in Chinese and English from the captions of your own images, and balance them.
+
+    The steps are those of OphthalWeChat: the model gets each caption, without the image, with the paper's prompt for
+    each kind of question; questions are read, checked, filtered by keywords and balanced. OUT/generation and
+    OUT/rewriting are runs: the same command again asks only for what has no reply. OUT/questions.csv lists the
+    questions, OUT/left_out.csv, OUT/counts.csv and OUT/keywords.csv what was left out. No question becomes a record
+    before people have reviewed a sample (`review-captions`). Other options, such as --model.backend.base_url and
+    --trainer.devices, are those of `validate`.
+
+    Args:
+        table: CSV file or workbook with the columns image (a path beside the table) and caption, and optionally id,
+            group (patient), modality, subspecialty, text_in_image (yes or no) and licence.
+        model: The model: YAML file, or name of a shipped one (`list models`), as in `validate`.
+        out: Folder to write the drafts to; it gets copies of the images.
+        kinds: Kinds of question, separated by commas: binary_question, single_choice_question, open_question; default:
+            all.
+        filter: Keywords by which questions about the patient are left out: those of the paper, none, or your own.
+        keywords: With `--filter own`: CSV file with a column keyword.
+        balance: What "21.2 % of the True" means: points of all statements, after which half are True and the surplus
+            is left out; or a share of those that are True.
+        balance_with: Who moves the right options: a permutation by the seed, or the model with the paper's prompt.
+        seed: Seed of all draws.
+        limit: Maximum number of captions, the first of the table; 0 for all.
+    """
+    _captions([], table, model, out, kinds, filter, keywords, balance, balance_with, seed, limit)
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Run `captions` with its own options and those of the model and devices."""
+    from lmod_train.cli.parse import values_of
+    from lmod_train.cli.terminal import harmless
+
+    own, others = parted(arguments)
+    values = values_of(captions, "captions", own)
+    with harmless():
+        _captions(others, **values)
+
+
+def _captions(
+    others: Sequence[str],
+    table: Path,
+    model: str,
+    out: Path,
+    kinds: str,
+    filter: str,
+    keywords: Path | None,
+    balance: Any,
+    balance_with: Any,
+    seed: int,
+    limit: int,
+) -> None:
+    from lmod_train.cli.names import check_names
+    from lmod_train.drafting.captions.steps import Settings, requests
+    from lmod_train.formats.caption_drafts import GENERATION, REWRITING, Folder, lines, write_lists
+    from lmod_train.formats.caption_table import copy_images, read_captions
+    from lmod_train.tasks.captioning import CaptionQuestions
+
+    chosen = _kinds(kinds)
+    options = ["--model", model, *others]
+    check_names("validate", options)
+    found, left = read_captions(table)
+    found = found[: limit or None]
+    settings = Settings(_keywords(filter, keywords), balance, balance_with, seed)
+    folder = Folder(out, {one.key: one for one in found}, settings, tuple(left))
+    folder.write()
+    copy_images(found, table, out)
+    if not _asked(folder, GENERATION, CaptionQuestions().records(found, chosen), options):
+        return
+    altering = requests(folder.prepared(), folder.captions, settings)
+    if altering and not _asked(folder, REWRITING, altering, options):
+        return
+    drafts = folder.balanced()
+    write_lists(folder, drafts)
+    print("\n".join(lines(folder, drafts)))
+    if drafts.items:
+        print(f"next: `python -m lmod_train review-captions {out} --blank SHEET.csv`")
+
+
+def _asked(folder: Folder, name: str, records: Sequence[Record], options: Sequence[str]) -> bool:
+    """Ask for the requests of a run that have no reply; return whether its predictions were derived."""
+    from lmod_train.artifacts.records import write_records
+    from lmod_train.cli.captioning import start
+
+    write_records(folder.requests(name), records)
+    return start(folder.requests(name), folder.path / name, records[0].task_class, options)
+
+
+def _kinds(typed: str) -> list[str]:
+    from lmod_train.tasks.captioned.pair import KINDS
+
+    names = [name.strip() for name in typed.split(",") if name.strip()] or list(KINDS)
+    if unknown := [name for name in names if name not in KINDS]:
+        raise BadArgument("--kinds", ",".join(unknown), f"some of {','.join(KINDS)}", f"e.g. `--kinds {KINDS[0]}`")
+    return names
+
+
+def _keywords(filter: str, keywords: Path | None) -> tuple[str, ...]:
+    from lmod_train.drafting.captions.keywords import paper_keywords
+    from lmod_train.formats.caption_table import read_keywords
+
+    if (filter == "own") != (keywords is not None):
+        expected = "`--filter own` together with `--keywords FILE.csv`"
+        raise BadArgument("--filter, --keywords", f"{filter}, {keywords}", expected, "give both, or none of them")
+    if keywords is not None:
+        return read_keywords(keywords)
+    return paper_keywords() if filter == "paper" else ()

@@ -1,0 +1,90 @@
+"""The command `judge-captions`: a model judges whether both languages of questions from captions say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jsonargparse.typing import NonNegativeInt
+
+from lmod_train.cli.judge import parted
+from lmod_train.errors import BadArgument
+
+if TYPE_CHECKING:
+    from lmod_train.formats.caption_drafts import Folder
+
+
+def judge_captions(draft: Path, *, model: str, share: float = 0.2, seed: NonNegativeInt = 0) -> None:
+    """Let a model judge whether the English and the Chinese of questions from captions say the same, on a sample.
+
+    The model gets both halves of a question as text, without image and caption. Its replies are stored in DRAFT/parity
+    as those of a run: the same command again asks only for what has no reply, and a larger --share only for the
+    questions that it adds. DRAFT/parity.csv lists the questions that were compared: agrees, differs or unparsed. A
+    question whose languages differ is not left out: `review-captions` puts it first on the sheet, and releases it only
+    if people have read both halves. Other options, such as --model.backend.base_url and --trainer.devices, are those
+    of `validate`.
+
+    Args:
+        draft: Folder written by `captions`.
+        model: The judge: YAML file, or name of a shipped one (`list models`), as in `validate`; another model than the
+            one that wrote the questions.
+        share: Share of the questions of each kind that are compared, above 0, up to 1.
+        seed: Seed of the sample.
+    """
+    _judge_captions([], draft, model, share, seed)
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Run `judge-captions` with its own options and those of the judge and devices."""
+    from lmod_train.cli.parse import values_of
+    from lmod_train.cli.terminal import harmless
+
+    own, others = parted(arguments)
+    values = values_of(judge_captions, "judge-captions", own)
+    with harmless():
+        _judge_captions(others, **values)
+
+
+def _judge_captions(others: Sequence[str], draft: Path, model: str, share: float, seed: int) -> None:
+    from lmod_train.artifacts.records import write_records
+    from lmod_train.cli.names import check_names
+    from lmod_train.drafting.captions.compared import comparisons, sampled
+    from lmod_train.formats.caption_drafts import PARITY, read_folder
+
+    if not 0 < share <= 1:
+        raise BadArgument("--share", share, "a share above 0, up to 1", "e.g. `--share 0.2`")
+    options = ["--model", model, *others]
+    check_names("validate", options)
+    folder = read_folder(draft)
+    items = folder.balanced().items
+    if not items:
+        cure = f"see {draft / 'left_out.csv'} for the reasons"
+        raise BadArgument("draft", str(draft), "a folder with a question that was kept", cure)
+    records = comparisons(sampled(items, share, seed), folder.captions)
+
+    from lmod_train.cli.captioning import Comparing, start
+
+    write_records(folder.requests(PARITY), records)
+    if start(folder.requests(PARITY), folder.path / PARITY, records[0].task_class, options, Comparing):
+        _report(folder)
+
+
+def _report(folder: Folder) -> None:
+    """Write the lists of a folder anew, and print the outcome."""
+    from lmod_train.artifacts.run import Run
+    from lmod_train.drafting.captions.compared import differing, summary
+    from lmod_train.formats.caption_drafts import COMPARED, GENERATION, PARITY, write_lists
+    from lmod_train.report.judgements import judges_itself
+
+    drafts = folder.balanced()
+    write_lists(folder, drafts)
+    found = folder.compared(drafts.items)
+    print("\n".join(summary(found, len(drafts.items))))
+    print(f"wrote {folder.path / COMPARED}")
+    if judges_itself(Run(folder.path / GENERATION), Run(folder.path / PARITY)):
+        print("warning: the judge is the model that wrote the questions; models tend to prefer their own texts")
+    if failed := sum(one.reason == "failed" for one in found.values()):
+        print(f"{failed} requests failed; the same command asks them again")
+    first = f"; the {n} that differ come first on the sheet" if (n := len(differing(found))) else ""
+    print(f"next: `python -m lmod_train review-captions {folder.path} --blank SHEET.csv`{first}")
