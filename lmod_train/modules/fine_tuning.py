@@ -1,4 +1,4 @@
-"""Fine-tuning of RETFound on one question about whole images, as in LMOD or with milder augmentation."""
+"""Fine-tuning of RETFound, or any network of timm, on one question about whole images."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from lightning_utilities.core.rank_zero import rank_zero_warn
-from timm.models.vision_transformer import VisionTransformer
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from lmod_train.errors import BadArgument, LmodError
@@ -22,34 +20,44 @@ from lmod_train.modules.training_data import TrainingData, training_data
 from lmod_train.pixels import picture_size
 from lmod_train.types import Batch, Identity, Record, Reply
 from lmod_train.vision.augmentation import FAITHFUL, Augmentation
+from lmod_train.vision.backbone import Backbone, Colour
 from lmod_train.vision.batch import PictureBatch
 from lmod_train.vision.centre_crop import on_square
 from lmod_train.vision.occlusion import occlusion
 from lmod_train.vision.one_picture import refuse_other_counts
-from lmod_train.vision.retfound import Family, Pooling, vision_transformer
-from lmod_train.vision.retfound_weights import LoadReport, TwiceLayerNorm, initialise, load_finetuned, norm_twice
+from lmod_train.vision.retfound import Family, Pooling
+from lmod_train.vision.retfound_weights import TwiceLayerNorm, norm_twice
+from lmod_train.vision.strict_loading import LoadReport
+from lmod_train.vision.weights_file import located
 from lmod_train.vision.whole_image import WholeImages
 from lmod_train.wording import refuse_several_questions, reply_text, wordings
 
 
 class FineTuning(LmodModule):
-    """A vision transformer that is fine-tuned on one task and replies in the words of its records.
+    """A vision network that is fine-tuned on one task and replies in the words of its records.
 
     The defaults are those of LMOD (preset ``faithful``, configs/model/retfound_faithful.yaml); the other preset is
     configs/model/retfound_retina_safe.yaml. Both differ from the original in that the last, smaller batch of an epoch
     is kept: the original drops it, and takes no step at all with fewer images than one batch.
 
     Args:
-        weights: File of the pre-trained weights, or ``random`` for none. Nothing is downloaded. With ``--ckpt_path``
-            all weights come from the checkpoint, so that ``random`` saves reading the file.
+        weights: File of the pre-trained weights; ``package:NAME/PATH`` for a file of an installed package; or
+            ``random`` for none. Nothing is downloaded. With ``--ckpt_path`` all weights come from the checkpoint, so
+            that ``random`` saves reading the file.
         choices: Classes; set from the datamodule's one task.
         size: ``large`` is RETFound; ``small`` and ``tiny`` are smaller models for CPUs and tests.
-        image_size: Side of the input in pixels.
+        image_size: Side of the input in pixels. Position embeddings of another size are resized.
         drop_path: Probability with which an image skips the last block in training (stochastic depth).
-        pooling: ``mean`` or ``cls``; null for that of the published weights.
-        family: Layout of the weights: ``mae`` or ``dinov2``.
+        pooling: ``mean`` or ``cls``; null for that of the published weights, or of the architecture.
+        family: Layout of RETFound's weights: ``mae`` or ``dinov2``.
+        architecture: Name of the network in timm, with its tag if needed (``vit_base_patch16_224.mae``); it replaces
+            `size` and `family`. Empty for RETFound's vision transformer.
+        mean: Mean of the colours that is subtracted, three numbers in [0, 1]; null for the architecture's card.
+        std: Standard deviation of the colours, three numbers; null for the architecture's card.
         finetuned: Whether `weights` is a file fine-tuned with the original program, head included, which can answer
             without a checkpoint. Needs `finetuned_classes`.
+        double_norm: Whether ``fc_norm``, the norm before the head, is applied twice, as in RETFound's program since
+            February 2025; needs mean pooling. Null: as the file implies, and once in a new training.
         finetuned_classes: The classes of that file in its order, in the words of `choices`. The original program
             numbers classes by the sorted names of the training folders, which the file does not hold: folders
             ``a_normal`` and ``b_glaucoma`` are ``[NON-GLAUCOMA, GLAUCOMA]``. The rows of the head are reordered to
@@ -60,6 +68,9 @@ class FineTuning(LmodModule):
         class_weights: ``inverse`` weights each image by the inverse of its class's frequency in the training split
             (with a mean of 1 over the training images), ``none`` all equally.
         name: Name of the model in replies and reports.
+
+    Attributes:
+        weighted: Whether the loss of each image is weighted by its class.
 
     Raises:
         BadArgument: There are no choices, because the datamodule has several tasks; a value is out of its range; or
@@ -75,8 +86,12 @@ class FineTuning(LmodModule):
         drop_path: float = 0.2,
         pooling: Pooling | None = None,
         family: Family = "mae",
+        architecture: str = "",
+        mean: Colour | None = None,
+        std: Colour | None = None,
         finetuned: bool = False,
         finetuned_classes: list[str] | None = None,
+        double_norm: bool | None = None,
         augmentation: Augmentation = FAITHFUL,
         optimisation: LayerDecay = RETFOUND,
         label_smoothing: float = 0.1,
@@ -91,20 +106,17 @@ class FineTuning(LmodModule):
         if not 0 <= label_smoothing < 1:
             raise BadArgument("label_smoothing", label_smoothing, "a share in [0, 1)", "set 0.1, or 0 for none")
         self.choices, self._weights, self._finetuned, self._name = tuple(choices), weights, finetuned, name
+        self._double_norm = double_norm
         self._order = _order(finetuned, finetuned_classes or [], self.choices)
-        self._shape: dict[str, Any] = {
-            "size": size,
-            "image_size": image_size,
-            "drop_path": drop_path,
-            "pooling": pooling,
-            "family": family,
-        }
+        self._backbone = Backbone(architecture, size, family, image_size, pooling, mean, std)
+        self._drop_path = drop_path
         self._optimisation, self._label_smoothing = optimisation, label_smoothing
-        self._weighted = class_weights == "inverse"
+        self.weighted = class_weights == "inverse"
         self._class_weights: Tensor | None = None
-        self.dialect = WholeImages(self.choices, image_size, augmentation)
+        mean, std = self._backbone.normalisation
+        self.dialect = WholeImages(self.choices, image_size, augmentation, mean=mean, std=std)
         self.collate = self.dialect
-        self.model: VisionTransformer | None = None
+        self.model: nn.Module | None = None
         self.loaded: LoadReport | None = None
         """Report on the loaded weights file; None before the network is built."""
 
@@ -124,14 +136,17 @@ class FineTuning(LmodModule):
         Raises:
             WeightsNotFound: There is no such file.
             WeightsMismatch: Its tensors do not fit.
+            BadArgument: `double_norm` for a network without ``fc_norm``.
         """
         if self.model is None:
-            model = vision_transformer(classes=len(self.choices), **self._shape)
+            model = self._backbone.build(len(self.choices), self._drop_path)
             self.loaded = (
-                load_finetuned(model, self._weights, order=self._order)
+                self._backbone.load_finetuned(model, self._weights, self._order, self._double_norm)
                 if self._finetuned
-                else initialise(model, self._weights)
+                else self._backbone.load(model, self._weights)
             )
+            if self._double_norm is not None:
+                norm_twice(model, self._double_norm)
             self.model, self.trained = model, self._finetuned
 
     @property
@@ -143,7 +158,7 @@ class FineTuning(LmodModule):
         """Add whether the norm before the head is applied twice, which the tensors do not show."""
         super().on_save_checkpoint(checkpoint)
         if self.model is not None:
-            checkpoint["double_norm"] = isinstance(self.model.fc_norm, TwiceLayerNorm)
+            checkpoint["double_norm"] = isinstance(getattr(self.model, "fc_norm", None), TwiceLayerNorm)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Apply the norm as often as in training; without that entry, as the weights file implies.
@@ -157,12 +172,14 @@ class FineTuning(LmodModule):
 
     def identity(self) -> Identity:
         """Return the weights file and the preprocessing settings."""
-        weights = () if self._weights == "random" else (Path(self._weights),)
+        weights = () if self._weights == "random" else (located(self._weights),)
         return replace(super().identity(), weights=weights)
 
     def _settings(self) -> dict[str, Any]:
         shown = {"augmentation": asdict(self.dialect.augmentation), "order": self._order}
-        return {**super()._settings(), **self._shape, **shown}
+        network = {**self._backbone.settings(), "drop_path": self._drop_path}
+        network |= {} if self._double_norm is None else {"double_norm": self._double_norm}
+        return {**super()._settings(), **network, **shown}
 
     def forward(self, images: Tensor) -> Tensor:
         """Return the logits (B, choices) of normalised images (B, 3, size, size)."""
@@ -183,7 +200,7 @@ class FineTuning(LmodModule):
                 f"{sum(counts)} training images are fewer than one batch of {step}: each epoch is one smaller step "
                 "(the original program would take none). Next: set a smaller data.batch_size, or curate more images"
             )
-        self._class_weights = inverse_frequencies(counts) if self._weighted else None
+        self._class_weights = inverse_frequencies(counts) if self.weighted else None
 
     def _counts(self, records: Sequence[Record]) -> list[int]:
         """Return the number of training images of each class.

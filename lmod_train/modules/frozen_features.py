@@ -1,4 +1,4 @@
-"""Baselines on features of a frozen vision transformer: a linear probe and nearest neighbours.
+"""Baselines on features of a frozen vision network: a linear probe and nearest neighbours.
 
 They measure a pre-trained network before fine-tuning, in minutes on a CPU. Both are trained and scored like every other
 module; features are computed once for all epochs and runs (`lmod_train.vision.table`).
@@ -10,7 +10,6 @@ import hashlib
 import json
 from abc import abstractmethod
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -24,6 +23,7 @@ from lmod_train.modules.training_data import training_data
 from lmod_train.types import Batch, Identity, Reply
 from lmod_train.vision.batch import FeatureBatch
 from lmod_train.vision.feature_table import Encoder, FeatureDialect, feature_table
+from lmod_train.vision.weights_file import located
 from lmod_train.wording import refuse_several_questions
 
 
@@ -77,7 +77,7 @@ class FrozenFeatures(LmodModule):
 
     def identity(self) -> Identity:
         """Return the encoder's weights and shape."""
-        weights = () if self.encoder.weights == "random" else (Path(self.encoder.weights),)
+        weights = () if self.encoder.weights == "random" else (located(self.encoder.weights),)
         return replace(super().identity(), weights=weights)
 
     def _settings(self) -> dict[str, Any]:

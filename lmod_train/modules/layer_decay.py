@@ -13,7 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from timm.models._manipulate import group_with_matcher
+from timm.models.eva import Eva
 from timm.models.vision_transformer import VisionTransformer
+from torch import nn
 
 from lmod_train.errors import BadArgument
 
@@ -56,7 +59,7 @@ class LayerDecay:
                 raise BadArgument(f"optimisation.{name}", getattr(self, name), "0 or more", "set 0 for none")
 
 
-STEM = re.compile(r"cls_token|pos_embed|patch_embed\.")
+STEM = re.compile(r"cls_token|reg_token|pos_embed|patch_embed\.|norm_pre\.")
 BLOCK = re.compile(r"blocks\.(\d+)\.")
 
 RETFOUND = LayerDecay()
@@ -73,15 +76,16 @@ def scaled_lr(base_lr: float, images: int) -> float:
     return base_lr * images / IMAGES_OF_BASE_LR
 
 
-def layer_groups(model: VisionTransformer, lr: float, settings: LayerDecay) -> list[dict[str, Any]]:
-    """Return the trained parameters of a vision transformer in groups, each with its own learning rate.
+def layer_groups(model: nn.Module, lr: float, settings: LayerDecay) -> list[dict[str, Any]]:
+    """Return the trained parameters of a vision network in groups, each with its own learning rate.
 
     Class token, position and patch embedding are layer 0, block i is layer i + 1, everything after the last block is
     layer blocks + 1; layer k learns at ``lr * decay ** (blocks + 1 - k)``. As in the original; timm's own grouping
-    puts the final ``norm``, which exists with class token pooling, into the last block.
+    puts the final ``norm``, which exists with class token pooling, into the last block. Other networks of timm, such as
+    convolutional ones, have timm's layers.
 
     Args:
-        model: From `lmod_train.vision.retfound.vision_transformer`.
+        model: From `lmod_train.vision.backbone.Backbone.build`.
         lr: Learning rate of the head.
         settings: Settings, of which `decay` and `weight_decay` are used.
 
@@ -95,16 +99,35 @@ def layer_groups(model: VisionTransformer, lr: float, settings: LayerDecay) -> l
         >>> sorted({group["lr"] for group in groups})
         [0.03125, 0.0625, 0.125, 0.25, 0.5, 1.0]
     """
-    exempt, last = set(model.no_weight_decay()), len(model.blocks) + 1
+    layers, exempt = layers_of(model), _exempt(model)
+    last = max(layers.values())
     groups: dict[tuple[int, bool], dict[str, Any]] = {}
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
-        layer, decayed = layer_of(name, last), parameter.ndim > 1 and name not in exempt
+        layer, decayed = layers[name], parameter.ndim > 1 and name not in exempt
         scale = settings.decay ** (last - layer)
         fresh = {"params": [], "lr": lr * scale, "lr_scale": scale, "weight_decay": settings.weight_decay * decayed}
         groups.setdefault((layer, decayed), fresh)["params"].append(parameter)
     return list(groups.values())
+
+
+def layers_of(model: nn.Module) -> dict[str, int]:
+    """Return the layer of each parameter by name, from 0 for the stem; the head is in the last one."""
+    network: Any = model
+    names = [name for name, _ in model.named_parameters()]
+    if isinstance(model, VisionTransformer | Eva):
+        return {name: layer_of(name, len(network.blocks) + 1) for name in names}
+    found: dict[str, int] = group_with_matcher(
+        model.named_parameters(), network.group_matcher(coarse=False), reverse=True
+    )
+    return found
+
+
+def _exempt(model: nn.Module) -> set[str]:
+    """Return the names of the tensors of several dimensions that have no weight decay."""
+    network: Any = model
+    return set(network.no_weight_decay()) if hasattr(model, "no_weight_decay") else set()
 
 
 def layer_of(name: str, last: int) -> int:

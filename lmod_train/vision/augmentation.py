@@ -28,6 +28,7 @@ from lmod_train.pixels import pad_square
 from lmod_train.vision.retfound import IMAGENET_MEAN, IMAGENET_STD
 
 Transform = Callable[[Image.Image], Tensor]
+Colour = tuple[float, float, float]
 
 _CROP: Any = RandomResizedCropAndInterpolation  # timm annotates neither
 _ERASING: Any = RandomErasing
@@ -107,8 +108,10 @@ FAITHFUL = Augmentation()
 """RETFound's transforms, as used by LMOD."""
 
 
-def train_transform(settings: Augmentation, size: int) -> Transform:
-    """Return the random transform from an RGB image to pixels (3, size, size), normalised by ImageNet's mean and std.
+def train_transform(
+    settings: Augmentation, size: int, mean: Colour = IMAGENET_MEAN, std: Colour = IMAGENET_STD
+) -> Transform:
+    """Return the random transform from an RGB image to pixels (3, size, size), normalised by a mean and std.
 
     With the default settings it makes the same random draws as timm's `create_transform` as called by RETFound. It uses
     the global generators of Python, NumPy and torch, see `seeded`.
@@ -116,6 +119,8 @@ def train_transform(settings: Augmentation, size: int) -> Transform:
     Args:
         settings: Settings of the transforms.
         size: Side of the output in pixels.
+        mean: Mean of the channels, for values in [0, 1]; ImageNet's by default.
+        std: Standard deviation of the channels, likewise.
     """
     steps: list[Any] = [_Padding(settings.fill)] if settings.square == "pad" else []
     steps += [_CROP(size, scale=settings.crop_area, ratio=settings.crop_ratio, interpolation="bicubic")]
@@ -128,13 +133,15 @@ def train_transform(settings: Augmentation, size: int) -> Transform:
         }
         names = [name for name in OPERATIONS if name not in settings.without]
         steps += [_rand_augment(settings.policy, means, names)]
-    steps += [_Normalised()]
+    steps += [_Normalised(mean, std)]
     steps += [_ERASING(settings.erasing, mode="pixel", max_count=1, device="cpu")] if settings.erasing else []
     return _composed(steps)
 
 
-def eval_transform(settings: Augmentation, size: int) -> Transform:
-    """Return the fixed transform from an RGB image to pixels (3, size, size), normalised by ImageNet's mean and std.
+def eval_transform(
+    settings: Augmentation, size: int, mean: Colour = IMAGENET_MEAN, std: Colour = IMAGENET_STD
+) -> Transform:
+    """Return the fixed transform from an RGB image to pixels (3, size, size), normalised by a mean and std.
 
     ``crop``: the shorter side is resized to ``size / 0.875`` (256 for 224; for inputs above 224, to ``size``) and the
     centre is cut out. ``pad``: the image is padded to a square, which is resized to ``size``.
@@ -142,6 +149,8 @@ def eval_transform(settings: Augmentation, size: int) -> Transform:
     Args:
         settings: Settings, of which `square` and `fill` are used.
         size: Side of the output in pixels.
+        mean: Mean of the channels, for values in [0, 1]; ImageNet's by default.
+        std: Standard deviation of the channels, likewise.
 
     Example:
         >>> eval_transform(Augmentation(), 224)(Image.new("RGB", (400, 300))).shape
@@ -149,8 +158,8 @@ def eval_transform(settings: Augmentation, size: int) -> Transform:
     """
     bicubic = transforms.InterpolationMode.BICUBIC
     if settings.square == "pad":
-        return _composed([_Padding(settings.fill), transforms.Resize(size, bicubic), _Normalised()])
-    return _composed([transforms.Resize(uncropped(size), bicubic), transforms.CenterCrop(size), _Normalised()])
+        return _composed([_Padding(settings.fill), transforms.Resize(size, bicubic), _Normalised(mean, std)])
+    return _composed([transforms.Resize(uncropped(size), bicubic), transforms.CenterCrop(size), _Normalised(mean, std)])
 
 
 def uncropped(size: int) -> int:
@@ -231,9 +240,9 @@ class _Normalised:
     slowest one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, mean: Colour, std: Colour) -> None:
         every = np.repeat(np.arange(256, dtype=np.uint8)[:, None, None], 3, axis=2)
-        steps: Any = transforms.Compose([transforms.ToTensor(), transforms.Normalize(IMAGENET_MEAN, IMAGENET_STD)])
+        steps: Any = transforms.Compose([transforms.ToTensor(), transforms.Normalize(mean, std)])
         self._values = steps(every)[:, :, 0].numpy()
 
     def __call__(self, image: Image.Image) -> Tensor:

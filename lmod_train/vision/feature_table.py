@@ -14,25 +14,17 @@ import numpy as np
 import numpy.typing as npt
 import timm
 import torch
-from timm.models.vision_transformer import VisionTransformer
+from torch import nn
 
-from lmod_train.errors import WeightsNotFound
 from lmod_train.files import remembered_sha256
 from lmod_train.types import Record
+from lmod_train.vision.backbone import Backbone, Colour
 from lmod_train.vision.batch import FeatureBatch
 from lmod_train.vision.crop_table import Crop, crops_of, cut_all, table_key
 from lmod_train.vision.crops import labelled
-from lmod_train.vision.retfound import (
-    IMAGENET_MEAN,
-    IMAGENET_STD,
-    SIZES,
-    Family,
-    Pooling,
-    published_pooling,
-    vision_transformer,
-)
-from lmod_train.vision.retfound_weights import initialise
+from lmod_train.vision.retfound import Family, Pooling, published_pooling
 from lmod_train.vision.table import Table, table
+from lmod_train.vision.weights_file import located
 
 VERSION = 1
 """Version of the computation; features of other versions are not used."""
@@ -46,14 +38,19 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Encoder:
-    """A frozen vision transformer without a head.
+    """A frozen vision network without a head.
 
     Attributes:
-        weights: Pre-trained file, or ``random`` for random weights of seed 0, as a baseline.
+        weights: Pre-trained file; ``package:NAME/PATH`` for a file of an installed package; or ``random`` for random
+            weights of seed 0, as a baseline.
         size: ``large`` is RETFound; ``small`` and ``tiny`` are smaller networks for CPUs and tests.
-        image_size: Side of the input in pixels.
-        family: Architecture, ``mae`` or ``dinov2``.
-        pooling: ``mean`` or ``cls``; null for the family's published pooling.
+        image_size: Side of the input in pixels. Position embeddings of another size are resized.
+        family: Architecture of RETFound, ``mae`` or ``dinov2``.
+        pooling: ``mean`` or ``cls``; null for that of the published weights, or of the architecture.
+        architecture: Name of the network in timm, with its tag if needed (``vit_base_patch16_224.mae``); it replaces
+            `size` and `family`. Empty for RETFound's vision transformer.
+        mean: Mean of the colours that is subtracted, three numbers in [0, 1]; null for the architecture's card.
+        std: Standard deviation of the colours, three numbers; null for the architecture's card.
     """
 
     weights: str
@@ -61,11 +58,24 @@ class Encoder:
     image_size: int = 224
     family: Family = "mae"
     pooling: Pooling | None = None
+    architecture: str = ""
+    mean: Colour | None = None
+    std: Colour | None = None
+
+    @cached_property
+    def backbone(self) -> Backbone:
+        """The network and its input.
+
+        Raises:
+            BadArgument: `architecture` is unknown, or a value of `std` is not positive.
+        """
+        values = (self.architecture, self.size, self.family, self.image_size, self.pooling, self.mean, self.std)
+        return Backbone(*values)
 
     @property
     def width(self) -> int:
         """Length of a feature vector."""
-        return SIZES[self.size].width
+        return self.backbone.width
 
     def key(self) -> str:
         """Return a hash of the weights file and of the network's options; the file is read once for this object.
@@ -83,17 +93,20 @@ class Encoder:
         """The key, cached, as the file may be large and every checkpoint needs it."""
         digest, drawn_by = self.weights, [torch.__version__, timm.__version__] if self.weights == "random" else []
         if digest != "random":
-            if not Path(digest).is_file():
-                cure = (
-                    "name a pre-trained file (configs/model/retfound_faithful.yaml says where to get one) or `random`"
-                )
-                raise WeightsNotFound("weights", digest, "no such file", cure)
-            digest = remembered_sha256(Path(digest))
-        pooling = None if self.pooling == published_pooling(self.family) else self.pooling
-        shape = [VERSION, digest, self.size, self.image_size, self.family, pooling, IMAGENET_MEAN, IMAGENET_STD]
+            file = located(self.weights)
+            if not file.is_file():
+                raise self.backbone.missing(self.weights)
+            digest = remembered_sha256(file)
+        mean, std = self.backbone.normalisation
+        if self.architecture:
+            network: list[object] = [self.architecture, self.image_size, self.pooling, timm.__version__]
+        else:
+            pooling = None if self.pooling == published_pooling(self.family) else self.pooling
+            network = [self.size, self.image_size, self.family, pooling]
+        shape = [VERSION, digest, *network, mean, std]
         return hashlib.sha256(json.dumps(shape + drawn_by).encode()).hexdigest()[:20]
 
-    def build(self) -> tuple[VisionTransformer, str]:
+    def build(self) -> tuple[nn.Module, str]:
         """Return the network in evaluation mode, and the report of loading its weights.
 
         Raises:
@@ -102,10 +115,8 @@ class Encoder:
         """
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            network = vision_transformer(
-                self.size, 0, image_size=self.image_size, drop_path=0.0, pooling=self.pooling, family=self.family
-            )
-        report = initialise(network, self.weights)
+            network = self.backbone.build(0)
+        report = self.backbone.load(network, self.weights)
         return network.requires_grad_(False).eval(), str(report)
 
 
@@ -143,7 +154,7 @@ def feature_table(
     folder = root / "cache" / name if place == "disk" else None
 
     @cache
-    def network() -> VisionTransformer:
+    def network() -> nn.Module:
         built, report = encoder.build()
         log(f"weights: {report}; computing the features of {len(order)} crops, once")
         return built.to(device)
@@ -156,9 +167,9 @@ def feature_table(
 
 @torch.inference_mode()
 def _computed(
-    order: Sequence[Crop], root: Path, encoder: Encoder, network: VisionTransformer, device: torch.device
+    order: Sequence[Crop], root: Path, encoder: Encoder, network: nn.Module, device: torch.device
 ) -> Features:
-    mean, std = (torch.tensor(v, device=device).view(3, 1, 1) * 255 for v in (IMAGENET_MEAN, IMAGENET_STD))
+    mean, std = (torch.tensor(v, device=device).view(3, 1, 1) * 255 for v in encoder.backbone.normalisation)
     features = np.empty((len(order), encoder.width), np.float32)
     for start in range(0, len(order), AT_ONCE):
         crops = order[start : start + AT_ONCE]

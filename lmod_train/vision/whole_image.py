@@ -15,6 +15,7 @@ from lmod_train.types import Record
 from lmod_train.vision.augmentation import FAITHFUL, Augmentation, Transform, eval_transform, seeded, train_transform
 from lmod_train.vision.batch import PictureBatch
 from lmod_train.vision.one_picture import one_picture
+from lmod_train.vision.retfound import IMAGENET_MEAN, IMAGENET_STD
 from lmod_train.wording import wordings
 
 
@@ -30,12 +31,16 @@ class WholeImages:
         size: Side of the input in pixels.
         augmentation: Settings of the transforms.
         epoch: (seed, epoch) of the training dialect; None in evaluation.
+        mean: Mean of the channels that is subtracted, for values in [0, 1].
+        std: Standard deviation of the channels, likewise.
     """
 
     choices: tuple[str, ...]
     size: int = 224
     augmentation: Augmentation = FAITHFUL
     epoch: tuple[int, int] | None = None
+    mean: tuple[float, float, float] = IMAGENET_MEAN
+    std: tuple[float, float, float] = IMAGENET_STD
 
     def training(self, seed: int, epoch: int) -> WholeImages:
         """Return the dialect of one epoch of training."""
@@ -96,4 +101,4 @@ class WholeImages:
     @cached_property
     def _transform(self) -> Transform:
         make = eval_transform if self.epoch is None else train_transform
-        return make(self.augmentation, self.size)
+        return make(self.augmentation, self.size, self.mean, self.std)

@@ -18,6 +18,7 @@ from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.strategies.saved import AnyCheckpoint
 from lmod_train.tasks.glaucoma import Glaucoma
+from tests import forks
 from tests.tiny import record, trainer, write_curated
 
 STRATEGIES = ("ddp", "fsdp2", "zero1", "zero2", "zero3", "zero3_offload")
@@ -145,7 +146,7 @@ def run(out, jobs):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     out.mkdir(parents=True, exist_ok=True)
-    torch.multiprocessing.spawn(work, args=(port, out, jobs), nprocs=2)
+    forks.ranks(work, port, out, jobs)
     return {label: [json.loads((out / f"{label}-{r}.json").read_text()) for r in (0, 1)] for label, *_ in jobs}
 
 

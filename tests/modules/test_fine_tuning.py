@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import timm
 import torch
 from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from PIL import Image
@@ -560,3 +561,69 @@ def test_a_run_writes_its_maps_as_pictures(folder, tmp_path):
     module.trained = True  # what its maps show does not matter here
     trainer(tmp_path, callbacks=[Saliency(first=2)]).validate(module, data(folder, split="val"), verbose=False)
     assert sorted(p.name for p in (tmp_path / "saliency").iterdir()) == ["glaucoma_p_14.png", "glaucoma_p_15.png"]
+
+
+def test_the_norm_is_applied_twice_in_a_training_of_2025(tmp_path):
+    once, twice = tuning(), tuning(double_norm=True)
+    for module in (once, twice):
+        torch.nn.init.normal_(module.model.head.weight, generator=torch.Generator().manual_seed(1))
+        torch.nn.init.uniform_(module.model.fc_norm.weight, 0.5, 2.0)
+        torch.nn.init.uniform_(module.model.fc_norm.bias)
+        module.eval()
+    twice.model.load_state_dict(once.model.state_dict())
+    images = torch.randn(2, 3, 32, 32)
+    pooled = once.model.forward_features(images)[:, 1:].mean(dim=1)
+    expected = once.model.head(once.model.fc_norm(once.model.fc_norm(pooled)))
+    assert torch.allclose(twice(images), expected, atol=1e-5) and not torch.allclose(once(images), expected, atol=1e-2)
+    checkpoint = {}
+    twice._trainer = None
+    twice.on_save_checkpoint(checkpoint)
+    assert checkpoint["double_norm"] and once.identity() != twice.identity()
+    with pytest.raises(BadArgument, match="double_norm=True: expected a model with mean pooling"):
+        tuning(double_norm=True, pooling="cls")
+
+
+# ---------------------------------------------------------------------------------------------------- networks of timm
+
+
+class Take(Callback):
+    """Keeps the replies."""
+
+    def __init__(self):
+        self.replies = []
+
+    def on_validation_batch_end(self, trainer, pl_module, outputs, batch, batch_idx, dataloader_idx=0):
+        self.replies += outputs
+
+
+@pytest.mark.parametrize("architecture", ["test_vit", "test_efficientnet"])
+def test_a_network_of_timm_trains_from_a_file_and_its_checkpoint_brings_the_same_replies(
+    folder, tmp_path, architecture
+):
+    torch.manual_seed(2)
+    torch.save(timm.create_model(architecture).state_dict(), tmp_path / "weights.pth")
+    options = {"architecture": architecture, "image_size": 64, "drop_path": 0.1, "name": "mine"}
+
+    def made():
+        return FineTuning(str(tmp_path / "weights.pth"), WORDS, **options)
+
+    module, take = made(), [Take(), Take()]
+    fitting = quick(tmp_path)
+    fitting.fit(module, datamodule=data(folder))
+    assert "its head was dropped" in module.weights_origin
+    fitting.save_checkpoint(tmp_path / "last.ckpt")
+    trainer(tmp_path, callbacks=[take[0]]).validate(module, datamodule=data(folder), verbose=False)
+    checkpoint = {"ckpt_path": tmp_path / "last.ckpt", "weights_only": True}
+    trainer(tmp_path, callbacks=[take[1]]).validate(made(), datamodule=data(folder), verbose=False, **checkpoint)
+    assert [r.likelihoods for r in take[0].replies] == [r.likelihoods for r in take[1].replies]
+    assert {r.model for r in take[1].replies} == {"mine"} and len(take[1].replies) == 3
+
+
+def test_pixels_are_normalised_by_the_architecture_s_card_or_as_asked(folder):
+    card = FineTuning("random", WORDS, architecture="test_vit", image_size=32)
+    own = FineTuning("random", WORDS, architecture="test_vit", image_size=32, mean=(0.1, 0.2, 0.3), std=(1.0, 2.0, 4.0))
+    images = [module.collate([glaucoma(0)], folder).images[0] for module in (card, own)]
+    raw = images[0] * torch.tensor(card.dialect.std).view(3, 1, 1) + torch.tensor(card.dialect.mean).view(3, 1, 1)
+    expected = (raw - torch.tensor([0.1, 0.2, 0.3]).view(3, 1, 1)) / torch.tensor([1.0, 2.0, 4.0]).view(3, 1, 1)
+    assert torch.allclose(images[1], expected, atol=1e-5)
+    assert card.identity() != own.identity()

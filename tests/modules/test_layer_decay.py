@@ -4,6 +4,7 @@ import math
 import re
 
 import pytest
+import timm
 import torch
 from timm.optim import param_groups_layer_decay
 from timm.scheduler import CosineLRScheduler
@@ -113,3 +114,22 @@ def test_a_run_that_ends_within_its_warm_up_only_rises():
 def test_values_out_of_range_are_refused(broken):
     with pytest.raises(BadArgument, match=rf"optimisation\.{next(iter(broken))}="):
         LayerDecay(**broken)
+
+
+@pytest.mark.parametrize("name", ["test_efficientnet", "test_resnet", "test_convnext"])
+def test_other_networks_have_the_layers_of_timm(name):
+    model = timm.create_model(name, num_classes=3)
+    found = by_name(model, layer_groups(model, 2.0, LayerDecay(decay=0.8)))
+    theirs = by_name(model, param_groups_layer_decay(model, weight_decay=0.05, layer_decay=0.8))
+    for parameter, group in theirs.items():
+        assert found[parameter]["lr"] == pytest.approx(2.0 * group["lr_scale"]), parameter
+        assert found[parameter]["weight_decay"] == group["weight_decay"], parameter
+    heads = [parameter for parameter in found if parameter.startswith(("head.fc", "fc.", "classifier."))]
+    assert {found[parameter]["lr"] for parameter in heads} == {2.0}
+
+
+def test_tokens_and_the_norm_before_the_blocks_are_of_the_stem():
+    model = timm.create_model("vit_base_patch16_dinov3", embed_dim=16, depth=2, num_heads=2, num_classes=3)
+    lr = {name: group["lr"] for name, group in by_name(model, layer_groups(model, 1.0, LayerDecay(decay=0.5))).items()}
+    assert {lr[name] for name in ("cls_token", "reg_token", "patch_embed.proj.weight")} == {0.125}
+    assert lr["blocks.1.norm1.weight"] == 0.5 and lr["head.weight"] == 1

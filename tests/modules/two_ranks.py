@@ -13,6 +13,7 @@ from lmod_train.modules.frozen_features import LinearProbe
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.vision import feature_table
 from lmod_train.vision.feature_table import Encoder
+from tests import forks
 from tests.tiny import trainer
 
 TINY = Encoder("random", "tiny", 32)
@@ -49,5 +50,5 @@ def work(rank, port, curated, out):
 
 def run(folder, out, port):
     """Run both processes on a curated folder; return for each its pictures, its bias, and its features."""
-    torch.multiprocessing.spawn(work, args=(port, folder, out), nprocs=2)
+    forks.ranks(work, port, folder, out)
     return [(*json.loads((out / f"{rank}.json").read_text()), np.load(out / f"{rank}.npy")) for rank in (0, 1)]

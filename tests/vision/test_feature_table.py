@@ -1,9 +1,12 @@
 """Features of frozen transformers: equal to the network's, found again, and keyed by all that determines them."""
 
+import hashlib
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import timm
 import torch
 from PIL import Image
 from torchvision.transforms import functional as reference
@@ -133,3 +136,28 @@ def test_another_release_draws_other_random_weights_and_reads_the_same_file(libr
     monkeypatch.setattr(getattr(module, library), "__version__", "0.0")
     after = [Encoder(name, "tiny").key() for name in ("random", str(file))]
     assert before[0] != after[0] and before[1] == after[1]
+
+
+def test_features_of_a_network_of_timm_are_normalised_by_its_card(folder, tmp_path):
+    torch.manual_seed(4)
+    torch.save(timm.create_model("test_efficientnet").state_dict(), tmp_path / "weights.pth")
+    encoder = Encoder(str(tmp_path / "weights.pth"), image_size=32, architecture="test_efficientnet")
+    found = table(folder, encoder)
+    network, report = encoder.build()
+    mean, std = (timm.get_pretrained_cfg("test_efficientnet").to_dict()[name] for name in ("mean", "std"))
+    picture = Image.open(folder / "a.png").resize((32, 32), Image.Resampling.BICUBIC)
+    with torch.no_grad():
+        expected = network(reference.normalize(reference.to_tensor(picture), mean, std)[None])[0]
+    assert torch.allclose(torch.from_numpy(found.take(crops_of(RECORDS[2])))[0], expected, atol=1e-5)
+    assert found.take(found.names).shape == (4, encoder.width) and "its head was dropped" in report
+    others = [replace(encoder, mean=(0.1, 0.1, 0.1)), replace(encoder, architecture="test_efficientnet_ln")]
+    assert len({e.key() for e in (encoder, *others)}) == 3
+
+
+def test_the_key_of_a_network_of_retfound_is_that_of_earlier_versions(tmp_path):
+    """Features that were computed before are found again."""
+    (tmp_path / "weights.pth").write_bytes(b"weights")
+    shape = [1, hashlib.sha256(b"weights").hexdigest(), "tiny", 32, "mae", None]
+    shape += [[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]]
+    expected = hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:20]
+    assert Encoder(str(tmp_path / "weights.pth"), "tiny", 32).key() == expected

@@ -18,8 +18,8 @@ from lmod_train.vision.retfound_weights import (
     initialise,
     load_finetuned,
     load_pretrained,
-    resize_positions,
 )
+from lmod_train.vision.strict_loading import resize_positions
 from lmod_train.vision.weights_file import read_weights
 
 HEAD = {"head.weight", "head.bias"}
