@@ -41,6 +41,7 @@ PAPERS = {
     "lmod_plus": "LMOD+",
     "xpcr": "X-PCR",
     "ophthalwechat": "OphthalWeChat",
+    "ophthalwechat_journal": "OphthalWeChat, journal version",
 }
 """Key of a paper -> its name in the table."""
 

@@ -139,12 +139,18 @@ def write_pack(path: Path, pack: Pack) -> None:
     if max(map(len, lines), default=0) > MOST_LINE or sum(map(len, lines)) > MOST_BYTES:
         raise PackDamaged(path, f"a prediction would be of more than {MOST_LINE} bytes, or all of {MOST_BYTES}")
     head = {f.name: getattr(pack, f.name) for f in fields(Pack) if f.name != "predictions"}
-    plain = head | {name: [asdict(one) for one in head[name]] for name in ("tasks", "sources", "scores")}
+    plain = head | {name: [asdict(one) for one in head[name]] for name in ("tasks", "sources")}
+    plain["scores"] = [_score(score) for score in pack.scores]
     digest = hashlib.sha256(b"".join(lines)).hexdigest()
     plain |= {"version": VERSION, "count": len(lines), "sha256": digest}
     with write_durably(path) as beside, zipfile.ZipFile(beside, "w") as opened:
         for name, content in ((HEADER, _json(plain)), (LINES, b"".join(lines))):
             opened.writestr(_entry(name), content, zipfile.ZIP_DEFLATED, 9)
+
+
+def _score(score: Score) -> dict[str, Any]:
+    """Return the fields of a score, those of `_MAY_LACK` only if they are set: earlier versions do not know them."""
+    return {name: value for name, value in asdict(score).items() if value or name not in _MAY_LACK[Score]}
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -225,7 +231,7 @@ def _no_constant(word: str) -> float:
 
 def _made(kind: Any, values: dict[str, Any], predictions: tuple[Packed, ...] | None = None) -> Any:
     """Return a dataclass of values with exactly its fields and their types."""
-    if set(values) != {f.name for f in fields(kind)}:
+    if set(values) | _MAY_LACK.get(kind, set()) != {f.name for f in fields(kind)}:
         raise ValueError(f"{kind.__name__} has other fields: {', '.join(sorted(map(str, values)))[:150]}")
     types = get_type_hints(kind)
     checked = {name: _value(value, types[name], f"{kind.__name__}.{name}") for name, value in values.items()}
@@ -283,3 +289,6 @@ _READ: dict[Any, Callable[[Any, str], Any]] = {
     float | None: lambda value, name: None if value is None else _number(value, name),
 }
 """Type -> function that checks a value and returns it."""
+
+_MAY_LACK: dict[Any, set[str]] = {Score: {"settings"}}
+"""Type -> fields with a default that an object may lack."""

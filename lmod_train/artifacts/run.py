@@ -25,6 +25,9 @@ PEOPLE = "people"
 READER = "reader"
 """Key of a run's ``config.yaml`` with the name of the person who gave the answers; absent in runs of models."""
 
+MEMBER = re.compile(r"seed_\d+|fold_\d+of\d+")
+"""Names of the folders of the runs of a series (`lmod_train.artifacts.series`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -77,9 +80,29 @@ class Run:
         return self.folder / "scores.csv"
 
     @property
+    def trained_on(self) -> Path:
+        """Images that it was trained on, by content and family."""
+        return self.folder / "trained_on.csv"
+
+    @property
+    def unseen(self) -> Path:
+        """Ids of the records that do not belong to the training of the evaluated checkpoint, if others do."""
+        return self.folder / "unseen.txt"
+
+    @property
+    def bert_scores(self) -> Path:
+        """BERTScores of its open answers."""
+        return self.folder / "bert_scores.json"
+
+    @property
     def judgements(self) -> Path:
         """Folder of the judgements of its replies: a run folder for each judge."""
         return self.folder / "judgements"
+
+    @property
+    def attacks(self) -> Run:
+        """Of a judge's folder: the folder of the attacks on this judge, a run folder."""
+        return Run(self.folder / "attacks")
 
     @property
     def tripwires(self) -> Path:
@@ -129,13 +152,19 @@ class Run:
     def name(self) -> str:
         """What the run is called in tables: its place below a folder ``runs``, otherwise the folder's own name.
 
+        A run of a series (`lmod_train.artifacts.series`) is called by the name of the series, too.
+
         Example:
             >>> Run(Path("here/runs/quickstart/fit")).name, Run(Path("here/TUNED")).name
             ('quickstart/fit', 'TUNED')
+            >>> Run(Path("here/TUNED/seed_0")).name
+            'TUNED/seed_0'
         """
         parts = self.folder.resolve().parts
         start = max(i for i, part in enumerate(("runs", *parts)) if part == "runs")
-        return "/".join(parts[start:]) if start and start < len(parts) else parts[-1]
+        if start and start < len(parts):
+            return "/".join(parts[start:])
+        return "/".join(parts[max(i for i, part in enumerate(parts) if not MEMBER.fullmatch(part)) :])
 
     def read_config(self) -> dict[str, Any]:
         """Return what ``config.yaml`` holds, the module's class path as it is today; empty where there is none.

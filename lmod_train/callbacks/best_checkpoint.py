@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 
@@ -16,17 +17,19 @@ from lmod_train.errors import BadArgument
 class BestCheckpoint(ModelCheckpoint):
     """Keeps ``RUN/checkpoints/best.ckpt``: the weights, without optimiser state, with the highest score so far.
 
-    The score is the logged and reported ``val/<task>/<metric>`` of the run's one task. ``last.ckpt``, from which a run
+    The score is the logged and reported ``val/<task>/<metric>`` of the run's one task, or the mean of several, as in
+    RETFound's program since February 2025 (macro F1, AUROC and Cohen's kappa). ``last.ckpt``, from which a run
     is continued, belongs to another callback and is not changed.
 
     Args:
-        metric: Name of the metric, higher is better, e.g. the macro one-versus-rest AUROC, as in RETFound.
+        metric: Name of the metric, higher is better, e.g. the macro one-versus-rest AUROC, as in RETFound; or several
+            names, of which the mean counts.
 
     Raises:
         BadArgument: There are several tasks, no validation records, or no such metric after the first validation.
     """
 
-    def __init__(self, metric: str = "auroc_macro") -> None:
+    def __init__(self, metric: str | list[str] = "auroc_macro") -> None:
         super().__init__(
             filename="best",
             mode="max",
@@ -36,6 +39,7 @@ class BestCheckpoint(ModelCheckpoint):
             enable_version_counter=False,
         )
         self._metric = metric
+        self._parts: list[str] = []
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Set the monitored metric, and refuse a run that cannot compute it."""
@@ -50,7 +54,9 @@ class BestCheckpoint(ModelCheckpoint):
                 "records in the split val, by which the best weights are chosen",
                 "curate with a larger share for validation, or take BestCheckpoint out of trainer.callbacks",
             )
-        self.monitor = f"val/{names[0]}/{self._metric}"
+        metrics = [self._metric] if isinstance(self._metric, str) else self._metric
+        self._parts = [f"val/{names[0]}/{metric}" for metric in metrics]
+        self.monitor = f"val/{names[0]}/{'+'.join(metrics)}"
         self.dirpath = str(Run(Path(trainer.default_root_dir)).checkpoints.resolve())
         super().setup(trainer, pl_module, stage)
 
@@ -66,7 +72,8 @@ class BestCheckpoint(ModelCheckpoint):
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save the weights if they are the best so far."""
-        if trainer.state.fn == "fit" and not trainer.sanity_checking and self.monitor not in trainer.callback_metrics:
+        scored = trainer.state.fn == "fit" and not trainer.sanity_checking
+        if scored and not set(self._parts) <= trainer.callback_metrics.keys():
             known = sorted(name for name in trainer.callback_metrics if name.startswith("val/"))
             raise BadArgument(
                 "trainer.callbacks.metric",
@@ -74,4 +81,7 @@ class BestCheckpoint(ModelCheckpoint):
                 f"a metric of the validation, which logged {', '.join(known) or 'none'}",
                 "name one of them; an AUROC needs at least two classes in the split val",
             )
+        if scored and len(self._parts) > 1:
+            values = [trainer.callback_metrics[part] for part in self._parts]
+            trainer.callback_metrics[str(self.monitor)] = torch.stack(values).mean()
         super().on_validation_end(trainer, pl_module)

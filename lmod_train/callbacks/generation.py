@@ -18,8 +18,11 @@ from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
 from lmod_train.artifacts.records import read_run_column, write_run_records
 from lmod_train.artifacts.replies import ReplyFile, has_failed, read_replies
 from lmod_train.artifacts.run import Run
+from lmod_train.callbacks.bert_scores import encoders_named, score_answers
 from lmod_train.callbacks.protocols import Answering, answering, data_of
 from lmod_train.files import known_by
+from lmod_train.lock import locked
+from lmod_train.metrics.bert_score import Encoder
 from lmod_train.metrics.prediction import PredictionMetric
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.base import Task
@@ -29,6 +32,9 @@ from lmod_train.tasks.reading import parse_replies
 from lmod_train.tasks.spread import scores_with_spread
 from lmod_train.tasks.ways import is_greedy
 from lmod_train.types import Answer, Batch, Identity, Record, Reply, Unparsed
+
+ENCODING = 3600.0
+"""Seconds that a shard waits for another one that computes BERTScores."""
 
 
 class GenerationEval(Callback):
@@ -40,10 +46,13 @@ class GenerationEval(Callback):
 
     Args:
         log_subsets: Log scores of subsets (modality, sex, age ...) too; by default only those over all records.
+        encoders: Language -> folder of the text encoder for BERTScore of open answers, ``FOLDER`` or ``FOLDER@LAYER``
+            (default: the last layer); none computes no BERTScore. `validate` and `test` compute it.
     """
 
-    def __init__(self, log_subsets: bool = False) -> None:
-        self._log_subsets = log_subsets
+    def __init__(self, log_subsets: bool = False, encoders: dict[str, str] | None = None) -> None:
+        self._log_subsets, self._named = log_subsets, encoders
+        self._encoders: dict[str, Encoder] = {}
         self._file: ReplyFile | None = None
         self._records: dict[str, Record] = {}
         self._asked: dict[str, str] = {}
@@ -55,6 +64,7 @@ class GenerationEval(Callback):
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Register the records that are already answered, which are determined once the weights are loaded."""
+        self._encoders = encoders_named("--evaluation.encoders", self._named)
         data, module = data_of(trainer), answering(pl_module)
         self._records, self._tasks = {r.id: r for r in data.asked(stage)}, data.tasks
 
@@ -116,10 +126,20 @@ class GenerationEval(Callback):
         return saved
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Close the reply file."""
-        if self._file is not None:
-            self._file.close()
+        """Close the reply file, and compute the BERTScores of all answers of the run that have none yet."""
+        if self._file is None:
+            return
+        self._file.close()
         self._file = None
+        if self._encoders and stage in ("validate", "test") and trainer.is_global_zero:
+            self._encode(Run(Path(trainer.default_root_dir)))
+
+    def _encode(self, run: Run) -> None:
+        """Compute the missing BERTScores; shards that end together do so in turn, so that none writes over another."""
+        with locked(run.folder / ".bert_scores", "--run", ENCODING):
+            replies = self._current(read_replies(run.replies).values()).replies
+            found = [p for task in self._tasks.values() for p in parse_replies(task, self._records.values(), replies)]
+            score_answers(run.bert_scores, self._encoders, found)
 
     def _take(self, trainer: Trainer, replies: Sequence[Reply], batch: Batch) -> None:
         """Append the replies of a batch.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from jsonargparse.typing import NonNegativeInt
+
 from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.run import Run
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.judgement import Judgement
-from lmod_train.tasks.judgement_replies import to_judge
+from lmod_train.tasks.judgement_replies import drawn, to_judge
 from lmod_train.types import Record
 
 
@@ -24,6 +26,7 @@ class JudgementData(RecordsDataModule):
         eval_batch_size: Number of judgements in a batch, per device.
         limit: Maximum number of judgements, the first in id order; 0 for all.
         shard: Part of the judgements that this process asks for, ``i/n`` with i from 1 to n; empty for all.
+        sample: Number of questions of each judged task whose replies are judged, drawn at random; 0 for all.
     """
 
     def __init__(
@@ -34,9 +37,10 @@ class JudgementData(RecordsDataModule):
         eval_batch_size: int = 32,
         limit: int = 0,
         shard: str = "",
+        sample: NonNegativeInt = 0,
     ) -> None:
         super().__init__(run, tasks, eval_batch_size=eval_batch_size, limit=limit, split="all", shard=shard)
-        self._of = of or []
+        self._of, self._sample = of or [], sample
 
     def _read(self) -> list[Record]:
         """Return the judgements of the run's replies, in id order."""
@@ -45,4 +49,4 @@ class JudgementData(RecordsDataModule):
             cure = "use `configs/task/judgement.yaml`"
             raise BadArgument("data.tasks", list(self.tasks), "the task lmod_train.tasks.judgement.Judgement", cure)
         chosen = to_judge(read_predictions(Run(self.curated).predictions), self._of)
-        return sorted(judging[0].records(chosen), key=lambda r: r.id)
+        return sorted(judging[0].records(drawn(chosen, self._sample)), key=lambda r: r.id)

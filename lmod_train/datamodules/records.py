@@ -16,14 +16,17 @@ from lmod_train.artifacts.records import read_records
 from lmod_train.datamodules.ahead import AnsweredLoader, ReadingAhead
 from lmod_train.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
 from lmod_train.datamodules.cascade import CascadeLoader, Due
+from lmod_train.datamodules.families import families_of
 from lmod_train.datamodules.lengths import length_of
 from lmod_train.datamodules.loader import RecordLoader
 from lmod_train.datamodules.order import ImageBatches, by_image
 from lmod_train.datamodules.replay import TASK as CONVERSATION
 from lmod_train.datamodules.replay import read_conversations, replayed
+from lmod_train.datamodules.selection import Selection
 from lmod_train.datamodules.shard import Shard
 from lmod_train.datamodules.steps import Steps, Weighing
 from lmod_train.errors import BadArgument
+from lmod_train.shipped import configs_folder
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.cascade import needed, rounds
 from lmod_train.tasks.regimes import Regime, in_regime
@@ -66,6 +69,13 @@ class RecordsDataModule(LightningDataModule):
         regime: What questions of a chain are asked after: nothing (``independent``); the model's own answer to the
             preceding question (``cas_last``), or to all earlier ones (``cas_all``); the true answers (``oracle``); a
             wrong answer (``planted``). In `fit`, any but ``independent`` trains and validates after the true answers.
+        sources: Names of the sources to use, separated by commas; empty for all.
+        exclude_sources: Names of sources to leave out, separated by commas, e.g. those that a model was trained on.
+        share: Share of the training split to train on, in (0, 1]: whole patients, in proportion to sources and classes,
+            at least one of each class. A smaller share is a part of every larger one.
+        fold: Fold that is the test split in place of the curated splits, ``i/n``; the next fold is the validation
+            split, the others are trained on. Folds are of whole patients and copies. `--folds n` runs all of them.
+        draw_seed: Seed of the folds and of the share, which all seeds of a training have in common.
     """
 
     def __init__(
@@ -89,8 +99,15 @@ class RecordsDataModule(LightningDataModule):
         shard: str = "",
         asking: Ways = AS_CURATED,
         regime: Regime = "independent",
+        sources: str = "",
+        exclude_sources: str = "",
+        share: float = 1.0,
+        fold: str = "",
+        draw_seed: int = 0,
     ) -> None:
         super().__init__()
+        self._selection = Selection(sources, exclude_sources, share, fold, draw_seed)
+        self.external, self._families = bool(sources or exclude_sources), dict[str, str]()
         replayed(0, replay)  # checks the range
         if asking.factors and regime.startswith("cas_"):
             cure = "leave data.asking out, or ask after the true answers: `--data.regime oracle`"
@@ -103,7 +120,7 @@ class RecordsDataModule(LightningDataModule):
         self._subset = read_ids(Path(subset), "data.subset") if subset else None
         self._workers, self._seed = workers, seed
         self.shard = str(Shard.parse(shard)) if shard else ""
-        self._balance, self._length_groups = balance, length_groups
+        self.balance, self._length_groups = balance, length_groups
         self._replay, self._replay_from = replay, Path(replay_from or curated)
         self._asking, self._in_every_way = asking, dict[str, list[Record]]()
         self._regime: Regime = regime
@@ -147,15 +164,18 @@ class RecordsDataModule(LightningDataModule):
                     "data.tasks",
                     name,
                     f"one of the tasks curated in {self.curated}: {', '.join(sorted(known)) or 'none'}",
-                    "curate it, or take it out of data.tasks",
+                    f"{_how_to_curate(name)}; or take it out of data.tasks",
                 )
         self._check_subset(everything)
         chosen = [r for r in everything if r.task in self.tasks and self._modality in ("", r.modality)]
-        used = sorted(self._of_variant(chosen), key=lambda r: r.id)
+        if self._selection.divides:
+            self._families = families_of(everything, self.curated)
+        used = sorted(self._selection.of(self._of_variant(chosen), self._families), key=lambda r: r.id)
         others = sum(known.values()) - len(used)
         if others:
             rank_zero_info(
-                f"{self.curated}: {len(used)} records used, {others} of other tasks, modalities or variants left out"
+                f"{self.curated}: {len(used)} records used, {others} of other tasks, modalities, variants or sources, "
+                "or beyond the share, left out"
             )
         return used
 
@@ -182,6 +202,11 @@ class RecordsDataModule(LightningDataModule):
     def records(self, split: str) -> list[Record]:
         """Return the records of a split, or all for ``all``, in id order."""
         return [r for r in self._records if split in ("all", r.split)]
+
+    def families(self) -> dict[str, str]:
+        """Return record id -> family of all records of the folder, which no division separates; computed once."""
+        self._families = self._families or families_of(read_records(self.curated / "records"), self.curated)
+        return self._families
 
     def asked(self, stage: str) -> list[Record]:
         """Return the records that `validate`, `test`, `predict` or `fit` evaluates, answered ones included.
@@ -252,7 +277,7 @@ class RecordsDataModule(LightningDataModule):
             BadArgument: The training split is empty, or there are no conversations to replay.
         """
         records, draw = self._draw()
-        if self._balance != "none" or self._replay:
+        if self.balance != "none" or self._replay:
             lines = "\n  ".join(histogram(records, draw))
             rank_zero_info(f"records to train on -> questions of the first epoch:\n  {lines}")
         trainer = self._running()
@@ -297,7 +322,7 @@ class RecordsDataModule(LightningDataModule):
             raise BadArgument(
                 "data.curated", str(self.curated), "records in the split train", "curate with more samples"
             )
-        cells = cells_of(own, self._balance)
+        cells = cells_of(own, self.balance)
         numbers = shares(cells)
         general = self._general()
         if general:
@@ -402,6 +427,12 @@ class RecordsDataModule(LightningDataModule):
     def _loader(self, records: Sequence[Record], batches: ImageBatches, steps: Steps | None = None) -> RecordLoader:
         collate: Any = self._running().lightning_module.collate
         return RecordLoader(list(records), batches, collate, self.curated, self._workers, steps)
+
+
+def _how_to_curate(task: str) -> str:
+    """Return the command that curates a task together with those of a configuration."""
+    named = task if (configs_folder() / "task" / f"{task}.yaml").is_file() else "TASK.yaml"
+    return f"curate it too: `python -m lmod_train curate --config CONFIG --tasks+ {named} --raw RAW --out NEW`"
 
 
 def _refuse_cascade(records: Sequence[Record]) -> list[Record]:

@@ -59,6 +59,16 @@ def test_a_pack_comes_back_as_it_was_with_equal_bytes(file, tmp_path):
     assert (tmp_path / "b.lmodpack").read_bytes() == file.read_bytes()
 
 
+def test_scores_have_settings_only_where_they_are_set(tmp_path):
+    text = Score("open_question", "all", "bleu1_corpus", 2, 0.5, settings="zh: sacrebleu ngram:1")
+    pack = replace(PACK, scores=(*PACK.scores, text))
+    write_pack(tmp_path / "p.zip", pack)
+    assert read_pack(tmp_path / "p.zip") == pack
+    with zipfile.ZipFile(tmp_path / "p.zip") as opened:
+        stated = json.loads(opened.read("pack.json"))["scores"]
+    assert ["settings" in score for score in stated] == [False, False, True]
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [

@@ -31,6 +31,18 @@ def test_scores_come_back_and_what_is_not_there_is_an_empty_cell(tmp_path: Path)
     assert lines[3].endswith(",four_way,all,accuracy_strict,0,,,") and lines[4].endswith(",numpy,2,0.5,,")
 
 
+def test_settings_are_a_column_if_a_score_has_any(tmp_path: Path):
+    scores = [
+        Score("open_question", "all", "exact_match", 9, 0.5, 0.25, 0.75),
+        Score("open_question", "all", "bleu1_corpus", 9, 0.5, settings="zh: sacrebleu nrefs:1|ngram:1"),
+        Score("open_question", "all", "bertscore_f1", 9, 0.5, settings="=cmd, of a folder"),
+    ]
+    write_scores(tmp_path / "scores.csv", "r", "m", scores)
+    assert [s for *_, s in read_scores(tmp_path / "scores.csv")] == scores
+    head, *rows = (tmp_path / "scores.csv").read_text(encoding="utf-8").splitlines()
+    assert head.endswith(",low,high,settings") and rows[0].endswith(",0.25,0.75,")
+
+
 def test_no_scores_are_a_heading(tmp_path: Path):
     write_scores(tmp_path / "scores.csv", "r", "m", [])
     assert read_scores(tmp_path / "scores.csv") == []

@@ -1,8 +1,10 @@
 """The best weights are those of the best validation, and a run that cannot tell them is refused."""
 
+import numpy as np
 import pytest
 import torch
 from lightning.pytorch.callbacks import Callback
+from sklearn.metrics import cohen_kappa_score, f1_score, roc_auc_score
 
 from lmod_train.callbacks.best_checkpoint import BestCheckpoint
 from lmod_train.callbacks.generation import GenerationEval
@@ -102,3 +104,21 @@ def test_a_run_under_another_spelling_of_its_folder_keeps_its_best_score(tmp_pat
     assert {f.name for f in last.parent.iterdir()} == {"best.ckpt", "last.ckpt"}
     assert go_on(here / "other", [4, 3, 2], last).best_model_score == 0.5
     assert (here / "other" / "checkpoints" / "best.ckpt").is_file()
+
+
+def test_the_mean_of_several_metrics_chooses_as_in_retfound_s_program_of_2025(tmp_path):
+    """(macro F1 + AUROC + kappa) / 3 by scikit-learn: 3 of 4 right beats 2 of 4 and all wrong."""
+    script = Scripted([2, 3, 0])
+    records = [glaucoma(i, "train" if i < 4 else "val") for i in range(8)]
+    best = BestCheckpoint(["macro_f1", "auroc_macro", "kappa"])
+    fit(tmp_path, records, best, script)
+    truth = np.array([0, 1, 0, 1])
+    expected = []
+    for right in script.rights:
+        answers = np.where(np.arange(4) < right, truth, 1 - truth)
+        f1, kappa = f1_score(truth, answers, average="macro"), cohen_kappa_score(truth, answers)
+        expected.append((f1 + kappa + roc_auc_score(truth, answers)) / 3)
+    place = "val/glaucoma/macro_f1+auroc_macro+kappa"
+    assert best.monitor == place and best.best_model_score.item() == pytest.approx(max(expected), abs=1e-6)
+    saved = torch.load(tmp_path / "run" / "checkpoints" / "best.ckpt", weights_only=True)
+    assert saved["epoch"] == int(np.argmax(expected)) == 1

@@ -12,6 +12,7 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.base import LmodModule
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Batch, Reply
+from tests import forks
 from tests.tiny import record, trainer, write_curated
 
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
@@ -84,7 +85,7 @@ def run(folder, port, counts):
                 for i, s in enumerate(splits)
             ],
         )
-    torch.multiprocessing.spawn(work, args=(port, folder, counts), nprocs=2)
+    forks.ranks(work, port, folder, counts)
     return {
         c: [json.loads((folder / str(c) / "curated" / f"{rank}.json").read_text()) for rank in (0, 1)] for c in counts
     }

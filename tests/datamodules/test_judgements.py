@@ -30,3 +30,11 @@ def test_another_task_and_unknown_names_are_refused(tmp_path: Path):
         JudgementData(run.folder, [Conversation()]).setup("validate")
     with pytest.raises(BadArgument, match="tasks of the run: conversation"):
         JudgementData(run.folder, [Judgement()], of=["sex"]).setup("validate")
+
+
+def test_a_sample_is_asked_for_alone(tmp_path: Path):
+    run = make_run(tmp_path / "run", ["pale"] * 9)
+    data = JudgementData(run.folder, [Judgement()], sample=4)
+    data.setup("validate")
+    ids = [r.id for r in data.asked("validate")]
+    assert len(ids) == 4 and ids == sorted(ids)

@@ -16,6 +16,7 @@ from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import PROMPT as GLAUCOMA
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.ways import Ways
 from lmod_train.types import Batch
 from tests.tiny import record, trainer, write_curated
@@ -105,6 +106,14 @@ def test_a_modality_leaves_the_others_out(folder):
 def test_an_unknown_task_is_named_with_those_that_are_there(folder):
     with pytest.raises(BadArgument, match=r"data.tasks='anatomy'.*four_way, glaucoma"):
         RecordsDataModule(folder, [Anatomy()]).setup("fit")
+
+
+@pytest.mark.parametrize(("own", "named"), [("", "glaucoma_probe"), ("my_", "TASK.yaml")])
+def test_a_task_that_is_not_curated_comes_with_the_command_that_curates_it(own, named, folder):
+    task = Probe(Glaucoma())
+    task.name = f"{own}{task.name}"
+    with pytest.raises(BadArgument, match=rf"`python -m lmod_train curate .*--tasks\+ {named} --raw RAW --out NEW`"):
+        RecordsDataModule(folder, [task]).setup("validate")
 
 
 def test_a_folder_that_is_not_curated_is_refused(tmp_path):

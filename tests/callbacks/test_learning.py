@@ -1,0 +1,74 @@
+"""A training that never left ln K, and classes that are balanced twice, are named."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from lmod_train.callbacks import learning
+from lmod_train.callbacks.learning import Learning
+
+
+@pytest.fixture
+def warned(monkeypatch):
+    """The warnings of a training."""
+    found: list[str] = []
+    monkeypatch.setattr(learning, "rank_zero_warn", found.append)
+    return found
+
+
+def train(losses, choices=("a", "b", "c"), callback=None):
+    """Let the callback see the losses of batches, a list per epoch."""
+    callback, module = callback or Learning(), SimpleNamespace(choices=choices)
+    for epoch in losses:
+        for loss in epoch:
+            callback.on_train_batch_end(SimpleNamespace(callback_metrics={"train/loss": loss}), module)
+        callback.on_train_epoch_end(None, module)
+    callback.on_fit_end(None, module)
+    return callback
+
+
+@pytest.mark.parametrize(
+    ("losses", "stuck"),
+    [
+        ([[1.1, 1.12], [1.09, 1.11]], True),
+        ([[1.1], [0.9]], False),
+        ([[1.2, 0.7], [1.2]], False),
+        ([], False),
+        ([[2.0, 2.0]], True),
+    ],
+)
+def test_only_a_loss_that_stays_at_ln_k_is_named(losses, stuck, warned):
+    train(losses)
+    assert bool(warned) == stuck
+    if stuck:
+        assert f"never left ln 3 = {math.log(3):.3f}" in warned[0]
+
+
+def test_a_continued_training_remembers_its_lowest_loss_and_other_models_have_no_classes(warned):
+    begun = train([[0.5]])
+    again = Learning()
+    again.load_state_dict(begun.state_dict())
+    train([[1.2]], callback=again)
+    train([[5.0]], choices=())
+    assert warned == []
+    train([[0.69, 0.70]], choices=("yes", "no"))
+    assert "ln 2 = 0.693" in warned[0]
+
+
+@pytest.mark.parametrize(
+    ("balance", "weighted", "twice"),
+    [
+        ("class", True, True),
+        ("class_modality", True, True),
+        ("modality", True, False),
+        ("none", True, False),
+        ("class", False, False),
+    ],
+)
+def test_weights_and_draws_together_are_named(balance, weighted, twice, warned):
+    trainer = SimpleNamespace(datamodule=SimpleNamespace(balance=balance))
+    Learning().on_fit_start(trainer, SimpleNamespace(weighted=weighted))
+    assert bool(warned) == twice and all("compensate twice" in text for text in warned)
