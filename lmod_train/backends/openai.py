@@ -127,35 +127,45 @@ class OpenAI(StreamBackend):
         return "\n".join(lines)
 
     def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
-        """Yield replies as they arrive; batches are read until twice as many requests wait as may be in flight."""
-        most = 2 * self._pace.concurrency * len(self._urls)
+        """Yield replies as they arrive; batches are read until twice as many requests wait as may be in flight.
+
+        A reply counts as written when the next one is fetched; only then another request is sent in its place.
+        """
+        places = self._pace.concurrency * len(self._urls)
         done: SimpleQueue[Future[Reply]] = SimpleQueue()
-        waiting: set[Future[Reply]] = set()
+        waiting: dict[Future[Reply], str] = {}
         try:
             while True:
-                while len(waiting) < most and (batch := next(batches, None)) is not None:
+                # replies that have arrived come first, as their places are empty until they are written
+                while (
+                    len(waiting) < (2 * places if done.empty() else places)
+                    and (batch := next(batches, None)) is not None
+                ):
                     waiting |= self._begun(batch, done)
                 if not waiting:
                     return
-                ended = [done.get()]
-                while not done.empty():
-                    ended.append(done.get())
-                waiting -= set(ended)
-                yield from (future.result() for future in ended)
+                future = done.get()
+                yield future.result()
+                self._written(waiting.pop(future))
         finally:
-            for future in waiting:
+            for future, id in waiting.items():
                 future.cancel()
+                self._written(id)
 
-    def _begun(self, batch: Batch, done: SimpleQueue[Future[Reply]]) -> set[Future[Reply]]:
-        """Start the requests of a batch; each future is put into `done` when it has finished."""
+    def _written(self, id: str) -> None:
+        if self._opened is not None:
+            self._opened.background.call(self._opened.asking.written, id)
+
+    def _begun(self, batch: Batch, done: SimpleQueue[Future[Reply]]) -> dict[Future[Reply], str]:
+        """Start the requests of a batch, and return their ids; each future is put into `done` when it has finished."""
         if not batch.records:
-            return set()
+            return {}
         asked, opened = RequestBatch.of(batch), self._open()
-        begun = set()
+        begun = {}
         for record, messages, rendered in zip(asked.records, asked.messages, asked.rendered, strict=True):
             future = opened.background.submit(opened.asking.reply(record, messages, rendered, opened.method))
             future.add_done_callback(done.put)
-            begun.add(future)
+            begun[future] = record.id
         return begun
 
     def _open(self) -> _Open:

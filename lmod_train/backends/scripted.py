@@ -66,7 +66,7 @@ def _read(file: Path) -> dict[str, str]:
     if not file.is_file():
         raise BadArgument("backend.replies", str(file), expected, "name an existing file")
     found = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(file.read_text(encoding="utf-8").removesuffix("\n").split("\n"), 1):
         try:
             row = json.loads(line)
             reply = str(row["reply"]).encode("utf-8", "replace").decode("utf-8")  # a lone surrogate cannot be stored

@@ -6,13 +6,30 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
-from lmod_train.cli import answers, audit, curated, drafts, judge, lab, plain, review, weights
+from lmod_train.cli import (
+    answers,
+    audit,
+    captions,
+    curated,
+    drafts,
+    judge,
+    judge_captions,
+    lab,
+    plain,
+    review,
+    review_captions,
+    weights,
+)
 from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes
 from lmod_train.cli.shipped import by_name
 from lmod_train.cli.terminal import harmless, lines
 from lmod_train.errors import BadArgument, LmodError, Untrusted
+
+if TYPE_CHECKING:
+    from lmod_train.cli.series import Series
 
 PLAIN: dict[str, Callable[..., None]] = {
     "phantom": plain.phantom,
@@ -24,6 +41,9 @@ PLAIN: dict[str, Callable[..., None]] = {
     "judge": judge.judge,
     "ask-questions": drafts.ask_questions,
     "review": review.review,
+    "captions": captions.captions,
+    "judge-captions": judge_captions.judge_captions,
+    "review-captions": review_captions.review_captions,
     "answers": answers.answers,
     "report": plain.report,
     "export": plain.export,
@@ -84,6 +104,10 @@ def _run(arguments: list[str]) -> int:
         judge.run(arguments[1:])
     elif arguments[0] == "ask-questions":
         drafts.run(arguments[1:])
+    elif arguments[0] == "captions":
+        captions.run(arguments[1:])
+    elif arguments[0] == "judge-captions":
+        judge_captions.run(arguments[1:])
     elif arguments[0] in PLAIN:
         from lmod_train.cli.parse import call
 
@@ -102,6 +126,7 @@ def _run(arguments: list[str]) -> int:
 def _lightning(arguments: list[str]) -> int:
     """Run a command of Lightning, or print its short help."""
     from lmod_train.cli.names import check_names
+    from lmod_train.cli.series import series_of
     from lmod_train.cli.short_help import WHOLE, short_help
 
     if {"-h", "--help"} & set(arguments):
@@ -109,17 +134,50 @@ def _lightning(arguments: list[str]) -> int:
         return 0
     if WHOLE in arguments:
         return _late([arguments[0], "--help"])
-    check_names(arguments[0], arguments[1:])
-    return _late(arguments)
+    series = series_of(arguments)
+    if series is None:
+        check_names(arguments[0], arguments[1:])
+        return _late(arguments)
+    for command in series.commands:
+        check_names(command[0], command[1:])
+    return _each(series)
 
 
-def _late(arguments: list[str]) -> int:
-    """Run a command that imports torch and Lightning, which takes seconds."""
+def _each(series: Series) -> int:
+    """Run the commands of a series one after another in this process; `doctor` checks the first."""
+    from lmod_train.cli.series import release
+    from lmod_train.lock import is_first
+
+    if series.commands[0][0] == "doctor":
+        return _late(series.commands[0])
+    for command in series.commands:
+        _late(command, once=True)
+        release()
+    if is_first():
+        _summarise(series)
+    return 0
+
+
+def _summarise(series: Series) -> None:
+    """Score folds as one run, and print the spread over seeds."""
+    from lmod_train.cli.series import trusted_in
+    from lmod_train.report.folds import pool
+    from lmod_train.report.seeds import seeds_text
+
+    trusted = tuple(trusted_in(series.commands[0]))
+    for folder in series.pooled:
+        print(lines(pool(folder, trusted)))
+    if text := seeds_text(series.folder, trusted):
+        print(lines(text))
+
+
+def _late(arguments: list[str], once: bool = False) -> int:
+    """Run a command that imports torch and Lightning, which takes seconds; `once` leaves a complete training alone."""
     from lmod_train.cli import doctor, experiment
 
     if arguments[0] == "doctor":
         return doctor.run(arguments[1:])
-    experiment.run(arguments)
+    experiment.run(arguments, once)
     return 0
 
 
@@ -128,7 +186,7 @@ def overview() -> str:
     described = (
         {name: (function.__doc__ or "").partition("\n")[0] for name, function in PLAIN.items()} | LIGHTNING | LATE
     )
-    commands = "\n".join(f"  {name:<14}{line}" for name, line in described.items())
+    commands = "\n".join(f"  {name:<16}{line}" for name, line in described.items())
     return (
         "usage: python -m lmod_train COMMAND [options]\n\n"
         "Train and evaluate vision-language models on eye images.\n\n"

@@ -1,8 +1,10 @@
-"""Defaults of Lightning's options that differ from Lightning's own."""
+"""Defaults of Lightning's options that differ from Lightning's own, and of the run folder."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
@@ -22,3 +24,15 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     },
 }
 """Option group -> option -> default."""
+
+
+def default_run(configs: Iterable[str], command: str) -> Path:
+    """Return ``runs/<name of the last config file>/<command>``, with the run's id in a wandb sweep.
+
+    Args:
+        configs: Paths of the config files, in the order in which they apply.
+        command: `fit`, `validate`, `test` or `predict`.
+    """
+    files = list(configs)
+    sweep = f"-{os.environ['WANDB_RUN_ID']}" if "WANDB_RUN_ID" in os.environ else ""
+    return Path("runs") / (Path(files[-1]).stem if files else "unnamed") / f"{command}{sweep}"

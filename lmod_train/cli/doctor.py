@@ -14,8 +14,9 @@ from lightning.pytorch.cli import LightningArgumentParser
 
 from lmod_train.artifacts.run import Run
 from lmod_train.cli import LATE
+from lmod_train.cli.defaults import default_run
 from lmod_train.cli.examination import findings_of, identity, plain
-from lmod_train.cli.experiment import Experiment, default_run, options
+from lmod_train.cli.experiment import Experiment, options
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.doctor.check_result import failures, terminal_report, write
@@ -61,7 +62,7 @@ def _run(arguments: Sequence[str]) -> int:
     config = parsed.config["fit"]
     resolved = plain(parsed._parser("fit"), config)
     found = findings_of(config, resolved)
-    folder = Path(config.run or default_run(config, "fit"))
+    folder = Path(config.run or default_run(map(str, config.config or ()), "fit"))
     folder.mkdir(parents=True, exist_ok=True)
     write(Run(folder).doctor, found, identity(resolved, dict(os.environ)))
     print(terminal_report(found))

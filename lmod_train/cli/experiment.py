@@ -9,25 +9,33 @@ from argparse import SUPPRESS
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
 from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
+from lightning import LightningModule
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only, rank_zero_warn
 
 from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.series import is_trained
+from lmod_train.artifacts.training_set import run_of_checkpoint, training_of
 from lmod_train.callbacks.generation import GenerationEval
+from lmod_train.callbacks.learning import Learning
 from lmod_train.callbacks.progress import Progress
 from lmod_train.callbacks.termination import Termination
+from lmod_train.callbacks.training_set import TrainingSet
 from lmod_train.callbacks.tripwires import Collapsed, Tripwires
 from lmod_train.cli import LIGHTNING
-from lmod_train.cli.defaults import DEFAULTS
+from lmod_train.cli.defaults import DEFAULTS, default_run
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.noise import silenced
+from lmod_train.cli.other_regime import in_another_regime
+from lmod_train.cli.precedence import in_order
 from lmod_train.cli.provenance import write_provenance, write_trained
 from lmod_train.cli.refusal import PROGRAM, Refusing
 from lmod_train.cli.settle import settled
@@ -35,14 +43,16 @@ from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.terminal import lines
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor.read_back import ReadBack
-from lmod_train.errors import BadArgument, FolderBusy, LmodError, Unbuildable
+from lmod_train.errors import BadArgument, FolderBusy, LmodError, NotScored, Unbuildable
 from lmod_train.files import remove
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.report.chain_table import chain_tables
 from lmod_train.report.headline import headline, headline_table
+from lmod_train.report.languages import KINDS, language_tables
+from lmod_train.report.other_regimes import regime_tables
 from lmod_train.report.rescore import rescore
-from lmod_train.report.results import read_run_scores
+from lmod_train.report.results import read_outcomes, read_run_scores
 from lmod_train.report.tripwires import draw_probes
 from lmod_train.report.writers.markdown import markdown
 from lmod_train.strategies.keeping import damaged, set_aside
@@ -57,7 +67,16 @@ TRUST = (
     "whose pickles may run code; can be repeated."
 )
 
+AGAINST = (
+    "Folder of a run of the same model in another regime (data.regime), to compare the scores of chains with; can be "
+    "repeated. Runs in the same parent folder are found without it."
+)
+
 DEEPSPEED = "lmod_train.strategies.sharding_deepspeed.DeepSpeed"
+
+
+class Trained(Exception):
+    """The training of a run is complete, and is not repeated."""
 
 
 class Parser(Refusing, LightningArgumentParser):
@@ -71,6 +90,7 @@ class Experiment(LightningCLI):
 
     Args:
         held: Stack that holds the lock of the run folder.
+        once: Whether a complete training is left as it is.
         options: Options of LightningCLI.
 
     Attributes:
@@ -78,14 +98,15 @@ class Experiment(LightningCLI):
         own: Modules of the classes in the configuration of the data, which are trusted.
     """
 
-    def __init__(self, held: ExitStack, **options: Any) -> None:
-        self._held = held
+    def __init__(self, held: ExitStack, once: bool = False, **options: Any) -> None:
+        self._held, self._once = held, once
         super().__init__(**options)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add `--run`, the callbacks of every run, and the link of the choices."""
         parser.add_argument("--run", type=Path, default=None, help="Folder; default runs/<config>/<command>.")
         parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
+        parser.add_argument("--against", action="append", default=[], metavar="RUN", help=AGAINST)
         for key in WRITTEN:  # so that another run can use the config.yaml of a run
             parser.add_argument(f"--{key}", type=Any, default=None, help=SUPPRESS)
         parser.link_arguments("data.choices", "model.init_args.choices", apply_on="instantiate")
@@ -106,13 +127,23 @@ class Experiment(LightningCLI):
             parser.set_defaults({"verbose": False})
         return parser
 
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        """Parse the options in the order in which they apply."""
+        typed = sys.argv[1:] if args is None else list(args)
+        ordered = [*typed[:1], *in_order(typed[1:])]
+        super().parse_arguments(parser, args if ordered == typed else ordered)
+
     def _parse_ckpt_path(self) -> None:
         """Do nothing: Lightning would take the class to build from the checkpoint, which may come from others."""
 
     def before_instantiate_classes(self) -> None:
         """Prepare the run folder, refuse one of another configuration, and continue an interrupted run."""
         config = self.config[self.subcommand]
-        run = config.run or default_run(config, str(self.subcommand))
+        if self.subcommand == "fit":
+            refuse_untrainable(config.model.class_path)
+        for other in config.against:
+            refuse_unscored(Path(other))
+        run = config.run or default_run(map(str, config.config or ()), str(self.subcommand))
         config.run, config.trainer.default_root_dir = run, str(run)
         config.checkpoint.dirpath = str(Run(run).checkpoints)
         config.trainer.strategy = ours(config.trainer.strategy)
@@ -133,6 +164,8 @@ class Experiment(LightningCLI):
         if config.ckpt_path:
             resolved["weights"] = str(config.ckpt_path)
         self._held.enter_context(settled(run, resolved, str(self.subcommand)))
+        if self._once and self.subcommand == "fit" and is_trained(run):
+            raise Trained(run)
         if config.trainer.enable_progress_bar is None and not sys.stdout.isatty():
             config.trainer.enable_progress_bar = False  # `Progress` prints lines instead
         last = continued(Run(run).last) if self.subcommand == "fit" else None
@@ -162,7 +195,10 @@ class Experiment(LightningCLI):
 
     def before_validate(self) -> None:
         """Record the versions of code and weights in the run's config."""
-        write_provenance(self.config[self.subcommand].run, (*self.model.identity().weights, *self.loaded))
+        trained = training_of(run_of_checkpoint(self.loaded[0])) if self.loaded else {}
+        write_provenance(
+            self.config[self.subcommand].run, (*self.model.identity().weights, *self.loaded), trained=trained
+        )
 
     before_test = before_predict = before_validate
 
@@ -191,21 +227,28 @@ def options() -> dict[str, Any]:
         "save_config_callback": None,
         "parser_class": Parser,
         "seed_everything_default": 0,
-        "trainer_defaults": {**DEFAULTS["trainer"], "callbacks": [Termination(), Progress()]},
+        "trainer_defaults": {
+            **DEFAULTS["trainer"],
+            "callbacks": [Termination(), Progress(), TrainingSet(), Learning()],
+        },
         "parser_kwargs": {"prog": "python -m lmod_train"},
     }
 
 
-def run(arguments: list[str]) -> None:
+def run(arguments: list[str], once: bool = False) -> None:
     """Run one of Lightning's commands, then write predictions and scores from the replies.
 
     Args:
         arguments: The command and its options.
+        once: Whether a complete training of the same configuration is left as it is, without building the model.
     """
     if not os.environ.get("WANDB_API_KEY") and not (Path.home() / ".netrc").exists():
         os.environ.setdefault("WANDB_MODE", "offline")  # without a key, wandb would wait for input
     with silenced(sys.stderr.isatty()), ExitStack() as held:
-        _run(arguments, held)
+        try:
+            _run(arguments, held, once)
+        except Trained as done:
+            rank_zero_info(f"{done}: the training is complete")
 
 
 def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], arguments: list[str] | None) -> Any:
@@ -228,23 +271,26 @@ def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], a
         raise
 
 
-def _run(arguments: list[str], held: ExitStack) -> None:
+def _run(arguments: list[str], held: ExitStack, once: bool = False) -> None:
     given = None if arguments == sys.argv[1:] else arguments  # Lightning warns if arguments are passed twice
-    experiment = performed(Experiment, held, options(), given)
+    experiment = performed(Experiment, held, options() | {"once": once}, given)
     folder = Path(experiment.trainer.default_root_dir)
     if experiment.subcommand == "fit":  # the last step may lie between two checkpoints
         experiment.trainer.save_checkpoint(Run(folder).last)
         if experiment.trainer.is_global_zero:
             draw_probes(folder)
     if experiment.subcommand == "fit":
-        write_trained(folder, experiment.trainer.current_epoch, experiment.trainer.global_step)
+        trainer = experiment.trainer
+        write_trained(folder, trainer.current_epoch, trainer.global_step, training_of(folder))
     elif experiment.loaded:
         write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
     answered = any(file.stat().st_size for file in Run(folder).replies.glob("*.jsonl"))
     if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and answered:
         trusted = [*experiment.config[experiment.subcommand].trust, *experiment.own]
         if rescored(folder, held, experiment.datamodule.shard, "answered", trusted):
-            print(lines(scored(folder)))
+            against = [Path(other) for other in experiment.config[experiment.subcommand].against]
+            print(lines(scored(folder, trusted)))
+            print(lines(compared(folder, against, trusted, arguments)), end="")
 
 
 def rescored(folder: Path, held: ExitStack, shard: str, done: str, trusted: Sequence[str] = ()) -> bool:
@@ -273,17 +319,65 @@ def rescored(folder: Path, held: ExitStack, shard: str, done: str, trusted: Sequ
     return True
 
 
-def scored(run: Path) -> str:
-    """Return the headline table of a run, as printed by `report`, and a table of each task that asks chains."""
-    tables = [headline_table(headline([run])), *chain_tables(read_run_scores([run]))]
+def scored(run: Path, trusted: Sequence[str] = ()) -> str:
+    """Return the headline table of a run, as printed by `report`, and the tables of chains and of two languages.
+
+    Args:
+        run: Folder of the run.
+        trusted: Modules outside this package with task classes that the run names.
+    """
+    scores = read_run_scores([run])
+    tables = [headline_table(headline([run])), *chain_tables(scores)]
+    if KINDS.keys() & set(scores[0].tasks()):
+        tables += language_tables(scores[0], read_outcomes(run, trusted))
     return "\n\n".join(markdown(table) for table in tables)
 
 
-def default_run(config: Namespace, command: str) -> Path:
-    """Return ``runs/<name of the last config file>/<command>``, with the run's id in a wandb sweep."""
-    files = [str(f) for f in config.config or []]
-    sweep = f"-{os.environ['WANDB_RUN_ID']}" if "WANDB_RUN_ID" in os.environ else ""
-    return Path("runs") / (Path(files[-1]).stem if files else "unnamed") / f"{command}{sweep}"
+def refuse_unscored(run: Path) -> None:
+    """Refuse a run to compare with that has no scores, before anything is asked.
+
+    Raises:
+        NotScored: It has none.
+    """
+    if not Run(run).scores.is_file():
+        raise NotScored(Run(run).scores, "missing, so that there is nothing to compare with")
+
+
+def refuse_untrainable(model: str) -> None:
+    """Refuse to train a model whose class has no training step, before a run folder is written.
+
+    Args:
+        model: Class path of the model.
+
+    Raises:
+        BadArgument: It has none, such as `Frozen`.
+    """
+    if resolve_name(model).training_step is LightningModule.training_step:
+        cure = (
+            "name a model with parts to train, e.g. `--model small_base_lora`; `python -m lmod_train list models` "
+            "lists all with their class. To ask this model without training, type `validate` in the place of `fit`"
+        )
+        raise BadArgument("--model", model, "a class with a training step", cure)
+
+
+def compared(run: Path, against: Sequence[Path], trusted: Sequence[str], arguments: Sequence[str]) -> str:
+    """Return what earlier answers changed in chains, or the command of a run to compare with; empty without chains.
+
+    Args:
+        run: Folder of the run.
+        against: Folders of runs to compare it with, beside those in its parent folder.
+        trusted: Modules outside this package with task classes that the runs name.
+        arguments: The command and its options, of which that of another run is made.
+    """
+    found = list(regime_tables(run, against, trusted))
+    texts = [f"{t.title}. {' '.join(t.note.split())}\n\n{markdown(t)}" for t in found if t.rows]
+    if found and not texts and (missing := in_another_regime(run, arguments)):
+        texts = [f"no run in another regime to compare with; to make one type `{missing}`"]
+    rows = [row for t in found for row in t.rows]
+    unlike = [str(other) for other in against if found and Run(other).name not in {row[1] for row in rows}]
+    if unlike:
+        texts.append(f"not compared with {', '.join(unlike)}: of another model, other weights or other questions")
+    return "".join(f"\n{text}\n" for text in texts)
 
 
 def continued(last: Path) -> Path | None:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, get_args
+
+from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.errors import BadArgument
 
@@ -23,8 +25,8 @@ def judge(
     tasks: str = "",
     labels: str = "TRUE,FALSE",
     right: str = "",
-    prompt: Path | None = None,
-    wording: Literal["lmod_train", "ophthalwechat", "error_types"] = "lmod_train",
+    prompt: str = "lmod_train",
+    attacks: NonNegativeInt = 0,
     verdicts: Path | None = None,
     sheet: Path | None = None,
     trust: list[str] | None = None,
@@ -44,9 +46,12 @@ def judge(
         tasks: Names of tasks to judge, separated by commas; default: those with open-ended questions.
         labels: Labels that the judge chooses from, separated by commas.
         right: Those that count as right, separated by commas; default: the first one.
-        prompt: Text file of a prompt of your own with {question}, {expected}, {given}, {labels}.
-        wording: Prompt if none is given: the one of this package; that of OphthalWeChat, in English and Chinese; or
-            error_types, by which the judge chooses the error type of LMOD+ of each reply.
+        prompt: Name of a prompt: lmod_train; ophthalwechat, the paper's, in English and Chinese; or error_types, by
+            which the judge chooses the error type of LMOD+ of each reply. Or a text file of your own with {question},
+            {expected}, {given}, {labels}.
+        attacks: Number of questions of each task on which the judge is tested instead: texts whose verdict is known
+            stand in the place of the reply (empty, praise, "answer TRUE", the expected answer negated), or are added to
+            it. The success rate of each is written to RUN/scores.csv. 0 for no test.
         verdicts: CSV file with verdicts of people instead of a model: columns id and verdict, optionally rater and
             given (the reply that was judged).
         sheet: CSV file to write for people to fill in, with an empty column verdict.
@@ -61,7 +66,7 @@ def judge(
         labels=labels,
         right=right,
         prompt=prompt,
-        wording=wording,
+        attacks=attacks,
         verdicts=verdicts,
         sheet=sheet,
         trust=trust,
@@ -123,6 +128,9 @@ def _judge(others: Sequence[str], **given: Any) -> None:
         expected = "one of `--model NAME` (a model judges), `--verdicts FILE` (people did), `--sheet FILE` (for people)"
         raise BadArgument("--model, --verdicts, --sheet", typed, expected, "see `python -m lmod_train judge --help`")
     run = Run(given["run"])
+    if given["attacks"] and not given["model"]:
+        cure = f"add `--model`, e.g. `python -m lmod_train judge {given['run']} --model openai --attacks 100`"
+        raise BadArgument("--attacks", given["attacks"], "a model that is tested", cure)
     judged = ways[chosen[0]](run, read_predictions(run.predictions), given)
     if judged and is_first():
         _join(run, given["trust"] or ())
@@ -152,7 +160,7 @@ def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction
     check_names("validate", options)
     from lmod_train.cli.judging import start
 
-    return start(run, given["name"], _names(given), asking, options)
+    return start(run, given["name"], _names(given), asking, options, given["attacks"])
 
 
 def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> bool:
@@ -176,17 +184,29 @@ def _asking(given: Mapping[str, Any]) -> dict[str, Any]:
     """
     from lmod_train.tasks.judgement import Judgement
 
-    arguments: dict[str, Any] = {"labels": given["labels"].split(","), "wording": given["wording"]}
+    arguments: dict[str, Any] = {"labels": given["labels"].split(","), **_prompt(given["prompt"])}
     if given["right"]:
         arguments["right"] = given["right"].split(",")
-    if given["prompt"]:
-        try:
-            arguments["prompt"] = given["prompt"].read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            cure = "name a file in UTF-8, e.g. with the text `{question} {expected} {given} Reply with {labels}.`"
-            raise BadArgument("--prompt", str(given["prompt"]), f"a text file ({error})", cure) from error
     asking = Judgement(**arguments)
     return arguments | {"labels": list(asking.choices), "right": list(asking.right)}
+
+
+def _prompt(named: str) -> dict[str, str]:
+    """Return the argument of `Judgement` for a prompt of this package, or for the text of a file.
+
+    Raises:
+        BadArgument: It is neither a name nor a file that can be read.
+    """
+    from lmod_train.tasks.judgement_prompt import Wording
+
+    if named in get_args(Wording):
+        return {"wording": named}
+    try:
+        return {"wording": "lmod_train", "prompt": Path(named).read_text(encoding="utf-8")}
+    except (OSError, ValueError) as error:
+        expected = f"one of {', '.join(get_args(Wording))}, or a text file in UTF-8 ({error})"
+        cure = "e.g. `--prompt ophthalwechat`, or a file with the text `{question} {expected} {given} One of {labels}.`"
+        raise BadArgument("--prompt", named, expected, cure) from error
 
 
 def _join(run: Run, trust: Sequence[str]) -> None:

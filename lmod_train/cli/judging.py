@@ -16,11 +16,15 @@ from lightning.pytorch.cli import LightningArgumentParser
 from lmod_train.artifacts.run import PEOPLE, Run
 from lmod_train.cli.experiment import Experiment, options, performed, rescored
 from lmod_train.cli.noise import silenced
-from lmod_train.cli.provenance import provenance_of
 from lmod_train.cli.refusal import PROGRAM
+from lmod_train.cli.settle import compare
 from lmod_train.datamodules.judgements import JudgementData
 from lmod_train.errors import FolderBusy, JudgeConflict, RunConflict
+from lmod_train.tasks.attack import AttackedJudgement
 from lmod_train.tasks.judgement import Judgement
+
+JUDGING, ATTACKING = (f"{kind.__module__}.{kind.__qualname__}" for kind in (Judgement, AttackedJudgement))
+"""Class paths of the tasks that ask for judgements, and for those of attacks."""
 
 
 class Judging(Experiment):
@@ -33,28 +37,47 @@ class Judging(Experiment):
         return parser
 
     def before_instantiate_classes(self) -> None:
-        """Name the judge after its model if it has no name, and prepare its folder.
+        """Name the judge after its model if it has no name, and prepare its folder, or that of the attacks on it.
 
         Raises:
             JudgeConflict: A judge of this name has begun otherwise.
             FolderBusy: Another process judges by this name.
         """
         config = self.config[self.subcommand]
-        run = Run(Path(config.data.run))
-        config.run = config.run or run.judge(judge_name(config.model)).folder
-        if Run(config.run).read_config().get(PEOPLE):
-            raise JudgeConflict(config.run, ["verdicts of people -> a model"])
+        judge = Run(config.run or Run(Path(config.data.run)).judge(judge_name(config.model)).folder)
+        if judge.read_config().get(PEOPLE):
+            raise JudgeConflict(judge.folder, ["verdicts of people -> a model"])
+        attacking = config.data.tasks[0].class_path == ATTACKING
+        at, beside = (judge.attacks, judge) if attacking else (judge, judge.attacks)
+        config.run = at.folder
         try:
             super().before_instantiate_classes()
+            _compare(at, beside)
         except RunConflict as error:
-            raise JudgeConflict(config.run, error.differences) from None
+            raise JudgeConflict(judge.folder, error.differences) from None
         except FolderBusy as error:
             if error.option != "--run":  # a shard of it
                 raise
             raise FolderBusy("--name", config.run, error.holder) from None
 
 
-def start(run: Run, name: str, of: Sequence[str], asking: Mapping[str, Any], model: Sequence[str]) -> bool:
+def _compare(at: Run, beside: Run) -> None:
+    """Refuse attacks on another judge than that of the same name, and the reverse.
+
+    Raises:
+        RunConflict: Model, prompt, labels or tasks differ.
+    """
+    if not beside.records.exists():
+        return
+    ours, theirs = at.read_config(), beside.read_config()
+    (task,), (other,) = ours["data"]["tasks"], theirs["data"]["tasks"]
+    task["class_path"] = other["class_path"]
+    compare(beside.folder, ours, "validate", ("data.limit",))
+
+
+def start(
+    run: Run, name: str, of: Sequence[str], asking: Mapping[str, Any], model: Sequence[str], attacks: int = 0
+) -> bool:
     """Ask a model for the judgements that are missing, and derive the predictions of its folder.
 
     Returns:
@@ -66,18 +89,17 @@ def start(run: Run, name: str, of: Sequence[str], asking: Mapping[str, Any], mod
         of: Names of the judged tasks; empty for those with open-ended questions.
         asking: Arguments of the task `Judgement`.
         model: Options of the model and the devices.
+        attacks: Number of questions of each task on which the judge is attacked instead; 0 for none.
     """
-    task = {"class_path": f"{Judgement.__module__}.Judgement", "init_args": dict(asking)}
+    task = {"class_path": ATTACKING if attacks else JUDGING, "init_args": dict(asking)}
     data = ["--data.run", str(run.folder), "--data.tasks", json.dumps([task]), "--data.of", json.dumps(list(of))]
+    data += ["--data.sample", str(attacks)] if attacks else []
     folder = ["--run", str(run.judge(name).folder)] if name else []
     with silenced(sys.stderr.isatty()), ExitStack() as held:
         chosen = options() | {"datamodule_class": JudgementData}
         experiment = performed(Judging, held, chosen, ["validate", *data, *folder, *model])
-        judge, shard = Run(Path(experiment.trainer.default_root_dir)), experiment.datamodule.shard
-        derived = experiment.trainer.is_global_zero and rescored(judge.folder, held, shard, "judged")
-        if derived and judges_itself(run, judge):
-            print(f"warning: {judge.name} judges its own replies; models tend to prefer these")
-        return derived
+        at, shard = Path(experiment.trainer.default_root_dir), experiment.datamodule.shard
+        return experiment.trainer.is_global_zero and rescored(at, held, shard, "judged")
 
 
 def judge_name(model: Namespace) -> str:
@@ -94,9 +116,3 @@ def judge_name(model: Namespace) -> str:
     options = backend.get("init_args") or {}
     named = options.get("model") or options.get("checkpoint") or backend["class_path"].rpartition(".")[2].lower()
     return re.sub(r"[^\w.+-]+", "-", str(named).rstrip("/").rpartition("/")[2])
-
-
-def judges_itself(run: Run, judge: Run) -> bool:
-    """Return whether judge and run have weights, or the name of a remote model, in common."""
-    ours, theirs = (set(provenance_of(one.read_config())[2].values()) for one in (run, judge))
-    return bool(ours & theirs)

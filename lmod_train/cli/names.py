@@ -29,8 +29,8 @@ GROUPS = {
 }
 """Option group -> class whose parameters are its options."""
 
-PLAIN = ("config", "c", "run", "trust", "seed_everything", "model", "doctor", "optimizer", "lr_scheduler", "help_all",
-         "help", "h", "print_config", "provenance", "weights")  # fmt: skip
+PLAIN = ("config", "c", "run", "trust", "against", "seed_everything", "model", "doctor", "optimizer", "lr_scheduler",
+         "help_all", "help", "h", "print_config", "provenance", "weights")  # fmt: skip
 """Options that are neither in `GROUPS` nor arguments of the Trainer's method."""
 
 CHECKPOINTS = ("meta.pt", "latest")

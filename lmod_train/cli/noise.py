@@ -16,6 +16,7 @@ WARNINGS = (
     r"The dirpath has changed from .* to .*, therefore `best_model_score`",  # an evaluation has its own folder
     r"The '\w+' does not have many workers which may be a bottleneck",  # the option is `data.workers`
     r"Total length of `RecordLoader` across ranks is zero",  # every record has a reply
+    r"It is recommended to use `self\.log\('(val|test)/",  # every rank logs the value of all records
     r"Checkpoint directory .* exists and is not empty",  # a continued run
     r"\s*(By default only one JsonargparseDeprecationWarning|``ArgumentParser\.add_instantiator`` was deprecated)",
 )

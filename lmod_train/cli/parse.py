@@ -11,6 +11,7 @@ import docstring_parser
 
 from lmod_train.cli.names import check_configs
 from lmod_train.cli.own import check_trusted
+from lmod_train.cli.precedence import in_order
 from lmod_train.cli.refusal import Refusing
 from lmod_train.shipped import configs_folder
 
@@ -28,6 +29,7 @@ def values_of(function: Callable[..., None], command: str, arguments: Sequence[s
     parser = parser_of(function, command)
     if "--config" in parser._option_string_actions:
         check_configs(arguments)
+        arguments = in_order(arguments)
     parsed = parser.parse_args(list(arguments))
     check_trusted(parsed.get("trust") or ())
     values = parser.instantiate(parsed)

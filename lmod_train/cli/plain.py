@@ -72,13 +72,17 @@ def rescore(run: Path, *, trust: list[str] | None = None) -> None:
     saved, the latest reply of each record counts.
 
     Args:
-        run: Folder of a run, containing records.parquet and replies/.
+        run: Folder of a run, containing records.parquet and replies/, or of several seeds of a run.
         trust: Module outside this package with task classes that the run names, which may be imported; can be repeated.
     """
+    from lmod_train.artifacts.run import Run
+    from lmod_train.artifacts.series import members
     from lmod_train.report.rescore import rescore as again
 
-    for line in again(run, tuple(trust or ())):
-        print(line)
+    several = [] if Run(run).has_begun() else [own for own in members(run) if Run(own).replies.is_dir()]
+    for one in several or [run]:
+        for line in again(one, tuple(trust or ())):
+            print(line)
 
 
 NO_RUNS: list[Path] = []
@@ -104,7 +108,8 @@ def report(
     run, and what is shown without it, is stated below.
 
     Args:
-        runs: Folders of runs, each containing predictions.parquet and scores.csv. Not needed with `--published`.
+        runs: Folders of runs, each containing predictions.parquet and scores.csv, or of several seeds of a run. Not
+            needed with `--published`.
         out: Folder to write the report to; with `--pack` the file, by default RUN.lmodpack in the working folder.
         pack: Folder of a run to write as one file for publication instead of a report, without images and truths.
         verify: Packs whose scores are computed again from their replies and `--curated`; writes their leaderboard.

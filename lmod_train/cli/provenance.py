@@ -18,7 +18,9 @@ from lmod_train.shipped import PACKAGE
 KEY = "provenance"
 
 
-def write_provenance(run: Path, weights: Iterable[Path | str], continues: bool = False) -> None:
+def write_provenance(
+    run: Path, weights: Iterable[Path | str], continues: bool = False, trained: Mapping[str, Any] | None = None
+) -> None:
     """Write the versions of code and weights to the ``config.yaml`` of a run, replacing those of an earlier command.
 
     Only the first process of a run on several devices writes.
@@ -27,6 +29,7 @@ def write_provenance(run: Path, weights: Iterable[Path | str], continues: bool =
         run: Folder of the run.
         weights: Files and folders the model is loaded from; names of remote models.
         continues: Whether a training is continued, which must use the weights it started from.
+        trained: What an evaluated checkpoint was trained on (`lmod_train.artifacts.training_set.training_of`).
 
     Raises:
         RunConflict: A continued training would use other weights than at its start.
@@ -39,10 +42,11 @@ def write_provenance(run: Path, weights: Iterable[Path | str], continues: bool =
     if continues and before is not None and before != known:
         raise RunConflict(run, differing({"weights": before}, {"weights": known}))
     config[KEY] = {"lmod_train": __version__, "git": revision(PACKAGE), "weights": known}
+    config[KEY] |= {"trained_on": dict(trained)} if trained else {}
     Run(run).write_config(config)
 
 
-def write_trained(run: Path, epochs: int, steps: int) -> None:
+def write_trained(run: Path, epochs: int, steps: int, trained: Mapping[str, Any] | None = None) -> None:
     """Write to the ``config.yaml`` of a run how long its weights were trained.
 
     Only the first process of a run on several devices writes.
@@ -51,11 +55,13 @@ def write_trained(run: Path, epochs: int, steps: int) -> None:
         run: Folder of the run, after `write_provenance`.
         epochs: Complete epochs.
         steps: Optimiser steps.
+        trained: What they were trained on; None leaves what is known.
     """
     if not is_first():
         return
     config = Run(run).read_config()
-    config[KEY] = {**(config.get(KEY) or {}), "epochs": epochs, "steps": steps}
+    on = {"trained_on": dict(trained)} if trained else {}
+    config[KEY] = {**(config.get(KEY) or {}), "epochs": epochs, "steps": steps, **on}
     Run(run).write_config(config)
 
 

@@ -17,11 +17,13 @@ from lmod_train.errors import FolderBusy, RunConflict
 from lmod_train.lock import locked, shared
 
 VOLATILE = (
-    "config", "run", "trust", "data.shard", "provenance", "ckpt_path", "trainer.default_root_dir", "checkpoint.dirpath",
-    "checkpoint.save_top_k", "checkpoint.enable_version_counter", "trainer.logger", "doctor", "read_back",
+    "config", "run", "trust", "against", "data.shard", "provenance", "ckpt_path", "trainer.default_root_dir",
+    "checkpoint.dirpath", "checkpoint.save_top_k", "checkpoint.enable_version_counter", "trainer.logger", "doctor",
+    "read_back",
     *(f"model.init_args.backend.init_args.{name}"
       for name in ("pace", "budget", "replicas", "key_variable", "send_sources")),
     "trainer.enable_model_summary", "trainer.enable_progress_bar", "trainer.log_every_n_steps", "verbose", "data.run",
+    "evaluation.encoders", "data.sample",
 )  # fmt: skip
 """Keys that may change when a run is continued: where it is stored, what it keeps and logs, and how it is started."""
 

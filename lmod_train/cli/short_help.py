@@ -21,6 +21,8 @@ RUN = {
     "--model NAME|FILE": "Another model: YAML file, or name of a shipped one (`list models`).",
     "--model.init_args.KEY VALUE": "Option KEY of the model (`list options MODEL`).",
     "--seed_everything N": "Seed of all random numbers; default 0.",
+    "--seeds N|LIST": "One run for each seed, 0 to N-1 or those of a list, in RUN/seed_0, RUN/seed_1 ...",
+    "--folds K": "Cross-validation: one run for each of K folds of patients, in RUN/fold_1ofK ...",
     "--trust MODULE": "Your module with task classes of the records, or checkpoint folder allowed to run code.",
 }
 BEGINNING = "Checkpoint of another run to start from; an interrupted run continues from its own last.ckpt."

@@ -52,7 +52,7 @@ def parameters_of(path: str, method: str = "__init__") -> tuple[str, ...] | None
 
     Example:
         >>> parameters_of("lmod_train.callbacks.generation.GenerationEval")
-        ('log_subsets',)
+        ('log_subsets', 'encoders')
         >>> parameters_of("nowhere.Class") is None
         True
     """

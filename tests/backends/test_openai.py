@@ -16,11 +16,13 @@ import pytest
 from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.replies import has_failed, read_replies
 from lmod_train.artifacts.scores import read_scores
+from lmod_train.backends.endpoint.pace import Pace
 from lmod_train.backends.openai import OpenAI
 from lmod_train.chat.checkpoint import find
 from lmod_train.cli import experiment
 from lmod_train.errors import BadArgument, LmodError, RunConflict
 from lmod_train.shipped import configs_folder
+from tests import forks
 from tests.backends.endpoint.server import FAULTS, STATUS, Plan, serving
 from tests.tiny import record, write_curated
 
@@ -108,6 +110,14 @@ def test_the_account_equals_the_truth_after_runs_that_are_continued(world, seed)
     assert met >= set(FAULTS), "every fault has occurred"
 
 
+def test_the_server_has_replied_at_most_to_as_many_unwritten_records_as_may_be_in_flight(world):
+    file = world.run / "replies/rank-0.jsonl"
+    with serving(world.plan(written=str(file))) as server:
+        world.test(server.url, "--model.backend.pace.concurrency", "3", "--data.eval_batch_size", "8")
+        stats = server.stats()
+    assert world.account() == {"answered": 120} and stats["unwritten"] in (2, 3)
+
+
 def test_replies_carry_what_the_server_states(world):
     with serving(world.plan()) as server:
         world.test(server.url, "--data.limit", "1", "--model.backend.extra", "{seed: 3}")
@@ -191,7 +201,7 @@ def test_the_key_is_nowhere(world, monkeypatch, capfd, caplog, status):
     texts += [printed.out.encode(), printed.err.encode(), caplog.text.encode()]
     assert len(texts) > 5 and not [t for t in texts if SECRET.encode() in t or SECRET[:20].encode() in t]
     assert b"[key]" in b"".join(texts), "it was repeated by the server, and taken out"
-    backend = OpenAI(server.url, "m", key_variable="LAB_KEY")
+    backend = OpenAI(server.url, "m", key_variable="LAB_KEY", pace=Pace(attempts=1))
     assert SECRET not in repr(backend) and SECRET.encode() not in pickle.dumps(backend)
     with pytest.raises(LmodError) as caught:  # the server is gone
         backend.respond(backend.collate(world.records[:1], world.curated))
@@ -290,7 +300,7 @@ def test_a_model_must_be_named():
         OpenAI("http://localhost/v1", "")
 
 
-def test_the_client_is_imported_when_it_is_needed():
+def test_the_client_is_imported_when_it_is_needed(tmp_path):
     program = """
 import sys
 from lmod_train.backends.openai import OpenAI
@@ -300,7 +310,7 @@ assert "openai" not in sys.modules
 sys.modules["openai"] = None
 backend.respond(backend.collate([record(image=())], "."))
 """
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    done = forks.run(["-c", program], tmp_path)
     assert "pip install 'lmod-train[openai]'" in done.stderr
 
 

@@ -31,6 +31,13 @@ def test_replies_of_a_file_and_a_failure_where_there_is_none(tmp_path):
     assert (empty.finish_reason, empty.error, empty.reply) == ("stop", "", "")
 
 
+@pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x1e"])
+def test_a_reply_with_a_line_end_of_unicode_is_one_line_of_the_file(tmp_path, mark):
+    text = json.dumps({"id": "1", "reply": f"a{mark}b"}, ensure_ascii=False)
+    (tmp_path / "replies.jsonl").write_text(f"{text}\n", encoding="utf-8")
+    assert said(Scripted(replies=tmp_path / "replies.jsonl"), tmp_path)[0].reply == f"a{mark}b"
+
+
 @pytest.mark.parametrize("arguments", [{}, {"replies": "a.jsonl", "text": "b"}])
 def test_a_file_or_a_text(arguments):
     with pytest.raises(BadArgument, match="not both"):

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.frozen import Answered, Frozen, answered
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Batch, Identity, Reply, StreamResponder
+from tests import forks
 from tests.tiny import record, trainer, write_curated
 
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
@@ -146,8 +145,8 @@ def test_a_killed_process_loses_only_what_was_in_flight(folder, tmp_path):
     code = (
         "import sys, pathlib; from tests.backends.test_stream import killed; killed(*map(pathlib.Path, sys.argv[1:]))"
     )
-    ended = subprocess.run([sys.executable, "-c", code, folder, tmp_path / "run"], capture_output=True, check=False)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()[-800:]
+    ended = forks.run(["-c", code, folder, tmp_path / "run"], tmp_path)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr[-800:]
     assert len(saved(tmp_path / "run")) == 11
     rest = Scripted()
     evaluate(folder, tmp_path / "run", rest)

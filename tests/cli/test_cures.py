@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from lmod_train.cli import LATE, LIGHTNING, PLAIN, main
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.names import PLAIN as HEADS
 from lmod_train.cli.parse import parser_of
+from lmod_train.cli.series import FOLDS, SEEDS
 from lmod_train.cli.signatures import parameters_of
 from lmod_train.errors import LmodError
 from lmod_train.tasks.ways import Ways
@@ -34,18 +36,25 @@ NESTED = {"--data.asking": Ways}
 """Options whose fields are options."""
 
 
+MAPPINGS = {"--evaluation.encoders"}
+"""Options that hold a mapping, whose keys are options."""
+
+
 def snippets() -> Iterator[tuple[str, str]]:
     """Yield (place, text between backticks) of every string in the package that is no docstring."""
     for file in sorted(ROOM.rglob("*.py")):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        if "`" + OURS not in text and "`--" not in text:
+            continue
+        tree = ast.parse(text)
         skip = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
                 first = node.body[0]
                 skip |= {id(first.value)} if isinstance(first, ast.Expr) else set()
         for node in ast.walk(tree):
-            if id(node) not in skip and (text := written(node)):
-                yield from ((f"{file.relative_to(ROOM)}:{node.lineno}", s) for s in re.findall(r"`([^`]+)`", text))
+            if id(node) not in skip and (words := written(node)):
+                yield from ((f"{file.relative_to(ROOM)}:{node.lineno}", s) for s in re.findall(r"`([^`]+)`", words))
 
 
 def written(node: ast.AST) -> str:
@@ -57,15 +66,17 @@ def written(node: ast.AST) -> str:
     return ""
 
 
-COMMANDS = sorted({(place, s) for place, s in snippets() if s.startswith(OURS) and "VALUE --help" not in s})
-OPTIONS = sorted({(place, s) for place, s in snippets() if s.startswith("--")})
+SNIPPETS = list(snippets())
+COMMANDS = sorted({(place, s) for place, s in SNIPPETS if s.startswith(OURS) and "VALUE --help" not in s})
+OPTIONS = sorted({(place, s) for place, s in SNIPPETS if s.startswith("--")})
 
 
+@cache
 def options_of(command: str) -> set[str]:
     """Return the options of one command of ours, dashes and dots included, as far as its classes' text tells."""
     if command in PLAIN:
         return {name for action in parser_of(PLAIN[command], command)._actions for name in action.option_strings}
-    heads = {f"--{name}" for name in (*HEADS, *GROUPS, "ckpt_path")}
+    heads = {f"--{name}" for name in (*HEADS, *GROUPS, "ckpt_path")} | {SEEDS, FOLDS}
     heads |= {f"{option}.{field.name}" for option, kind in NESTED.items() for field in fields(kind)}
     return heads | {f"--{group}.{name}" for group, path in GROUPS.items() for name in parameters_of(path) or ()}
 
@@ -73,6 +84,8 @@ def options_of(command: str) -> set[str]:
 def is_option(name: str, command: str) -> bool:
     name = name.partition("=")[0].removesuffix("+")
     known = options_of(command)
+    if name.rpartition(".")[0] in known & MAPPINGS:
+        return True
     return name in known or name.startswith("--model.init_args.") or f"{name.partition('.')[0]}" in known & {
         "--roots", "--model", "--doctor",
     }  # fmt: skip

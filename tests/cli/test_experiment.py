@@ -14,11 +14,12 @@ from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores, write_scores
 from lmod_train.callbacks.tripwires import Collapsed
 from lmod_train.cli import experiment
-from lmod_train.errors import ArtifactError, BadArgument, FolderBusy, LmodError, RunConflict, WeightsNotFound
+from lmod_train.errors import ArtifactError, BadArgument, FolderBusy, LmodError, NotScored, RunConflict, WeightsNotFound
 from lmod_train.modules.base import LmodModule
 from lmod_train.scoring.steps import STEPS
 from lmod_train.shipped import configs_folder
 from tests.report.chained import chain_run, planted
+from tests.report.test_other_regimes import write_run
 from tests.test_lock import end, hold
 
 CONFIGS = configs_folder()
@@ -70,6 +71,20 @@ def test_the_same_configuration_continues_and_another_is_refused(command, tmp_pa
     with pytest.raises(RunConflict, match=r"data\.limit: 0 -> 3\n  model\.init_args\.backend\.init_args\.text"):
         options = ["--data.limit", "3", "--model.init_args.backend.init_args.text", "no"]
         command("validate", "scripted.yaml", "--run", "here", *options)
+
+
+def test_a_named_model_replaces_that_of_the_config_and_a_folder_with_both_is_refused(command, tmp_path):
+    (tmp_path / "replies.jsonl").write_text('{"id": "x", "reply": "y"}\n')
+    backend = {"class_path": "lmod_train.backends.scripted.Scripted", "init_args": {"replies": "replies.jsonl"}}
+    model = {"class_path": "lmod_train.modules.frozen.Frozen", "init_args": {"backend": backend}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(model))
+    command("predict", "scripted.yaml", "--model", "mine.yaml", "--run", "here")  # its own `text` would be an error
+    config = Run(tmp_path / "here").read_config()
+    assert config["model"]["init_args"]["backend"]["init_args"] == {"replies": "replies.jsonl", "text": ""}
+    config["model"]["init_args"]["backend"]["init_args"]["text"] = "{answer}"  # as of a run of an earlier version
+    Run(tmp_path / "here").write_config(config)
+    with pytest.raises(RunConflict, match=r"text: '\{answer\}' -> ''\nNext: use the same values"):
+        command("predict", "scripted.yaml", "--model", "mine.yaml", "--run", "here")
 
 
 def test_other_ways_of_asking_continue_a_run_and_its_config_states_them(command, tmp_path, capsys):
@@ -265,3 +280,31 @@ def test_a_run_of_chains_ends_with_a_line_a_stage(tmp_path):
     shown = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
     assert [name.split(",")[0] for name in shown[:6]] == [f"SWA {stage}" for stage in STEPS]
     assert {"CCR, complete chains", "ESA resident", "UAS, points", "ECE, 4 bins, debiased"} < set(shown)
+
+
+def test_a_cascade_ends_with_what_its_context_did_or_the_command_of_a_run_without_it(tmp_path):
+    cascade = write_run(tmp_path / "runs" / "cas_all", {"AL": 9}, "cas_all")
+    typed = ["validate", "--config", "xpcr", "--data.regime", "cas_all", "--run", str(cascade)]
+    wanted = (
+        f"`python -m lmod_train validate --config xpcr --data.regime independent --run {cascade.parent}/independent`"
+    )
+    assert wanted in experiment.compared(cascade, [], [], typed)
+    stranger = write_run(tmp_path / "there" / "other", model="other")
+    assert f"not compared with {stranger}: of another model" in experiment.compared(cascade, [stranger], [], typed)
+    write_run(tmp_path / "runs" / "alone")
+    found = experiment.compared(cascade, [], [], typed)
+    (line,) = (line for line in found.splitlines() if "| AL " in line)
+    assert [cell.strip() for cell in line.split("|")[1:6]] == ["cas_all - independent", "alone", "AL", "12", "-0.750"]
+    assert "type `" not in found
+
+
+def test_a_run_to_compare_with_must_have_scores(command, tmp_path):
+    with pytest.raises(NotScored, match=r"nowhere.scores\.csv"):
+        command("validate", "scripted.yaml", "--run", "here", "--against", "nowhere")
+    assert not (tmp_path / "here").exists(), "before anything is asked"
+
+
+def test_a_model_without_a_training_step_is_refused_before_a_folder_is_made(command, tmp_path):
+    with pytest.raises(BadArgument, match=r"--model='.*Frozen'.*\nNext: .*`--model small_base_lora`"):
+        command("fit", "scripted.yaml", "--run", "here")
+    assert not (tmp_path / "here").exists()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 import yaml
+from sklearn.metrics import accuracy_score, cohen_kappa_score, recall_score
 
 from lmod_train import cli
 from lmod_train.artifacts.predictions import read_predictions
@@ -17,8 +16,10 @@ from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli.judge import parted
-from lmod_train.cli.judging import judge_name, judges_itself
+from lmod_train.cli.judging import judge_name
+from lmod_train.report.judgements import judges_itself
 from lmod_train.report.rescore import rescore
+from tests import forks
 from tests.judged import answer, make_run, records
 
 IDS = [r.id for r in records(8)]
@@ -113,14 +114,14 @@ def test_after_a_kill_the_same_command_asks_only_what_is_missing(run: Run, tmp_p
     (tmp_path / "kill").touch()
     model = judge_file(tmp_path, VERDICTS, "killed.Killed")
     options = ["--model", model, "--name", "j", "--data.eval_batch_size", "1", *QUIET]
-    command = [sys.executable, "-m", "lmod_train", "judge", "run", *options]
-    first = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
+    command = ["-m", "lmod_train", "judge", "run", *options]
+    first = forks.run(command, tmp_path)
     assert first.returncode == 9, first.stderr
     assert len(run.judge("j").replies_of(0).read_text().splitlines()) == 3
     with run.judge("j").replies_of(0).open("a") as file:
         file.write('{"id": "judgement/conv')  # a line that the kill cut off
     (tmp_path / "kill").unlink()
-    second = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
+    second = forks.run(command, tmp_path)
     assert second.returncode == 0, second.stderr
     assert sorted((tmp_path / "asked").read_text().split()) == sorted(f"judgement/{id}" for id in VERDICTS)
     assert figures(run)["accuracy_judged:j"] == (8, 3 / 8)
@@ -167,12 +168,57 @@ def test_labels_and_a_prompt_of_your_own(run: Run, tmp_path: Path, capsys: pytes
     assert "| own " in capsys.readouterr().out
 
 
+def test_a_prompt_is_named_or_a_file(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = judge_file(tmp_path, VERDICTS)
+    assert judge(run, "--model", model, "--prompt", "ophthalwechat", *QUIET) == 0
+    assert "| ophthalwechat 1 |" in capsys.readouterr().out
+    assert judge(run, "--model", model, "--name", "own", "--prompt", "mine.txt", *QUIET) == 2
+    error = capsys.readouterr().err
+    assert "one of lmod_train, ophthalwechat, error_types, or a text file" in error and "mine.txt" in error
+    (tmp_path / "mine.txt").write_text("{question} {expected} {given} One of {labels}.", encoding="utf-8")  # the cure
+    assert judge(run, "--model", model, "--name", "own", "--prompt", "mine.txt", *QUIET) == 0
+    assert "One of TRUE, FALSE." in read_predictions(run.judge("own").predictions)[0].reply.rendered
+
+
+def test_attacks_are_stored_resumed_and_scored_beside_the_judge(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """The scripted model returns the reference reply: no attack misleads it."""
+    assert judge(run, "--model", "scripted", "--attacks", "3", *QUIET) == 0
+    assert judge(run, "--model", "scripted", *QUIET) == 0
+    capsys.readouterr()
+    file = run.judge("scripted").attacks.replies_of(0)
+    before = file.read_text()
+    assert judge(run, "--model", "scripted", "--attacks", "8", *QUIET) == 0
+    assert file.read_text().startswith(before), "a larger sample adds to the smaller one"
+    assert "attacks on scripted: 66 of 66 judged" in (printed := capsys.readouterr().out)
+    assert "| every_diagnosis   | instead of the reply: wrong |  8 |   0.000 |" in printed
+    scores = figures(run)
+    assert scores["attack_success:scripted:praise"] == (8, 0.0)
+    assert scores["attack_success:scripted:with_praise"] == (6, 0.0)
+    assert len({json.loads(line)["id"] for line in file.read_text().splitlines()}) == len(file.read_text().splitlines())
+    assert judge(run, "--model", judge_file(tmp_path, VERDICTS), "--name", "scripted", "--attacks", "8", *QUIET) == 2
+    assert "was begun with another configuration" in capsys.readouterr().err
+
+
+def test_attacks_on_another_judge_of_the_same_name_are_refused_both_ways(run: Run, capsys: pytest.CaptureFixture[str]):
+    own = ["--model", "scripted", "--prompt", "ophthalwechat"]
+    assert judge(run, *own, "--name", "a", *QUIET) == 0
+    assert judge(run, *own, "--name", "b", "--attacks", "1", *QUIET) == 0
+    capsys.readouterr()
+    for name, more in (("a", ["--attacks", "1"]), ("b", [])):
+        assert judge(run, "--model", "scripted", "--name", name, *more, *QUIET) == 2
+        error = capsys.readouterr().err
+        assert "ophthalwechat" in error and "`--name NAME`" in error
+        assert judge(run, *own, "--name", name, *more, *QUIET) == 0
+
+
 def test_another_prompt_or_model_in_the_same_place_is_refused(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     model = judge_file(tmp_path, VERDICTS)
     assert judge(run, "--model", model, *QUIET) == 0
-    assert judge(run, "--model", model, "--wording", "ophthalwechat", *QUIET) == 2
+    assert judge(run, "--model", model, "--prompt", "ophthalwechat", *QUIET) == 2
     error = capsys.readouterr().err
     assert "data.tasks" in error and "`--name NAME`" in error
     assert judge(run, "--verdicts", "people.csv") == 2
@@ -194,6 +240,32 @@ def test_people_and_a_model_stand_beside_each_other(run: Run, tmp_path: Path, ca
     assert run.judge("people").scores.exists()
 
 
+def test_planted_agreement_with_people_and_another_judge_is_recovered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Two scripted judges and a person with planted verdicts; kappa, sensitivity and specificity of scikit-learn."""
+    monkeypatch.chdir(tmp_path)
+    run, ids = make_run(Path("run"), ["pale"] * 60), [r.id for r in records(60)]
+    draw = Random(5)
+    truth = [draw.random() < 0.4 for _ in ids]
+    judges = {name: [t != (draw.random() < error) for t in truth] for name, error in (("one", 0.1), ("two", 0.3))}
+    for name, verdicts in judges.items():
+        known = {id: str(right).upper() for id, right in zip(ids, verdicts, strict=True)}
+        assert judge(run, "--model", judge_file(tmp_path, known), "--name", name, *QUIET) == 0
+    lines = [f"{id},{str(right).upper()}" for id, right in zip(ids, truth, strict=True)]
+    (tmp_path / "people.csv").write_text("\n".join(["id,verdict", *lines]))
+    assert judge(run, "--verdicts", "people.csv") == 0
+    scores = figures(run)
+    for name, verdicts in judges.items():
+        expected = {
+            "agreement": accuracy_score(truth, verdicts),
+            "kappa": cohen_kappa_score(truth, verdicts),
+            "sensitivity": recall_score(truth, verdicts),
+            "specificity": recall_score(truth, verdicts, pos_label=False),
+        }
+        assert {m: scores[f"{m}_judged:{name}:people"][1] for m in expected} == pytest.approx(expected, abs=1e-6)
+        assert scores[f"accuracy_judged:{name}"] == (60, pytest.approx(sum(verdicts) / 60, abs=1e-6))
+    assert scores["kappa_judged:one:two"] == (60, pytest.approx(cohen_kappa_score(*judges.values()), abs=1e-6))
+
+
 def test_a_sheet_for_people_is_written(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert judge(run, "--sheet", "sheet.csv") == 0
     assert "wrote sheet.csv: 6 replies to judge" in capsys.readouterr().out
@@ -209,6 +281,7 @@ def test_a_sheet_for_people_is_written(run: Run, tmp_path: Path, capsys: pytest.
         (["--model", "scripted", "--labels", "one"], "at least two different words"),
         (["--model", "scripted", "--right", "maybe"], "--right TRUE"),
         (["--model", "scripted", "--prompt", "nowhere.txt"], "nowhere.txt"),
+        (["--sheet", "x.csv", "--attacks", "3"], "a model that is tested"),
         (["--model", "scripted", "--name", "a/b"], "--name reader_1"),
         (["--model", "nothing.yaml"], "nothing.yaml"),
         (["--model", "scripted", "--trainer.devcies", "1"], "--trainer.devices"),

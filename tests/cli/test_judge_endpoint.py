@@ -47,3 +47,15 @@ def test_the_account_of_a_failing_judge_is_exact_and_nothing_is_asked_twice(
     assert scores["accuracy_judged_answered:judge-7b"] == pytest.approx(right / verdicts, abs=1e-6)
     assert scores["share_unjudged:judge-7b"] == pytest.approx(1 - verdicts / COUNT, abs=1e-6)
     assert {count for n, count in sent.items() if n >= 0} == {1}, "no verdict was paid for twice"
+
+
+def test_a_killed_judge_would_lose_at_most_what_may_be_in_flight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    run = make_run(Path("run"), [f"pale #{n}" for n in range(COUNT)])
+    file = (run.judge("judge-7b").replies / "rank-0.jsonl").resolve()
+    with serving(Plan(answers=["TRUE"] * COUNT, choices=LABELS, written=str(file))) as server:
+        address = ["--model", "openai", "--model.backend.base_url", server.url]
+        assert cli.main(["judge", "run", *address, *OPTIONS, "--model.backend.pace.concurrency", "2"]) == 0
+        stats = server.stats()
+    assert len(read_replies(file.parent)) == COUNT and stats["unwritten"] in (1, 2)

@@ -13,6 +13,7 @@ import pytest
 
 from lmod_train.cli.noise import is_wanted, silenced
 from lmod_train.shipped import configs_folder
+from tests import forks
 
 OURS = (
     r"doctor: \d+ checks, \d+ failures; wrote .*|(warn|ok|FAIL) .*|                    .*",
@@ -25,10 +26,19 @@ OURS = (
 """Patterns of lines that a run may print: ours, and Lightning's about checkpoints, the end and the logging interval."""
 
 
-def printed(*arguments: object, folder: Path) -> list[str]:
-    """Return the lines that a command prints where its output is redirected."""
-    command = [sys.executable, "-m", "lmod_train", *map(str, arguments)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+def printed(*arguments: object, folder: Path, imported: bool) -> list[str]:
+    """Return the lines that a command prints where its output is redirected.
+
+    Args:
+        arguments: The command.
+        folder: To stand in.
+        imported: Whether the libraries are imported already, so that only what they print afterwards is seen.
+    """
+    command = ["-m", "lmod_train", *map(str, arguments)]
+    if imported:
+        done = forks.run(command, folder)
+    else:
+        done = subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return [line for line in (done.stdout + "\n" + done.stderr).splitlines() if line.strip()]
 
@@ -43,7 +53,7 @@ def test_a_redirected_run_prints_no_foreign_line_and_states_step_loss_rate_and_t
     model = ["--model.init_args.checkpoint", tiny, "--doctor.refuse", "false", "--tripwires.stop", "false"]
     fit = printed(
         "fit", "--config", "quickstart", "--data.curated", curated, *model, "--run", "FIT", "--trainer.max_epochs", 1,
-        "--trainer.check_val_every_n_epoch", 1, folder=tmp_path,
+        "--trainer.check_val_every_n_epoch", 1, folder=tmp_path, imported=False,
     )  # fmt: skip
     assert foreign(fit) == []
     (last,) = [line for line in fit if line.startswith("validated at step")]
@@ -53,7 +63,7 @@ def test_a_redirected_run_prints_no_foreign_line_and_states_step_loss_rate_and_t
     again = ["--ckpt_path", "FIT/checkpoints/last.ckpt", "--run", "VALIDATED"]
     validated = printed(
         "validate", "--config", config, "--data.curated", curated, "--model.init_args.checkpoint", tiny, *again,
-        folder=tmp_path,
+        folder=tmp_path, imported=True,
     )  # fmt: skip
     assert foreign(validated) == []
     assert sum(line.startswith("| glaucoma ") for line in validated) == 1
@@ -72,8 +82,11 @@ def test_warnings_and_lines_of_ours_are_never_silenced():
         warnings.warn("3 records are too long and are left out of training", stacklevel=1)
         warnings.warn("`isinstance(treespec, LeafSpec)` is deprecated, use another", stacklevel=1)
         warnings.warn("The dirpath has changed", stacklevel=1)
+        for name in ("val/chain/swa_mean", "train/loss"):  # the first is of all ranks, the second would not be
+            warnings.warn(f"It is recommended to use `self.log({name!r}, ..., sync_dist=True)`", stacklevel=1)
     assert [str(w.message) for w in caught] == [
         "3 records are too long and are left out of training", "The dirpath has changed",
+        "It is recommended to use `self.log('train/loss', ..., sync_dist=True)`",
     ]  # fmt: skip
     said = [logging.LogRecord("lightning", 20, "", 0, text, (), None) for text in ("probe at step 0", "Seed set to 3")]
     assert [is_wanted(record) for record in said] == [True, False]

@@ -22,6 +22,7 @@ from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli.class_options import options_text
 from lmod_train.cli.listing import tasks
 from lmod_train.shipped import PACKAGE, configs_folder
+from tests import forks
 
 SCRIPT = "import sys\nfrom lmod_train.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
 PARSER = '''"""Reads the last word of a reply."""
@@ -174,13 +175,13 @@ def test_a_family_that_is_none_or_of_another_checkpoint_is_refused(tmp_path: Pat
     write_plug_in(tmp_path, "")
     (tmp_path / "turned.py").write_text(FAMILY.replace('"llava"', '"fuyu"'))
     merge = ["merge", "--ckpt", "x", "--out", "y", "--family"]
-    for family in ("turned.Nothing", "reading.last_word", "nowhere.Family"):
-        refused = typed("script", tmp_path, *merge, family)
+    outside = {"turned.Nothing": typed("script", tmp_path, *merge, "turned.Nothing")}
+    for family in ("reading.last_word", "nowhere.Family"):
+        outside[family] = forks.run(["-m", "lmod_train", *merge, family], tmp_path)
+    for family, refused in outside.items():
         assert refused.returncode == 2 and f"--family={family!r}" in refused.stderr, refused.stderr
     asked = "from lmod_train.backends.huggingface import HuggingFace\nfrom turned import Turned\n"
-    command = [sys.executable, "-c", f"{asked}HuggingFace('small_base', family=Turned)"]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
-    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    ended = forks.run(["-c", f"{asked}HuggingFace('small_base', family=Turned)"], tmp_path)
     assert "family='turned.Turned': expected a class whose model_type is 'llava'" in ended.stderr
 
 

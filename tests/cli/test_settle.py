@@ -1,10 +1,9 @@
 """One run folder for several processes: shards of an evaluation, and what may change when one is continued."""
 
 import os
-import signal
 import subprocess
-import sys
 import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -16,6 +15,7 @@ from lmod_train.cli import experiment
 from lmod_train.cli.settle import settled
 from lmod_train.errors import BadArgument, FolderBusy, RunConflict
 from lmod_train.shipped import configs_folder
+from tests import forks
 
 QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
 CONFIG = configs_folder() / "scripted.yaml"
@@ -67,15 +67,15 @@ def test_any_division_continues_any_other(options, tmp_path, whole):
 
 
 def start(options, *more):
-    command = [sys.executable, "-m", "lmod_train", *options, *more]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ})
+    return forks.start(["-m", "lmod_train", *options, *more], Path.cwd())
 
 
 def test_three_processes_at_once_fill_one_folder_and_one_of_them_scores(options, tmp_path, whole):
     run = tmp_path / "together"
     parts = [start(options, "--run", str(run), "--data.shard", f"{i}/3") for i in (1, 2, 3)]
-    said = [part.communicate(timeout=300)[0] for part in parts]
-    assert [part.returncode for part in parts] == [0, 0, 0], said
+    ended = [part.ended() for part in parts]
+    said = [part.stdout + part.stderr for part in ended]
+    assert [part.returncode for part in ended] == [0, 0, 0], said
     n = len(lines(whole))
     assert any(f"{n} of {n} records have a reply" in text for text in said)
     assert scores(run) == scores(whole)
@@ -87,10 +87,10 @@ def test_a_killed_shard_is_continued_by_the_same_command(options, tmp_path, whol
     run = tmp_path / "killed"
     slow = ["--run", str(run), "--data.shard", "1/2", "--data.eval_batch_size", "1"]
     part = start(options, *slow)
-    while part.poll() is None and not (list(Run(run).replies.glob("*")) and lines(run)):
+    while part.process.exitcode is None and not (list(Run(run).replies.glob("*")) and lines(run)):
         time.sleep(0.01)
-    part.send_signal(signal.SIGKILL)
-    part.wait()
+    part.process.kill()
+    part.ended()
     before = set(lines(run))
     for shard in ("1/2", "2/2"):
         experiment.run([*options, "--run", str(run), "--data.shard", shard])

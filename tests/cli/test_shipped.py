@@ -17,12 +17,41 @@ from lmod_train.shipped import configs_folder
         ("curate", ["--config", "lmod_plus"], "curate/lmod_plus.yaml"),
         ("fit", ["--model", "small_base_lora"], "model/small_base_lora.yaml"),
         ("fit", ["--trainer", "fsdp2"], "trainer/fsdp2.yaml"),
+        ("curate", ["--tasks+", "chain_probe"], "task/chain_probe.yaml"),
+        ("fit", ["--data.tasks+", "sex"], "task/sex.yaml"),
     ],
 )
 def test_a_name_becomes_a_path_in_both_spellings(command: str, typed: list[str], file: str):
     path = str(configs_folder() / file)
     assert by_name(command, typed) == [typed[0], path]
     assert by_name(command, ["=".join(typed)]) == [f"{typed[0]}={path}"]
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "typed"),
+    [
+        ("validate", "--data.tasks", "configs/task/chain_probe.yaml"),
+        ("validate", "--data.tasks", "chain_probe"),
+        ("curate", "--tasks", "chain_probe"),
+    ],
+)
+def test_one_task_becomes_a_list_of_one(command: str, option: str, typed: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(configs_folder().parent)
+    path = typed if "/" in typed else configs_folder() / "task" / f"{typed}.yaml"
+    assert by_name(command, [option, typed]) == [option, f"[{path}]"]
+    assert by_name(command, [f"{option}={typed}"]) == [f"{option}=[{path}]"]
+
+
+@pytest.mark.parametrize("content", ["[sex.yaml, chain.yaml]", "- class_path: x", "a: [", "", None])
+def test_a_list_of_tasks_and_a_file_that_cannot_be_read_stay_as_typed(content: str | None, tmp_path: Path):
+    file = tmp_path / "tasks.yaml"
+    if content is not None:
+        file.write_text(content)
+    assert by_name("fit", ["--data.tasks", str(file)]) == ["--data.tasks", str(file)]
+
+
+def test_the_names_of_tasks_that_other_commands_take_stay_as_typed():
+    assert by_name("answers", ["--tasks", "chain"]) == ["--tasks", "chain"]
 
 
 @pytest.mark.parametrize(

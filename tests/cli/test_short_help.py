@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from lmod_train import cli
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.short_help import WHOLE, short_help
 from lmod_train.cli.signatures import parameters_of
+from tests import forks
 
 COMMANDS = [*cli.LIGHTNING, *cli.LATE]
 
@@ -34,7 +36,7 @@ def test_every_option_exists(command: str):
         if name and group in GROUPS:
             assert name in (parameters_of(GROUPS[group]) or ()), f"{group}.{name}"
     single = {o for o in options if "." not in o}
-    assert single == {"config", "run", "model", "seed_everything", "trust", "ckpt_path", "trainer"}
+    assert single == {"config", "run", "model", "seed_everything", "seeds", "folds", "trust", "ckpt_path", "trainer"}
 
 
 def test_the_defaults_are_those_of_the_classes():
@@ -53,10 +55,9 @@ def test_the_commands_that_it_prints_can_be_typed(command: str, capsys: pytest.C
 
 
 @pytest.mark.parametrize("command", ["validate", "doctor"])
-def test_the_long_form_is_reachable_and_dumps_no_objects(command: str):
-    done = subprocess.run(
-        [sys.executable, "-m", "lmod_train", command, WHOLE], capture_output=True, text=True, check=True
-    )
+def test_the_long_form_is_reachable_and_dumps_no_objects(command: str, tmp_path: Path):
+    done = forks.run(["-m", "lmod_train", command, WHOLE], tmp_path)
+    assert done.returncode == 0
     usage, described, *_ = done.stdout.split("\n\n")
     assert usage == f"usage: python -m lmod_train {command} --config NAME|FILE [--OPTION VALUE ...]"
     assert " ".join(described.split()) == (cli.LIGHTNING | cli.LATE)[command]

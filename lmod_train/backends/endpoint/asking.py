@@ -6,8 +6,9 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from lmod_train.backends.endpoint.budget import Spending
@@ -19,9 +20,15 @@ from lmod_train.backends.endpoint.request import Decoding
 from lmod_train.types import Record, Reply
 from lmod_train.wording import replies_of
 
+Result = tuple[Completion | Trouble, float, Any]
+"""Result of a request, seconds of its last attempt, and body of the reply."""
+
 
 class Asking:
     """Sends the requests for records to servers; used in a single event loop.
+
+    A record that is sent has one of its server's places until its reply is written (`written`). So a process that is
+    killed has never sent more records without a written reply than there are places.
 
     Args:
         fleet: The servers.
@@ -44,6 +51,7 @@ class Asking:
         self._settings, self._model = settings, decoding.model
         self._random = random.Random()
         self._ended, self._stop = asyncio.Event(), asyncio.Event()
+        self._unwritten: dict[str, asyncio.Semaphore] = {}
         self._failed_in_a_row = 0
         self.stopped, self.not_asked, self.without_text = "", 0, 0
         self.models: set[str] = set()
@@ -53,13 +61,14 @@ class Asking:
     ) -> Reply:
         """Return the reply to a record, with likelihoods by `method`; on failure one with `error` set.
 
+        Its place is given to another record when `written` is called with its id.
         A record whose likelihoods fail for a time (an outage, the budget) fails, so that the next run asks it again.
         """
         if self.stopped:
             return self._not_asked(record)
         began = time.perf_counter()
         body = {**self._fields, **method.fields(), "messages": list(messages)}
-        ended, seconds, received = await self.completed(body, record.image)
+        ended, seconds, received = await self.completed(body, record.image, attempt=partial(self._placed, record.id))
         if isinstance(ended, Completion):
             rated = await self._rated(record, messages, ended, received, method)
             if not isinstance(rated, Trouble):
@@ -71,6 +80,23 @@ class Asking:
         self._count(ended)
         waited = time.perf_counter() - began
         return Reply(record.id, "", "error", ended.text, rendered, seconds=waited, model=self._model)
+
+    def written(self, id: str) -> None:
+        """Give the place of a record, whose reply is written or no longer wanted, to the next one."""
+        if places := self._unwritten.pop(id, None):
+            places.release()
+
+    async def _placed(self, id: str, replica: Replica, body: Mapping[str, Any]) -> Result:
+        """Send a request for a record once there is a place; a reply keeps it, a failed attempt does not."""
+        await replica.places.acquire()
+        self._unwritten[id] = replica.places
+        ended: Completion | Trouble | None = None
+        try:
+            ended, seconds, received = await self._attempt(replica, body)
+        finally:
+            if not isinstance(ended, Completion):
+                self.written(id)
+        return ended, seconds, received
 
     async def _rated(
         self, record: Record, messages: Sequence[Mapping[str, Any]], ended: Completion, received: Any, method: Method
@@ -85,38 +111,39 @@ class Asking:
             return trouble if trouble.again or self.stopped else {}
         return of_prompts(dict(zip(texts, (body for _, _, body in results), strict=True)), ended.tokens_in, method)
 
-    async def _turn(
-        self, messages: Sequence[Mapping[str, Any]], text: str, images: tuple[str, ...]
-    ) -> tuple[Completion | Trouble, float, Any]:
+    async def _turn(self, messages: Sequence[Mapping[str, Any]], text: str, images: tuple[str, ...]) -> Result:
         return await self.completed(turn(self._fields, messages, text), images)
 
     async def completed(
-        self, body: Mapping[str, Any], images: tuple[str, ...] = (), attempts: int = 0
-    ) -> tuple[Completion | Trouble, float, Any]:
+        self,
+        body: Mapping[str, Any],
+        images: tuple[str, ...] = (),
+        attempts: int = 0,
+        attempt: Callable[[Replica, Mapping[str, Any]], Awaitable[Result]] | None = None,
+    ) -> Result:
         """Send a request until it succeeds or fails finally.
 
         Args:
             body: Fields of the request.
             images: Names of its images.
             attempts: Maximum number of attempts; 0 for that of the pace.
-
-        Returns:
-            The result, the seconds of the last attempt, and the body of the reply.
+            attempt: Function that sends it once; None sends it without a place, as a part of a record that has one.
         """
         ended: Completion | Trouble = Trouble("not asked")
         seconds, received, most = 0.0, None, attempts or self._pace.attempts
-        for attempt in range(1, most + 1):
+        send = attempt or self._attempt
+        for made in range(1, most + 1):
             with self._fleet.choose(images) as replica:
-                ended, seconds, received = await self._attempt(replica, body)
+                ended, seconds, received = await send(replica, body)
                 if isinstance(ended, Completion) or not ended.again or self.stopped:
                     break
-                wait = self._wait(replica, ended, attempt, images)
-            if attempt == most or wait > self._pace.longest_wait:
+                wait = self._wait(replica, ended, made, images)
+            if made == most or wait > self._pace.longest_wait:
                 break
             await self._rest(wait)
         return ended, seconds, received
 
-    async def _attempt(self, replica: Replica, body: Mapping[str, Any]) -> tuple[Completion | Trouble, float, Any]:
+    async def _attempt(self, replica: Replica, body: Mapping[str, Any]) -> Result:
         async with replica.throttle.slot() as slot:
             if spent := await self._spent():
                 return Trouble(spent), 0.0, None

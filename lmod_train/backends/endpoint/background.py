@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -21,6 +21,10 @@ class Background:
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Start a coroutine; cancelling the future cancels it."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def call(self, function: Callable[[T], object], argument: T) -> None:
+        """Call a function in the thread, after all that was submitted before; its result is discarded."""
+        self._loop.call_soon_threadsafe(function, argument)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Return the result of a coroutine."""

@@ -20,10 +20,12 @@ class Replica:
         client: Client that sends the requests.
         throttle: Limit of requests in flight.
         questions: Number of records assigned to it, including waiting ones.
+        places: One for each record that is sent and whose reply is not yet written.
     """
 
     def __init__(self, client: Client, concurrency: int) -> None:
         self.client, self.throttle, self.questions = client, Throttle(concurrency), 0
+        self.places = asyncio.Semaphore(concurrency)
         self._down_until, self._cooldown = 0.0, COOLDOWN
 
     @property

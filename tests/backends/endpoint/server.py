@@ -57,6 +57,8 @@ class Plan:
     with a first token that a reply changes. `silence`: seconds until a request without a reply is closed.
     `demand`: the name of an entry of `DEMANDS`, which every request must meet.
     `kept`: number of images whose prefix the server keeps, the last ones that were asked about; hits are counted.
+    `written`: the client's reply file, whose lines are counted with each request: `unwritten` is the largest number of
+    questions that were asked and had no line yet.
     """
 
     answers: list[str] = field(default_factory=list)
@@ -76,6 +78,7 @@ class Plan:
     kept: int = 0
     demand: str = ""
     gone_after: int = 0
+    written: str = ""
 
     def fate(self, n: int) -> str:
         """Return what becomes of a question however often it is asked."""
@@ -189,7 +192,7 @@ class Server:
         self.rated: Counter[int] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.images: list[tuple[int, str]] = []
-        self.now = self.peak = self.requests = self.hits = 0
+        self.now = self.peak = self.requests = self.hits = self.unwritten = 0
         self.prefixes: list[str] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -214,6 +217,7 @@ class Server:
                 "peak": self.peak,
                 "now": self.now,
                 "hits": self.hits,
+                "unwritten": self.unwritten,
             }
             return await send(writer, 200, json.dumps({**stats, "bodies": self.bodies[-50:], "images": self.images}))
         if path.endswith("/models"):
@@ -239,6 +243,10 @@ class Server:
             self.prefixes = [*(p for p in self.prefixes if p != image[1]), image[1]][-self.plan.kept :]
         self.bodies.append({k: v for k, v in body.items() if k != "messages"})
         (self.rated if rated else self.asked)[n] += 1
+        if self.plan.written and n >= 0 and not rated:
+            file = Path(self.plan.written)
+            lines = file.read_bytes().count(b"\n") if file.exists() else 0
+            self.unwritten = max(self.unwritten, sum(number >= 0 for number in self.asked) - lines)
         if self.plan.most and self.now > self.plan.most:
             return await send(writer, 429, '{"error": {"message": "too many"}}', {"retry-after-ms": "20"})
         await asyncio.sleep(self.plan.delay)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import time
 
 import pytest
@@ -14,6 +15,8 @@ from lmod_train.backends.endpoint.client import Client
 from lmod_train.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.backends.endpoint.images import ImagePolicy
 from lmod_train.backends.endpoint.key import Key
+from lmod_train.backends.endpoint.likelihood import Method
+from lmod_train.backends.endpoint.outcome import Completion, Trouble
 from lmod_train.backends.endpoint.pace import Pace
 from lmod_train.backends.endpoint.probe import probe
 from lmod_train.backends.endpoint.request import Decoding
@@ -34,14 +37,15 @@ def asking(*urls, pace=Pace(), budget=Budget()):
 def asked(numbers, *urls, images=1, **options):
     """Return the replies to numbered questions, `images` of them about one image."""
 
+    async def written(line, n):
+        about = record(str(n), image=[f"{n // images}.png"])
+        reply = await line.reply(about, [{"role": "user", "content": f"#{n}"}], "")
+        line.written(reply.id)
+        return reply
+
     async def together():
         line, _, _ = asking(*urls, **options)
-        return await asyncio.gather(
-            *[
-                line.reply(record(str(n), image=[f"{n // images}.png"]), [{"role": "user", "content": f"#{n}"}], "")
-                for n in numbers
-            ]
-        )
+        return await asyncio.gather(*[written(line, n) for n in numbers])
 
     return asyncio.run(together())
 
@@ -126,6 +130,74 @@ def test_the_work_of_a_server_that_dies_goes_to_the_others():
         sent = one.stats()["sent"]
     assert not [r.error for r in replies if r.error]
     assert len(sent) >= 60
+
+
+class Gate:
+    """Servers without a network: a request waits until it is let go, and then fails or succeeds by the draw.
+
+    `most` is the largest number of records that were sent and not written at once.
+    """
+
+    def __init__(self, draw):
+        self.draw, self.held, self.replied, self.most = draw, [], set(), 0
+
+    async def attempt(self, body):
+        n, let = body["messages"][0]["content"], asyncio.Event()
+        self.held.append((n, let))
+        self.most = max(self.most, len({n for n, _ in self.held} | self.replied))
+        await let.wait()
+        if self.draw.random() < 0.2:
+            return Trouble("overloaded", again=True, slower=self.draw.random() < 0.5), None
+        self.replied.add(n)
+        return Completion("GLAUCOMA", "stop", tokens_in=5), {}
+
+
+async def idle():
+    """Let the event loop run until nothing can go on without the servers or the disk."""
+    for _ in range(40):
+        await asyncio.sleep(0)
+
+
+async def through_a_slow_disk(line, gate, method, count):
+    """Let servers and disk go on in an order by the draw; return the replies as they are written."""
+    messages = [[{"role": "user", "content": n}] for n in range(count)]
+    tasks = [
+        asyncio.create_task(line.reply(record(str(n), image=[f"{n}.png"]), messages[n], "", method))
+        for n in range(count)
+    ]
+    written = []
+    while len(written) < count:
+        await idle()
+        arrived = [task for task in tasks if task.done()]
+        assert gate.held or arrived, "everything waits for something else"
+        if gate.held and (not arrived or gate.draw.random() < 0.7):
+            gate.held.pop(gate.draw.randrange(len(gate.held)))[1].set()
+        else:
+            task = arrived[gate.draw.randrange(len(arrived))]
+            tasks.remove(task)
+            written.append(task.result())
+            gate.replied.discard(int(written[-1].id))
+            line.written(written[-1].id)
+    return written
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_at_most_as_many_replies_as_may_be_in_flight_are_ever_unwritten(seed, monkeypatch):
+    monkeypatch.setattr(Pace, "backoff", lambda self, attempt, draw: 0.0)
+    draw = random.Random(seed)
+    concurrency, servers = draw.randint(1, 4), draw.randint(1, 2)
+    method = Method("sum", "prompt_logprobs") if seed % 2 else Method()
+
+    async def together():
+        line, _, fleet = asking(*[NOBODY] * servers, pace=Pace(concurrency=concurrency, attempts=99))
+        gate = Gate(draw)
+        for replica in fleet.replicas:
+            replica.client = gate
+        return await through_a_slow_disk(line, gate, method, 24), gate.most
+
+    written, most = asyncio.run(together())
+    assert sorted(int(reply.id) for reply in written) == list(range(24)) and not any(reply.error for reply in written)
+    assert most == concurrency * servers
 
 
 def probed(url, **options):
