@@ -60,9 +60,14 @@ def header(settings: Mapping[str, Any], listing: Mapping[str, Any]) -> dict[str,
 
 
 def source_notes(
-    sources: Sequence[Source], done: Iterable[Prepared], images: Mapping[tuple[str, str], Prepared]
+    sources: Sequence[Source],
+    done: Iterable[Prepared],
+    images: Mapping[tuple[str, str], Prepared],
+    samples: Iterable[Sample],
 ) -> dict[str, Any]:
     """Return for each source its licence, where it lay, how many samples were used and a hash over its files.
+
+    A source that has an account of its samples (`Source.account`) has it beside.
 
     The hash is over the sorted SHA-256s of every image and mask that could be read; of no file it is the hash of an
     empty text.
@@ -71,11 +76,13 @@ def source_notes(
         sources: All of them.
         done: What became of the samples.
         images: What became of the images, by source and key.
+        samples: Those that are asked about.
     """
-    several = list(done)
+    several, kept = list(done), list(samples)
     notes = {}
     for source in sources:
         own = [p for p in several if p.source == source.name]
+        account = source.account(sample for sample in kept if sample.source == source.name)
         files = sorted(digest for p in images.values() if p.source == source.name for digest in p.files)
         notes[source.name] = {
             "phantom": source.is_phantom,
@@ -87,6 +94,7 @@ def source_notes(
             "samples": sum(p.dropped is None for p in own),
             "files": len(files),
             "sha256": hashlib.sha256("\n".join(files).encode()).hexdigest(),
+            **({"account": dict(account)} if account else {}),
         }
     return notes
 

@@ -69,8 +69,9 @@ class PlacedQuestion:
         return tuple(self._id_of(n.task or task, n.chain_step, n.variant) for n in self.question.needs)
 
     def _id_of(self, task: str, chain_step: str, variant: str) -> str:
-        language = self.question.language if self.question.language != "en" else ""
-        return record_id(task, self.sample.source, self.sample.key, language, chain_step, variant)
+        language = self.question.language
+        stated = language == "en" or variant.endswith(f"-{language}")  # ids of a translation differ in the variant only
+        return record_id(task, self.sample.source, self.sample.key, "" if stated else language, chain_step, variant)
 
 
 def own_pictures(question: Question, sample: Sample, images: Mapping[Place, Prepared]) -> tuple[Picture, ...]:

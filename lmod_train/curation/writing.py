@@ -73,7 +73,7 @@ def write(
     _sweep(plan.out, shown)
     used = [p for p in asked.photographs if p.image in shown]
     return {
-        "sources": manifest.source_notes(sources, results.done.values(), results.prepared),
+        "sources": manifest.source_notes(sources, results.done.values(), results.prepared, kept),
         "counts": {name: count(questions) for name, questions in asked.by_task.items()},
         "dropped": manifest.drop_counts(dropped),
         "dropped_extents": manifest.extent_counts(dropped),

@@ -10,7 +10,7 @@ from typing import Any
 from lmod_train.report.origin import origin_of
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.scoring.items import Item
-from lmod_train.tasks.regimes import TAG
+from lmod_train.scoring.regimes import TAG
 from lmod_train.tasks.stages.stage import STAGE_NAMES
 from lmod_train.types import Score
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from lmod_train.artifacts.records import read_run_column, read_run_records
 from lmod_train.artifacts.replies import read_replies
@@ -35,6 +36,7 @@ class Judged:
         verdicts: Id of each record whose reply is to be judged -> label, or why it is unjudged.
         stale: Number of judgements of an earlier reply, reference answer or prompt, which do not count.
         people: Whether people gave the verdicts.
+        itself: Whether the judge is the model whose replies it judges.
     """
 
     judge: str
@@ -44,6 +46,7 @@ class Judged:
     verdicts: Mapping[str, Answer | Unparsed]
     stale: int
     people: bool
+    itself: bool = False
 
     @property
     def pending(self) -> int:
@@ -71,41 +74,62 @@ def read_judged(run: Run, predictions: Sequence[Prediction]) -> list[Judged]:
     """
     folders = sorted(run.judgements.iterdir()) if run.judgements.is_dir() else []
     begun = [Run(folder) for folder in folders if (folder / "records.parquet").exists()]
-    return [_judged(judge, predictions) for judge in begun]
+    return [_judged(run, judge, predictions) for judge in begun]
 
 
-def _judged(judge: Run, predictions: Sequence[Prediction]) -> Judged:
+def _judged(run: Run, judge: Run, predictions: Sequence[Prediction]) -> Judged:
     stored, config = read_run_records(judge.records), judge.read_config()
     task = judgement_of(tasks_asked(stored, task_arguments(config)), judge.folder)
     tasks = tuple(dict.fromkeys(record.tags.get(JUDGED_TASK, "") for record in stored))
-    due = {record.id: record for record in task.records(p for p in predictions if p.record.task in tasks)}
+    due = task.records(p for p in predictions if p.record.task in tasks)
     kept = current(read_run_column(judge.records, "asked"), read_replies(judge.replies).values()).replies
-    valid, stale = _divided(stored, due, kept)
-    found = {p.record.id: p.answer for p in parse_replies(task, due.values(), valid)}
-    verdicts = {judged_id(id): found.get(id, PENDING) for id in due}
+    found, stale = verdicts_on(task, due, stored, kept)
+    verdicts = {judged_id(id): verdict for id, verdict in found.items()}
     models = ", ".join(sorted({reply.model for reply in kept.values()} - {""}))
-    return Judged(judge.folder.name, task, models, tasks, verdicts, stale, bool(config.get(PEOPLE)))
+    people, itself = bool(config.get(PEOPLE)), judges_itself(run, judge)
+    return Judged(judge.folder.name, task, models, tasks, verdicts, stale, people, itself)
 
 
-def judgement_of(tasks: Sequence[Task], folder: Path) -> Judgement:
+def judges_itself(run: Run, judge: Run) -> bool:
+    """Return whether judge and run have weights, or the name of a model of an endpoint, in common."""
+    ours, theirs = (_weights(one.read_config()) for one in (run, judge))
+    return bool(ours & theirs)
+
+
+def _weights(config: Mapping[str, Any]) -> set[str]:
+    """Return SHA-256 of the weights in a configuration; of endpoints, ``<URL> <model>``, the model at any URL."""
+    known = (config.get("provenance") or {}).get("weights") or {}
+    return {str(value).rpartition(" ")[2] for value in known.values()}
+
+
+def judgement_of(tasks: Sequence[Task], folder: Path, kind: type[Judgement] = Judgement) -> Judgement:
     """Return the task of a judge's records.
 
     Raises:
-        BadArgument: They are not judgements.
+        BadArgument: They are not judgements, or not of this kind.
     """
-    if len(tasks) != 1 or not isinstance(tasks[0], Judgement):
+    if len(tasks) != 1 or not isinstance(tasks[0], kind):
         found = [task.name for task in tasks]
         raise BadArgument(str(folder), found, "the folder of a judge", "move this folder out of `judgements`")
     return tasks[0]
 
 
-def _divided(
-    stored: Sequence[Record], due: Mapping[str, Record], replies: Mapping[str, Reply]
-) -> tuple[dict[str, Reply], int]:
-    """Return the judge's replies to the words it would be sent today, and the number of the others."""
-    same = {r.id for r in stored if r.id in due and (due[r.id].messages, due[r.id].choices) == (r.messages, r.choices)}
+def verdicts_on(
+    task: Judgement, due: Sequence[Record], stored: Sequence[Record], replies: Mapping[str, Reply]
+) -> tuple[dict[str, Answer | Unparsed], int]:
+    """Return the id of each record that is due -> verdict or `PENDING`, and the number of stale replies.
+
+    Args:
+        task: The task of the judge.
+        due: What the judge would be sent today.
+        stored: What it was sent.
+        replies: Record id -> the judge's reply.
+    """
+    now = {record.id: record for record in due}
+    same = {r.id for r in stored if r.id in now and (now[r.id].messages, now[r.id].choices) == (r.messages, r.choices)}
     valid = {id: reply for id, reply in replies.items() if id in same}
-    return valid, len(replies) - len(valid)
+    found = {p.record.id: p.answer for p in parse_replies(task, due, valid)}
+    return {id: found.get(id, PENDING) for id in now}, len(replies) - len(valid)
 
 
 def scores_of_judges(judges: Sequence[Judged], predictions: Sequence[Prediction], tasks: Sequence[Task]) -> list[Score]:
@@ -141,7 +165,10 @@ def _by_parser(task: Task, predictions: Sequence[Prediction]) -> dict[str, bool]
 
 
 def judge_lines(judges: Sequence[Judged]) -> Iterator[str]:
-    """Yield a line per judge: number of verdicts, of unjudged and pending replies, and of stale judgements."""
+    """Yield a line per judge: number of verdicts, of unjudged and pending replies, and of stale judgements.
+
+    A second line warns of a judge that judges its own replies.
+    """
     for judge in judges:
         statuses = Counter(status_of(verdict) for verdict in judge.verdicts.values() if verdict != PENDING)
         failed, verdicts = statuses.pop("failed", 0), statuses.pop("answered", 0)
@@ -150,3 +177,5 @@ def judge_lines(judges: Sequence[Judged]) -> Iterator[str]:
         again = "; the same `judge` command judges the rest" if (failed or judge.pending) and not judge.people else ""
         line = f"judged by {judge.judge}: {verdicts} of {len(judge.verdicts)} replies of {', '.join(judge.tasks)}"
         yield f"{line}{f' ({left}{again})' if left else ''}"
+        if judge.itself:
+            yield f"warning: {judge.judge} judges its own replies; models tend to prefer these"

@@ -11,6 +11,7 @@ from typing import Any
 
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.run import READER
+from lmod_train.artifacts.series import FOLDS
 from lmod_train.errors import ArtifactError
 from lmod_train.escaping import without_folders
 from lmod_train.report.results import Outcomes
@@ -111,12 +112,22 @@ def counted(counts: Mapping[str, int]) -> str:
 
 
 def remarks(runs: Mapping[str, Outcomes]) -> list[str]:
-    """Return remarks to print with the scores: on phantoms, ways of asking, other records, and missing judgements."""
-    return [*_phantoms(runs), *_ways(runs), *_other_records(runs), *_not_judged(runs)]
+    """Return remarks to print with the scores: on phantoms, ways of asking, other records, folds, and judges."""
+    return [*_phantoms(runs), *_ways(runs), *_other_records(runs), *_folds(runs), *_judges(runs)]
 
 
-def _not_judged(runs: Mapping[str, Outcomes]) -> Iterator[str]:
-    """Yield a remark for each judge that has not judged all replies as they are now."""
+def _folds(runs: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield what the scores of pooled folds are of."""
+    for name, outcomes in runs.items():
+        if folds := outcomes.config.get(FOLDS):
+            yield (
+                f"{name}: {folds} folds, each record answered by the model that was not trained on its patient; one "
+                f"interval over all patients. Areas under curves pool the likelihoods of {folds} models"
+            )
+
+
+def _judges(runs: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield remarks on judges that have not judged all replies as they are now, or judge their own."""
     for name, outcomes in runs.items():
         for judge in outcomes.judged:
             if judge.pending and not judge.people:
@@ -124,6 +135,8 @@ def _not_judged(runs: Mapping[str, Outcomes]) -> Iterator[str]:
                     f"{judge.pending} of {len(judge.verdicts)} replies are not judged by {judge.judge} as they are now"
                 )
                 yield f"{name}: {missing} ({judge.stale} judgements are of an earlier text)"
+            if judge.itself:
+                yield f"{name}: {judge.judge} judges its own replies; models tend to prefer these"
 
 
 def not_as_published(runs: Mapping[str, Outcomes]) -> set[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import SCORE_COLUMNS
+from lmod_train.artifacts.series import runs_of
 from lmod_train.errors import BadArgument
 from lmod_train.escaping import for_csv, from_csv, without_folders
 from lmod_train.files import write_durably
@@ -48,7 +50,8 @@ def report(
     give identical files.
 
     Args:
-        runs: Run folders, each containing ``predictions.parquet`` and ``scores.csv``; none shows only what `sections`
+        runs: Run folders, each containing ``predictions.parquet`` and ``scores.csv``, and folders of series of them
+            (`lmod_train.artifacts.series`); none shows only what `sections`
             show without a run.
         out: Folder to write to; files of an earlier report are replaced.
         curated: Curated folder with the images; None uses the one in each run's ``config.yaml``. Missing images are
@@ -64,7 +67,7 @@ def report(
         ArtifactError: A file of a run is missing.
         FolderBusy: Another process is writing to `out`.
     """
-    runs = [Path(run) for run in runs]
+    runs, unscored = runs_of(map(Path, runs))
     if Run(out).has_begun():
         expected = "a folder that is not a run, whose scores would be overwritten"
         raise BadArgument("--out", str(out), expected, "name another folder, e.g. `--out REPORT`")
@@ -77,6 +80,9 @@ def report(
             "--out", str(out), "a new or empty folder, or one of an earlier report", "e.g. `--out REPORT`"
         )
     results = Results((), {}, {}) if sections and not runs else read_results(runs, curated, trust)
+    results = replace(
+        results, left_out=(*results.left_out, *(f"{Run(run).name} has no scores yet" for run in unscored))
+    )
     found = contents(shipped_sections() if sections is None else sections, results)
     with locked(out, "--out"):
         _write(found, results, out, one_file)
@@ -120,10 +126,21 @@ def _files(found: Contents) -> Iterator[str]:
 
 def _join_scores(runs: Sequence[RunScores], out: Path) -> None:
     """Write the scores of all runs to one file, with names of runs instead of folders, and models without paths."""
+    tables = [_score_rows(run) for run in runs]
+    columns = max((own[0] for own in tables), key=len, default=list(SCORE_COLUMNS))
     with write_durably(out) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(SCORE_COLUMNS)
-        for run in runs:
-            with Run(run.path).scores.open(newline="", encoding="utf-8") as own:
-                rows = [[run.run, *map(from_csv, row[1:])] for row in list(csv.reader(own))[1:]]
-            writer.writerows([for_csv(without_folders(cell)) for cell in row] for row in rows)
+        writer.writerow(columns)
+        for _, *rows in tables:
+            writer.writerows([for_csv(without_folders(cell)) for cell in row] for row in _padded(rows, len(columns)))
+
+
+def _score_rows(run: RunScores) -> list[list[str]]:
+    with Run(run.path).scores.open(newline="", encoding="utf-8") as own:
+        head, *rows = csv.reader(own)
+    return [head, *([run.run, *map(from_csv, row[1:])] for row in rows)]
+
+
+def _padded(rows: Iterable[list[str]], width: int) -> Iterator[list[str]]:
+    """Yield rows with empty cells for the columns that they lack."""
+    yield from (row + [""] * (width - len(row)) for row in rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from lmod_train.artifacts.bert_scores import read_bert_scores
 from lmod_train.artifacts.predictions import write_predictions
 from lmod_train.artifacts.records import read_run_column, read_run_records
 from lmod_train.artifacts.replies import read_replies
@@ -47,6 +48,8 @@ def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | Non
 
 
 def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) -> Iterator[str]:
+    from lmod_train.report.attacks import attack_lines, read_attacks, scores_of_attacks
+    from lmod_train.report.encoded import bert_scores, counted
     from lmod_train.report.judgements import judge_lines, read_judged, scores_of_judges  # scipy: not for `--help`
 
     records = read_run_records(run.records)
@@ -59,8 +62,10 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
         raise ArtifactError(
             run.replies, f"no reply to any of the {len(records)} records{others}", _ask_first(run.folder)
         )
-    judges = read_judged(run, predictions)
-    scores = [*scores_of(tasks, predictions), *scores_of_judges(judges, predictions, tasks)]
+    judges, attacks = read_judged(run, predictions), read_attacks(run, predictions)
+    encoded, changed = counted(read_bert_scores(run.bert_scores), predictions)
+    scores = [*scores_of(tasks, predictions), *bert_scores(predictions, encoded)]
+    scores += [*scores_of_judges(judges, predictions, tasks), *scores_of_attacks(attacks, judges, predictions)]
     write_predictions(run.predictions, predictions)
     write_scores(run.scores, run.name, ", ".join(sorted({p.reply.model for p in predictions})), scores)
     yield f"{run.folder}: {len(predictions)} of {len({r.id for r in records})} records have a reply"
@@ -69,6 +74,9 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
     yield from _steps(predictions)
     yield from _spread(scores)
     yield from judge_lines(judges)
+    yield from attack_lines(attacks)
+    if changed:
+        yield f"left out: BERTScores of {changed} answers that have changed; `validate` computes them again"
     yield f"wrote {run.predictions} and {run.scores}"
 
 

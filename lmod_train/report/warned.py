@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from lmod_train.artifacts.records import curated_ids
+from lmod_train.artifacts.series import FOLDS
 from lmod_train.errors import ArtifactError
 from lmod_train.report.contents import Table, table
 from lmod_train.report.origin import leaks_of
@@ -60,6 +61,8 @@ def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) 
         elsewhere=[id for id in strange if id not in known],
         stated=stated,
         counted=counted,
+        pooled=FOLDS in outcomes.config,
+        own_options=outcomes.choices.get(task) == (),
     )
 
 

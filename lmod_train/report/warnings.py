@@ -40,6 +40,8 @@ class Case:
         elsewhere: Ids of records that are not in the curated folder; empty if there is no folder to compare with.
         stated: Scores of the run that its replies give, too: the headline score and the share of unparsed replies.
         counted: Value and n that the items have, of each of `stated`.
+        pooled: Whether the replies are of several folds, whose trainings differ in length.
+        own_options: Whether each question has options of its own, e.g. those of chains: they are texts, not classes.
     """
 
     items: Sequence[Item] = ()
@@ -51,6 +53,8 @@ class Case:
     elsewhere: Sequence[str] = ()
     stated: Sequence[Score] = ()
     counted: Sequence[tuple[float, int]] = ()
+    own_options: bool = False
+    pooled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,12 @@ def one_class_only(case: Case) -> str:
 
 
 def one_patient_behind_a_class(case: Case) -> str:
-    """Return a sentence if all of several items of a class are of one patient, with at least two classes."""
+    """Return a sentence if all of several items of a class are of one patient, with at least two classes.
+
+    Questions with options of their own have no classes.
+    """
+    if case.own_options:
+        return ""
     groups: dict[str, set[str]] = {}
     truths = Counter(item.truth for item in case.items if isinstance(item.truth, str) and item.choices)
     for item in case.items:
@@ -177,7 +186,7 @@ def mixed_settings(case: Case) -> str:
     replies = [p.reply for p in case.predictions]
     several = {
         "models": len({r.model for r in replies}),
-        "checkpoint steps": len({r.step for r in replies}),
+        "checkpoint steps": 1 if case.pooled else len({r.step for r in replies}),
         "generation settings": len({r.settings for r in replies}),
     }
     listed = ", ".join(f"{n} {name}" for name, n in several.items() if n > 1)

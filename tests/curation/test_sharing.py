@@ -102,3 +102,19 @@ class TestContract(SourceContract):
     @pytest.fixture
     def source(self, source):
         return source
+
+
+class Translated(Staged):
+    """The same questions, whose variants end with their language."""
+
+    def ask(self, sample):
+        for question in super().ask(sample):
+            yield replace(question, variant=f"{question.variant or 1}-{question.language}", needs=(), chain="")
+
+
+def test_ids_of_a_translation_differ_in_the_end_of_the_variant_only(source, tmp_path):
+    curate([source], [Translated(), Translated(language="zh")], tmp_path / "out", **SETTINGS)
+    ids = [r.id for r in read_records(tmp_path / "out" / "records")]
+    chinese = {i.removesuffix("zh") for i in ids if i.endswith("zh")}
+    assert len(chinese) == 3 * N and chinese <= {i.removesuffix("en") for i in ids if i.endswith("-en")}
+    assert not any("/zh/" in i for i in ids)

@@ -12,7 +12,9 @@ from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.errors import BadArgument
 from lmod_train.report.judgements import judge_lines, read_judged
+from lmod_train.report.origin import remarks
 from lmod_train.report.rescore import rescore
+from lmod_train.report.results import read_outcomes
 from lmod_train.scoring.judged import PENDING
 from lmod_train.tasks.judgement import Judgement
 from lmod_train.types import Unparsed
@@ -152,3 +154,16 @@ def test_the_judges_own_folder_is_a_run(run: Run):
     own = {s.metric: s.value for _, _, s in read_scores(judge.scores) if s.subset == "all"}
     assert own["share_answered"] == pytest.approx(6 / 8)
     assert own["share_failed"] == own["share_unparsed"] == pytest.approx(1 / 8)
+
+
+def test_a_judge_of_its_own_replies_is_a_line_and_a_remark(run: Run, tmp_path: Path):
+    at = "http://localhost:8000/v1"
+    judge = make_judge(run, "gpt", verdicts())
+    for one, weights in ((run, f"{at} org/gpt"), (judge, "https://else.where/v1 org/gpt")):
+        one.write_config(one.read_config() | {"provenance": {"weights": {weights: weights}}})
+    warning = "gpt judges its own replies; models tend to prefer these"
+    assert f"warning: {warning}" in rescore(run.folder)
+    assert f"m: {warning}" in remarks({"m": read_outcomes(run.folder)})
+    judge.write_config(judge.read_config() | {"provenance": {"weights": {"other": f"{at} org/ada"}}})
+    assert not any("its own" in line for line in rescore(run.folder))
+    assert not any("its own" in line for line in remarks({"m": read_outcomes(run.folder)}))

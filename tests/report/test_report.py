@@ -11,12 +11,22 @@ from lmod_train.report.headline import headline
 from lmod_train.report.leftovers import LIST
 from lmod_train.report.report import WRITTEN, report
 from lmod_train.report.sections.scores import Scores
+from tests.report.bilingual import planted_run
+from tests.report.make import run
 
 
 def test_scores_of_all_runs_stand_in_one_file_cell_for_cell(three):
     runs, out, _ = three
     rows = [(run / "scores.csv").read_text().splitlines() for run in runs]
     assert (out / "scores.csv").read_text().splitlines() == [rows[0][0], *(line for own in rows for line in own[1:])]
+
+
+def test_a_run_without_settings_has_empty_cells_beside_one_with_them(tmp_path):
+    runs = [run(tmp_path / "other", 0.5), planted_run(tmp_path / "open", {("open_question", "zh"): [True] * 4})]
+    report(runs, tmp_path / "report", sections=[Scores()])
+    found = read_scores(tmp_path / "report" / "scores.csv")
+    assert [s for *_, s in found] == [s for one in runs for *_, s in read_scores(one / "scores.csv")]
+    assert {bool(s.settings) for _, _, s in found if s.metric.startswith("bleu1")} == {True}
 
 
 def test_the_same_runs_give_the_same_bytes(three, tmp_path):

@@ -8,6 +8,7 @@ from lmod_train.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.artifacts.records import write_records
 from lmod_train.report.results import read_results
 from lmod_train.report.warned import warned, warnings_table
+from tests.report.chained import chain_run, planted, results_of
 from tests.report.make import classify, curate, records, run
 
 
@@ -104,3 +105,14 @@ def test_likelihoods_of_a_part_are_found(tmp_path):
 def test_a_task_that_answers_like_chance_is_found(tmp_path):
     path = run(tmp_path / "run", 0.2, seed=5)
     assert ("glaucoma", "interval includes chance") in found(path)
+
+
+def test_a_text_that_is_the_answer_of_one_patient_only_is_no_class():
+    made = planted([[True] * 6] * 4)
+    mine = [replace(p, record=replace(p.record, answer="gamma")) if p.record.group == "p0" else p for p in made]
+    results = results_of(chain_run("one", mine))
+    (several,) = warned(results).values()
+    assert "one patient behind a class" not in {w.phrase for w in several}
+    outcomes = replace(results.outcomes["one"], choices={"chain": ("beta", "gamma")})
+    (several,) = warned(replace(results, outcomes={"one": outcomes})).values()
+    assert "one patient behind a class" in {w.phrase for w in several}, "as of a task with these classes"

@@ -127,3 +127,8 @@ def test_sentences_state_the_numbers():
     assert text["unparsed above 5 %"].startswith("no answer is found in 2 of 20 replies (no_match 2)")
     assert "near 2" in text["leak between splits"] and "exact" not in text["leak between splits"]
     assert "1 of 4 records are not in the curated folder, e.g. demo/x/1" in text["records of another folder"]
+
+
+def test_options_of_single_questions_are_no_classes():
+    case = replace(QUIET, items=items(groups=FEW_PATIENTS), own_options=True)
+    assert phrases(case) == []

@@ -15,11 +15,15 @@ from lmod_train.report.figures.lines import Line, distinct, lines, number, parts
 from lmod_train.report.figures.sheet import SMALL
 from lmod_train.report.figures.wrapped import wrapped
 
+FEW = 20
+"""Number of items below which a spoke is grey."""
+GREY = "#767676"
+
 
 def draw_radar(table: Table, out: Path) -> None:
     """Draw a chart for each ``panel``, with a spoke per ``group`` and a line per ``model``, from 0 to 1.
 
-    A missing score is a gap of the line.
+    A missing score is a gap of the line. Each spoke has its number of items, grey if there are few.
 
     Args:
         table: Columns as `lmod_train.report.figures.groups.COLUMNS`; score alone is drawn.
@@ -44,7 +48,11 @@ def _panel(axis: Any, own: Sequence[Line], models: Sequence[str]) -> None:
         held = {row["group"]: number(row["score"]) for row in rows}
         radii = [held.get(spoke, np.nan) for spoke in spokes]
         axis.plot([*angles, angles[0]], [*radii, radii[0]], label=wrapped(model), **_style(models.index(model)))
-    axis.set_xticks(angles, [wrapped(spoke, 12) for spoke in spokes])
+    sizes = {spoke: max((row["n"] or 0 for row in rows), default=0) for spoke, rows in parts(own, "group")}
+    axis.set_xticks(angles, [f"{wrapped(spoke, 12)}\nn = {sizes[spoke]}" for spoke in spokes])
+    for label, spoke in zip(axis.get_xticklabels(), spokes, strict=True):
+        label.set_color(GREY if sizes[spoke] < FEW else "black")
+    axis.tick_params(axis="x", pad=9)
     axis.set_theta_zero_location("N")
     axis.set_ylim(0, 1)
     axis.set_rlabel_position(180 / max(1, len(spokes)))

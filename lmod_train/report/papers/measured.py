@@ -20,6 +20,7 @@ _KEYS: Mapping[str, Callable[[Item], str]] = {
     "modality": lambda item: item.modality,
     "source": lambda item: item.source,
     "condition": lambda item: item.variant,
+    "language": lambda item: item.language,
 }
 
 IN_POINTS = ("uas",)
@@ -51,7 +52,7 @@ def _as_fraction(score: Score) -> Score:
 
 
 def items_of_part(items: Sequence[Item], part: str) -> list[Item]:
-    """Return the items of a part, ``all`` or ``key=value`` with modality, source or condition as key."""
+    """Return the items of a part, ``all`` or ``key=value`` with modality, source, condition or language as key."""
     key, _, value = part.partition("=")
     return [item for item in items if part == "all" or _KEYS[key](item) == value]
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
-PAPERS = ("lmod_naacl", "lmod_v1", "lmod_plus", "xpcr", "ophthalwechat")
+PAPERS = ("lmod_naacl", "lmod_v1", "lmod_plus", "xpcr", "ophthalwechat", "ophthalwechat_journal")
 """Papers with a CSV file in this folder; their names are in `lmod_train.artifacts.model_facts.PAPERS`."""
 
 NO_MODEL = ("", "Random", "Average", "next-best model (unnamed)", "23 MLLMs pooled")

@@ -13,6 +13,9 @@ from lmod_train.vocabulary.findings import FINDINGS
 _LEVELS = {"resident": "R", "attending": "A", "specialist": "S"}
 """Level of expertise, as printed -> tag ``level`` of the records."""
 
+_LANGUAGES = {"CN": "zh", "EN": "en"}
+"""End of a subset's name, as printed -> language of the records."""
+
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
@@ -70,6 +73,7 @@ def _subset(by: str, cell: Printed) -> str:
         "level": _LEVELS.get(cell.stage_or_class, ""),
         "source": cell.dataset_or_subset.lower(),
         "condition": _condition(cell.dataset_or_subset),
+        "language": _LANGUAGES.get(cell.dataset_or_subset.rpartition("_")[2], ""),
     }
     return f"{by}={values[by]}" if values[by] else "all"
 

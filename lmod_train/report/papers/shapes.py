@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -159,6 +159,39 @@ _XPCR = {
 _CHAINS = """In percent, UAS in points of -50 to 100, ECE as a fraction. The table was read from a picture, and its
 numbers contradict one another, so that none of them is a number to reach. CCR of a run is over chains that have all
 six stages; ECE has four bins, as in the paper's example."""
+_WECHAT_P = """P of a model against the best of a column: McNemar's test; Chinese against English: chi-square test of
+all questions, which takes a question and its translation as independent."""
+_WECHAT_OPEN = """Accuracy is by the verdicts of one model, compared with those of a reader on 100 pairs; that of
+runs is in the table of judged replies. How BLEU-1 and BERTScore were computed is not stated, so that rows of runs are
+not comparable."""
+_WECHAT_JOURNAL = """Six models, of which the abstract prints these numbers, seen through an index. The closed answers
+are those of the preprint, the open ones were judged anew."""
+
+
+def _wechat(task: str, heads: Mapping[str, str], metrics: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return columns of OphthalWeChat: for each head its metrics; heads map to subsets, or to the end of a task."""
+    return {
+        " ".join(filter(None, (head, name))) or "accuracy": _of(task.format(subset.lower().replace("-", "_")), metric,
+                                                   dataset_or_subset=subset)
+        for head, subset in heads.items()
+        for name, metric in metrics.items()
+    }  # fmt: skip
+
+
+_AGAINST = {"": "accuracy", "P": "p_value_vs_reference"}
+_OVERALL = {"overall": "overall", "CN": "chinese", "EN": "english"}
+_CLOSED = {f"{kind} {lang}": f"{kind}_{lang}" for kind in ("Binary", "Single-choice") for lang in ("CN", "EN")}
+_WECHAT = {
+    "a": _wechat("vqa_overall", _OVERALL, _AGAINST)
+    | {"CN against EN P": _of("vqa_overall", "p_value_cn_vs_en", dataset_or_subset="chinese_vs_english")},
+    "b": _wechat("vqa_{}", _CLOSED, _AGAINST),
+    "c": _wechat("vqa_open_cn", {"": "Open-ended_CN"}, _AGAINST | {"BLEU-1": "bleu1", "BERTScore": "bertscore"}),
+    "d": _wechat("vqa_open_en", {"": "Open-ended_EN"}, _AGAINST | {"BLEU-1": "bleu1", "BERTScore": "bertscore"}),
+    "journal": _wechat("vqa_overall", _OVERALL, {"": "accuracy"})
+    | _wechat("vqa_{}", {"Binary EN": "Binary_EN", "Single-choice EN": "Single-choice_EN"}, {"": "accuracy"})
+    | {f"Open-ended {lang}": _of(f"vqa_open_{lang.lower()}", dataset_or_subset=f"Open-ended_{lang}")
+       for lang in ("CN", "EN")},
+}  # fmt: skip
 _SPLIT = "Precision, recall and F1 of one stage against the others."
 
 SHAPES: dict[str, Shape] = {
@@ -210,6 +243,16 @@ SHAPES: dict[str, Shape] = {
               note="The figure draws ten rows of Table 5. " + _SPLIT),
         Shape("xpcr_table_2", "X-PCR, Table 2: stages, levels and chains", _columns("xpcr", "Table 2", _XPCR),
               note=_CHAINS, unit="percent"),
+        Shape("ophthalwechat_table_1a", "OphthalWeChat, Table 1 A: overall",
+              _columns("ophthalwechat", "Table 1A", _WECHAT["a"]), note=_WECHAT_P),
+        Shape("ophthalwechat_table_1b", "OphthalWeChat, Table 1 B: closed questions",
+              _columns("ophthalwechat", "Table 1B", _WECHAT["b"]), note=_WECHAT_P),
+        Shape("ophthalwechat_table_1c", "OphthalWeChat, Table 1 C: open questions in Chinese",
+              _columns("ophthalwechat", "Table 1C", _WECHAT["c"]), note=_WECHAT_OPEN),
+        Shape("ophthalwechat_table_1d", "OphthalWeChat, Table 1 D: open questions in English",
+              _columns("ophthalwechat", "Table 1D", _WECHAT["d"]), note=_WECHAT_OPEN),
+        Shape("ophthalwechat_journal", "OphthalWeChat, journal version: abstract",
+              _columns("ophthalwechat_journal", "Abstract", _WECHAT["journal"]), note=_WECHAT_JOURNAL),
     )
 }  # fmt: skip
 """Name -> table. Of LMOD+, Figure 4 draws the multi-class accuracies of Table 3 by the size of the models."""

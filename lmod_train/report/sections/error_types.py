@@ -27,7 +27,7 @@ the SHA-256 of their record ids, and of a reply the first {longest} characters. 
 MODES_NOTE = """LMOD's six failure modes (section 4.4). Misclassification and failure to abstain follow from the answer
 and from what was shown, the others from rules. Shares are of all replies that were read."""
 TYPES_NOTE = """LMOD+'s five error types (Table 8), one a reply, of replies with a wrong answer or none. No rule finds
-misinterpreted visual features: `judge RUN --wording error_types` lets a model or people decide what rules do not.
+misinterpreted visual features: `judge RUN --prompt error_types` lets a model or people decide what rules do not.
 Published: shares of 100 wrong replies about glaucoma by 23 models (Table 9), sorted by GPT-4o and by hand."""
 RULES_NOTE = """Precision and recall of the rules on replies that were labelled by hand before the rules were written;
 the rules were not changed after they had been applied to the held-out half."""

@@ -14,6 +14,7 @@ from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.comparison import FEWEST_DISCORDANT
+from lmod_train.scoring.regimes import WHOLE
 
 NOTE = f"""Runs of one model and its weights in two regimes, on the same questions. independent: each question alone.
 cas_last and cas_all: after the model's own answer to the preceding stage, or to all earlier ones. oracle: after the
@@ -22,9 +23,8 @@ alone; error propagation: with true answers minus with own ones. Differences are
 an interval over patients. p: exact McNemar test with patients as the independent units, only with
 {FEWEST_DISCORDANT} or more questions that one regime alone answers rightly. Holm: adjusted for the stages of the two
 runs. Mean: unweighted mean of the differences of the stages. CCR: over the chains that are complete among these
-questions."""
-WHOLE = {"swa_mean_difference": "mean", "ccr_difference": "CCR"}
-"""Metric of `lmod_train.scoring.regimes` over whole chains -> its name beside those of the stages."""
+questions. A stage without a difference (n = 0) is not applicable: it has no earlier stage, so that both regimes asked
+it in the same words."""
 ALT = "Difference of the shares of right answers at each stage of {} between two regimes, with 95 % intervals."
 HEADS: Heads = [
     "model", "effect", "first", "second", "stage", N, Column("first right", "number"), Column("second right", "number"),
@@ -54,6 +54,7 @@ def _rows(e: Effect) -> Iterator[list[Cell]]:
     for stage in e.stages:
         test, gap = stage.test, stage.score
         counts: list[Cell] = [test.only_first, test.only_second, stage.p, stage.adjusted]
+        counts = [None] * 4 if stage.why else counts
         yield [*names, stage.step, gap.n, stage.first, stage.second, gap.value, (gap.low, gap.high), *counts]
     for score in e.whole:
         cells: list[Cell] = [WHOLE[score.metric], score.n, None, None, score.value, (score.low, score.high)]

@@ -10,6 +10,9 @@ from lmod_train.report.figures.dots import COLUMNS, draw_dots
 from lmod_train.report.headline import headline_rows, headline_table
 from lmod_train.report.results import Results, RunScores
 from lmod_train.report.section import Section
+from lmod_train.report.sections.external import External
+from lmod_train.report.sections.label_efficiency import LabelEfficiency
+from lmod_train.report.sections.seeds import Seeds
 from lmod_train.report.warned import warned, warnings_table
 from lmod_train.scoring.headline import headline_metric
 
@@ -21,19 +24,25 @@ _PAGE = 40
 """Number of rows that fit on a page."""
 
 
+TRAINING = (Seeds(), LabelEfficiency(), External())
+"""What is shown below the scores of runs that differ in their training: by seed, share, and sources."""
+
+
 class Scores(Section):
-    """The headline table and its figure."""
+    """The headline table and its figure, and how the scores depend on seeds and data of the training."""
 
     title: ClassVar[str] = "Scores of the tasks"
 
     def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the headline table and its figure."""
+        """Yield the headline table and its figure, and the parts of `TRAINING`."""
         found = warned(results)
         yield Text(NOTE)
         yield headline_table(headline_rows(results.runs, found))
         if (listed := warnings_table(results, found)) is not None:
             yield listed
         yield from _figures(results)
+        for section in TRAINING:
+            yield from section.parts(results)
 
 
 def _figures(results: Results) -> Iterator[Figure]:

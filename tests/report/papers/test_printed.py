@@ -6,7 +6,14 @@ from lmod_train.report.papers.printed import PAPERS, Printed, find, printed
 from tests.artifacts.test_model_facts import PRINTED
 
 COLUMNS = "paper,table,model,task,dataset_or_subset,modality,stage_or_class,metric,value,unit,note"
-ROWS = {"lmod_naacl": 152, "lmod_v1": 194, "lmod_plus": 1834, "xpcr": 1105, "ophthalwechat": 192}
+ROWS = {
+    "lmod_naacl": 152,
+    "lmod_v1": 194,
+    "lmod_plus": 1834,
+    "xpcr": 1105,
+    "ophthalwechat": 192,
+    "ophthalwechat_journal": 12,
+}
 
 
 def cell(value, unit="percent", note=""):

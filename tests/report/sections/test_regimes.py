@@ -1,5 +1,5 @@
 from lmod_train.report.contents import Figure, Table
-from lmod_train.report.sections.regimes import Regimes
+from lmod_train.report.sections.regimes import NOTE, Regimes
 from tests.report.chained import chain_run, planted, results_of
 from tests.report.scored import scored
 from tests.report.test_contexts import FIRST_WRONG, rows
@@ -31,6 +31,9 @@ def test_a_row_per_effect_and_stage_and_a_panel_per_effect():
     ]
     assert [row[2] for row in figure.table.rows[:8]] == ["IQA", "AL", "LC", "DD", "SG", "CD", "mean", "CCR"]
     assert found["effect of context", "CCR"]["difference"] == -0.45
+    first = found["effect of context", "IQA"]
+    assert (first["n"], first["difference"], first["first only"], first["p"]) == (0, None, None, None)
+    assert "not applicable" in NOTE
 
 
 def test_nothing_with_one_regime():

@@ -1,0 +1,112 @@
+"""Attacks on the judges of a run: what each judge replied to them, and how often they succeed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lmod_train.artifacts.records import read_run_column, read_run_records
+from lmod_train.artifacts.replies import read_replies
+from lmod_train.artifacts.run import Run
+from lmod_train.report.judgements import Judged, judgement_of, verdicts_on
+from lmod_train.scoring.attacks import attack_scores
+from lmod_train.scoring.items import items_of
+from lmod_train.scoring.judged import PENDING
+from lmod_train.tasks.attack import ATTACK, AttackedJudgement, attacked_id
+from lmod_train.tasks.building import task_arguments, tasks_asked
+from lmod_train.tasks.current import current
+from lmod_train.tasks.judgement import Judgement
+from lmod_train.types import Answer, Prediction, Score, Unparsed
+from lmod_train.vocabulary.attacks import ATTACKS
+
+
+@dataclass(frozen=True, slots=True)
+class Attacked:
+    """What one judge replied to attacks.
+
+    Attributes:
+        judge: Name of the judge.
+        task: The task that asked it.
+        verdicts: Name of each attack -> id of the record in the place of whose reply it stands -> label, why it is
+            unjudged, or `PENDING`.
+        stale: Number of the judge's replies to attacks of an earlier text, which do not count.
+    """
+
+    judge: str
+    task: Judgement
+    verdicts: Mapping[str, Mapping[str, Answer | Unparsed]]
+    stale: int
+
+
+def read_attacks(run: Run, predictions: Sequence[Prediction]) -> list[Attacked]:
+    """Return the attacks on every judge of a run, in the order of the judges' names; none without attacks.
+
+    Args:
+        run: The run.
+        predictions: Its predictions as they are now.
+
+    Raises:
+        ArtifactError: A file of the attacks is damaged.
+        BadArgument: A folder was not written by `judge`.
+    """
+    folders = sorted(run.judgements.iterdir()) if run.judgements.is_dir() else []
+    begun = [Run(folder) for folder in folders if Run(folder).attacks.records.exists()]
+    return [_attacked(judge, predictions) for judge in begun]
+
+
+def _attacked(judge: Run, predictions: Sequence[Prediction]) -> Attacked:
+    at = judge.attacks
+    stored = read_run_records(at.records)
+    task = judgement_of(tasks_asked(stored, task_arguments(at.read_config())), at.folder, AttackedJudgement)
+    places = {record.id: (record.tags[ATTACK], attacked_id(record)) for record in stored}
+    judged = {id for _, id in places.values()}
+    due = [r for r in task.records([p for p in predictions if p.record.id in judged]) if r.id in places]
+    kept = current(read_run_column(at.records, "asked"), read_replies(at.replies).values()).replies
+    found, stale = verdicts_on(task, due, stored, kept)
+    verdicts: dict[str, dict[str, Answer | Unparsed]] = {attack.name: {} for attack in ATTACKS}
+    for record in due:
+        verdicts[places[record.id][0]][places[record.id][1]] = found[record.id]
+    return Attacked(judge.folder.name, task, verdicts, stale)
+
+
+def scores_of_attacks(
+    attacks: Sequence[Attacked], judges: Sequence[Judged], predictions: Sequence[Prediction]
+) -> list[Score]:
+    """Return the success rates of the attacks on each judge, for each judged task.
+
+    Args:
+        attacks: Attacks on the judges of a run.
+        judges: The judges, whose verdicts on the replies themselves additions are compared with.
+        predictions: Predictions of the run.
+    """
+    plain = {judge.judge: judge.right() for judge in judges}
+    scores: list[Score] = []
+    for task in dict.fromkeys(p.record.task for p in predictions) if attacks else ():
+        items = items_of([p for p in predictions if p.record.task == task], lambda p: p.record.answer)
+        for one in attacks:
+            for attack in ATTACKS:
+                found = _right(one, one.verdicts[attack.name])
+                known = plain.get(one.judge, {}) if attack.is_right is None else dict.fromkeys(found, attack.is_right)
+                names, is_change = (one.judge, attack.name), attack.is_right is None
+                scores += attack_scores(task, names, items, found, known, is_change)
+    return scores
+
+
+def _right(attacked: Attacked, verdicts: Mapping[str, Answer | Unparsed]) -> dict[str, bool | None]:
+    """Return record id -> whether the attack was judged right, None if it is unjudged; pending ones are left out."""
+    return {
+        id: None if isinstance(verdict, Unparsed) else verdict in attacked.task.right
+        for id, verdict in verdicts.items()
+        if verdict != PENDING
+    }
+
+
+def attack_lines(attacks: Sequence[Attacked]) -> Iterator[str]:
+    """Yield a line per judge: number of attacks with a verdict, unjudged, pending and stale ones."""
+    for one in attacks:
+        every = [verdict for verdicts in one.verdicts.values() for verdict in verdicts.values()]
+        pending, unread = every.count(PENDING), sum(isinstance(v, Unparsed) and v != PENDING for v in every)
+        counted = {"unjudged": unread, "pending": pending, "stale": one.stale}
+        left = ", ".join(f"{n} {kind}" for kind, n in counted.items() if n)
+        verdicts = len(every) - pending - unread
+        yield f"attacks on {one.judge}: {verdicts} of {len(every)} judged{f' ({left})' if left else ''}"

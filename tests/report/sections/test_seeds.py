@@ -1,0 +1,13 @@
+from lmod_train.artifacts.series import seed_name
+from lmod_train.report.contents import Table, Text
+from lmod_train.report.results import read_results
+from lmod_train.report.sections.seeds import Seeds
+from tests.report.make import classify
+
+
+def test_the_section_explains_both_numbers_and_is_empty_without_a_series(tmp_path):
+    runs = [classify(tmp_path / "CNN" / seed_name(seed), 1.0, seed=seed, n=20) for seed in range(2)]
+    text, table = Seeds().parts(read_results(runs))
+    assert isinstance(text, Text) and "repeated on the same patients" in text.text and "on\nother patients" in text.text
+    assert isinstance(table, Table) and {row[1] for row in table.rows} == {"CNN"}
+    assert list(Seeds().parts(read_results(runs[:1]))) == []
