@@ -12,5 +12,5 @@ collect_ignore_glob = [] if IS_CHECKOUT else ["*"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest test, the pages' commands one after another, so that no worker is left alone with it."""
-    items.sort(key=lambda item: item.name != "test_marked_blocks_run_and_print_what_is_shown")
+    """Begin with the longest tests, the commands of a page, so that no worker is left alone with one."""
+    items.sort(key=lambda item: not item.name.startswith("test_marked_blocks_run_and_print_what_is_shown"))

@@ -64,6 +64,24 @@ def blocks(page: Path) -> list[Block]:
     return [Block(page.name, m["kind"], m["text"], m["shown"] or "") for m in BLOCK.finditer(read(page))]
 
 
+def prerequisites(page: Path) -> dict[str, str]:
+    """Return the folders of earlier pages that the commands of a page read, directly or not: name -> what makes it.
+
+    They are in the order in which they must be made.
+    """
+    steps = [(of, line) for of in pages() for b in blocks(of) if b.kind == "bash" for line in b.text.splitlines()]
+    makers: dict[str, tuple[Path, str]] = {}
+    for of, command in steps:
+        for name in re.findall(r" --(?:out|run) (\S+)", command):
+            makers.setdefault(name, (of, command))
+    needed, left = set[str](), [command for of, command in steps if of == page]
+    while left:
+        read_here = {w for w in re.split(r"[\s/]", left.pop()) if w in makers and makers[w][0] != page} - needed
+        needed |= read_here
+        left += [makers[name][1] for name in read_here]
+    return {name: command for name, (_, command) in makers.items() if name in needed}
+
+
 def prose(text: str) -> str:
     """Return a page without its blocks of code."""
     return FENCE.sub("", text)

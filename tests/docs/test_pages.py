@@ -1,4 +1,4 @@
-"""README and docs/ are true: their commands run, in the order of the menu, and print what the pages show."""
+"""README and docs/ are true: their commands run, in the order of each page, and print what it shows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,10 +29,29 @@ from lmod_train.scoring.items import Item
 from lmod_train.shipped import PACKAGE, configs_folder
 from lmod_train.sources.discovery import source_classes
 from lmod_train.types import Box, Dropped, Sample, Unparsed
-from tests.docs.pages import DOCS, FILE, README, ROOT, blocks, code, commands, ours, pages, prose, read
+from tests import forks
+from tests.docs.pages import (
+    DOCS,
+    FILE,
+    README,
+    ROOT,
+    blocks,
+    code,
+    commands,
+    ours,
+    pages,
+    prerequisites,
+    prose,
+    read,
+)
 from tests.test_architecture import ARROWS, GROUND
 
-TINY = {"--n 64": "--n 40", "--run FIT": "--run FIT --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1"}
+TINY = {
+    "--n 64": "--n 40",
+    "--run FIT": "--run FIT --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1",
+}
+SERIES = ("--seeds", "--folds")
+"""Options of several runs, which the command line turns into commands of single runs before they are parsed."""
 OTHERS = {"bash", "pip", "hf", "sbatch", "wandb", "python", "python3.11", "source", "export", "mkdocs"}
 """Programs that the pages start beside this package's own command; what is known of their arguments is tested below."""
 
@@ -54,16 +74,21 @@ def missing(shown: str, printed: str) -> list[str]:
     return [line for line, pattern in lines if not any(re.fullmatch(pattern, real) for real in left)]
 
 
-def run(command: str, folder: Path) -> str:
-    for written, tiny in TINY.items():
-        command = command.replace(written, tiny)
+def tiny(command: str) -> list[str]:
+    """Return the arguments of a command of the pages, at a small size."""
+    for written, small in TINY.items():
+        command = command.replace(written, small)
     program, *arguments = shlex.split(command)
     assert program == "python"
-    return python(arguments, folder)
+    return arguments
+
+
+def run(command: str, folder: Path) -> str:
+    return python(tiny(command), folder)
 
 
 def python(arguments: list[str], folder: Path) -> str:
-    done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    done = forks.run(arguments, folder)
     assert done.returncode == 0, f"{arguments}\n{done.stderr}"
     return done.stdout
 
@@ -164,18 +189,38 @@ def test_the_dataset_that_was_added_survives_what_tables_are_like(tmp_path: Path
     }
 
 
-def test_marked_blocks_run_and_print_what_is_shown(tmp_path: Path):
-    (tmp_path / "configs").symlink_to(configs_folder())
-    written(tmp_path)
-    clinic(tmp_path / "clinic" / "papilla")
-    found = [block for page in pages() for block in blocks(page)]
-    assert len(found) == sum(len(re.findall(r"^```.* run$", read(page), re.M)) for page in pages()) >= 15
-    for block in found:
-        if block.kind == "python":
-            printed = python(["-c", block.text], tmp_path)
-        else:
-            printed = "".join(run(command, tmp_path) for command in block.text.splitlines())
-        assert missing(block.shown, printed) == [], f"{block.page}\n{printed}"
+def prepared(folder: Path) -> Path:
+    """Return a folder with what a reader has: the configs, the files that the pages show, the clinic's photographs."""
+    folder.mkdir()
+    (folder / "configs").symlink_to(configs_folder())
+    written(folder)
+    clinic(folder / "clinic" / "papilla")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for what several pages need, so that it is made once."""
+    return prepared(tmp_path_factory.mktemp("pages") / "earlier")
+
+
+@pytest.mark.parametrize("page", [p for p in pages() if blocks(p)], ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_marked_blocks_run_and_print_what_is_shown(page: Path, tmp_path: Path, earlier: Path):
+    """A page is run in a folder of its own, with what commands of earlier pages have made."""
+    folder = prepared(tmp_path / "page")
+    for made, command in prerequisites(page).items():
+        if not (earlier / made).exists():
+            run(command, earlier)
+        shutil.copytree(earlier / made, folder / made)
+    for block in blocks(page):
+        commands = [["-c", block.text]] if block.kind == "python" else map(tiny, block.text.splitlines())
+        printed = "".join(python(arguments, folder) for arguments in commands)
+        assert missing(block.shown, printed) == [], printed
+
+
+def test_every_marked_block_is_found():
+    assert sum(len(blocks(page)) for page in pages()) >= 15
+    assert all(len(blocks(page)) == len(re.findall(r"^```.* run$", read(page), re.M)) for page in pages())
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +242,7 @@ def parse(arguments: list[str], lightning: Any) -> None:
     """
     command, *rest = arguments
     rest = by_name(command, rest)
-    if command in ("judge", "ask-questions"):
+    if command in ("judge", "ask-questions", "captions", "judge-captions"):
         own, others = parted(rest)
         parser_of(cli.PLAIN[command], command).parse_args(own)
         given = ["--data.curated", "c", "--data.tasks", "[]", "--model", str(configs_folder() / "model/openai.yaml")]
@@ -205,7 +250,8 @@ def parse(arguments: list[str], lightning: Any) -> None:
     elif command in cli.PLAIN:
         parser_of(cli.PLAIN[command], command).parse_args(rest)
     else:
-        lightning.parse_args(["fit" if command == "doctor" else command, *rest])
+        single = [w for before, w in zip(["", *rest], rest, strict=False) if not {before, w} & {*SERIES}]
+        lightning.parse_args(["fit" if command == "doctor" else command, *single])
 
 
 @EVERY
@@ -241,6 +287,7 @@ def absent(words: list[str]) -> Iterator[str]:
     extras = re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)
     checkpoints = [yaml.safe_load(read(f))["init_args"] for f in configs_folder().glob("model/*.yaml")]
     folders = {str(value.get("checkpoint")) for value in checkpoints}
+    folders |= {str(Path(str(value.get("weights"))).parent) for value in checkpoints}
     for word in words[1:]:
         if re.fullmatch(r"(?:scripts|configs|tests)/[\w./-]+", word) and not (ROOT / word).exists():
             yield word
@@ -264,7 +311,7 @@ def options_known(lightning: Any) -> set[str]:
     """Options of all commands, and the few of other programs that the pages explain."""
     known = {option for name, function in cli.PLAIN.items() for option in options_of(parser_of(function, name))}
     others = {"--slow", "--no-deps", "--small", "--version", "--help_all"}
-    others |= {"--tensor-parallel-size", "--data-parallel-size"}
+    others |= {"--tensor-parallel-size", "--data-parallel-size", *SERIES}
     for path in ("lmod_train.backends.huggingface.HuggingFace", "lmod_train.backends.openai.OpenAI"):
         others |= {f"--model.backend.{option.name}" for option in class_options.options_of(path)}
     return known.union(others, *map(options_of, lightning._subcommands_action.choices.values()))
@@ -314,7 +361,7 @@ def test_every_page_is_in_the_menu():
 
 
 def test_the_table_of_datasets_is_that_of_the_sources():
-    rows = re.findall(r"^\| `(\w+)` \|.*\| ([\w+]+) \| [\d,]+ \|.*\]\((\S+)\) \|$", read(README), re.M)
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([\w+-]+) \| [\d,]+ \|.*\]\((\S+)\) \|$", read(README), re.M)
     assert sorted(rows) == sorted((s.name, s.modality, s.reference) for s in source_classes().values())
 
 
@@ -324,7 +371,7 @@ def test_the_table_of_models_names_configs():
     chat = {
         file.stem
         for file in configs_folder().glob("model/*.yaml")
-        if "VisionLanguageModel" in read(file) and file.stem != "small_base_wide"
+        if "VisionLanguageModel" in read(file) and file.stem not in ("small_base_wide", "small_base_full")
     }
     assert named == chat
 
