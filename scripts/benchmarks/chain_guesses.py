@@ -1,8 +1,9 @@
 """What chains of questions give away without their images: guessers learned on train, tried on val and test.
 
-    python -m lmod_train phantom --sources "[oimhs, brset, idrid, refuge, origa, g1020]" --n 480 --size 128 --out RAW
+    python -m lmod_train phantom --sources oimhs,brset,idrid,refuge,origa,g1020 --n 480 --out RAW
     python -m lmod_train curate --config configs/curate/xpcr_own.yaml --raw RAW --out CHAINS
     python scripts/benchmarks/chain_guesses.py CHAINS       # a minute
+    python scripts/benchmarks/chain_guesses.py CHAINS --by-modality
 
 The constant rule answers every question with what was most often right in training: one option for each list of
 options (column `list`), one option for each list and wording of the question (`wording`: the decisions on a macular
@@ -10,7 +11,8 @@ hole and on glaucoma have one list of options), or one letter; guessers are comp
 Beside it, for each stage: *blind*, a linear classifier of the words of question and options; *options*, the option that
 was right most often of the times it was listed; *longest* and *shortest* option. A guesser gives something away if it
 is right where the constant rule is wrong more often than the other way round (exact one-sided McNemar test on the
-discordant questions, Holm over stages and guessers).
+discordant questions, Holm over stages and guessers). With `--by-modality`, guessers are learned and tried on the
+questions of each modality on their own, and Holm is over modalities, too.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ Kind = tuple[str, ...]
 class Row:
     """A guesser at a stage: held-out questions, accuracies, and the p value of being better than the best constant."""
 
+    modality: str
     stage: str
     guesser: str
     n: int
@@ -124,12 +127,14 @@ GUESSERS: dict[str, Callable[[Sequence[Record]], Guesser]] = {
 }
 
 
-def rows_of(records: Sequence[Record]) -> list[Row]:
-    """Return one row a stage and guesser."""
+def rows_of(records: Sequence[Record], modality: str = "all") -> list[Row]:
+    """Return one row a stage and guesser; `modality` is what the rows are named."""
     rows = []
     for stage in STAGE_NAMES:
         train = [r for r in records if r.chain_step == stage and r.split == "train"]
         held = [r for r in records if r.chain_step == stage and r.split != "train"]
+        if not train or not held:  # a modality that lacks the stage
+            continue
         by_list, by_wording = (constant_of(train, kind) for kind in (listed, worded))
         constant = max(by_wording, by_list, letter_of(train), key=lambda rule: sum(right_of(rule, train)))
         base = right_of(constant, held)
@@ -140,7 +145,7 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
             of_list, of_wording, own = (
                 sum(of_rule) / len(held) for of_rule in (right_of(by_list, held), right_of(by_wording, held), right)
             )
-            rows.append(Row(stage, name, len(held), of_list, of_wording, own, p))
+            rows.append(Row(modality, stage, name, len(held), of_list, of_wording, own, p))
     return rows
 
 
@@ -148,13 +153,16 @@ def main() -> int:
     """Print the table; return 1 if a guesser is better than the constant rule at a level of 5 %."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("curated", type=Path, help="folder written by curate --config configs/curate/xpcr_own.yaml")
-    records = read_records(parser.parse_args().curated / "records")
-    rows = rows_of([record for record in records if record.task == "chain"])
+    parser.add_argument("--by-modality", action="store_true", help="guess in each modality on its own")
+    given = parser.parse_args()
+    records = [record for record in read_records(given.curated / "records") if record.task == "chain"]
+    names = sorted({record.modality for record in records}) if given.by_modality else ["all"]
+    rows = [row for name in names for row in rows_of([r for r in records if name in ("all", r.modality)], name)]
     adjusted = holm([row.p for row in rows])
-    print("stage  guesser      n   list  wording  guesser       p  p (Holm)")
+    print("modality  stage  guesser      n   list  wording  guesser       p  p (Holm)")
     for row, p in zip(rows, adjusted, strict=True):
         figures = f"{row.n:4d}  {row.by_list:5.3f}  {row.by_wording:7.3f}  {row.accuracy:7.3f}  {row.p:6.3f}  {p:8.3f}"
-        print(f"{row.stage:5s}  {row.guesser:8s}  {figures}")
+        print(f"{row.modality:8s}  {row.stage:5s}  {row.guesser:8s}  {figures}")
     letters = {s: Counter(r.answer[-1] for r in records if r.chain_step == s) for s in STAGE_NAMES}
     for stage, counts in letters.items():
         print(f"letters of {stage}: " + ", ".join(f"{letter} {n}" for letter, n in sorted(counts.items())))
