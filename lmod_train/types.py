@@ -454,7 +454,8 @@ class Score:
     """The value of a metric: one row of ``scores.csv`` without run and model.
 
     `subset` is ``all`` or ``key=value[;key=value]``. `value` is None if there are no items (`n` is 0); `low` and `high`
-    are None if no interval is defined.
+    are None if no interval is defined. `settings` states how the value was computed where the metric leaves it open:
+    the signature of sacrebleu, or the encoder of BERTScore.
     """
 
     task: str
@@ -464,6 +465,7 @@ class Score:
     value: float | None
     low: float | None = None
     high: float | None = None
+    settings: str = ""
 
 
 class Batch:
@@ -540,7 +542,8 @@ class StreamResponder(Protocol):
     def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
         """Yield one reply per record of all batches, with its id, as soon as it arrives.
 
-        On failure, the reply has `error` set. Closing the iterator cancels requests in flight.
+        On failure, the reply has `error` set. A reply is on the disk when the next one is fetched. Closing the iterator
+        cancels requests in flight.
 
         Args:
             batches: Batches, none of them empty; read when requests can be sent, in the thread that takes the replies.

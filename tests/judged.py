@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from lmod_train.artifacts.predictions import read_predictions
@@ -11,8 +11,10 @@ from lmod_train.artifacts.replies import ReplyFile
 from lmod_train.artifacts.run import Run
 from lmod_train.report.rescore import rescore
 from lmod_train.tasks.asked import asked
+from lmod_train.tasks.attack import AttackedJudgement
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.judgement import Judgement
+from lmod_train.tasks.judgement_replies import drawn
 from lmod_train.types import Record, Reply
 from tests.tasks.test_conversation import record
 
@@ -49,6 +51,19 @@ def make_judge(run: Run, name: str, texts: Mapping[str, str | None], task: Judge
     judge.write_config({"data": {"run": str(run.folder), "tasks": [{"class_path": kind, "init_args": arguments}]}})
     add(judge, [_reply(f"judgement/{id}", text, hashes[f"judgement/{id}"], name) for id, text in texts.items()])
     return judge
+
+
+def make_attacks(run: Run, name: str, verdict: Callable[[Record], str | None], count: int = 0) -> Run:
+    """Write the folder that `judge --attacks` writes, with the judge's replies by record; None for no reply yet."""
+    at, task = run.judge(name).attacks, AttackedJudgement()
+    every = task.records(drawn(read_predictions(run.predictions), count))
+    hashes = {r.id: asked(r, [name], "", {}) for r in every}
+    write_run_records(at.records, every, hashes)
+    kind = f"{AttackedJudgement.__module__}.AttackedJudgement"
+    at.write_config({"data": {"run": str(run.folder), "tasks": [{"class_path": kind, "init_args": {}}]}})
+    replies = {r.id: verdict(r) for r in every}
+    add(at, [_reply(id, text, hashes[id], name) for id, text in replies.items() if text is not None])
+    return at
 
 
 def add(run: Run, replies: Sequence[Reply]) -> None:

@@ -27,6 +27,7 @@ GROUND |= {
     "shipped",
     "perturbations",
     "joining",
+    "writing",
 }
 ARROWS: dict[str, set[str]] = {
     **dict.fromkeys((*GROUND, "artifacts", "sources", "phantom", "parsing", "scoring"), GROUND),
@@ -80,6 +81,7 @@ LOADED_LATE = {
     "lmod_train.cli.doctor": "imported when it is called",
     "lmod_train.cli.judging": "imported by `judge` when a model judges",
     "lmod_train.cli.drafting": "imported by `ask-questions`",
+    "lmod_train.cli.captioning": "imported by `captions` and `judge-captions`",
 }
 
 LINES_A_FILE, LINES_A_FUNCTION = 300, 50  # of code: blank lines, comments and docstrings are free

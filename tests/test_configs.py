@@ -269,6 +269,10 @@ def test_configs_that_differ_in_a_required_value_alone_are_compared_once():
     assert {"small_base_lora", "small_base_wide", "cnn"} <= models
 
 
+BARE: dict[tuple[str, str], Any] = {}
+"""(kind, config without what may be left out) -> its parsed part; many configs have the same."""
+
+
 def repeated(kind: str, file: Path, parser: Any, place: Path) -> list[tuple[int, str]]:
     """Return (line number, line) of each value of a config that the code's default equals.
 
@@ -278,9 +282,11 @@ def repeated(kind: str, file: Path, parser: Any, place: Path) -> list[tuple[int,
         return []
     text = file.read_text(encoding="utf-8")
     kept = required(yaml.safe_load(text), file.parent)
-    bare = place / "bare.yaml"
-    bare.write_text(yaml.safe_dump(kept), encoding="utf-8")
-    whole, least = (part_of(kind, name, parser) for name in (file, bare))
+    words = kind, yaml.safe_dump(kept)
+    if words not in BARE:
+        (place / "bare.yaml").write_text(words[1], encoding="utf-8")
+        BARE[words] = part_of(kind, place / "bare.yaml", parser)
+    whole, least = part_of(kind, file, parser), BARE[words]
     lines = text.splitlines()
     return [(line + 1, lines[line]) for line in sorted(equal(yaml.compose(text), kept, whole, least))]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
-import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import reduce
@@ -24,6 +22,7 @@ from lmod_train.artifacts.scores import read_scores
 from lmod_train.shipped import configs_folder
 from lmod_train.tasks.reading import parse_replies
 from lmod_train.types import Reply
+from tests import forks
 from tests.report.make import curate, records
 from tests.test_configs import written_in
 
@@ -154,9 +153,9 @@ def test_each_command_is_its_experiment_with_the_chosen_values_and_wandb(name: s
 
 
 def test_each_run_of_a_sweep_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch):
-    from lmod_train.cli.experiment import default_run
+    from lmod_train.cli.defaults import default_run
 
-    config = Namespace(config=["configs/quickstart.yaml"])
+    config = ["configs/quickstart.yaml"]
     monkeypatch.delenv("WANDB_RUN_ID", raising=False)
     assert default_run(config, "fit") == Path("runs/quickstart/fit")
     folders = set()
@@ -181,8 +180,7 @@ def start(name: str, number: int, curated: Path, checkpoint: Path, folder: Path)
     """Run one command of a grid as the agent would, at a tiny size; return its run folder."""
     config = sweep(name)
     command = command_of(config, grid(config)[number])
-    assert command[1] == "python"
-    command[1] = sys.executable  # the agent's `python` is the one it was started with
+    assert command[:2] == ["/usr/bin/env", "python"]
     command += [
         f"--data.curated={curated}", "--trainer.accelerator=cpu", "--trainer.devices=1", "--trainer.max_epochs=1",
         "--trainer.limit_train_batches=1", "--trainer.limit_val_batches=1",
@@ -193,7 +191,7 @@ def start(name: str, number: int, curated: Path, checkpoint: Path, folder: Path)
     environment = inherited | {"WANDB_MODE": "offline", "WANDB_RUN_ID": f"tiny{number}", "HF_HUB_OFFLINE": "1"}
     if not (folder / "configs").exists():
         (folder / "configs").symlink_to(CONFIGS)
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = forks.run(command[2:], folder, environment)
     assert done.returncode == 0, done.stderr[-4000:]
     experiment = Path(command[command.index("--config") + 1]).stem
     return folder / "runs" / experiment / f"fit-tiny{number}"

@@ -9,6 +9,7 @@ from torch.distributed.fsdp import fully_shard
 from transformers import AutoModelForImageTextToText
 
 from lmod_train.chat.tower_features import TowerFeatures
+from tests import forks
 
 
 def work(rank, port, checkpoint, folder):
@@ -32,5 +33,5 @@ def work(rank, port, checkpoint, folder):
 
 def run(checkpoint, folder, port):
     """Run both processes; return for each its images, their features, and how many it found and computed."""
-    torch.multiprocessing.spawn(work, args=(port, checkpoint, folder), nprocs=2)
+    forks.ranks(work, port, checkpoint, folder)
     return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in (0, 1)]

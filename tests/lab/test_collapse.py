@@ -23,6 +23,8 @@ def lab(tmp_path_factory):
     out = tmp_path_factory.mktemp("lab")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lmod_train.lab.collapse.START", Recipe(steps=1))
+        collapse._starts(out, collapse._data(out, N))
+        patch.setattr("lmod_train.lab.collapse.BATCH", 4)
         return out, collapse_lab(out, 1, Recipe(steps=2, max_new_tokens=4), N)
 
 

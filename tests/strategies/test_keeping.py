@@ -5,7 +5,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import torch.distributed.checkpoint as shares
 from lmod_train.errors import ArtifactError
 from lmod_train.strategies.keeping import make_room, partial, put_in_place, set_aside, writing
 from lmod_train.strategies.saved import AnyCheckpoint, damage, read, to_continue
+from tests import forks
 
 MEMORY = Path("/dev/shm")
 WRITER = """
@@ -95,15 +95,15 @@ def test_a_kill_at_a_random_moment_loses_at_most_the_checkpoint_being_written(pl
     other = tmp_path / "temporary"
     other.mkdir()
     for _ in range(3):
-        command = [sys.executable, "-c", WRITER, str(last), str(printed)]
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(other)}
-        ) as process:
-            first = process.stdout.readline()
-            time.sleep(random.uniform(0, 0.1))
-            process.send_signal(signal.SIGKILL)
-            lines = [first, *process.stdout.read().splitlines()]
-        printed = max(int(line) for line in lines if line.strip())
+        command = ["-c", WRITER, str(last), str(printed)]
+        writer = forks.start(command, tmp_path, os.environ | {"TMPDIR": str(other)})
+        while not writer.printed() and writer.process.is_alive():
+            time.sleep(0.001)
+        time.sleep(random.uniform(0, 0.1))
+        writer.process.kill()
+        done = writer.ended()
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        printed = max(map(int, done.stdout.split()))
         found = to_continue(last)
         step = read(found)["global_step"]
         assert step >= printed and torch.equal(read(found)["state_dict"]["w"], torch.full((500_000,), step))
