@@ -20,8 +20,8 @@ class Shortcut:
 
     Attributes:
         task: Name of the task.
-        shortcut: ``words``, ``names``, ``most_frequent``, ``chance``, ``source``, ``border_mask``, ``thumbnail`` or
-            ``file_facts``.
+        shortcut: ``words``, ``names``, ``most_frequent``, ``chance``, ``source``, ``border_mask``, ``thumbnail``,
+            ``thumbnail_forest`` or ``file_facts``.
         split: ``val``, ``test`` or ``val+test``; always fitted on train.
         metric: ``accuracy``; of words also ``p``, ``can_tell`` and ``leaks`` (1 or 0), the verdict of `blind`.
         n: Things asked.

@@ -3,6 +3,9 @@
 A score that lies no higher than one of these rows need not have seen a single lesion. Each shortcut is a classifier
 fitted on the training split and measured on val and test; like every classifier here it may only be better than it
 looks, so a low row proves nothing and a high one does.
+
+Source, border mask and file facts are read by a logistic regression; thumbnails by their nearest neighbour, which finds
+copies, and by a random forest (Breiman 2001), which finds what colours and places have in common.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy.typing as npt
 from PIL import Image
 from scipy.stats import binomtest
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -32,8 +36,13 @@ MASK_SIDE, THUMBNAIL_SIDE = 32, 24
 BYTES_STEPS = 8
 """Steps of the size in bytes within a doubling; a file twice as large is this many apart."""
 
+TREES = 100
+"""Trees of the random forest, scikit-learn's default."""
+
 Floats = npt.NDArray[np.float32]
 Look = Callable[[Record], Sequence[float]]
+Learner = Callable[[int], Any]
+"""Function of the number of classes in training that returns a classifier to fit."""
 
 
 def rows_of(found: Blind) -> Iterator[Shortcut]:
@@ -70,19 +79,19 @@ def shortcuts(curated: Path, records: Iterable[Record]) -> list[Shortcut]:
             by_task[record.task].append(record)
     pictures, facts = _Pictures(curated), _facts(curated / "files.csv")
     sources = sorted({r.source for several in by_task.values() for r in several})
-    looks: dict[str, Look] = {
-        "source": lambda r: [float(r.source == s) for s in sources],
-        "border_mask": pictures.mask,
-        "thumbnail": pictures.thumbnail,
-        **(
-            {"file_facts": lambda r: _of_all(r, lambda image: facts.get(_place(image), facts["", ""]))} if facts else {}
-        ),
+    tried: dict[str, tuple[Look, Learner]] = {
+        "source": (lambda r: [float(r.source == s) for s in sources], _regression),
+        "border_mask": (pictures.mask, _regression),
+        "thumbnail": (pictures.thumbnail, _nearest),
+        "thumbnail_forest": (pictures.thumbnail, _forest),
     }
+    if facts:
+        tried["file_facts"] = _listed_in(facts), _regression
     return [
         row
         for task, several in sorted(by_task.items())
-        for shortcut, look in looks.items()
-        for row in _rows(task, shortcut, several, look)
+        for shortcut, (look, learner) in tried.items()
+        for row in _rows(task, shortcut, several, look, learner)
     ]
 
 
@@ -100,26 +109,28 @@ def accuracy_row(task: str, shortcut: str, split: str, n: int, hits: int) -> Sho
     return Shortcut(task, shortcut, split, "accuracy", n, hits / n, float(interval.low), float(interval.high))
 
 
-def _rows(task: str, shortcut: str, records: Sequence[Record], look: Look) -> Iterator[Shortcut]:
+def _rows(
+    task: str, shortcut: str, records: Sequence[Record], look: Look, learner: Learner
+) -> Iterator[Shortcut]:
     kinds: defaultdict[str, list[Record]] = defaultdict(list)
     for record in sorted(records, key=lambda r: r.id):
         images = str(len(record.image_plain))
         kinds[" ".join((record.variant, record.language, *record.choices, images))].append(record)
     right: dict[str, list[bool]] = {"val": [], "test": []}
     for kind in kinds.values():
-        for split, hits in _right(kind, look, nearest=shortcut == "thumbnail").items():
+        for split, hits in _right(kind, look, learner).items():
             right[split] += hits
     for split, hits in (*right.items(), ("val+test", right["val"] + right["test"])):
         yield accuracy_row(task, shortcut, split, len(hits), sum(hits))
 
 
-def _right(records: Sequence[Record], look: Look, nearest: bool) -> dict[str, list[bool]]:
+def _right(records: Sequence[Record], look: Look, learner: Learner) -> dict[str, list[bool]]:
     """Return which answers of val and test the classifier gets right; none where there is nothing to learn from."""
     parts = {split: [r for r in records if r.split == split] for split in ("train", "val", "test")}
     taught = [own_part(r.answer, r.choices) for r in parts["train"]]
     if not taught:
         return {"val": [], "test": []}
-    model = _learner(len(set(taught)), nearest).fit(_matrix(parts["train"], look), taught)
+    model = learner(len(set(taught))).fit(_matrix(parts["train"], look), taught)
     return {
         split: [
             bool(predicted == own_part(r.answer, r.choices))
@@ -131,10 +142,16 @@ def _right(records: Sequence[Record], look: Look, nearest: bool) -> dict[str, li
     }
 
 
-def _learner(classes: int, nearest: bool) -> Any:
-    if nearest:
-        return KNeighborsClassifier(n_neighbors=1)
+def _regression(classes: int) -> Any:
     return LogisticRegression(max_iter=2000) if classes > 1 else DummyClassifier()
+
+
+def _nearest(classes: int) -> Any:
+    return KNeighborsClassifier(n_neighbors=1)
+
+
+def _forest(classes: int) -> Any:
+    return RandomForestClassifier(TREES, random_state=0)
 
 
 def _matrix(records: Sequence[Record], look: Look) -> Floats:
@@ -168,6 +185,11 @@ class _Pictures:
 def _of_all(record: Record, look: Callable[[str], Sequence[float]]) -> list[float]:
     """Return what is seen of each image of a record, one behind the other."""
     return [number for image in record.image_plain for number in look(image)]
+
+
+def _listed_in(facts: Mapping[tuple[str, str], Sequence[float]]) -> Look:
+    """Return what `facts` list of each image of a record."""
+    return lambda record: _of_all(record, lambda image: facts.get(_place(image), facts["", ""]))
 
 
 def _place(image: str) -> tuple[str, str]:

@@ -55,7 +55,7 @@ def test_blind_prints_and_writes_the_account(folder, tmp_path, capsys):
     words = rows["words", "val+test", "accuracy"]
     assert (words["n"], words["value"], rows["words", "val+test", "leaks"]["value"]) == ("40", "0.5", "0.0")
     assert rows["words", "val+test", "can_tell"]["value"] == "1.0" and "  source alone 0.500 [" in printed
-    assert {shortcut for shortcut, _, _ in rows} >= {"chance", "names", "border_mask", "thumbnail"}
+    assert {shortcut for shortcut, _, _ in rows} >= {"chance", "names", "border_mask", "thumbnail", "thumbnail_forest"}
     assert not (folder / "blind.csv").exists()
     assert cli.main(["blind", str(tmp_path)]) == 2
 

@@ -10,8 +10,9 @@ from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 
 NOTE = """Classifiers fitted on the training split that do not use the medical content of the images, but only the words
-of the question, the source, the border, a thumbnail of 24 x 24 pixels, or type and size of the file. A model that does
-not score higher has not been shown to interpret the image."""
+of the question, the source, the border, a thumbnail of 24 x 24 pixels, or type and size of the file. Of thumbnails
+there are two rows: the most similar one of the training split (thumbnail), and a random forest (thumbnail_forest). A
+model that does not score higher has not been shown to interpret the image."""
 
 
 class Shortcuts(Section):
