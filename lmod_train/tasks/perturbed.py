@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from lmod_train.errors import BadArgument
 from lmod_train.perturbations import GRADES, KINDS, perturbation_name
 from lmod_train.scoring.headline import HEADLINES, headline_metric
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.quality import QUALITY, stage_of, without_quality
 from lmod_train.tasks.truth import truth_of
 from lmod_train.tasks.wordings import Wordings
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
@@ -21,8 +24,12 @@ class Perturbed(Task):
     Words, options, parser and truth are the task's own. Boxes are drawn after the perturbation. Classes are not
     balanced, so that all grades are asked about the same images.
 
+    Questions about the image quality (stage IQA of a chain) are not asked, not of the unchanged image either: a
+    perturbation makes their truth false, and all grades have the same questions. Of chains, the other stages are asked,
+    of the source's image without the defect that `lmod_train.tasks.chain.Chain` may add.
+
     Args:
-        of: The task; its questions are about the sample's own image, and not about image quality.
+        of: The task; its questions are about the sample's own image.
         kinds: Kinds of `lmod_train.perturbations`: blur, underexposure, overexposure, shadow, crop, jpeg, resolution.
         grades: Grades from 1 (barely visible) to 5 (severe). The unchanged image, grade 0, is always asked about.
 
@@ -33,7 +40,7 @@ class Perturbed(Task):
     """
 
     name = "perturbed"
-    version = 1
+    version = 2
 
     def __init__(self, of: Task, kinds: Sequence[str] = tuple(KINDS), grades: Sequence[int] = GRADES) -> None:
         if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= set(KINDS):
@@ -51,15 +58,31 @@ class Perturbed(Task):
         """Yield each question of the task about the unchanged image, and once for each kind and grade.
 
         Raises:
-            BadArgument: A question of the task is about a perturbed image, or not about the sample's own one.
+            BadArgument: A question without a stage of a chain is about a perturbed image, or one is not about the
+                sample's own image.
         """
-        for question in self.of.ask(sample):
-            if question.perturbation or question.shows != "own":
-                expected = "a task that asks about the sample's own, unchanged image"
-                raise BadArgument("of", self.of.name, expected, "leave its questions about image quality out")
-            yield self._asked(question, "none", 0)
+        for question in without_quality(list(self.of.ask(sample))):
+            unchanged = self._unchanged(question)
+            yield self._asked(unchanged, "none", 0)
             for kind in self.kinds:
-                yield from (self._asked(question, kind, grade) for grade in self.grades)
+                yield from (self._asked(unchanged, kind, grade) for grade in self.grades)
+
+    def _unchanged(self, question: Question) -> Question:
+        """Return a question about the unchanged image; the truth of a stage other than IQA is that of the eye."""
+        perturbed = question.perturbation and stage_of(question) is None
+        if perturbed or "perturbation" in question.tags or question.shows != "own":
+            expected = "a task that asks about the sample's own, unchanged image"
+            raise BadArgument("of", self.of.name, expected, "name a task without perturbations and probes of its own")
+        return replace(question, perturbation="")
+
+    def account(self, samples: Iterable[Sample]) -> dict[str, Any]:
+        """Return for each source how many questions of the task are not asked, as they are about the image quality."""
+        left_out: Counter[str] = Counter()
+        for sample in samples:
+            asked = list(self.of.ask(sample))
+            left_out[sample.source] += len(asked) - len(without_quality(asked))
+        counts = {source: n for source, n in sorted(left_out.items()) if n}
+        return {"left_out_as_about_quality": counts} if counts else {}
 
     def _asked(self, question: Question, kind: str, grade: int) -> Question:
         """Return a question about the image with a perturbation; its needs are those of the same perturbation."""
@@ -79,6 +102,11 @@ class Perturbed(Task):
             tags={**question.tags, "perturbation": kind, "grade": str(grade)},
             perturbation=name,
         )
+
+    @property
+    def joins_parts(self) -> bool:  # type: ignore[override]  # that of the task, not of the class
+        """Whether the task asks samples of one photograph as one."""
+        return self.of.joins_parts
 
     @property
     def wordings(self) -> Wordings:  # type: ignore[override]  # an attribute would count in `settings`
@@ -126,11 +154,13 @@ class Perturbed(Task):
 
         The subsets ``perturbation=blur;grade=3`` have every score that the task has over all its items; grade 0 is the
         unchanged image. ``drop`` is the score on it minus that on the perturbed ones, over the questions asked of both
-        (`lmod_train.scoring.robustness`), if the headline metric is accuracy or F1.
+        (`lmod_train.scoring.robustness`), if the headline metric is accuracy or F1. Questions about the image quality,
+        which version 1 asked of perturbed images too, with the truth of the unchanged one, do not count.
         """
         from lmod_train.scoring.robustness import cell_name, drop_scores  # scipy: not for `rescore --help`
 
-        own = [replace(p, record=self._as_asked(p.record)) for p in predictions]
+        counted = [p for p in predictions if stage_of(p.record) is not QUALITY]
+        own = [replace(p, record=self._as_asked(p.record)) for p in counted]
         scores = [replace(s, task=self.name) for s in self.of.score(own)]
         if not scores:
             return []

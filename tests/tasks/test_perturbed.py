@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import read_records
 from lmod_train.curation.pipeline import curate
 from lmod_train.errors import BadArgument
 from lmod_train.files import sha256_of
 from lmod_train.perturbations import KINDS
+from lmod_train.sources.discovery import source_classes
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.building import task_arguments, tasks_asked
+from lmod_train.tasks.chain import Chain
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.perturbed import Perturbed
@@ -21,6 +26,8 @@ from lmod_train.tasks.probe import Probe
 from lmod_train.types import Box, Need, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from
 from tests.curation.world import Discs, Regions, tree
+from tests.tasks.stages.samples import cupped, scan
+from tests.tasks.test_chain import ADDED, DEFECTS, DRAWN, SIZE, STAGES_OF, files, is_right
 
 SAMPLE = Sample("refuge", "train/a", "CFP", Path("a.jpg"), "p1", "open", labels={"glaucoma": "yes"})
 HEALTHY = replace(SAMPLE, key="train/b", group="p2", labels={"glaucoma": "no"})
@@ -97,9 +104,9 @@ def test_questions_about_quality_and_about_other_images_are_refused() -> None:
         def ask(self, sample):
             yield from (replace(question, perturbation="blur-2") for question in super().ask(sample))
 
-    for task in (Quality(), Probe(Glaucoma(), ["none"])):
+    for task in (Quality(), Probe(Glaucoma(), ["none"]), Perturbed(Chain(), ["blur"], [1])):
         with pytest.raises(BadArgument, match="unchanged image"):
-            list(Perturbed(task).ask(SAMPLE))
+            list(Perturbed(task).ask(replace(cupped(0.6), labels={"glaucoma": "yes"})))
 
 
 def predictions_of(task, wrong):
@@ -184,3 +191,85 @@ def test_curated_records_show_the_perturbed_images_with_their_boxes(tmp_path) ->
         assert record.image_sha256 == (sha256_of(tmp_path / "out" / record.image[0]),)
         assert record.tags["perturbation"] == (record.variant.partition("-")[0] or "none")
     assert len(tree(tmp_path / "out" / "images")) == 60
+
+
+def test_the_quality_is_not_asked_of_a_chain_whose_other_stages_are_asked_in_every_grade() -> None:
+    flagged = scan(quality="blurred")
+    task = Perturbed(Chain(), ["blur"], [2])
+    asked = defaultdict(list)
+    for question in task.ask(flagged):
+        asked[question.perturbation].append(question)
+        variant = question.perturbation
+        assert {need.variant for need in question.needs} <= {variant} and question.variant == variant
+    steps = ["AL", "LC", "DD", "SG", "CD"]
+    assert {name: [q.chain_step for q in own] for name, own in asked.items()} == {"": steps, "blur-2": steps}
+    assert [n.chain_step for n in asked["blur-2"][-1].needs] == steps[:-1]
+
+
+def test_a_chain_whose_image_has_an_added_defect_is_asked_of_the_image_without_it() -> None:
+    (plain,), (added,) = ({q.perturbation for q in Chain(perturbed=p).ask(cupped(0.6))} for p in (0, 1))
+    assert added and not plain
+    task = Perturbed(Chain(perturbed=1), ["crop"], [4])
+    assert {(q.perturbation, q.tags["perturbation"]) for q in task.ask(cupped(0.6))} == {
+        ("", "none"),
+        ("crop-4", "crop"),
+    }
+    assert list(task.ask(cupped(0.6))) == list(Perturbed(Chain(perturbed=0), ["crop"], [4]).ask(cupped(0.6)))
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    """Phantoms of every source of chains."""
+    root = tmp_path_factory.mktemp("perturbed")
+    for name, n in DRAWN.items():
+        import_module(f"lmod_train.phantom.folders.{name}").write(root / name, n, 3, size=SIZE, workers=0)
+    import_module("lmod_train.phantom.folders.xpcr").write(root / "xpcr", 10, 3, size=SIZE, workers=0)
+    return root
+
+
+@pytest.fixture(scope="module")
+def truths():
+    found = {}
+    for name, n in DRAWN.items():
+        options = ({} if name == "brset" else {"size": SIZE}) | ({"lesions": True} if name == "idrid" else {})
+        folder = import_module(f"lmod_train.phantom.folders.{name}")
+        found |= {(name, truth.key): truth for truth in folder.truths(n, 3, **options)}
+    return found
+
+
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_no_truth_of_any_source_is_made_false_by_a_perturbation(tmp_path, raw, truths, share) -> None:
+    """Each answer is true of the drawn eye whatever is done to its picture, and no question is about the picture."""
+    of = Chain(perturbed=share)
+    task = Perturbed(of, ["blur", "crop"], [4])
+    roots = {name: raw / name for name in DRAWN} | {"xpcr": raw / "xpcr" / "X-PCR"}
+    options = {name: {"lesions": True} if name == "idrid" else {} for name in roots}
+    sources = [source_classes()[name](root, **options[name]) for name, root in roots.items()]
+    curate(sources, [task], tmp_path / "out", longest_side=48, workers=1, progress=False)
+    records = read_records(tmp_path / "out" / "records")
+    sizes = {(row["source"], row["key"]): (int(row["width"]), int(row["height"])) for row in files(tmp_path / "out")}
+    asked = defaultdict(set)
+    for record in records:
+        asked[record.source, record.tags["perturbation"]].add(record.chain_step)
+        about_it = [option for option in record.choices if any(w in option for w in (*DEFECTS, *ADDED))]
+        assert not about_it and "quality" not in record.messages[0].parts[1].text, record.id
+        if record.source in DRAWN:
+            place = record.source, record.key
+            right = [o for o in record.choices if is_right(o, truths[place], record, sizes[place])]
+            assert right == [of.parse(Reply(record.id, record.answer), record)], record.id
+    steps = {name: STAGES_OF.get(name, "IQA AL LC DD SG CD").split()[1:] for name in roots}
+    kinds = ("none", "blur", "crop")
+    assert asked == {(name, kind): set(own) for name, own in steps.items() for kind in kinds}
+    left_out = read_manifest(tmp_path / "out")["accounts"]["chain_perturbed/en"]["left_out_as_about_quality"]
+    assert left_out["brset"] == DRAWN["brset"] and ("refuge" in left_out) == (share > 0)
+
+
+def test_old_questions_about_the_quality_of_a_perturbed_image_do_not_count() -> None:
+    task = Perturbed(Chain(perturbed=0), ["blur"], [4])
+    samples = [scan(key=f"k{i}", quality="blurred") for i in range(6)]
+    replies = [question.answer for one in samples for question in task.ask(one)]
+    now = TaskContract.predictions_of(task, samples, replies)
+    old = [
+        replace(p, answer="wrong", record=replace(p.record, id=f"{p.record.id}/q", chain_step="IQA")) for p in now[:9]
+    ]
+    assert task.score([*now, *old]) == task.score(now) != []
