@@ -57,10 +57,10 @@ def mean_scores(task: str, metric: str, runs: Sequence[Sequence[Item]], choices:
             "merit": np.array([[merit(i) for i in r] for r in runs]).T,
         }
         own = Measure(metric, lambda s: ratio(s["merit"], s["items"]), items_in)
-        return compute_scores(task, "all", merits, groups, [_mean_over_runs(own, len(runs))])
+        return compute_scores(task, "all", merits, groups, [mean_over_runs(own, len(runs))])
     columns = [classification_columns(items, choices) for items in runs]
     stacked = {name: np.stack([own[name] for own in columns], axis=-1) for name in columns[0]}
-    measures = [_mean_over_runs(m, len(runs)) for m in MEASURES if m.name in CLASSIFICATION]
+    measures = [mean_over_runs(m, len(runs)) for m in MEASURES if m.name in CLASSIFICATION]
     scores = compute_scores(task, "all", stacked, groups, measures)
     return scores + _areas(task, runs, choices, columns[0]["truths"].argmax(axis=1), groups)
 
@@ -77,8 +77,15 @@ def _areas(
     return [score for score in scores if score.metric == "auroc_macro"]
 
 
-def _mean_over_runs(measure: Measure, runs: int) -> Measure:
-    """Return the mean of a measure over runs, as a measure of columns with the runs as their last axis."""
+def mean_over_runs(measure: Measure, runs: int) -> Measure:
+    """Return the mean of a measure over runs, as a measure of columns with the runs as their last axis.
+
+    A measure that is undefined for one of the runs has no mean, unless it is a mean of parts.
+
+    Args:
+        measure: The measure of one run.
+        runs: Number of runs.
+    """
 
     def each(of: Callable[[Columns], Floats], sums: Columns) -> Floats:
         return np.array([of({name: column[..., run] for name, column in sums.items()}) for run in range(runs)])
