@@ -91,6 +91,10 @@ class Task(ABC):
         """
         return question
 
+    def asks_as(self, question: Question) -> tuple[str, str]:
+        """Return task and variant of the question whose order of options this one has: its own, but for a probe's."""
+        return question.task, question.variant
+
     def in_form(self, sample: Sample, question: Question, form: Form) -> Question | None:
         """Return a question with other words, for probes; None where the sample lacks what it takes.
 

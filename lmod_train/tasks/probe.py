@@ -95,6 +95,17 @@ class Probe(Task):
             needs=tuple(replace(n, task="", variant=named(n.variant)) if n.task in own else n for n in question.needs),
         )
 
+    def asks_as(self, question: Question) -> tuple[str, str]:
+        """Return the probed task and the variant of its question."""
+        return self.of.name, question_and_kind(question.variant)[0]
+
+    def placed(self, sample: Sample, question: Question, place: int) -> Question:
+        """Return the question with its right option where the task puts it."""
+        task, variant = self.asks_as(question)
+        own = replace(question, task=task, variant=variant)
+        placed = self.of.placed(sample, own, place)
+        return question if placed is own else replace(placed, task=question.task, variant=question.variant)
+
     @property
     def wordings(self) -> Wordings:  # type: ignore[override]  # an attribute would count in `settings`
         """Those of the task."""
@@ -121,13 +132,24 @@ class Probe(Task):
         """Return the rejection rate, the account, the language prior and the baseline, each ``kind=...`` apart."""
 
         def kind_of(item: Item) -> str:
-            return item.variant.rpartition("-")[2]
+            return question_and_kind(item.variant)[1]
 
         items = items_of(predictions, lambda p: self.of.parse(Reply(p.record.id, p.record.answer), p.record))
         unknown = sorted({kind_of(item) for item in items} - set(get_args(Kind)))
         if unknown:
             raise BadArgument("variant", unknown, f"to end with one of {get_args(Kind)}", "curate the probe again")
         return probe_scores(self.name, [self.as_scored(item) for item in items], kind_of)
+
+
+def question_and_kind(variant: str) -> tuple[str, str]:
+    """Return the variant of the task's own question, and the kind, of the variant of a probe's question.
+
+    Example:
+        >>> question_and_kind("drusen-none"), question_and_kind("foreign")
+        (('drusen', 'none'), ('', 'foreign'))
+    """
+    question, _, kind = variant.rpartition("-")
+    return question, kind
 
 
 _SHOWN: Mapping[Kind, Literal["none", "another", "foreign"]] = {

@@ -7,6 +7,7 @@ from lmod_train.curation.places import balance_places
 from lmod_train.curation.records import PlacedQuestion
 from lmod_train.tasks.chain import Chain
 from lmod_train.tasks.conditions import Conditions
+from lmod_train.tasks.probe import Probe
 from tests.tasks.stages.samples import flagged
 
 TASK = Chain()
@@ -67,3 +68,24 @@ def test_ready_questions_and_other_tasks_stay_as_they_are():
     assert placed and balance_places(placed, 0) == placed
     others = asked(8, Conditions())
     assert others and balance_places(others, 0) == others
+
+
+def test_a_probe_has_the_letters_of_the_question_that_it_probes_and_takes_none_from_others():
+    own, probes = asked(31), asked(31, Probe(TASK, ["none", "options"]))
+    alone = balance_places(own, 0)
+    both = balance_places([*probes, *own], 0)
+    assert both[len(probes) :] == alone
+    truths = {(a.sample.key, a.question.chain_step): a.question for a in alone}
+    for probe in (a for a in both[: len(probes)] if a.question.variant == "none"):
+        question = truths[probe.sample.key, probe.question.chain_step]
+        assert (probe.question.answer, probe.question.choices) == (question.answer, question.choices)
+        assert [p for p in question.messages[-1].parts if p.type == "text"] == [*probe.question.messages[-1].parts]
+    assert [a.question for a in balance_places(probes, 0)] == [a.question for a in both[: len(probes)]]
+
+
+def test_ready_questions_of_a_probe_stay_as_they_are():
+    sample = flagged("2", key="k3")
+    ready = replace(sample, asked=tuple(TASK.ask(sample)))
+    task = Probe(TASK, ["none"])
+    placed = [PlacedQuestion(task, q, ready, "test", ()) for q in task.ask(ready)]
+    assert placed and balance_places(placed, 0) == placed

@@ -41,3 +41,24 @@ def test_all_refused_has_no_prior():
 
 def test_no_items_no_scores():
     assert probe_scores("p", [], of_kind) == []
+
+
+def test_stages_are_of_one_kind_each_and_never_of_several():
+    truths = {"none": {"LC": "yes", "DD": "yes"}, "options": {"LC": "yes", "DD": "no"}}
+    items = [
+        item(f"{n}-{stage}-{kind}", "yes", truth, chain_step=stage, tags={"stage": stage, "level": "S", "wording": "0"})
+        for n in range(5)
+        for kind, stages in truths.items()
+        for stage, truth in stages.items()
+    ]
+    scores = probe_scores("p", items, of_kind)
+    crossed = {f"kind={kind};{name}" for kind in truths for name in ("stage=LC", "stage=DD", "level=S")}
+    assert {s.subset for s in scores} == {"all", "kind=none", "kind=options", "wording=0", *crossed}
+    cells = {s.subset: (s.value, s.n) for s in scores if s.metric == "accuracy_own_image"}
+    assert (cells["kind=none;stage=DD"], cells["kind=options;stage=DD"]) == ((1.0, 5), (0.0, 5))
+    assert cells["kind=options"] == (0.5, 10)
+
+
+def test_a_stage_without_a_tag_is_that_of_the_chain():
+    scores = probe_scores("p", [item("1-none", "yes", "yes", chain_step="AL")], of_kind)
+    assert "kind=none;stage=AL" in {s.subset for s in scores}

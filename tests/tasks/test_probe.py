@@ -15,7 +15,7 @@ from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.chain import Chain
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.probe import Probe
+from lmod_train.tasks.probe import Probe, question_and_kind
 from lmod_train.tasks.prompt import prompt
 from lmod_train.types import Box, Need, Patient, Question, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from
@@ -171,3 +171,26 @@ def test_of_the_words_only_the_options_and_the_form_are_left() -> None:
 def test_options_alone_of_a_task_without_them_are_refused() -> None:
     with pytest.raises(BadArgument, match=r"kinds='options'.*lists no lettered options"):
         list(Probe(Glaucoma(), ["options"]).ask(SAMPLE))
+
+
+def test_a_question_has_a_variant_of_its_own_and_a_kind() -> None:
+    sample = replace(SAMPLE, labels={"drusen": "yes"})
+    task = Probe(Conditions(), ["foreign", "none"])
+    assert [question_and_kind(q.variant) for q in task.ask(sample)] == [("drusen", "foreign"), ("drusen", "none")]
+    assert [task.asks_as(q) for q in task.ask(sample)] == [("conditions", "drusen")] * 2
+
+
+def test_stages_of_a_chain_are_scored_within_each_kind() -> None:
+    first, second = chain_questions()
+    questions = tuple(replace(q, tags={"stage": q.chain_step, "level": "A"}) for q in (first, second))
+    task = Probe(Chain(), ["none", "options"])
+    samples = [replace(SAMPLE, key=key, group=key, asked=questions) for key in "ab"]
+    replies = [*("A", "A", "B", "B"), *("A", "B", "A", "B")]  # LC none, LC options, DD none, DD options; A is right
+    scores = {
+        (s.subset, s.metric): (s.value, s.n) for s in task.score(TaskContract.predictions_of(task, samples, replies))
+    }
+    right = {subset: cell for (subset, metric), cell in scores.items() if metric == "accuracy_own_image"}
+    assert right["kind=none;stage=LC"] == (1.0, 2) and right["kind=none;stage=DD"] == (0.5, 2)
+    assert right["kind=options;stage=LC"] == (0.5, 2) and right["kind=options;stage=DD"] == (0.0, 2)
+    assert right["kind=none;level=A"] == (0.75, 4)
+    assert not {subset for subset in right if subset.startswith(("stage=", "level="))}
