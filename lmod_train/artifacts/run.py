@@ -19,6 +19,9 @@ RENAMED = {"lmod_train.modules.conversation.Conversation": "lmod_train.modules.c
 PARSER = "parser"
 """Name that no judge has: in agreements of judges, whether the task's own parser finds the true answer in the reply."""
 
+EXACT, CONTAINMENT = "exact", "containment"
+"""Names that no judge has either: whether an open answer has the words of the reference answer, or contains them."""
+
 PEOPLE = "people"
 """Key of a judge's ``config.yaml`` that states that people gave the verdicts."""
 
@@ -137,9 +140,10 @@ class Run:
             >>> Run(Path("RUN")).judge("gpt-4o").folder.as_posix()
             'RUN/judgements/gpt-4o'
         """
-        if not re.fullmatch(r"[\w+-][\w.+-]{0,99}", name) or name == PARSER:
+        if not re.fullmatch(r"[\w+-][\w.+-]{0,99}", name) or name in (PARSER, EXACT, CONTAINMENT):
             expected = (
-                "letters, digits and . + - _, not beginning with a dot, and not `parser`, which is the task's own"
+                "letters, digits and . + - _, not beginning with a dot, and not `parser`, `exact` or `containment`, "
+                "which are rules"
             )
             raise BadArgument("name", name, expected, "e.g. `--name reader_1`")
         return Run(self.judgements / name)

@@ -11,6 +11,7 @@ from lmod_train.failures.case import Case, Rule
 from lmod_train.failures.contradiction import contradiction
 from lmod_train.failures.declined import abstention
 from lmod_train.failures.empty import empty
+from lmod_train.failures.flip import negation_flip
 from lmod_train.failures.form import template
 from lmod_train.failures.loop import loop
 from lmod_train.failures.reasons import unexplained
@@ -25,7 +26,7 @@ RULES: Mapping[str, Rule] = {
     rule.__name__: rule
     for rule in (
         *(empty, loop, special_tokens, template, generic, abstention),
-        *(unexplained, contradiction, unknown_region, foreign_structure, unknown_stage),
+        *(unexplained, contradiction, unknown_region, foreign_structure, unknown_stage, negation_flip),
     )
 }
 """Name -> rule, in the order of tables."""

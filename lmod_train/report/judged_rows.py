@@ -29,10 +29,11 @@ class JudgedRow:
 
 @dataclass(frozen=True, slots=True)
 class AgreementRow:
-    """The agreement of two judges for one task of one run."""
+    """The agreement of two judges, or of a judge and a rule, for a task of a run or its questions in one language."""
 
     task: str
     run: str
+    subset: str
     first: str
     second: str
     agreement: Score
@@ -76,5 +77,6 @@ def _pairs(run: RunScores, name: str) -> Iterator[AgreementRow]:
         metric, colon, judges = score.metric.partition(":")
         if metric == "agreement_judged" and colon:
             first, _, second = judges.partition(":")
-            others = [run.find(score.task, f"{m}_judged:{judges}") for m in ("kappa", "sensitivity", "specificity")]
-            yield AgreementRow(score.task, name, first, second, score, *others)
+            metrics = [f"{metric}_judged:{judges}" for metric in ("kappa", "sensitivity", "specificity")]
+            others = [run.find(score.task, metric, score.subset) for metric in metrics]
+            yield AgreementRow(score.task, name, score.subset, first, second, score, *others)

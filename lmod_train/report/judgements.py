@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from lmod_train.artifacts.records import read_run_column, read_run_records
 from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import PARSER, PEOPLE, Run
 from lmod_train.errors import BadArgument
-from lmod_train.scoring.agreement import agreement_scores
-from lmod_train.scoring.items import Item, items_of
+from lmod_train.report.rule_verdicts import rule_verdicts
+from lmod_train.scoring.agreement import Rater, agreement_scores
+from lmod_train.scoring.items import items_of
 from lmod_train.scoring.judged import PENDING, judged_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
@@ -133,7 +134,7 @@ def verdicts_on(
 
 
 def scores_of_judges(judges: Sequence[Judged], predictions: Sequence[Prediction], tasks: Sequence[Task]) -> list[Score]:
-    """Return the metrics of every judge, and the agreement of every two judges and of each with the parser.
+    """Return the metrics of every judge, and the agreement of every two judges, and of each with rules.
 
     Args:
         judges: The judges of a run.
@@ -150,18 +151,16 @@ def scores_of_judges(judges: Sequence[Judged], predictions: Sequence[Prediction]
         for first, second in combinations(sorted(having, key=lambda judge: judge.people), 2):
             pair = (first.judge, first.right()), (second.judge, second.right())
             scores += agreement_scores(task.name, items, *pair, reference=second.people)
-        rule = _by_parser(task, own) if having else {}
-        for judge in having:
-            scores += agreement_scores(task.name, items, (judge.judge, judge.right()), (PARSER, rule))
+        rules = rule_verdicts(task, own) if having else {}
+        for judge, name in product(having, rules):
+            ordered = _with_rule((judge.judge, judge.right()), (name, rules[name]), judge.people)
+            scores += agreement_scores(task.name, items, *ordered, reference=name != PARSER)
     return scores
 
 
-def _by_parser(task: Task, predictions: Sequence[Prediction]) -> dict[str, bool]:
-    """Return record id -> whether the parsed answer is the true one; only for questions with choices."""
-    closed = [p for p in predictions if p.record.choices or p.record.regions]
-    items = items_of(closed, lambda p: task.parse(Reply(p.record.id, p.record.answer), p.record))
-    scored: list[Item] = [task.as_scored(item) for item in items]
-    return {item.id: item.answer == item.truth for item in scored if item.status == "answered"}
+def _with_rule(judge: Rater, rule: Rater, people: bool) -> tuple[Rater, Rater]:
+    """Return a judge and a rule, the reference last: people are that of a rule, and a rule that of a model."""
+    return (rule, judge) if people and rule[0] != PARSER else (judge, rule)
 
 
 def judge_lines(judges: Sequence[Judged]) -> Iterator[str]:

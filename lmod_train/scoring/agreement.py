@@ -14,27 +14,29 @@ from lmod_train.scoring.items import Item
 from lmod_train.types import Score
 
 RIGHT, WRONG = "right", "wrong"
+Rater = tuple[str, Mapping[str, bool]]
+"""Name of a judge or rule, and record id -> whether the reply is right."""
 AGREEMENT = (replace(ACCURACY, name="agreement"), KAPPA)
 
 
 def agreement_scores(
     task: str,
     items: Sequence[Item],
-    first: tuple[str, Mapping[str, bool]],
-    second: tuple[str, Mapping[str, bool]],
+    first: Rater,
+    second: Rater,
     reference: bool = False,
 ) -> list[Score]:
     """Return how far two judges agree about right and wrong, on the items that both have judged.
 
     ``agreement_judged`` is the share of equal verdicts and ``kappa_judged`` Cohen's kappa (1960), each followed by the
     names of both; with `reference`, ``sensitivity_judged`` and ``specificity_judged`` are those of the first judge for
-    replies that the second judges right.
+    replies that the second judges right. Of questions in several languages, each is a subset too.
 
     Args:
         task: Name of the judged task.
         items: One per record id.
         first: Name of a judge, and record id -> whether the reply is right.
-        second: The other judge.
+        second: The other judge, or a rule.
         reference: Whether the second is the reference, such as people.
 
     Returns:
@@ -48,9 +50,19 @@ def agreement_scores(
     """
     (name, ours), (other, theirs) = first, second
     both = [item for item in items if item.id in ours and item.id in theirs]
-    one, two = ([RIGHT if verdicts[item.id] else WRONG for item in both] for verdicts in (ours, theirs))
-    scores = pair_scores(task, one, two, [item.group for item in both], RIGHT if reference else None)
-    return [replace(score, metric=f"{score.metric}_judged:{name}:{other}") for score in scores]
+    scores: list[Score] = []
+    for subset, members in _by_language(both).items():
+        one, two = ([RIGHT if verdicts[item.id] else WRONG for item in members] for verdicts in (ours, theirs))
+        found = pair_scores(task, one, two, [item.group for item in members], RIGHT if reference else None)
+        scores += [replace(s, subset=subset, metric=f"{s.metric}_judged:{name}:{other}") for s in found]
+    return scores
+
+
+def _by_language(items: Sequence[Item]) -> dict[str, list[Item]]:
+    """Return ``all``, and a subset for each language if there are several."""
+    found = sorted({item.language for item in items})
+    each = found if len(found) > 1 else []
+    return {"all": list(items)} | {f"language={one}": [i for i in items if i.language == one] for one in each if one}
 
 
 def pair_scores(

@@ -16,6 +16,7 @@ TITLES = {
     "unknown_region": "region that does not exist",
     "foreign_structure": "structure that is no option",
     "unknown_stage": "stage that does not exist",
+    "negation_flip": "negation flip",
 }
 """Rule -> what its failure is called in a report."""
 

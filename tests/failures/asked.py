@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from lmod_train.tasks.age_group import PROMPTS as AGE
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import IMAGE_TYPES, OPTIONS, PROMPTS, Anatomy
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.bilingual import OPEN, OpenQuestion
 from lmod_train.tasks.conditions import PROMPT as CONDITION
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.four_way import PROMPT as FOUR
@@ -28,10 +30,13 @@ from tests.failures.labelled import Labelled
 
 @lru_cache(maxsize=64)
 def question(ask: str) -> tuple[Task, Record]:
-    """Return the task and the record of a short name: the task, then a condition, ``explained`` or modality and number
-    of boxes.
+    """Return the task and the record of a short name: the task, then a condition, ``explained``, modality and number of
+    boxes, or language and expected answer.
     """
     kind, _, of = ask.partition(" ")
+    if kind == "open":
+        language, _, expected = of.partition(" ")
+        return OpenQuestion(), replace(_record("open_question", OPEN[language], (), expected), language=language)
     if kind == "conditions":
         finding = next(f for f in FINDINGS if f.condition == of)
         text = CONDITION.replace("<CONDITION>", finding.asked).replace("<SHORT>", finding.short)

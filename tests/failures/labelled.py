@@ -17,6 +17,9 @@ unexplained: an answer without a reason where the prompt asks for one; an explan
     gives no reason.
 abstention: no answer, but a refusal, a doubt, a referral to a doctor or a call for other examinations.
 foreign_structure: a region whose type is not an option of the prompt.
+negation_flip: an open answer that says the same as the expected one (the rest of `ask`) but for a negation: no, not,
+    without, absence of, 无, 未, 没有, 不 or a word of their meaning. The expected answer in other words with the same
+    meaning is none, nor is one that says less or more.
 generic: text about a disease, a structure or a technique in general, and nothing about this image.
 """
 
@@ -30,7 +33,7 @@ from typing import Literal
 
 LABELS = (
     *("empty", "loop", "special_tokens", "template", "unknown_region", "unknown_stage", "contradiction"),
-    *("unexplained", "abstention", "foreign_structure", "generic"),
+    *("unexplained", "abstention", "foreign_structure", "generic", "negation_flip"),
 )
 
 

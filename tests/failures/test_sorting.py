@@ -53,9 +53,10 @@ def test_a_judge_decides_only_where_no_rule_does():
     assert type_of([], "no error") is None
 
 
-def test_every_rule_has_a_title_and_belongs_to_a_mode_or_a_type():
+def test_every_rule_has_a_title_and_belongs_to_a_mode_or_a_type_of_the_papers_but_one():
     assert set(TITLES) == set(RULES)
-    assert {rule for kind in (*LMOD_MODES, *LMOD_PLUS_TYPES) for rule in kind.rules} == set(RULES)
+    sorted_rules = {rule for kind in (*LMOD_MODES, *LMOD_PLUS_TYPES) for rule in kind.rules}
+    assert set(RULES) - sorted_rules == {"negation_flip"}, "the papers of these types have no open answers"
 
 
 def test_published_counts_are_those_of_table_9():

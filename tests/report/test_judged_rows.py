@@ -41,7 +41,9 @@ def test_each_judge_has_its_row_with_its_own_account(run: Path):
     table = shown(Judges(), [run])
     assert [line.split("|")[3].strip() for line in table.splitlines()[2:]] == ["ada", "gpt"]
     assert "0.667" in table and "16.7 %" in table
-    assert [line.split("|")[3:5] for line in shown(Agreement(), [run]).splitlines()[2:]] == [[" ada   ", " gpt    "]]
+    pairs = [[c.strip() for c in line.split("|")[4:6]] for line in shown(Agreement(), [run]).splitlines()[2:]]
+    rules = [[judge, rule] for judge in ("ada", "gpt") for rule in ("exact", "containment")]
+    assert pairs == [["ada", "gpt"], *rules]
 
 
 def test_a_prompt_of_your_own_is_named_by_its_hash(run: Path):

@@ -57,7 +57,8 @@ def test_what_is_judged_does_not_change_the_other_scores(run: Run):
     make_judge(run, "gpt", verdicts())
     after = figures(run)
     assert {name: after[name] for name in before} == before
-    assert all(name.partition(":")[2] == "gpt" for name in after.keys() - before.keys())
+    of_judge = {"gpt", "gpt:exact", "gpt:containment"}
+    assert {name.partition(":")[2] for name in after.keys() - before.keys()} == of_judge
 
 
 def test_a_judgement_of_an_earlier_reply_is_stale_until_it_is_judged_again(run: Run):
@@ -140,7 +141,7 @@ def test_a_run_without_judgements_has_none_and_a_strange_folder_is_refused(run: 
         read_judged(run, read_predictions(run.predictions))
 
 
-@pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "parser", "a:b", "x" * 200])
+@pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "parser", "exact", "containment", "a:b", "x" * 200])
 def test_names_that_no_folder_or_metric_can_have_are_refused(run: Run, name: str):
     with pytest.raises(BadArgument, match=r"e\.g\. `--name reader_1`"):
         run.judge(name)

@@ -10,5 +10,5 @@ def test_two_judges_have_a_row_with_their_agreement(tmp_path):
     make_judge(made, "ada", dict.fromkeys(IDS, "TRUE"))
     make_judge(made, "gpt", dict.fromkeys(IDS[:4], "TRUE") | dict.fromkeys(IDS[4:], "FALSE"))
     rescore(made.folder)
-    cells = [cell.strip() for cell in shown(Agreement(), [made.folder]).splitlines()[-1].split("|")[1:-1]]
-    assert cells[2:6] == ["ada", "gpt", "6", "0.667"]
+    cells = [cell.strip() for cell in shown(Agreement(), [made.folder]).splitlines()[2].split("|")[1:-1]]
+    assert cells[2:7] == ["all", "ada", "gpt", "6", "0.667"]

@@ -83,5 +83,5 @@ def test_the_figure_draws_the_shares_of_each_model(tmp_path):
 
 
 def test_precision_of_the_rules_is_shown_and_nothing_without_replies():
-    assert len(parts(model=outcomes())["error_rules"].rows) == 11
+    assert len(parts(model=outcomes())["error_rules"].rows) == 12
     assert parts() == {} and parts(model=outcomes({})) == {}
