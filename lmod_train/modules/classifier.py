@@ -14,11 +14,13 @@ from torch.nn import functional
 from lmod_train.errors import BadArgument
 from lmod_train.modules.base import LmodModule
 from lmod_train.types import Batch, Record, Reply
+from lmod_train.vision.augmentation import MIRRORED, Views, mean_over_views, views_of
 from lmod_train.vision.batch import CropBatch
 from lmod_train.vision.cnn import FeasibilityCNN
 from lmod_train.vision.crop_variation import Variation, varied
 from lmod_train.vision.crops import Crops
 from lmod_train.vision.one_picture import refuse_other_counts
+from lmod_train.vision.sides import refuse_sided_choices, refuse_sided_questions
 from lmod_train.wording import refuse_several_questions, reply_text, wordings
 
 
@@ -32,9 +34,14 @@ class Classifier(LmodModule):
         cache: Where crops are cached: ``disk`` (below ``CURATED/cache``), ``memory`` (of this process), or
             ``none``, which cuts them again in every epoch.
         variation: Augmentation of crops in training; null for none (the paper names none).
+        views: ``flip`` averages the probabilities of an image and its mirror image in every reply (test-time
+            augmentation), in twice the time; ``none`` uses the image alone. ``flip`` is refused if a choice or a
+            question names a side (left, right), or if a question asks about regions. Saliency maps are those of the
+            image alone.
 
     Raises:
-        BadArgument: There are no choices, because the datamodule has several tasks; or `side` is no multiple of 4.
+        BadArgument: There are no choices, because the datamodule has several tasks; `side` is no multiple of 4; or
+            `views` would change an answer.
     """
 
     def __init__(
@@ -44,6 +51,7 @@ class Classifier(LmodModule):
         side: int = 128,
         cache: Literal["disk", "memory", "none"] = "disk",
         variation: Variation | None = None,
+        views: Views = "none",
     ) -> None:
         super().__init__()
         if not choices:
@@ -53,7 +61,9 @@ class Classifier(LmodModule):
         if side < 4 or side % 4:
             raise BadArgument("side", side, "a multiple of 4, as two pooling layers halve it", "set side: 128")
         self.choices, self._lr, self._side = tuple(choices), lr, side
-        self._cache, self._variation = cache, variation
+        self._cache, self._variation, self._views = cache, variation, views
+        if views != "none":
+            refuse_sided_choices(choices)
         self.dialect = Crops(self.choices, side)
         self.collate = self.dialect
         self.model: FeasibilityCNN | None = None
@@ -62,13 +72,14 @@ class Classifier(LmodModule):
         """Cut all crops before the first batch; each process cuts a share and reads those of the others.
 
         Raises:
-            BadArgument: A record has no image or several; or, in `fit`, the training records ask several questions
-                about whole images.
+            BadArgument: A record has no image or several, or `views` may change its answer; or, in `fit`, the training
+                records ask several questions about whole images.
         """
         data: Any = getattr(self.trainer, "datamodule", None)
         if data is None:
             return
         refuse_other_counts(data.records("all"))
+        refuse_sided_questions(data.records("all") if self._views != "none" else ())
         if stage == "fit":
             refuse_several_questions(data.records("train"), self.choices)
         if self._cache == "none":
@@ -84,7 +95,7 @@ class Classifier(LmodModule):
             self.model = FeasibilityCNN(len(self.choices), self._side)
 
     def _settings(self) -> dict[str, Any]:
-        return {**super()._settings(), "side": self._side}
+        return {**super()._settings(), "side": self._side} | ({} if self._views == "none" else {"views": self._views})
 
     def forward(self, images: Tensor) -> Tensor:
         """Return the logits (B, choices) of crops (B, 3, side, side) in [0, 255]."""
@@ -109,11 +120,12 @@ class Classifier(LmodModule):
     def respond(self, batch: Batch) -> list[Reply]:
         """Return the most likely choice as a reply to each record; one line per region, in the requested format."""
         own = CropBatch.of(batch)
-        scores = functional.log_softmax(self(own.crops).float(), dim=1).cpu()
+        views = [functional.log_softmax(self(view).float(), dim=1) for view in views_of(own.crops, self._views)]
+        scores = mean_over_views(views).cpu()
         rows: list[list[Tensor]] = [[] for _ in batch.records]
         for owner, score in zip(own.owners, scores, strict=True):
             rows[owner].append(score)
-        rendered, step = f"<{self._side} px crops>", self.step
+        rendered, step = f"<{self._side} px crops{MIRRORED[self._views]}>", self.step
         return [
             worded(record, self.choices, row, rendered=rendered, step=step, model="cnn")
             for record, row in zip(batch.records, rows, strict=True)

@@ -19,7 +19,7 @@ from lmod_train.modules.layer_decay import RETFOUND, LayerDecay, factor, layer_g
 from lmod_train.modules.training_data import TrainingData, training_data
 from lmod_train.pixels import picture_size
 from lmod_train.types import Batch, Identity, Record, Reply
-from lmod_train.vision.augmentation import FAITHFUL, Augmentation
+from lmod_train.vision.augmentation import FAITHFUL, MIRRORED, Augmentation, Views, mean_over_views, views_of
 from lmod_train.vision.backbone import Backbone, Colour
 from lmod_train.vision.batch import PictureBatch
 from lmod_train.vision.centre_crop import on_square
@@ -27,6 +27,7 @@ from lmod_train.vision.occlusion import occlusion
 from lmod_train.vision.one_picture import refuse_other_counts
 from lmod_train.vision.retfound import Family, Pooling
 from lmod_train.vision.retfound_weights import TwiceLayerNorm, norm_twice
+from lmod_train.vision.sides import refuse_sided_choices, refuse_sided_questions
 from lmod_train.vision.strict_loading import LoadReport
 from lmod_train.vision.weights_file import located
 from lmod_train.vision.whole_image import WholeImages
@@ -67,6 +68,10 @@ class FineTuning(LmodModule):
         label_smoothing: Share of the target that is spread over all classes, in [0, 1).
         class_weights: ``inverse`` weights each image by the inverse of its class's frequency in the training split
             (with a mean of 1 over the training images), ``none`` all equally.
+        views: ``flip`` averages the probabilities of an image and its mirror image in every reply (test-time
+            augmentation), in twice the time; ``none`` uses the image alone. ``flip`` is refused if a choice or a
+            question names a side (left, right), or if a question asks about regions. Saliency maps are those of the
+            image alone.
         name: Name of the model in replies and reports.
 
     Attributes:
@@ -74,7 +79,7 @@ class FineTuning(LmodModule):
 
     Raises:
         BadArgument: There are no choices, because the datamodule has several tasks; a value is out of its range; or
-            `finetuned_classes` are not the choices, each once.
+            `finetuned_classes` are not the choices, each once; or `views` would change an answer.
     """
 
     def __init__(
@@ -96,6 +101,7 @@ class FineTuning(LmodModule):
         optimisation: LayerDecay = RETFOUND,
         label_smoothing: float = 0.1,
         class_weights: Literal["none", "inverse"] = "none",
+        views: Views = "none",
         name: str = "retfound",
     ) -> None:
         super().__init__()
@@ -106,7 +112,9 @@ class FineTuning(LmodModule):
         if not 0 <= label_smoothing < 1:
             raise BadArgument("label_smoothing", label_smoothing, "a share in [0, 1)", "set 0.1, or 0 for none")
         self.choices, self._weights, self._finetuned, self._name = tuple(choices), weights, finetuned, name
-        self._double_norm = double_norm
+        self._double_norm, self._views = double_norm, views
+        if views != "none":
+            refuse_sided_choices(choices)
         self._order = _order(finetuned, finetuned_classes or [], self.choices)
         self._backbone = Backbone(architecture, size, family, image_size, pooling, mean, std)
         self._drop_path = drop_path
@@ -124,11 +132,12 @@ class FineTuning(LmodModule):
         """Check the records before the network is built.
 
         Raises:
-            BadArgument: A record has no image or several.
+            BadArgument: A record has no image or several, or `views` may change its answer.
         """
         data = getattr(self.trainer, "datamodule", None)
         if isinstance(data, TrainingData):
             refuse_other_counts(data.records("all"))
+            refuse_sided_questions(data.records("all") if self._views != "none" else ())
 
     def configure_model(self) -> None:
         """Build the network and load its weights.
@@ -179,6 +188,7 @@ class FineTuning(LmodModule):
         shown = {"augmentation": asdict(self.dialect.augmentation), "order": self._order}
         network = {**self._backbone.settings(), "drop_path": self._drop_path}
         network |= {} if self._double_norm is None else {"double_norm": self._double_norm}
+        network |= {} if self._views == "none" else {"views": self._views}
         return {**super()._settings(), **network, **shown}
 
     def forward(self, images: Tensor) -> Tensor:
@@ -255,14 +265,15 @@ class FineTuning(LmodModule):
         if not len(batch):
             return []
         own = PictureBatch.of(batch)
-        scores = functional.log_softmax(self(own.images).float(), dim=1).cpu()[own.image_of]
+        views = [functional.log_softmax(self(view).float(), dim=1) for view in views_of(own.images, self._views)]
+        scores = mean_over_views(views).cpu()[own.image_of]
         return [self._reply(record, row) for record, row in zip(batch.records, scores, strict=True)]
 
     def _reply(self, record: Record, scores: Tensor) -> Reply:
         return Reply(
             record.id,
             reply_text(wordings(record, self.choices), [int(scores.argmax())], self.choices),
-            rendered=f"<{self.dialect.size} px picture>",
+            rendered=f"<{self.dialect.size} px picture{MIRRORED[self._views]}>",
             step=self.step,
             model=self._name,
             likelihoods={c: round(v.item(), 6) for c, v in zip(self.choices, scores, strict=True)},

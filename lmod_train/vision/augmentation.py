@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -29,6 +29,10 @@ from lmod_train.vision.retfound import IMAGENET_MEAN, IMAGENET_STD
 
 Transform = Callable[[Image.Image], Tensor]
 Colour = tuple[float, float, float]
+Views = Literal["none", "flip"]
+"""Views of an image whose likelihoods are averaged in evaluation: itself alone, or itself and its mirror image."""
+MIRRORED = {"none": "", "flip": " and its mirror image"}
+"""What replies say of the views."""
 
 _CROP: Any = RandomResizedCropAndInterpolation  # timm annotates neither
 _ERASING: Any = RandomErasing
@@ -170,6 +174,29 @@ def uncropped(size: int) -> int:
         (256, 384)
     """
     return math.floor(size / 0.875) if size <= LARGEST_CENTRE_CROP else size
+
+
+def views_of(images: Tensor, views: Views) -> list[Tensor]:
+    """Return the views of images (B, 3, height, width): themselves, and for ``flip`` mirrored left to right.
+
+    Example:
+        >>> [view.tolist() for view in views_of(torch.tensor([[[[1, 2]]]]), "flip")]
+        [[[[[1, 2]]]], [[[[2, 1]]]]]
+    """
+    return [images, images.flip(-1)] if views == "flip" else [images]
+
+
+def mean_over_views(scores: Sequence[Tensor]) -> Tensor:
+    """Return the logarithm of the mean probability over views; the scores of a single view are returned unchanged.
+
+    Args:
+        scores: For each view, log-probabilities (B, classes); at least one view.
+
+    Example:
+        >>> mean_over_views([torch.tensor([[0.9, 0.1]]).log(), torch.tensor([[0.5, 0.5]]).log()]).exp()
+        tensor([[0.7000, 0.3000]])
+    """
+    return scores[0] if len(scores) == 1 else torch.stack(list(scores)).logsumexp(dim=0) - math.log(len(scores))
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor
 
 from lmod_train.errors import BadArgument
+from lmod_train.vision.sides import names_a_side
 
 
 @dataclass(frozen=True)
@@ -33,16 +33,6 @@ class Variation:
         for name in ("shift", "brightness"):
             if not 0 <= getattr(self, name) < 1:
                 raise BadArgument(f"variation.{name}", getattr(self, name), "a share in [0, 1)", "set it to 0 for none")
-
-
-def names_a_side(word: str) -> bool:
-    """Return whether a mirrored image of this class would belong to another class.
-
-    Example:
-        >>> names_a_side("right eye"), names_a_side("LEFT"), names_a_side("bright spot"), names_a_side("pupil")
-        (True, True, False, False)
-    """
-    return re.search(r"\b(left|right)\b", word, re.IGNORECASE) is not None
 
 
 def varied(crops: Tensor, targets: Tensor, choices: Sequence[str], variation: Variation) -> Tensor:

@@ -1,5 +1,7 @@
 """The CNN's crops, classes and replies."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -195,3 +197,32 @@ def test_several_questions_about_one_picture_are_refused_before_anything_is_cut(
     with pytest.raises(BadArgument, match=r"(?s)data\.variant.*ask 2: DRUSEN , SCAR .*--data\.variant drusen"):
         trainer(tmp_path, max_epochs=1).fit(Classifier(("TRUE", "FALSE"), side=8), datamodule=data)
     assert not (tmp_path / "cache").exists()
+
+
+def test_two_views_of_a_whole_image_have_the_mean_probability(folder):
+    asked = [record(image=["plain.png"])]
+    torch.manual_seed(0)
+    alone, both = Classifier(Glaucoma.choices, side=8), Classifier(Glaucoma.choices, side=8, views="flip")
+    for module in (alone, both):
+        module.configure_model()
+    torch.nn.init.normal_(alone.model.head[-1].weight)
+    both.model.load_state_dict(alone.model.state_dict())
+    batch = alone.collate(asked, folder)
+    own = [torch.softmax(alone(view), dim=1)[0] for view in (batch.crops, batch.crops.flip(3))]
+    told = {
+        name: list(module.eval().respond(batch)[0].likelihoods.values())
+        for name, module in (("one", alone), ("two", both))
+    }
+    assert np.exp(told["one"]) == pytest.approx(own[0].detach().numpy(), abs=1e-5)
+    assert np.exp(told["two"]) == pytest.approx((own[0] + own[1]).detach().numpy() / 2, abs=1e-5)
+    assert abs(own[0] - own[1]).max() > 1e-3, "the views differ"
+    assert "views" not in alone.identity().settings and both.identity().settings["views"] == "flip"
+
+
+def test_views_of_regions_and_of_sides_are_refused(tmp_path):
+    with pytest.raises(BadArgument, match=r"views='flip': .*\(left eye\)"):
+        Classifier(("pupil", "left eye"), views="flip")
+    asked = [replace(anatomy(split="val"), image_plain=("a.png",), image=("a.png",))]
+    data = RecordsDataModule(write_curated(tmp_path, asked), [ANATOMY], batch_size=1)
+    with pytest.raises(BadArgument, match=r"anatomy/p/1 asks about regions"):
+        trainer(tmp_path).validate(Classifier(ANATOMY.choices, side=8, views="flip"), datamodule=data, verbose=False)

@@ -4,6 +4,7 @@ import itertools
 import math
 import warnings
 from argparse import Namespace
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import timm
 import torch
 from lightning.pytorch.callbacks import Callback, ModelCheckpoint
-from PIL import Image
+from PIL import Image, ImageOps
 from sklearn.utils.class_weight import compute_class_weight
 from timm.loss import LabelSmoothingCrossEntropy
 
@@ -255,6 +256,55 @@ def test_two_records_about_one_picture_get_the_same_likelihoods_and_none_get_non
     first, second = module.respond(module.collate([one, other], folder))
     assert first.likelihoods == second.likelihoods and (first.id, second.id) == ("a", "b")
     assert module.respond(module.collate([], folder)) == []
+
+
+def certain(**options):
+    """A module whose random network says different things of an image and its mirror image."""
+    module = tuning(**options).eval()
+    torch.manual_seed(3)
+    torch.nn.init.normal_(module.model.head.weight, std=3)
+    return module
+
+
+def likelihoods(replies):
+    return np.array([list(reply.likelihoods.values()) for reply in replies])
+
+
+def test_two_views_have_the_mean_probability_of_a_picture_and_its_mirrored_file(folder, tmp_path):
+    asked = [glaucoma(i) for i in range(6)]
+    for record_ in asked:
+        ImageOps.mirror(Image.open(folder / record_.image[0])).save(tmp_path / record_.image[0])
+    alone, both = certain(), certain(views="flip")
+    first, second = (likelihoods(alone.respond(alone.collate(asked, place))) for place in (folder, tmp_path))
+    replies = both.respond(both.collate(asked, folder))
+    mean = (np.exp(first) + np.exp(second)) / 2
+    assert np.exp(likelihoods(replies)) == pytest.approx(mean, abs=1e-4)
+    assert abs(np.exp(first) - mean).max() > 0.01, "the views differ"
+    assert [r.reply for r in replies] == [WORDS[i] for i in mean.argmax(axis=1)]
+    assert replies[0].rendered == "<32 px picture and its mirror image>"
+
+
+def test_one_view_answers_as_before_bit_for_bit_and_is_no_setting(folder):
+    module, asked = certain(), [glaucoma(i) for i in range(4)]
+    batch = module.collate(asked, folder)
+    expected = torch.log_softmax(module(batch.images).float(), dim=1)
+    assert likelihoods(module.respond(batch)).tolist() == [[round(v.item(), 6) for v in row] for row in expected]
+    assert "views" not in module.identity().settings, "hashes of earlier replies hold"
+    assert tuning(views="flip").identity().settings == {**module.identity().settings, "views": "flip"}
+
+
+def test_views_that_change_an_answer_are_refused_before_the_network_is_built(tmp_path):
+    with pytest.raises(BadArgument, match=r"views='flip': .*\(LEFT, RIGHT\)"):
+        FineTuning("random", ("LEFT", "RIGHT"), views="flip")
+    asked = [record("glaucoma/p/1", text="Has the left eye glaucoma?", split="val")]
+    own = data(write_curated(tmp_path, asked))
+    refused = pytest.raises(BadArgument, match="glaucoma/p/1 names a side")
+    for views, context in (("flip", refused), ("none", nullcontext())):
+        module = FineTuning("random", WORDS, size="tiny", image_size=32, views=views)
+        module.trained = True
+        with context:
+            quick(tmp_path, limit_val_batches=1).validate(module, datamodule=own, verbose=False)
+        assert (module.model is None) == (views == "flip")
 
 
 def test_it_learns_to_tell_white_from_black(tmp_path):

@@ -19,9 +19,11 @@ from lmod_train.vision.augmentation import (
     OPERATIONS,
     Augmentation,
     eval_transform,
+    mean_over_views,
     posterized,
     seeded,
     train_transform,
+    views_of,
 )
 from lmod_train.vision.retfound import IMAGENET_MEAN, IMAGENET_STD
 
@@ -185,3 +187,20 @@ def test_draws_depend_only_on_the_seed_and_leave_the_generators_as_they_were(pic
 def test_values_out_of_range_are_refused(name, value):
     with pytest.raises(BadArgument, match=rf"augmentation\.{name}="):
         Augmentation(**{name: value})
+
+
+def test_the_views_of_a_picture_are_itself_and_its_mirror_image():
+    images = torch.rand(2, 3, 4, 5)
+    (alone,) = views_of(images, "none")
+    same, mirrored = views_of(images, "flip")
+    assert alone is images and same is images
+    assert np.array_equal(mirrored.numpy(), images.numpy()[:, :, :, ::-1])
+    assert [view.shape for view in views_of(images[:0], "flip")] == [(0, 3, 4, 5)] * 2
+
+
+def test_probabilities_are_averaged_and_not_their_logarithms():
+    logs = torch.randn(2, 7, 4).log_softmax(dim=2)
+    found = mean_over_views(list(logs)).exp().numpy()
+    assert found == pytest.approx(np.exp(logs.numpy()).mean(axis=0), abs=1e-6)
+    assert found.sum(axis=1) == pytest.approx(1, abs=1e-6)
+    assert mean_over_views([one := logs[0]]) is one, "a single view is not changed by a bit"
