@@ -56,6 +56,26 @@ def both_or_neither(one: str, other: str) -> tuple[str, str, str, str]:
     )
 
 
+_PAIRS = (
+    (re.compile(r"neither (.+) nor (.+)"), (False, False)),
+    (re.compile(r"(.+) but without (.+)"), (True, False)),
+    (re.compile(r"(.+), as well as (.+)"), (True, True)),
+)
+
+
+def named_in(option: str) -> dict[str, bool]:
+    """Return what an option of a pair says of each of the two: whether it is there; empty for other options.
+
+    Example:
+        >>> [named_in(option) for option in both_or_neither("hemorrhage", "drusen")[1:3]]
+        [{'hemorrhage': True, 'drusen': False}, {'drusen': True, 'hemorrhage': False}]
+        >>> named_in("cup grade 2")
+        {}
+    """
+    found = next(((m, there) for pattern, there in _PAIRS if (m := pattern.fullmatch(option))), None)
+    return dict(zip(found[0].groups(), found[1], strict=True)) if found else {}
+
+
 def options_in(messages: Sequence[Message]) -> dict[str, str]:
     r"""Return letter -> text of the last lettered list in the last user turn; empty if there is none.
 

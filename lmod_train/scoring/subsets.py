@@ -24,7 +24,7 @@ def age_group(age: float | None) -> str:
     return ""
 
 
-NO_SUBSETS = frozenset({"planted"})
+NO_SUBSETS = frozenset({"planted", "implied"})
 """Tags that hold the words of one question instead of the name of a group."""
 
 Keys = Mapping[str, Callable[[Item], str]]

@@ -17,7 +17,7 @@ _Place = tuple[str, str, str]
 
 
 def stage_of(question: Question | Record) -> Stage | None:
-    """Return the stage of a question or record, by its step or its tag ``stage``, also under an alias; None if it has none.
+    """Return the stage of a question, by its step or its tag ``stage``, also under an alias; None if it has none.
 
     Example:
         >>> stage_of(Question("chain", (), (), "", chain_step="qa")) is QUALITY

@@ -16,6 +16,7 @@ from lmod_train.scoring.regimes import TAG
 from lmod_train.shuffling import shuffle_key
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.filled import filled, plain_text, unfilled
+from lmod_train.tasks.stages.implied import implied_options
 from lmod_train.tasks.stages.stage import STAGE_NAMES, STAGES, stage_named
 from lmod_train.types import Answer, Message, Record, Reply, Unparsed
 
@@ -26,6 +27,9 @@ chain. ``cas_all``: after its own answers to all earlier ones. ``oracle``: after
 
 PLANTED = "planted"
 """Tag of the records of the regime ``planted``: the wrong answer in their words."""
+
+IMPLIED = "implied"
+"""Tag of those records whose options the wrong answer implies some of: these options, one a line."""
 
 
 def in_regime(
@@ -97,7 +101,10 @@ def _planted(record: Record, tasks: Mapping[str, Task], everything: Mapping[str,
     truths: dict[str, Answer | Unparsed] = {need: truth_of(everything[need], tasks) for need in record.needs}
     asked = _cas_last(record, tasks, everything)
     asked = replace(asked, messages=filled(asked, truths | {last.id: wrong}), needs=())
-    return replace(asked, tags={**asked.tags, TAG: "planted", PLANTED: plain_text(wrong)})
+    stated = {everything[need].chain_step: str(answer) for need, answer in (truths | {last.id: wrong}).items()}
+    implied = implied_options(record.chain_step, stated, record.choices)
+    tags = {TAG: "planted", PLANTED: plain_text(wrong)} | ({IMPLIED: "\n".join(implied)} if implied else {})
+    return replace(asked, tags={**asked.tags, **tags})
 
 
 _IN: Mapping[str, Callable[[Record, Mapping[str, Task], Mapping[str, Record]], Record]] = {

@@ -7,6 +7,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.tasks.filled import unfilled
 from lmod_train.tasks.regimes import in_regime
 from lmod_train.tasks.stages.stage import STAGE_NAMES, STAGES
+from lmod_train.vocabulary.management import CLASSES
 from tests.chained import WORDS, Words, chain_of, words_of
 from tests.tiny import record, write_curated
 
@@ -70,6 +71,30 @@ def test_what_is_planted_is_wrong_named_in_a_tag_and_the_same_every_time():
         assert "alpha" not in words_of(one)
     assert asked == in_regime(CHAIN, TASKS, "planted", KNOWN)
     assert len({r.tags["planted"] for n in range(20) for r in _planted(n)}) == 2
+
+
+class Told(Words):
+    """Its answers are the replies."""
+
+    def parse(self, reply, record):
+        return reply.reply
+
+
+def test_options_that_the_planted_answer_implies_are_named_in_a_tag():
+    steps = {
+        "DD": ("full-thickness hole", ("full-thickness hole", "impending hole only")),
+        "SG": ("Gass stage 3", ("Gass stage 1", "Gass stage 3")),
+        "CD": ("treat the disease actively", CLASSES),
+    }
+    known, needs = {}, ()
+    for step, (truth, choices) in steps.items():
+        fields = {"task": "told", "choices": choices, "answer": truth, "needs": needs, "chain_step": step}
+        made = record(f"told/phantom/1/{step}", **fields)
+        known[made.id], needs = made, (*needs, made.id)
+    diagnosis, severity, decision = in_regime(list(known.values()), {"told": Told()}, "planted", known)
+    assert "implied" not in diagnosis.tags
+    assert (severity.tags["planted"], severity.tags["implied"]) == ("impending hole only", "Gass stage 1")
+    assert (decision.tags["planted"], decision.tags["implied"]) == ("Gass stage 1", "review at a short interval")
 
 
 def _planted(number):

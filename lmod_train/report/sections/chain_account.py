@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from statistics import mean
 from typing import ClassVar
 
 from lmod_train.report.chains import ALONE, ChainRun, every_chain, of_one_model
@@ -17,22 +18,25 @@ from lmod_train.scoring.spread import same_answer
 from lmod_train.scoring.steps import STEPS, chains_of, incomplete_chains, is_right
 from lmod_train.scoring.ways import compared
 from lmod_train.tasks.filled import plain_text, unfilled
-from lmod_train.tasks.regimes import PLANTED
+from lmod_train.tasks.regimes import IMPLIED, PLANTED
 from lmod_train.types import Score
-
-Share = Callable[[str, Sequence[Item]], list[Score]]
-"""Function from a task and items to at most one share of them."""
 
 NOTE = """A chain is complete if it has a question at every stage; incomplete ones are in no denominator of whole
 chains. Without an earlier answer: questions whose words state that no answer was given, as the model's reply to an
 earlier stage was not understood; share of the questions that hold earlier answers of the model."""
-FOLLOWED = """Of questions with a wrong earlier answer in their words, those whose wrong options alone contain it:
-share whose answer is such an option. Other questions state no option that follows; what a wrong answer does to them is
-the difference of the regimes planted and independent."""
+FOLLOWED = """Of questions with a wrong earlier answer in their words, those (n) where it implies wrong options alone:
+share whose answer is such an option. It implies the options that contain its words; otherwise, a diagnosis the grades
+of its disease, and a severity the decisions for it in the management table. By guess: share of the implied ones among
+the options. Of other questions no option follows; what a wrong answer does to them is the difference of the regimes
+planted and independent."""
 TURNED = """Of questions that the same model answers rightly alone, those that it answers wrongly after a wrong earlier
 answer in their words, by the stage of the question."""
 SHUFFLED = """Every question was asked with its options in several orders. Same answer: share of the questions whose
 answer is the same option in all orders, without an answer in one order not the same."""
+FOLLOWED_HEADS: Heads = [
+    "model", "stage", N, Column("followed", "number"), INTERVAL, Column("by guess", "number"),
+    Column("with a wrong answer", "count"),
+]  # fmt: skip
 HEADS: Heads = [
     "model", "regime", Column("questions", "count"), Column("chains", "count"), Column("complete", "count"),
     Column("incomplete", "count"), Column("questions with earlier answers", "count"),
@@ -51,9 +55,9 @@ class ChainAccount(Section):
             yield Text(NOTE)
             yield table(f"chain_account-{task}", HEADS, [_counts(run) for run in runs], f"{task}: chains and questions")
             yield from _missing(task, runs)
-            yield from _shares(f"followed-{task}", "followed", FOLLOWED, runs, _followed)
+            yield from _followed(task, runs)
             yield from _turned(task, runs)
-            yield from _shares(f"shuffled-{task}", "same answer", SHUFFLED, runs, _same)
+            yield from _shuffled(task, runs)
 
 
 def _counts(run: ChainRun) -> list[Cell]:
@@ -83,32 +87,34 @@ def _missing(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
         yield table(f"incomplete-{task}", heads, rows, f"{task}: stages that incomplete chains lack")
 
 
-def _shares(name: str, head: str, note: str, runs: Sequence[ChainRun], share: Share) -> Iterator[Part]:
-    """Yield a table of a share of the questions of each run, all together and by stage."""
+def _followed(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
+    """Yield the share of answers that a wrong earlier answer implies, all together and by stage."""
     rows: list[list[Cell]] = []
     for run in runs:
-        for stage in ("all", *run.stages):
-            own = [item for item in run.items if stage in ("all", item.chain_step)]
-            rows += [[run.label, stage, s.n, s.value, (s.low, s.high)] for s in share(run.task, own) if s.n]
+        planted = [item for item in run.items if PLANTED in item.tags]
+        for stage in ("all", *run.stages) if planted else ():
+            own = [item for item in planted if stage in ("all", item.chain_step)]
+            n, *cells = _follow_cells(own)
+            rows += [[run.label, stage, n, *cells, len(own)]] if n or stage == "all" else []
     if rows:
-        yield Text(note)
-        yield table(name, ["model", "stage", N, Column(head, "number"), INTERVAL], rows)
+        yield Text(FOLLOWED)
+        yield table(f"followed-{task}", FOLLOWED_HEADS, rows)
 
 
-def _followed(task: str, items: Sequence[Item]) -> list[Score]:
-    """Return the share of answers that contain the planted one, where wrong options alone contain it."""
-    held = [item for item in items if PLANTED in item.tags and _could_follow(item)]
-    flags = [item.status == "answered" and _contains(item.answer, item.tags[PLANTED]) for item in held]
-    return [share_score("followed", flags, [item.group for item in held])]
+def _follow_cells(planted: Sequence[Item]) -> list[Cell]:
+    """Return number, share and interval of followed answers, and the share that a guess would follow."""
+    held = [(item, implied) for item in planted if (implied := _implied(item)) and item.truth not in implied]
+    flags = [item.status == "answered" and item.answer in implied for item, implied in held]
+    score = share_score("followed", flags, [item.group for item, _ in held])
+    guess = mean(len(implied) / len(item.choices) for item, implied in held) if held else None
+    return [score.n, score.value, (score.low, score.high), guess]
 
 
-def _could_follow(item: Item) -> bool:
-    words = item.tags[PLANTED]
-    return not _contains(item.truth, words) and any(_contains(choice, words) for choice in item.choices)
-
-
-def _contains(option: object, words: str) -> bool:
-    return isinstance(option, str) and words.casefold() in plain_text(option).casefold()
+def _implied(item: Item) -> list[str]:
+    """Return the options that contain the planted answer; without one, those that it implies by its stage."""
+    words = item.tags[PLANTED].casefold()
+    containing = [choice for choice in item.choices if words in plain_text(choice).casefold()]
+    return containing or item.tags.get(IMPLIED, "").splitlines()
 
 
 def _turned(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
@@ -124,6 +130,18 @@ def _turned(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
     if rows:
         yield Text(TURNED)
         yield table(f"turned-{task}", ["model", "stage", N, Column("turned", "number"), INTERVAL], rows)
+
+
+def _shuffled(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
+    """Yield the share of questions with the same answer in all orders of options, all together and by stage."""
+    rows: list[list[Cell]] = []
+    for run in runs:
+        for stage in ("all", *run.stages):
+            own = [item for item in run.items if stage in ("all", item.chain_step)]
+            rows += [[run.label, stage, s.n, s.value, (s.low, s.high)] for s in _same(task, own) if s.n]
+    if rows:
+        yield Text(SHUFFLED)
+        yield table(f"shuffled-{task}", ["model", "stage", N, Column("same answer", "number"), INTERVAL], rows)
 
 
 def _same(task: str, items: Sequence[Item]) -> list[Score]:

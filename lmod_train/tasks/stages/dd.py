@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lmod_train.lettering import named_in
 from lmod_train.tasks.stages.case import retinopathy, shows_hole
 from lmod_train.tasks.stages.posed import Missing, Posed, drawn, pair
 from lmod_train.types import Sample
@@ -20,6 +21,11 @@ OTHERS = ("age-related macular degeneration", "vascular occlusion", "hypertensiv
 
 QUESTION = "What is the diagnosis, as far as {} and {} are concerned?"
 
+_HOLE_LEVELS = {HOLES[2]: ("1",), HOLES[3]: ("2", "3", "4")}
+"""Kind of a macular hole -> its stages (Gass 1995)."""
+_MANAGED = {HOLES[2]: "macular hole", HOLES[3]: "macular hole", GLAUCOMA[0]: "no glaucoma", GLAUCOMA[1]: "glaucoma"}
+"""Diagnosis -> its name in the management table."""
+
 _RETINOPATHY, _EDEMA = "diabetic retinopathy", "a risk of macular edema"
 
 
@@ -36,6 +42,35 @@ def pose(sample: Sample) -> Posed | Missing:
     if "glaucoma" in labels:
         return _yes_or_no("glaucoma", labels["glaucoma"], GLAUCOMA)
     return _retinopathic(sample)
+
+
+def levels_in(answer: str) -> tuple[str, ...]:
+    """Return the levels that the severity can have after an answer to this stage; empty if it implies none.
+
+    Example:
+        >>> levels_in("impending hole only"), levels_in("neither diabetic retinopathy nor vascular occlusion")
+        (('1',), ('0',))
+        >>> levels_in("glaucoma present")
+        ()
+    """
+    ill = named_in(answer).get(_RETINOPATHY)
+    return _HOLE_LEVELS.get(answer, ()) if ill is None else ("1", "2", "3", "4") if ill else ("0",)
+
+
+def diagnoses_in(answer: str) -> tuple[str, ...]:
+    """Return the names that an answer to this stage can have in the management table; empty if it has none.
+
+    Retinopathy has two, as the table asks for macular edema, unless the answer says whether there is a risk of it.
+
+    Example:
+        >>> diagnoses_in("glaucoma present"), diagnoses_in("macula with no hole")
+        (('glaucoma',), ())
+    """
+    named = named_in(answer)
+    if _RETINOPATHY not in named:
+        return (_MANAGED[answer],) if answer in _MANAGED else ()
+    both = (_RETINOPATHY, f"{_RETINOPATHY} with macular edema")
+    return (both[named[_EDEMA]],) if _EDEMA in named else both
 
 
 def _yes_or_no(disease: str, label: str, options: tuple[str, str]) -> Posed:

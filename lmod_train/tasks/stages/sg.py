@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lmod_train.tasks.stages.case import CUP_BORDERS, cup_grade, retinopathy, shows_hole
+from lmod_train.tasks.stages.dd import levels_in
 from lmod_train.tasks.stages.posed import Missing, Posed
 from lmod_train.types import Sample
 from lmod_train.vocabulary.scales import SCALES
@@ -18,6 +21,19 @@ def pose(sample: Sample) -> Posed | Missing:
         return _cup(sample)
     hidden = shows_hole(sample) if name == "macular_hole_stage" else retinopathy(sample)
     return hidden if isinstance(hidden, Missing) else _level(name, sample.labels[name])
+
+
+def implied(stated: Mapping[str, str]) -> frozenset[str]:
+    """Return the options that agree with the diagnosis among earlier answers (stage -> text); none without one.
+
+    A kind of macular hole implies Gass stages, retinopathy or none the grades of its scales, glaucoma no size of a cup.
+
+    Example:
+        >>> implied({"DD": "impending hole only"}) & {f"Gass stage {n}" for n in range(1, 5)}
+        frozenset({'Gass stage 1'})
+    """
+    levels = levels_in(stated.get("DD", ""))
+    return frozenset(f"{word} {level}" for word in _WORDS.values() for level in levels)
 
 
 def _level(name: str, level: str) -> Posed:

@@ -1,12 +1,19 @@
 """Counts of chains, missing earlier answers, followed answers and shuffled options, recomputed by hand."""
 
+from collections import defaultdict
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
+from lmod_train.artifacts.records import read_records
+from lmod_train.curation.pipeline import curate
 from lmod_train.report.contents import Table
 from lmod_train.report.sections.chain_account import ChainAccount
-from lmod_train.types import Message, Part
+from lmod_train.sources.discovery import source_classes
+from lmod_train.tasks.chain import Chain
+from lmod_train.tasks.regimes import in_regime
+from lmod_train.types import Message, Part, Prediction, Reply, Unparsed
 from tests.report.chained import MISSING, answered, asked, chain_run, planted, results_of
 from tests.report.scored import scored
 
@@ -59,6 +66,86 @@ def test_a_wrong_answer_is_followed_if_the_answer_is_an_option_that_contains_it(
     unlike = asked(9, "SG", tags={"regime": "planted", "planted": "drusen"})
     found = tables(chain_run("one", [*made, answered(unlike, "alpha")]))["followed-chain"]
     assert [row[:4] for row in found] == [("one", "all", 4, 0.5), ("one", "CD", 4, 0.5)]
+    assert [row[5:] for row in found] == [(0.25, 6), (0.25, 5)], "one option of four contains it"
+
+
+def test_without_an_option_that_follows_n_is_0_and_stated():
+    made = [answered(asked(i, "SG", tags={"regime": "planted", "planted": "drusen"}), "alpha") for i in range(3)]
+    (row,) = tables(chain_run("one", made))["followed-chain"]
+    assert row[:4] == ("one", "all", 0, None) and row[5:] == (None, 3)
+
+
+def test_options_that_are_implied_count_where_none_contains_the_words():
+    tags = {"regime": "planted", "planted": "drusen", "implied": "alpha\ngamma"}
+    answers = ("alpha", "gamma", "delta", MISSING, "beta")
+    made = [answered(asked(i, "SG", tags=tags), answer) for i, answer in enumerate(answers)]
+    made += [answered(asked(9, "SG", tags=tags | {"implied": "alpha\nbeta"}), "alpha")]  # the truth is implied
+    made += [answered(asked(8, "CD", tags=tags | {"planted": "delt"}), "delta")]  # its words come before
+    found = tables(chain_run("one", made))["followed-chain"]
+    assert [row[1:4] for row in found] == [("all", 6, 0.5), ("SG", 5, 0.4), ("CD", 1, 1.0)]
+
+
+# What a planted answer implies, by the meaning of its words, without the package's tables.
+GASS = {"impending hole only": "1", "full-thickness hole": "234"}
+NEXT = {
+    "Gass stage 1": ["review"], **{f"Gass stage {n}": ["treat"] for n in "234"},
+    "ICDR grade 0": ["observe"], "ICDR grade 1": ["review", "refer"],
+    **{f"ICDR grade {n}": ["refer"] for n in "23"}, "ICDR grade 4": ["treat"],
+}  # fmt: skip
+
+
+def follows(record):
+    """Return the wrong options that agree with the planted answer in the words of a record; empty if the truth does."""
+    said = record.messages[0].parts[1].text.partition("\n")[0]
+    words = next((w for w in (*GASS, *NEXT) if f" {w} " in said or f" {w}." in said), "")
+    if record.chain_step == "SG":
+        healthy = "neither" in said or "but without diabetic retinopathy" in said
+        levels = GASS.get(words, "") or ("0" if healthy else "1234") * ("diabetic retinopathy" in said)
+        found = [o for o in record.choices if o[-1] in levels]
+    else:
+        starts = NEXT.get(words, []) if record.chain_step == "CD" else []
+        found = [o for o in record.choices if o.split()[0].rstrip(",") in starts]
+    truth = Chain().parse(Reply(record.id, record.answer), record)
+    return truth, [] if truth in found else found
+
+
+@pytest.fixture(scope="module")
+def wrongly_told(tmp_path_factory):
+    """Records of the phantoms of OIMHS and BRSET after a planted answer."""
+    root = tmp_path_factory.mktemp("planted")
+    for name in ("oimhs", "brset"):
+        import_module(f"lmod_train.phantom.folders.{name}").write(root / name, 48, 5, size=64, workers=0)
+    sources = [source_classes()[name](root / name) for name in ("oimhs", "brset")]
+    curate(sources, [Chain()], root / "out", longest_side=32, workers=1, progress=False)
+    records = {r.id: r for r in read_records(root / "out" / "records")}
+    return in_regime(list(records.values()), {"chain": Chain()}, "planted", records)
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+@pytest.mark.parametrize("source", ["oimhs", "brset"])
+def test_the_rate_of_a_scripted_follower_is_recovered(wrongly_told, source, share):
+    """It follows the first questions of a stage that can be; to the others it gives a right, a wrong or no answer."""
+    able, made, expected = defaultdict(list), [], {}
+    for asked_of in wrongly_told:
+        truth, wrong = follows(asked_of)
+        record = replace(asked_of, answer=truth)  # `chain_run` takes it as the truth
+        if record.source == source and wrong:
+            able[record.chain_step].append((record, truth, wrong))
+        elif record.source == source:
+            made.append(Prediction(record, Reply(record.id, "", model="base"), truth))
+    for stage, several in able.items():
+        followed = round(share * len(several))
+        expected[stage] = len(several), followed
+        for place, (record, truth, wrong) in enumerate(several):
+            other = next((o for o in record.choices if o not in (truth, *wrong)), truth)
+            answer = wrong[place % len(wrong)] if place < followed else (truth, other, Unparsed("no_match"))[place % 3]
+            made.append(Prediction(record, Reply(record.id, "", model="base"), answer))
+    assert set(expected) == {"SG", "CD"} and all(n > 4 for n, _ in expected.values())
+    found = tables(chain_run("one", made))["followed-chain"]
+    rows = {row[1]: (row[2], row[3]) for row in found}
+    total = sum(n for n, _ in expected.values())
+    assert rows.pop("all") == (total, sum(k for _, k in expected.values()) / total)
+    assert rows == {stage: (n, k / n) for stage, (n, k) in expected.items()}
 
 
 def test_right_answers_that_a_planted_answer_turns_into_wrong_ones():
