@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,7 +17,7 @@ from lmod_train.chat import checkpoint
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import encode
 from lmod_train.errors import BadArgument, WeightsNotFound
-from lmod_train.shipped import PACKAGE
+from tests.opened_script import opened
 from tests.tiny import TOKENS, base, record
 
 CHATML = (
@@ -31,11 +30,7 @@ CHATML = (
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("smollm2_vlm", PACKAGE.parent / "scripts" / "smollm2_vlm.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return opened("smollm2_vlm")
 
 
 def tokenizer() -> PreTrainedTokenizerFast:
@@ -67,7 +62,9 @@ def made(script: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = tokenizer()
     speaker = language(len(words))
     speaker.config.quantization_config = {"quant_method": "gguf"}  # as one that was read from such a file says
-    model, processor = script.compose(base(), speaker, words, pictures(4))
+    script.with_image_token(speaker, words)
+    template = script.template_of(words.chat_template)
+    model, processor = script.compose(script.tower_of(base()), speaker, words, template, pictures(4))
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
     return folder

@@ -15,6 +15,7 @@ from transformers import AutoModelForImageTextToText, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 from transformers.utils import logging as transformers_logging
 
+from lmod_train.chat import timm_tower
 from lmod_train.chat.checkpoint_files import check_settings, check_weights, short
 from lmod_train.chat.family import MODEL_TYPES, is_known
 from lmod_train.chat.family.base import Family
@@ -159,8 +160,10 @@ def load(folder: Path, dtype: torch.dtype = torch.float32, attention: Attention 
         WeightsNotFound: There is no model.safetensors, and no index that names other files.
         WeightsMismatch: A tensor is missing, unexpected, or of another shape, or transformers makes no network of the
             configuration.
-        BadArgument: The class or this machine does not support the implementation of attention.
+        BadArgument: The class or this machine does not support the implementation of attention, or config.json names
+            a tower of timm that does not exist or has another size.
     """
+    timm_tower.register(folder)
     level = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.ERROR)  # the load report is checked below and belongs in the error
     try:

@@ -9,6 +9,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoProcessor
 
+from lmod_train.chat import timm_tower
 from lmod_train.chat.family.base import Family
 from lmod_train.errors import WeightsMismatch, WeightsNotFound
 
@@ -65,7 +66,9 @@ def config_of(folder: Path) -> Any:
 
     Raises:
         WeightsMismatch: transformers cannot read it.
+        BadArgument: It names a tower of timm that does not exist or has another size.
     """
+    timm_tower.register(folder)
     try:
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # transformers raises errors of many types

@@ -10,7 +10,9 @@ from typing import Literal
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from lmod_train.chat import timm_tower
 from lmod_train.chat.family import family_class
+from lmod_train.errors import BadArgument
 
 Names = Literal["transformers", "server"]
 
@@ -27,6 +29,19 @@ def server_name(model_type: str, name: str) -> str:
     for pattern, replacement in family_class(model_type).server_names:
         name = re.sub(pattern, replacement, name)
     return name
+
+
+def refuse_unread(folder: Path) -> None:
+    """Refuse a checkpoint that no inference server reads under any names.
+
+    Raises:
+        BadArgument: Its tower is a network of timm.
+    """
+    if timm_tower.tower_config(folder) is not None:
+        expected = (
+            "a tower that servers have; that of this checkpoint is a network of timm, which only lmod_train reads"
+        )
+        raise BadArgument("--names", "server", expected, "leave it out, or add `--names transformers`")
 
 
 def rename_for_servers(folder: Path) -> int:

@@ -98,7 +98,7 @@ class LmodModule(LightningModule, ABC):
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
         """Return the trained tensors and the buffers that training changes, such as batch norm statistics."""
-        kept = {name for name, p in self.named_parameters() if p.requires_grad} | set(_counted(self))
+        kept = {name for name, p in self.named_parameters() if p.requires_grad} | set(counted(self))
         return {k: v for k, v in super().state_dict(*args, **kwargs).items() if k in kept}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
@@ -203,7 +203,7 @@ class LmodModule(LightningModule, ABC):
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
 
 
-def _counted(module: nn.Module) -> dict[str, Tensor]:
+def counted(module: nn.Module) -> dict[str, Tensor]:
     """Return the buffers that training changes: those of batch norms without frozen parameters."""
     found = {}
     for path, part in module.named_modules():

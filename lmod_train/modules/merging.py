@@ -16,9 +16,10 @@ from lmod_train.chat.base_files import check_base, fingerprint, licence_of, writ
 from lmod_train.chat.checkpoint import find, load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import end_tokens
-from lmod_train.chat.server_names import Names, rename_for_servers
+from lmod_train.chat.server_names import Names, refuse_unread, rename_for_servers
 from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
 from lmod_train.files import clear_parts, write_durably
+from lmod_train.modules.base import counted
 from lmod_train.strategies.saved import read
 
 WRAPPED = "model."
@@ -28,7 +29,7 @@ WRAPPED = "model."
 def merge(
     ckpt: Path, out: Path, base: str | None = None, names: Names = "transformers", trusted: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """Write the tuned model as a folder that transformers loads without this package.
+    """Write the tuned model as a folder that transformers loads without this package, unless its tower is of timm.
 
     Weights are merged in float32, which takes 4 bytes of memory per parameter, and written in the type that the
     training used: in bfloat16 a merged weight is rounded once, so that replies may differ in a word.
@@ -45,7 +46,7 @@ def merge(
 
     Raises:
         ArtifactError: It is no checkpoint, or one that does not name its base.
-        BadArgument: `out` is not empty.
+        BadArgument: `out` is not empty, or no server reads the network.
         WeightsNotFound: The base is missing.
         WeightsMismatch: The base is not that of the checkpoint, or its tensors do not fit the settings.
     """
@@ -59,6 +60,8 @@ def merge(
         )
     folder = find(base or facts["base"])
     check_base(folder, fingerprint(folder), facts)
+    if names == "server":
+        refuse_unread(folder)
     lora = Lora(**facts["lora"]) if facts["lora"] else None
     model = trainable(load(folder), lora, facts["tune_tower"], facts["tune_language_model"])
     _take(model, saved["state_dict"], ckpt)
@@ -80,7 +83,8 @@ def _take(model: Any, tensors: Mapping[str, Tensor], ckpt: Path) -> None:
     Raises:
         WeightsMismatch: A tensor is missing, unexpected, or of another shape.
     """
-    ours = {f"{n} {tuple(p.shape)}" for n, p in model.named_parameters() if p.requires_grad}
+    learnt = {name for name, p in model.named_parameters() if p.requires_grad} | set(counted(model))
+    ours = {f"{n} {tuple(t.shape)}" for n, t in model.state_dict().items() if n in learnt}
     theirs = {f"{n.removeprefix(WRAPPED)} {tuple(t.shape)}" for n, t in tensors.items()}
     if ours != theirs:
         cure = "name an unchanged checkpoint and the base it was tuned from"

@@ -1,0 +1,16 @@
+"""A script of scripts/, opened as a module; its siblings are found, as when it is started from the command line."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from unittest.mock import patch
+
+from lmod_train.shipped import PACKAGE
+
+
+def opened(name: str) -> ModuleType:
+    """Return the module of a script."""
+    with patch.object(sys, "path", [str(PACKAGE.parent / "scripts"), *sys.path]):
+        return import_module(name)
