@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from lmod_train.artifacts.recipe import recipe_of
 from lmod_train.artifacts.run import Run
 from lmod_train.errors import ConfigDamaged
 from lmod_train.escaping import for_csv, from_csv
 from lmod_train.files import write_durably
+
+NOTHING_LEARNED, BALANCED_TWICE = "nothing learned", "classes balanced twice"
+"""Phrases of the warnings about a training."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -54,15 +58,35 @@ def read_training_set(run: Path) -> list[TrainedImage]:
 def training_of(run: Path) -> dict[str, Any]:
     """Return what a run was trained on, in numbers, for the provenance of its replies; empty if it is not recorded.
 
-    Keys are ``share`` (of the training split), and ``sources`` (source -> number of training images).
+    Keys are ``share`` (of the training split), ``sources`` (source -> number of training images), ``recipe`` if it
+    fine-tuned RETFound (`lmod_train.artifacts.recipe`), and ``warnings`` if there were any (phrase -> sentence).
     """
     trained = Counter(image.source for image in read_training_set(run) if image.split == "train")
-    try:
-        data = Run(run).read_config().get("data") or {}
-    except ConfigDamaged:
-        data = {}
+    config = _config(run)
+    data, recipe = config.get("data") or {}, recipe_of(config)
     share = (data.get("init_args") or data).get("share", 1.0)
-    return {"share": share, "sources": dict(sorted(trained.items()))} if trained else {}
+    found = {"share": share, "sources": dict(sorted(trained.items())), "recipe": recipe and str(recipe)}
+    found["warnings"] = training_warnings(config)
+    return {key: value for key, value in found.items() if value} if trained else {}
+
+
+def training_warnings(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return phrase -> sentence of the warnings about a training in a run's configuration; none in older ones."""
+    stated = trained_on(config).get("warnings")
+    return {str(phrase): str(text) for phrase, text in stated.items()} if isinstance(stated, dict) else {}
+
+
+def trained_on(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `training_of` as stated in a run's configuration; empty in older ones."""
+    stated = (config.get("provenance") or {}).get("trained_on")
+    return stated if isinstance(stated, dict) else {}
+
+
+def _config(run: Path) -> dict[str, Any]:
+    try:
+        return Run(run).read_config()
+    except ConfigDamaged:
+        return {}
 
 
 def run_of_checkpoint(checkpoint: Path) -> Path:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
-from lightning import LightningModule
+from lightning import LightningModule, Trainer
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
@@ -281,7 +281,8 @@ def _run(arguments: list[str], held: ExitStack, once: bool = False) -> None:
             draw_probes(folder)
     if experiment.subcommand == "fit":
         trainer = experiment.trainer
-        write_trained(folder, trainer.current_epoch, trainer.global_step, training_of(folder))
+        trained = training_of(folder) | {"warnings": _warnings(trainer)}
+        write_trained(folder, trainer.current_epoch, trainer.global_step, trained)
     elif experiment.loaded:
         write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
     answered = any(file.stat().st_size for file in Run(folder).replies.glob("*.jsonl"))
@@ -291,6 +292,11 @@ def _run(arguments: list[str], held: ExitStack, once: bool = False) -> None:
             against = [Path(other) for other in experiment.config[experiment.subcommand].against]
             print(lines(scored(folder, trusted)))
             print(lines(compared(folder, against, trusted, arguments)), end="")
+
+
+def _warnings(trainer: Trainer) -> dict[str, str]:
+    """Return phrase -> sentence of the warnings about a training."""
+    return {k: text for c in trainer.callbacks if isinstance(c, Learning) for k, text in c.warnings.items()}
 
 
 def rescored(folder: Path, held: ExitStack, shard: str, done: str, trusted: Sequence[str] = ()) -> bool:

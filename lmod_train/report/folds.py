@@ -10,6 +10,7 @@ from typing import Any
 from lmod_train.artifacts.records import read_run_column, read_run_records, write_run_records
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.series import FOLDS, members
+from lmod_train.artifacts.training_set import trained_on, training_warnings
 from lmod_train.errors import ArtifactError
 from lmod_train.files import write_durably
 from lmod_train.report.headline import headline, headline_table
@@ -60,7 +61,7 @@ def _check_complete(folder: Path, folds: Sequence[Path]) -> None:
 
 
 def _config(folds: Sequence[Path]) -> dict[str, Any]:
-    """Return the configuration of the first fold as that of all, with the weights of each."""
+    """Return the configuration of the first fold as that of all, with weights and warnings of each."""
     configs = [Run(fold).read_config() for fold in folds]
     known = [config.get("provenance") or {} for config in configs]
     weights = {
@@ -69,7 +70,13 @@ def _config(folds: Sequence[Path]) -> dict[str, Any]:
         for name, digest in (own.get("weights") or {}).items()
     }
     data = {**(configs[0].get("data") or {}), "fold": ""}
-    return {**configs[0], "data": data, "provenance": {**known[0], "weights": weights}, FOLDS: len(folds)}
+    warned = {
+        phrase: f"{fold.name}: {text}"
+        for fold, config in zip(folds, configs, strict=True)
+        for phrase, text in training_warnings(config).items()
+    }
+    on = {"trained_on": {**trained_on(configs[0]), "warnings": warned}} if warned else {}
+    return {**configs[0], "data": data, "provenance": {**known[0], "weights": weights, **on}, FOLDS: len(folds)}
 
 
 def _copy_replies(run: Run, folds: Sequence[Path]) -> None:

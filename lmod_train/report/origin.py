@@ -12,8 +12,9 @@ from typing import Any
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.run import READER
 from lmod_train.artifacts.series import FOLDS
+from lmod_train.artifacts.training_set import trained_on
 from lmod_train.errors import ArtifactError
-from lmod_train.escaping import without_folders
+from lmod_train.escaping import for_terminal, without_folders
 from lmod_train.report.results import Outcomes
 from lmod_train.scoring.ways import FACTORS, compared_ids, question_of, values_of
 from lmod_train.types import Prediction
@@ -29,7 +30,7 @@ class Origin:
 
     Attributes:
         weights: Name and SHA-256 of each file; ``random`` for random weights.
-        trained: Epochs and optimiser steps of training before the replies.
+        trained: Epochs and optimiser steps of training before the replies, and the recipe if it fine-tuned RETFound.
         version: Version of the package, and its git revision if known.
         splits: Split -> number of records.
         sources: Source -> number of records.
@@ -92,9 +93,11 @@ def _weights(config: Mapping[str, Any], known: Mapping[str, str]) -> str:
 
 def _trained(config: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:
     steps = sorted({p.reply.step for p in predictions})
-    epochs = (config.get("provenance") or {}).get("epochs")
+    known = config.get("provenance") or {}
+    epochs, recipe = known.get("epochs"), trained_on(config).get("recipe")
     trained = [f"{epochs} {'epoch' if epochs == 1 else 'epochs'}"] if epochs is not None else []
-    return ", ".join([*trained, *(f"{step:,} steps" for step in steps if step)]) or "no step"
+    told = ", ".join([*trained, *(f"{step:,} steps" for step in steps if step)]) or "no step"
+    return f"{told} ({for_terminal(str(recipe))})" if recipe else told
 
 
 def leaks_of(outcomes: Outcomes) -> dict[str, int] | None:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from lmod_train.artifacts.records import curated_ids
 from lmod_train.artifacts.series import FOLDS
+from lmod_train.artifacts.training_set import training_warnings
 from lmod_train.errors import ArtifactError
+from lmod_train.escaping import for_terminal
 from lmod_train.report.contents import Table, table
 from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, RunScores
@@ -63,6 +65,7 @@ def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) 
         counted=counted,
         pooled=FOLDS in outcomes.config,
         own_options=outcomes.choices.get(task) == (),
+        training={phrase: for_terminal(text) for phrase, text in training_warnings(outcomes.config).items()},
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from lmod_train.artifacts.training_set import BALANCED_TWICE, NOTHING_LEARNED
 from lmod_train.scoring.items import Item
 from lmod_train.types import Answer, Prediction, Score, Unparsed
 
@@ -42,6 +43,7 @@ class Case:
         counted: Value and n that the items have, of each of `stated`.
         pooled: Whether the replies are of several folds, whose trainings differ in length.
         own_options: Whether each question has options of its own, e.g. those of chains: they are texts, not classes.
+        training: Phrase -> sentence of the warnings about the training of the model.
     """
 
     items: Sequence[Item] = ()
@@ -55,6 +57,7 @@ class Case:
     counted: Sequence[tuple[float, int]] = ()
     own_options: bool = False
     pooled: bool = False
+    training: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +205,16 @@ def part_of_the_likelihoods(case: Case) -> str:
     return f"{given} of {len(replied)} replies have likelihoods; curves and calibration are of these only"
 
 
+def nothing_learned(case: Case) -> str:
+    """Return a sentence if the training loss never left that of a model that knows nothing."""
+    return case.training.get(NOTHING_LEARNED, "")
+
+
+def balanced_twice(case: Case) -> str:
+    """Return a sentence if rare classes were both weighted and drawn more often in the training."""
+    return case.training.get(BALANCED_TWICE, "")
+
+
 CHECKS: dict[str, Callable[[Case], str]] = {
     "scores of other replies": other_replies,
     "one class only": one_class_only,
@@ -209,6 +222,8 @@ CHECKS: dict[str, Callable[[Case], str]] = {
     "interval includes chance": interval_includes_chance,
     "below chance": below_chance,
     "one answer to all": one_answer,
+    NOTHING_LEARNED: nothing_learned,
+    BALANCED_TWICE: balanced_twice,
     "unparsed above 5 %": unparsed,
     "leak between splits": leak,
     "records of another folder": other_folder,

@@ -41,10 +41,12 @@ def train(losses, choices=("a", "b", "c"), callback=None):
     ],
 )
 def test_only_a_loss_that_stays_at_ln_k_is_named(losses, stuck, warned):
-    train(losses)
+    callback = train(losses)
     assert bool(warned) == stuck
+    assert callback.warnings.keys() == ({"nothing learned"} if stuck else set())
     if stuck:
         assert f"never left ln 3 = {math.log(3):.3f}" in warned[0]
+        assert warned[0].startswith(f"{callback.warnings['nothing learned']}. Next: ")
 
 
 def test_a_continued_training_remembers_its_lowest_loss_and_other_models_have_no_classes(warned):
@@ -70,5 +72,6 @@ def test_a_continued_training_remembers_its_lowest_loss_and_other_models_have_no
 )
 def test_weights_and_draws_together_are_named(balance, weighted, twice, warned):
     trainer = SimpleNamespace(datamodule=SimpleNamespace(balance=balance))
-    Learning().on_fit_start(trainer, SimpleNamespace(weighted=weighted))
+    (callback := Learning()).on_fit_start(trainer, SimpleNamespace(weighted=weighted))
+    assert callback.warnings.keys() == ({"classes balanced twice"} if twice else set())
     assert bool(warned) == twice and all("compensate twice" in text for text in warned)

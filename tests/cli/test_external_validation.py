@@ -9,7 +9,7 @@ import pytest
 from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.records import read_records
 from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.training_set import read_training_set
+from lmod_train.artifacts.training_set import read_training_set, training_warnings
 from lmod_train.callbacks.training_set import Leaked
 from lmod_train.cli import experiment
 from lmod_train.curation.pipeline import curate
@@ -44,6 +44,8 @@ def test_an_image_of_the_training_in_another_source_is_refused_and_the_printed_c
     fit = ["--data.sources", "refuge", "--data.batch_size", "4", "--trainer.max_epochs", "1", "--run", "FIT"]
     experiment.run(["fit", *common, *fit])
     assert {image.source for image in read_training_set(tmp_path / "FIT")} == {"refuge"}
+    said = Run(tmp_path / "FIT").read_config()["provenance"]["trained_on"]["warnings"]
+    assert said["nothing learned"].startswith("the training loss never left ln 2"), "two steps teach nothing"
     ids = {r.id for r in read_records(shared / "records") if r.source == "origa"}
     test = ["test", *common, "--data.exclude_sources", "refuge", "--data.split", "all"]
     test += ["--ckpt_path", "FIT/checkpoints/last.ckpt", "--run", "TEST"]
@@ -56,3 +58,4 @@ def test_an_image_of_the_training_in_another_source_is_refused_and_the_printed_c
     experiment.run([*test, *shlex.split(cure)])
     asked = {p.record.id for p in read_predictions(Run(tmp_path / "TEST").predictions)}
     assert asked == ids - {f"glaucoma/origa/{SHARED}"} and len(asked) > 2
+    assert training_warnings(Run(tmp_path / "TEST").read_config()) == said, "they follow the checkpoint"

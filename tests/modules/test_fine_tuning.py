@@ -4,7 +4,6 @@ import itertools
 import math
 import warnings
 from argparse import Namespace
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -298,11 +297,10 @@ def test_views_that_change_an_answer_are_refused_before_the_network_is_built(tmp
         FineTuning("random", ("LEFT", "RIGHT"), views="flip")
     asked = [record("glaucoma/p/1", text="Has the left eye glaucoma?", split="val")]
     own = data(write_curated(tmp_path, asked))
-    refused = pytest.raises(BadArgument, match="glaucoma/p/1 names a side")
-    for views, context in (("flip", refused), ("none", nullcontext())):
+    refused = {"flip": "glaucoma/p/1 names a side", "none": "head of FineTuning is untrained"}
+    for views, why in refused.items():
         module = FineTuning("random", WORDS, size="tiny", image_size=32, views=views)
-        module.trained = True
-        with context:
+        with pytest.raises(LmodError, match=why):
             quick(tmp_path, limit_val_batches=1).validate(module, datamodule=own, verbose=False)
         assert (module.model is None) == (views == "flip")
 

@@ -12,6 +12,7 @@ from lmod_train.artifacts.records import write_run_records
 from lmod_train.artifacts.replies import ReplyFile
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
+from lmod_train.artifacts.training_set import training_warnings
 from lmod_train.errors import ArtifactError
 from lmod_train.report.folds import pool
 from lmod_train.report.report import report
@@ -83,6 +84,16 @@ def test_the_report_shows_one_run_and_no_deviation_over_folds(folds, tmp_path):
     assert "sd over" not in text and "checkpoint steps" not in text and seeds_text(folder) == ""
     weights = Run(folder).read_config()["provenance"]["weights"]
     assert weights == {f"fold_{k}of3/checkpoints/last.ckpt": f"fold_{k}of3" for k in (1, 2, 3)}
+
+
+def test_a_warning_about_the_training_of_one_fold_is_one_of_the_pool(folds):
+    folder, *_ = folds
+    second = Run(folder / "fold_2of3")
+    on = {"sources": {"s": 40}, "warnings": {"nothing learned": "the loss never left ln 2"}}
+    second.write_config({**second.read_config(), "provenance": {"trained_on": on}})
+    pool(folder)
+    found = training_warnings(Run(folder).read_config())
+    assert found == {"nothing learned": "fold_2of3: the loss never left ln 2"}
 
 
 def test_a_pool_is_written_again_and_needs_every_fold_once(folds):

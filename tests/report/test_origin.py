@@ -49,6 +49,15 @@ def test_weights_code_split_and_leaks_are_told(tuned: Path, tmp_path: Path):
     assert "group 0, near 7" in line and "test 72" in line and "no step" in line
 
 
+@pytest.mark.parametrize("recipe", ["RETFound 2025: label smoothing 0, norm twice", None])
+def test_the_recipe_of_retfound_stands_with_the_training(tuned: Path, recipe: str | None):
+    known = {"epochs": 100, "trained_on": {"sources": {"a": 3}, **({"recipe": recipe} if recipe else {})}}
+    configure(tuned, provenance=known)
+    line = shown(Provenance(), [tuned])
+    assert origin_of(read_outcomes(tuned)).trained == (f"100 epochs ({recipe})" if recipe else "100 epochs")
+    assert (f"100 epochs ({recipe})" in line) == bool(recipe)
+
+
 def test_what_the_files_do_not_tell_is_said_to_be_so_and_random_weights_are_called_random(tuned: Path):
     (tuned / "config.yaml").unlink()
     origin = origin_of(read_outcomes(tuned))

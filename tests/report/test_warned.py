@@ -6,6 +6,7 @@ import yaml
 
 from lmod_train.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.artifacts.records import write_records
+from lmod_train.report.report import report
 from lmod_train.report.results import read_results
 from lmod_train.report.warned import warned, warnings_table
 from tests.report.chained import chain_run, planted, results_of
@@ -54,6 +55,18 @@ def test_records_that_are_not_in_the_folder_are_found(made):
     assert found(made[0]) == {(task, "records of another folder") for task in ALL}
     table = warnings_table(read_results([made[0]]), warned(read_results([made[0]])))
     assert "14 of 24 records are not in the curated folder" in str(table.rows)
+
+
+def test_warnings_of_the_training_reach_the_headline_table_and_older_runs_have_none(made, tmp_path):
+    config = yaml.safe_load((made[0] / "config.yaml").read_text())
+    for trained_on in (None, {}, "damaged", {"sources": {"a": 3}}, {"warnings": ["damaged"]}):
+        (made[0] / "config.yaml").write_text(yaml.safe_dump({**config, "provenance": {"trained_on": trained_on}}))
+        assert found(made[0]) == set()
+    said = {"nothing learned": "the training loss never left ln 2 = 0.693\n", "other": "of a later version"}
+    (made[0] / "config.yaml").write_text(yaml.safe_dump({**config, "provenance": {"trained_on": {"warnings": said}}}))
+    assert found(made[0]) == {(task, "nothing learned") for task in ALL}
+    report([made[0]], tmp_path / "out", log=(lines := []).append)
+    assert "nothing learned" in lines[0] and "never left ln 2 = 0.693" in (tmp_path / "out" / "tables.md").read_text()
 
 
 def test_scores_of_earlier_replies_are_found(made, tmp_path):
