@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
-from lightning import LightningModule, Trainer
+from lightning import LightningModule
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
@@ -281,8 +281,7 @@ def _run(arguments: list[str], held: ExitStack, once: bool = False) -> None:
             draw_probes(folder)
     if experiment.subcommand == "fit":
         trainer = experiment.trainer
-        trained = training_of(folder) | {"warnings": _warnings(trainer)}
-        write_trained(folder, trainer.current_epoch, trainer.global_step, trained)
+        write_trained(folder, trainer.current_epoch, trainer.global_step, training_of(folder) | _warnings(trainer))
     elif experiment.loaded:
         write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
     answered = any(file.stat().st_size for file in Run(folder).replies.glob("*.jsonl"))
@@ -294,9 +293,10 @@ def _run(arguments: list[str], held: ExitStack, once: bool = False) -> None:
             print(lines(compared(folder, against, trusted, arguments)), end="")
 
 
-def _warnings(trainer: Trainer) -> dict[str, str]:
-    """Return phrase -> sentence of the warnings about a training."""
-    return {k: text for c in trainer.callbacks if isinstance(c, Learning) for k, text in c.warnings.items()}
+def _warnings(trainer: Any) -> dict[str, dict[str, str]]:
+    """Return the entry ``warnings`` of the provenance, phrase -> sentence; empty without any."""
+    found = {k: text for c in trainer.callbacks if isinstance(c, Learning) for k, text in c.warnings.items()}
+    return {"warnings": found} if found else {}
 
 
 def rescored(folder: Path, held: ExitStack, shard: str, done: str, trusted: Sequence[str] = ()) -> bool:
