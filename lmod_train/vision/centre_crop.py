@@ -1,11 +1,33 @@
-"""Position of a centre crop in the image it was cut from."""
+"""Centre crop of an image, and its position in the image."""
 
 from __future__ import annotations
 
+from typing import Literal
+
+from PIL import Image
 from torch import Tensor
 from torch.nn import functional
+from torchvision.transforms import InterpolationMode
+from torchvision.transforms import functional as pictures
 
 from lmod_train.vision.augmentation import uncropped
+
+
+def centre_cut(picture: Image.Image, size: int, resampling: Literal["bilinear", "bicubic"] = "bicubic") -> Image.Image:
+    """Return the centre crop of an image that classifiers evaluate with ``square: crop``, see `eval_transform`.
+
+    Args:
+        picture: RGB image.
+        size: Side of the crop in pixels; the shorter side of the image is resized to `uncropped` of it.
+        resampling: Interpolation of the resizing.
+
+    Example:
+        >>> centre_cut(Image.new("RGB", (400, 300)), 224).size
+        (224, 224)
+    """
+    resized: Image.Image = pictures.resize(picture, [uncropped(size)], InterpolationMode(resampling))
+    cut: Image.Image = pictures.center_crop(resized, [size, size])
+    return cut
 
 
 def on_square(map: Tensor, picture: tuple[int, int]) -> Tensor:

@@ -22,6 +22,7 @@ from PIL import Image
 from lmod_train.errors import CuratedDamaged
 from lmod_train.pixels import open_rgb, pad_square
 from lmod_train.types import Record
+from lmod_train.vision.centre_crop import centre_cut
 from lmod_train.vision.one_picture import one_picture
 from lmod_train.vision.table import Table, table
 
@@ -31,6 +32,7 @@ VERSION = 2
 PIECE = 2**26  # bytes per file of the table, which an interrupted run has to repeat
 
 Resampling = Literal["bilinear", "bicubic"]
+Square = Literal["pad", "crop"]
 Pixels = npt.NDArray[np.uint8]
 
 
@@ -67,10 +69,13 @@ def crops_of(record: Record) -> list[Crop]:
     return crops
 
 
-def cut(picture: Image.Image, box: Sequence[int], side: int, resampling: Resampling = "bilinear") -> Pixels:
-    """Return one crop (side, side, 3), 0 to 255: a box stretched to the square, or the image padded with black.
+def cut(
+    picture: Image.Image, box: Sequence[int], side: int, resampling: Resampling = "bilinear", square: Square = "pad"
+) -> Pixels:
+    """Return one crop (side, side, 3), 0 to 255: a box stretched to the square, or the image padded or cropped to it.
 
     A box that begins at or beyond the right or lower edge, due to rounding, becomes the last column or row of pixels.
+    Padding is black; `square` is without effect on boxes.
 
     Example:
         >>> cut(Image.new("RGB", (40, 20), "white"), (0, 0, 10, 5), 8).shape
@@ -80,13 +85,20 @@ def cut(picture: Image.Image, box: Sequence[int], side: int, resampling: Resampl
         x0, y0 = min(box[0], picture.width - 1), min(box[1], picture.height - 1)
         x1, y1 = min(box[2], picture.width), min(box[3], picture.height)
         picture = picture.crop((x0, y0, max(x1, x0 + 1), max(y1, y0 + 1)))
+    elif square == "crop":
+        return np.asarray(centre_cut(picture, side, resampling))
     else:
         picture = pad_square(picture, (0, 0, 0))
     return np.asarray(picture.resize((side, side), Image.Resampling[resampling.upper()]))
 
 
 def cut_all(
-    crops: Sequence[Crop], root: Path, side: int, resampling: Resampling = "bilinear", threads: int | None = None
+    crops: Sequence[Crop],
+    root: Path,
+    side: int,
+    resampling: Resampling = "bilinear",
+    square: Square = "pad",
+    threads: int | None = None,
 ) -> Pixels:
     """Return crops (crops, side, side, 3), decoding each image once.
 
@@ -95,6 +107,7 @@ def cut_all(
         root: The curated folder.
         side: Side of a crop in pixels.
         resampling: Interpolation of the resizing.
+        square: How a whole image is made square, see `cut`.
         threads: Number of threads that decode and resize; None for one per core, at most 8.
 
     Raises:
@@ -108,7 +121,7 @@ def cut_all(
     def fill(name: str) -> None:
         picture = open_rgb(root / name)
         for row in rows[name]:
-            pixels[row] = cut(picture, crops[row].box, side, resampling)
+            pixels[row] = cut(picture, crops[row].box, side, resampling, square)
 
     with ThreadPoolExecutor(threads or min(8, os.cpu_count() or 1)) as pool:
         for _ in pool.map(fill, rows):

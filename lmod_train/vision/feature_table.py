@@ -20,7 +20,7 @@ from lmod_train.files import remembered_sha256
 from lmod_train.types import Record
 from lmod_train.vision.backbone import Backbone, Colour
 from lmod_train.vision.batch import FeatureBatch
-from lmod_train.vision.crop_table import Crop, crops_of, cut_all, table_key
+from lmod_train.vision.crop_table import Crop, Square, crops_of, cut_all, table_key
 from lmod_train.vision.crops import labelled
 from lmod_train.vision.retfound import Family, Pooling, published_pooling
 from lmod_train.vision.table import Table, table
@@ -51,6 +51,8 @@ class Encoder:
             `size` and `family`. Empty for RETFound's vision transformer.
         mean: Mean of the colours that is subtracted, three numbers in [0, 1]; null for the architecture's card.
         std: Standard deviation of the colours, three numbers; null for the architecture's card.
+        square: How a whole image is made square: ``pad`` adds black margins, so that no part of the retina is cut off;
+            ``crop`` takes the centre, as fine-tuning with ``augmentation.square: crop`` does in evaluation.
     """
 
     weights: str
@@ -61,6 +63,7 @@ class Encoder:
     architecture: str = ""
     mean: Colour | None = None
     std: Colour | None = None
+    square: Square = "pad"
 
     @cached_property
     def backbone(self) -> Backbone:
@@ -81,7 +84,8 @@ class Encoder:
         """Return a hash of the weights file and of the network's options; the file is read once for this object.
 
         Without a file, the versions of torch and timm count, as they determine the random weights. A `pooling` equal to
-        the family's published one has the same key as null.
+        the family's published one has the same key as null. `square` counts if it is ``crop``, so that features of
+        earlier versions, which always padded, are found again.
 
         Raises:
             WeightsNotFound: The file does not exist.
@@ -104,7 +108,8 @@ class Encoder:
             pooling = None if self.pooling == published_pooling(self.family) else self.pooling
             network = [self.size, self.image_size, self.family, pooling]
         shape = [VERSION, digest, *network, mean, std]
-        return hashlib.sha256(json.dumps(shape + drawn_by).encode()).hexdigest()[:20]
+        square = [] if self.square == "pad" else [self.square]
+        return hashlib.sha256(json.dumps(shape + drawn_by + square).encode()).hexdigest()[:20]
 
     def build(self) -> tuple[nn.Module, str]:
         """Return the network in evaluation mode, and the report of loading its weights.
@@ -136,7 +141,7 @@ def feature_table(
 
     Args:
         records: Records, each with one image; their crops are stretched to the square as for the CNN, with bicubic
-            resizing, and whole images are padded, so that no part of the retina is cut off.
+            resizing, and whole images are padded or cropped, see `Encoder`.
         root: The curated folder.
         encoder: Encoder of the features; it is only built if features are missing.
         device: Device of the computation.
@@ -173,7 +178,7 @@ def _computed(
     features = np.empty((len(order), encoder.width), np.float32)
     for start in range(0, len(order), AT_ONCE):
         crops = order[start : start + AT_ONCE]
-        cuts = cut_all(crops, root, encoder.image_size, "bicubic")
+        cuts = cut_all(crops, root, encoder.image_size, "bicubic", encoder.square)
         pixels = torch.from_numpy(cuts).to(device).permute(0, 3, 1, 2)
         features[start : start + len(crops)] = network((pixels - mean) / std).float().cpu().numpy()
     return features

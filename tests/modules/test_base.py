@@ -9,9 +9,7 @@ from lightning.pytorch.callbacks import Callback
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.classifier import Classifier
 from lmod_train.modules.fine_tuning import FineTuning
-from lmod_train.modules.frozen_features import LinearProbe
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.vision.feature_table import Encoder
 from tests.tiny import record, trainer, write_curated
 
 WORDS = Glaucoma.choices
@@ -19,7 +17,6 @@ RECORDS = 14
 MODULES = {
     "classifier": lambda: Classifier(WORDS, side=8),
     "fine_tuning": lambda: FineTuning("random", WORDS, size="tiny", image_size=32),
-    "linear_probe": lambda: LinearProbe(Encoder("random", "tiny", 32), WORDS),
 }
 
 

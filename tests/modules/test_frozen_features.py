@@ -56,10 +56,10 @@ def data(folder):
     return RecordsDataModule(folder, [TASK], batch_size=24, seed=0)
 
 
-def fitted(module, folder, place, epochs=60):
-    torch.manual_seed(0)
-    quick = trainer(place, max_epochs=epochs, limit_val_batches=0)
-    quick.fit(module, datamodule=data(folder))
+def fitted(module, folder, place, epochs=1, records=None, seed=0, **options):
+    torch.manual_seed(seed)
+    quick = trainer(place, max_epochs=epochs, limit_val_batches=0, **options)
+    quick.fit(module, datamodule=records or data(folder))
     quick.save_checkpoint(place / "last.ckpt")
     return place / "last.ckpt"
 
@@ -83,19 +83,134 @@ def right(replies):
     return sum(reply.reply == TASK.choices[int(id[-2:]) % 2] for id, reply in replies.items())
 
 
-def test_the_probe_answers_as_logistic_regression_and_its_checkpoint_brings_the_same(folder, tmp_path):
-    module = LinearProbe(TINY, TASK.choices, weight_decay=0.0)
-    checkpoint = fitted(module, folder, tmp_path)
+def scikit_learn_s(module, c, **options):
+    """Features standardised and fitted by scikit-learn in float64: its coefficients, and the test split's shares."""
     train, known, test, _ = halves(module)
-    scale = StandardScaler().fit(train)
-    expected = LogisticRegression(C=1e3, max_iter=5000).fit(scale.transform(train), known)
+    scale = StandardScaler().fit(train.astype(np.float64))
+    model = LogisticRegression(C=c, tol=1e-10, max_iter=10_000, **options).fit(scale.transform(train), known)
+    return model.coef_[0], model.predict_proba(scale.transform(test))
+
+
+def shares(replies):
+    return [[math.exp(replies[i].likelihoods[choice]) for choice in TASK.choices] for i in sorted(replies)]
+
+
+@pytest.mark.parametrize("c", [1e-3, 1.0, 1e3])
+def test_the_probe_is_scikit_learn_s_logistic_regression_and_its_checkpoint_brings_the_same(c, folder, tmp_path):
+    module = LinearProbe(TINY, TASK.choices, c=c)
+    checkpoint = fitted(module, folder, tmp_path)
+    coefficients, expected = scikit_learn_s(module, c)
+    weight = module.head.weight.detach().numpy()
+    assert module.result.converged and np.abs(weight[1] - weight[0] - coefficients).max() < 1e-4
     said = replies_of(LinearProbe(TINY, TASK.choices), folder, tmp_path, checkpoint)
-    assert {r.step for r in said.values()} == {60} and len(said) == 12
-    same = replies_of(module, folder, tmp_path)
-    assert {i: r.reply for i, r in same.items()} == {i: r.reply for i, r in said.items()}
-    theirs = [TASK.choices[c] for c in expected.predict(scale.transform(test))]
-    assert sum(said[i].reply == t for i, t in zip(sorted(said), theirs, strict=True)) >= 11
-    assert right(said) >= 10
+    assert {r.step for r in said.values()} == {1} and len(said) == 12
+    assert np.abs(np.array(shares(said)) - expected).max() < 1e-4
+    assert shares(replies_of(module, folder, tmp_path)) == shares(said) and right(said) >= 10
+
+
+@pytest.fixture(scope="module")
+def lopsided(tmp_path_factory):
+    """36 pictures, of which every third has another class, in a folder with the same features."""
+    records = [
+        record(f"glaucoma/p/{i:02}", image=[f"{i:02}.png"], answer=TASK.choices[int(i % 3 == 0)],
+               split="test" if i >= 24 else "train") for i in range(36)
+    ]  # fmt: skip
+    return write_curated(tmp_path_factory.mktemp("lopsided"), records, side=32)
+
+
+def test_inverse_class_weights_are_scikit_learn_s_balanced_ones(lopsided, tmp_path):
+    module = LinearProbe(TINY, TASK.choices, c=0.1, class_weights="inverse")
+    fitted(module, lopsided, tmp_path)
+    table = module.dialect.table
+    train = StandardScaler().fit_transform(
+        table.take(sorted(table.names, key=lambda crop: crop.image))[:24].astype(float)
+    )
+    model = LogisticRegression(C=0.1, tol=1e-10, max_iter=10_000, class_weight="balanced")
+    model.fit(train, np.arange(24) % 3 == 0)
+    weight = module.head.weight.detach().numpy()
+    assert np.abs(weight[1] - weight[0] - model.coef_[0]).max() < 1e-4
+    plain = LinearProbe(TINY, TASK.choices, c=0.1)
+    fitted(plain, lopsided, tmp_path)
+    assert not torch.allclose(plain.head.weight, module.head.weight, atol=1e-3)
+
+
+def test_seed_order_batches_and_epochs_do_not_matter(folder, tmp_path):
+    def weight(seed, batch, epochs):
+        module, records = (
+            LinearProbe(TINY, TASK.choices),
+            RecordsDataModule(folder, [TASK], batch_size=batch, seed=seed),
+        )
+        fitted(module, folder, tmp_path, epochs, records, seed)
+        assert module.global_step == 1
+        return module.head.weight
+
+    assert torch.equal(weight(0, 24, 1), weight(5, 7, 3))
+
+
+def test_a_continued_run_fits_once_more_to_its_own_records_and_counts_one_step(folder, lopsided, tmp_path):
+    checkpoint = fitted(LinearProbe(TINY, TASK.choices), lopsided, tmp_path)
+    module, expected = LinearProbe(TINY, TASK.choices), LinearProbe(TINY, TASK.choices)
+    trainer(tmp_path, max_epochs=2, limit_val_batches=0).fit(
+        module, datamodule=data(folder), ckpt_path=checkpoint, weights_only=True
+    )
+    fitted(expected, folder, tmp_path)
+    standard = StandardScaler().fit(halves(module)[0])
+    assert module.global_step == 1 and np.allclose(module.mean, standard.mean_, atol=1e-5)
+    assert torch.equal(module.head.weight, expected.head.weight)
+
+
+def test_a_class_without_a_training_picture_is_named_and_never_answered(folder, tmp_path):
+    words = (*TASK.choices, "UNCERTAIN")
+    module = LinearProbe(TINY, words)
+    with pytest.warns(UserWarning, match="no training image of UNCERTAIN"):
+        fitted(module, folder, tmp_path)
+    two = LinearProbe(TINY, TASK.choices)
+    fitted(two, folder, tmp_path)
+    features = torch.from_numpy(halves(two)[2])
+    assert torch.equal(module.scores(features).exp()[:, 2], torch.zeros(12))
+    assert torch.allclose(module.scores(features)[:, :2], two.scores(features), atol=1e-6)
+
+
+def test_a_fit_that_stops_early_warns(folder, tmp_path):
+    module = LinearProbe(TINY, TASK.choices, iterations=2)
+    with pytest.warns(UserWarning, match=r"not converged after 2 iterations.*Next: raise model\.init_args\.iterations"):
+        fitted(module, folder, tmp_path)
+    assert not module.result.converged
+
+
+def test_the_logged_loss_is_the_mean_cross_entropy(folder, tmp_path):
+    module = LinearProbe(TINY, TASK.choices)
+    torch.manual_seed(0)
+    quick = trainer(tmp_path, max_epochs=1, limit_val_batches=0)
+    quick.fit(module, datamodule=RecordsDataModule(folder, [TASK], batch_size=5))
+    train, known, _, _ = halves(module)
+    shown = module.scores(torch.from_numpy(train)).detach()[range(24), known]
+    assert float(quick.callback_metrics["train/loss"]) == pytest.approx(-float(shown.mean()), abs=1e-5)
+
+
+def test_a_probe_of_earlier_versions_is_refused(folder, tmp_path):
+    checkpoint = fitted(LinearProbe(TINY, TASK.choices), folder, tmp_path)
+    state = torch.load(checkpoint, weights_only=True)
+    del state["logistic_regression"]
+    torch.save(state, checkpoint)
+    with pytest.raises(WeightsMismatch, match=r"(?s)AdamW for some epochs.*fit it again, in a new run folder"):
+        replies_of(LinearProbe(TINY, TASK.choices), folder, tmp_path, checkpoint)
+
+
+@pytest.mark.parametrize("kind", [LinearProbe, NearestNeighbour])
+def test_balanced_drawing_is_refused_as_all_records_are_used_once(kind, folder, tmp_path):
+    records = RecordsDataModule(folder, [TASK], balance="class")
+    with pytest.raises(BadArgument, match=r"(?s)data\.balance.*class_weights: inverse"):
+        fitted(kind(TINY, TASK.choices), folder, tmp_path, records=records)
+
+
+@pytest.mark.parametrize("kind", [LinearProbe, NearestNeighbour])
+@pytest.mark.parametrize("name", ["", "dinov2_probe"])
+def test_replies_name_the_model(kind, name, folder, tmp_path):
+    default = {LinearProbe: "linear_probe", NearestNeighbour: "nearest_neighbour"}[kind]
+    module = kind(TINY, TASK.choices, **({"name": name} if name else {}))
+    checkpoint = fitted(module, folder, tmp_path)
+    assert {r.model for r in replies_of(module, folder, tmp_path, checkpoint).values()} == {name or default}
 
 
 def test_the_neighbours_vote_as_scikit_learn_s(folder, tmp_path):
@@ -162,10 +277,20 @@ def test_the_checkpoint_of_another_encoder_is_refused(kind, folder, tmp_path):
         replies_of(other, folder, tmp_path, checkpoint)
 
 
-@pytest.mark.parametrize(("option", "value"), [("neighbours", 0), ("temperature", 0.0)])
-def test_values_out_of_range_are_refused(option, value):
+OUT_OF_RANGE = [(NearestNeighbour, "neighbours", 0), (NearestNeighbour, "temperature", 0.0), (LinearProbe, "c", 0.0),
+                (LinearProbe, "c", math.inf), (LinearProbe, "iterations", 0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "option", "value"), OUT_OF_RANGE)
+def test_values_out_of_range_are_refused(kind, option, value):
     with pytest.raises(BadArgument, match=option):
-        NearestNeighbour(TINY, TASK.choices, **{option: value})
+        kind(TINY, TASK.choices, **{option: value})
+
+
+def test_one_class_alone_is_refused(tmp_path):
+    records = [record(f"glaucoma/p/{i}", image=[f"{i}.png"], answer=TASK.choices[0]) for i in range(4)]
+    with pytest.raises(BadArgument, match="at least two classes"):
+        fitted(LinearProbe(TINY, TASK.choices), write_curated(tmp_path, records), tmp_path)
 
 
 @pytest.mark.parametrize("kind", [LinearProbe, NearestNeighbour])
@@ -178,14 +303,14 @@ def test_several_tasks_are_refused(kind):
 def test_several_questions_about_one_picture_are_refused(kind, tmp_path):
     asked = [
         record(
-            f"conditions/p/1/{word}",
-            image=["1.png"],
+            f"conditions/p/{i}/{word}",
+            image=[f"{i}.png"],
             task="conditions",
             choices=("TRUE", "FALSE"),
             answer=answer,
             variant=word,
         )
-        for word, answer in (("drusen", "DRUSEN TRUE"), ("scar", "SCAR FALSE"))
+        for i, word, answer in ((1, "drusen", "DRUSEN TRUE"), (2, "drusen", "DRUSEN FALSE"), (1, "scar", "SCAR FALSE"))
     ]
     both = RecordsDataModule(write_curated(tmp_path, asked), [Conditions()], batch_size=2)
     with pytest.raises(BadArgument, match=r"data\.variant"):

@@ -1,4 +1,4 @@
-"""Position of a centre crop on the padded square, compared with the two transforms that make crop and square."""
+"""Centre crops, and their position on the padded square, compared with the transforms that make crop and square."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,28 @@ import torch
 from PIL import Image
 
 from lmod_train.vision.augmentation import Augmentation, eval_transform, uncropped
-from lmod_train.vision.centre_crop import on_square
+from lmod_train.vision.centre_crop import centre_cut, on_square
 
 
 def white(picture, square, size):
     """The red of a picture as the network gets it, in [0, 1]."""
     image = eval_transform(Augmentation(square=square, fill=(0, 0, 0)), size)(Image.fromarray(picture))[0]
     return image * 0.229 + 0.485
+
+
+@pytest.mark.parametrize("shape", [(300, 400), (401, 300), (50, 51), (97, 400)])
+@pytest.mark.parametrize(("size", "shorter"), [(96, 109), (224, 256), (256, 256)])
+def test_a_centre_crop_is_that_of_the_evaluation(shape, size, shorter):
+    """RETFound's: the shorter side is resized, and the centre cut out."""
+    picture = Image.fromarray(np.random.default_rng(0).integers(0, 255, (*shape, 3), dtype=np.uint8))
+    longer = int(shorter * max(shape) / min(shape))
+    width, height = (longer, shorter) if shape[1] >= shape[0] else (shorter, longer)
+    resized = picture.resize((width, height), Image.Resampling.BICUBIC)
+    left, top = round((width - size) / 2), round((height - size) / 2)
+    expected = resized.crop((left, top, left + size, top + size))
+    assert np.array_equal(centre_cut(picture, size), expected)
+    normalised = eval_transform(Augmentation(), size, (0, 0, 0), (1, 1, 1))(picture)
+    assert np.array_equal((normalised * 255).round().permute(1, 2, 0).to(torch.uint8), expected)
 
 
 @pytest.mark.parametrize("shape", [(300, 400), (400, 300), (200, 200), (120, 400)])

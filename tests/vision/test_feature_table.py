@@ -14,6 +14,7 @@ from torchvision.transforms import functional as reference
 from lmod_train.errors import WeightsNotFound
 from lmod_train.types import Box, Region
 from lmod_train.vision import feature_table as module
+from lmod_train.vision.augmentation import Augmentation, eval_transform
 from lmod_train.vision.crop_table import crops_of
 from lmod_train.vision.feature_table import Encoder, FeatureDialect, feature_table
 from tests.tiny import record, write_curated
@@ -54,6 +55,27 @@ def test_features_are_those_of_the_network(folder):
     boxes = [(2, 2, 12, 12), (0, 0, 16, 9), (0, 0, 16, 16)]
     for crop, box in zip([*crops_of(RECORDS[0]), *crops_of(RECORDS[2])], boxes, strict=True):
         assert torch.allclose(torch.from_numpy(found.take([crop]))[0], by_hand(folder, box), atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [(40, 24), (24, 40), (30, 31), (16, 16)])
+@pytest.mark.parametrize("square", ["pad", "crop"])
+def test_whole_images_are_made_square_as_in_fine_tuning(tmp_path, square, size):
+    records = [record("glaucoma/p/0", image=["wide.png"]), record("anatomy/p/0", image=["wide.png"], regions=REGIONS)]
+    write_curated(tmp_path, records)
+    noise = np.random.default_rng(0).integers(0, 255, (size[1], size[0], 3), dtype=np.uint8)
+    Image.fromarray(noise).save(tmp_path / "wide.png")
+    encoder = replace(TINY, square=square)
+    found = table(tmp_path, encoder, records=records)
+    seen = eval_transform(Augmentation(square=square, fill=(0, 0, 0)), 32)(Image.fromarray(noise))
+    with torch.no_grad():
+        expected = encoder.build()[0](seen[None])[0]
+    assert torch.allclose(torch.from_numpy(found.take(crops_of(records[0])))[0], expected, atol=1e-5)
+    boxes, padded = crops_of(records[1]), table(tmp_path, records=records)
+    assert np.array_equal(found.take(boxes), padded.take(boxes)), "boxes are stretched in either case"
+
+
+def test_only_crop_counts_in_the_key():
+    assert replace(TINY, square="pad").key() == TINY.key() != replace(TINY, square="crop").key()
 
 
 def test_they_are_computed_once_and_again_after_any_change(folder, monkeypatch):

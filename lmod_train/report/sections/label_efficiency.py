@@ -16,7 +16,8 @@ from lmod_train.scoring.headline import headline_metric
 
 NOTE = """Shares of the training split are nested: the records of a smaller one are among those of every larger one. The
 score is the mean over the seeds of a share, the interval its 95 % interval over patients, and sd the standard deviation
-(n - 1) over seeds."""
+(n - 1) over seeds. Runs are seeds of one line if their models have the same name and they were tested on the same
+items; if there are several sets of items, each line is marked with its own."""
 ALT = "Score of each model for {} against the share of the training split, on a logarithmic axis, with 95 % intervals."
 HEADS: Heads = [
     "panel", "model", Column("share", "number"), Column("training images", "count"), Column("seeds", "count"), N, SCORE,
@@ -50,11 +51,14 @@ class LabelEfficiency(Section):
 
 
 def _grouped(results: Results, task: str) -> dict[tuple[str, float], list[tuple[str, RunScores]]]:
-    """Return model and share -> label and scores of its seeds."""
+    """Return line and share -> label and scores of its seeds; a line is a model on one set of test items."""
+    known = [(name, run, own) for name, run in results.named(task) if (own := training(results.outcomes[name]))]
+    asked = {name: frozenset(item.id for item in results.outcomes[name].items[task]) for name, _, _ in known}
+    sets = list(dict.fromkeys(asked.values()))
     grouped: dict[tuple[str, float], list[tuple[str, RunScores]]] = {}
-    for name, run in results.named(task):
-        if (known := training(results.outcomes[name])) is not None:
-            grouped.setdefault((run.called, known.share), []).append((name, run))
+    for name, run, own in known:
+        line = run.called if len(sets) == 1 else f"{run.called} (test set {sets.index(asked[name]) + 1})"
+        grouped.setdefault((line, own.share), []).append((name, run))
     return grouped
 
 

@@ -13,8 +13,8 @@ from lmod_train.report.sections.label_efficiency import LabelEfficiency
 from tests.report.make import classify
 
 
-def trained(folder, share, skill, seed):
-    classify(folder, skill, seed=seed, n=40)
+def trained(folder, share, skill, seed, **options):
+    classify(folder, skill, seed=seed, **{"n": 40} | options)
     on = {"share": share, "sources": {"phantoms": round(200 * share)}}
     (folder / "config.yaml").write_text(yaml.safe_dump({"provenance": {"trained_on": on}}))
     return folder
@@ -41,6 +41,40 @@ def test_a_share_is_the_mean_of_its_seeds_with_interval_and_deviation(tmp_path):
         figures["label_efficiency-glaucoma-auroc_macro"].table, tmp_path
     )
     assert (tmp_path / "label_efficiency-glaucoma-auroc_macro.png").stat().st_size > 1000
+
+
+def scores_by_line(runs):
+    """Line and share -> score and number of seeds, of the area under the curve."""
+    parts = LabelEfficiency().parts(read_results(runs))
+    (table,) = [part.table for part in parts if isinstance(part, Figure) and part.name.endswith("glaucoma-auroc_macro")]
+    return {(row["model"], row["share"]): (row["score"], row["seeds"], row["n"]) for row in lines(table)}
+
+
+def test_two_encoders_are_two_lines(tmp_path):
+    skills = {"linear_probe": 0.5, "efficientnet_lite0_probe": 3.0}
+    runs = {
+        (model, share): [trained(tmp_path / f"{model}{share}" / str(s), share, skill, s, model=model) for s in (0, 1)]
+        for model, skill in skills.items()
+        for share in (0.1, 1.0)
+    }
+    found = scores_by_line([run for own in runs.values() for run in own])
+    assert found.keys() == runs.keys() and {n for _, n, _ in found.values()} == {2}
+    for key, own in runs.items():
+        values = [run.find("glaucoma", "auroc_macro").value for run in read_results(own).runs]
+        assert found[key][0] == pytest.approx(np.mean(values))
+
+
+def test_runs_on_two_splits_are_two_lines(tmp_path):
+    runs = [trained(tmp_path / f"{n}-{share}", share, 2.0, n, n=n) for n in (40, 48) for share in (0.1, 1.0)]
+    found = scores_by_line(runs)
+    assert {key: own[1:] for key, own in found.items()} == {
+        (f"cnn (test set {i})", share): (1, n) for i, n in ((1, 40), (2, 48)) for share in (0.1, 1.0)
+    }
+
+
+def test_shares_that_were_tested_on_different_items_are_no_curve(tmp_path):
+    runs = [trained(tmp_path / f"{n}", share, 2.0, n, n=n) for n, share in ((40, 0.1), (48, 1.0))]
+    assert list(LabelEfficiency().parts(read_results(runs))) == []
 
 
 def test_one_share_is_no_curve(tmp_path):
