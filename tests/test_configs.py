@@ -26,7 +26,7 @@ KINDS = ("", "curate", "model", "report", "server", "source", "sweep", "task", "
 """Folders of configs, each parsed by a test below; "" is the experiments at the top."""
 
 LINES = 25
-"""A config is short: so many lines at most, comments and blank ones not counted."""
+"""A config is short: so many lines at most, comments, blank ones and the sections of a report not counted."""
 
 
 def of(folder: str) -> list[Path]:
@@ -72,7 +72,8 @@ def test_every_config_is_parsed_by_a_test():
 @pytest.mark.parametrize("file", sorted(CONFIGS.rglob("*.yaml")), ids=lambda f: f.relative_to(CONFIGS).as_posix())
 def test_configs_are_short_and_name_parts_that_exist(file: Path):
     lines = file.read_text(encoding="utf-8").splitlines()
-    assert 0 < sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in lines) <= LINES
+    left_out = ("#", "- class_path: lmod_train.report.sections.") if file.parent.name == "report" else ("#",)
+    assert 0 < sum(bool(line.strip()) and not line.lstrip().startswith(left_out) for line in lines) <= LINES
     for name in paths(read(file)):
         assert any((place / name).is_file() for place in (file.parent, CONFIGS.parent)), f"{file} names {name}"
 

@@ -14,12 +14,12 @@ from tests.scoring.make import by_metric, item
 THREE, TWO = ("a", "b", "c"), ("yes", "no")
 
 
-def table(seed, choices=THREE, n=80, skill=1.0, digits=1, truths=None):
-    """Items of one run, two of each patient; few digits make many ties."""
+def table(seed, choices=THREE, n=80, skill=1.0, truths=None):
+    """Items of one run, two of each patient; log-likelihoods are quarters, so that many are tied."""
     rng, made = np.random.default_rng(seed), []
     true = rng.integers(len(choices), size=n) if truths is None else truths
     for i, place in enumerate(true):
-        logs = (rng.normal(size=len(choices)) + skill * np.eye(len(choices))[place]).round(digits)
+        logs = (4 * (rng.normal(size=len(choices)) + skill * np.eye(len(choices))[place])).round() / 4
         likelihoods = dict(zip(choices, logs.tolist(), strict=True))
         answer = choices[int(logs.argmax())]
         made.append(item(f"{i:03}", answer, choices[place], choices, group=f"p{i // 2}", likelihoods=likelihoods))
@@ -75,7 +75,7 @@ def test_the_reached_values_on_test_are_those_of_scikit_learn_at_the_threshold_o
         reaching = (1 - alarms if point.fixed == "specificity" else caught) >= point.level - 1e-9
         free = caught if point.fixed == "specificity" else 1 - alarms
         (threshold,) = point.thresholds
-        assert free[at == pytest.approx(threshold, abs=1e-12)] == [free[reaching].max()]
+        assert free[np.isclose(at, threshold, rtol=0, atol=1e-12)].tolist() == [free[reaching].max()]
         assert (point.positives, point.negatives) == (sum(true), len(true) - sum(true))
         flagged = soft(test, choices)[:, place] >= threshold - 1e-12
         true = np.array([i.truth == point.label for i in test])
