@@ -69,6 +69,11 @@ def failures_of(prediction: Prediction) -> list[Failure]:
     return [Failure(name, *span) for name, span in found if span is not None]
 
 
+def finds(rule: str, prediction: Prediction) -> bool:
+    """Return whether one rule finds a failure in a reply, without applying the others."""
+    return _applied(rule, RULES[rule], Case(prediction)) is not None
+
+
 def _applied(name: str, rule: Rule, case: Case) -> tuple[int, int] | None:
     try:
         return case.of(rule)

@@ -49,7 +49,8 @@ class Encoder:
             name: Folder, or the name of the package `MINILM`, with or without a layer.
 
         Raises:
-            BadArgument: There is no such folder, a file is missing in it, or the encoder has no such layer.
+            BadArgument: There is no such folder, a file is missing in it, the encoder has no such layer, or its
+                baseline has no row for it.
         """
         place, at, layer = name.rpartition("@")
         numbered = bool(at) and layer.isdigit()
@@ -70,6 +71,7 @@ class Encoder:
         layers = self.config.num_hidden_layers
         if self.layer is not None and not 1 <= self.layer <= layers:
             raise BadArgument(option, name, f"a layer of 1 to {layers} after @", f"e.g. `{self.folder.name}@{layers}`")
+        _ = self.baseline  # read here, so that a faulty file is an error before the first reply
 
     @cached_property
     def config(self) -> Any:
@@ -86,16 +88,18 @@ class Encoder:
 
     @cached_property
     def baseline(self) -> float | None:
-        """F1 of unrelated texts at this layer, from `BASELINE`; None without the file."""
+        """F1 of unrelated texts at this layer, from `BASELINE`; None without the file.
+
+        Raises:
+            BadArgument: The file has no row for the layer, or one that is not of numbers.
+        """
         file = self.folder / BASELINE
         if not file.is_file():
             return None
         layer = self.config.num_hidden_layers if self.layer is None else self.layer
-        with file.open(newline="", encoding="utf-8") as opened:
-            found = {int(row[0]): float(row[-1]) for row in list(csv.reader(opened))[1:] if row}
+        found = _rows(file)
         if layer not in found:
-            cure = "correct the file, or remove it for raw scores only"
-            raise BadArgument(BASELINE, sorted(found), f"a row for layer {layer}", cure)
+            raise BadArgument(str(file), sorted(found), f"a row for layer {layer}", _CORRECT)
         return found[layer]
 
     def rescaled(self, f1: float) -> float | None:
@@ -135,6 +139,19 @@ class Encoder:
 
         model = AutoModel.from_pretrained(self.folder, local_files_only=True, use_safetensors=_safe(self.folder))
         return model.eval(), AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
+
+
+_CORRECT = "correct the file, or remove it for raw scores only"
+
+
+def _rows(file: Path) -> dict[int, float]:
+    """Return layer -> F1 of a baseline file, whose first line is a heading."""
+    with file.open(newline="", encoding="utf-8") as opened:
+        rows = [row for row in list(csv.reader(opened))[1:] if row]
+    try:
+        return {int(row[0]): float(row[-1]) for row in rows}
+    except ValueError as error:
+        raise BadArgument(str(file), str(error), "rows of layer, precision, recall and F1", _CORRECT) from None
 
 
 def _safe(folder: Path) -> bool | None:

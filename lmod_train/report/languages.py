@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from lmod_train.failures.rules import finds
 from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Table, score_cells, table
 from lmod_train.report.judgements import Judged
 from lmod_train.report.results import Outcomes, RunScores
@@ -26,11 +28,15 @@ COLUMNS: Heads = [
     Column("chance filled", "number"), Column("chance", "number"), Column("constant", "number"),
     Column("unparsed", "percent"), Column("refused", "percent"), Column("other language", "percent"),
 ]  # fmt: skip
+FLIPS = Column("negation flips", "count")
+ENCODED = (Column("BERTScore", "number"), Column("rescaled", "number"), Column("BERTScore by"))
+"""Columns that only a run with an encoder has."""
 RULES: Heads = [
     "subset", N, Column("exact", "number"), INTERVAL, Column("containment", "number"), Column("token F1", "number"),
-    Column("BLEU-1 corpus", "number"), Column("BLEU-1 sentences", "number"), Column("BERTScore", "number"),
-    Column("rescaled", "number"), "BLEU by", "BERTScore by",
+    FLIPS,
+    Column("BLEU-1 corpus", "number"), Column("BLEU-1 sentences", "number"), "BLEU by", *ENCODED,
 ]  # fmt: skip
+"""Columns of open answers by rules; those of `ENCODED` only where they have a value."""
 _BESIDE = ("accuracy_answered", "accuracy_chance_filled", "chance")
 _CONSTANTS = ("majority", "majority_letter")
 _SHARES = ("share_unparsed", "share_refused", "share_other_language")
@@ -112,7 +118,15 @@ def language_tables(run: RunScores, outcomes: Outcomes) -> Iterator[Table]:
         return
     yield table("languages", COLUMNS, list(language_rows(run, outcomes)), "Questions in two languages")
     if outcomes.items.get(OPEN):
-        yield table("open_answers", RULES, list(rule_rows(run, outcomes)), "Open answers by rules")
+        yield _without_empty(table("open_answers", RULES, list(rule_rows(run, outcomes)), "Open answers by rules"))
+
+
+def _without_empty(of_rules: Table) -> Table:
+    """Return the table without the columns of `ENCODED` that have no value."""
+    held = [any(row[k] is not None for row in of_rules.rows) for k in range(len(of_rules.columns))]
+    kept = [k for k, column in enumerate(of_rules.columns) if column not in ENCODED or held[k]]
+    rows = tuple(tuple(row[k] for k in kept) for row in of_rules.rows)
+    return replace(of_rules, columns=tuple(of_rules.columns[k] for k in kept), rows=rows)
 
 
 def language_rows(run: RunScores, outcomes: Outcomes) -> Iterator[list[Cell]]:
@@ -175,8 +189,11 @@ def _overall(own: Verdicts, outcomes: Outcomes) -> Iterator[list[Cell]]:
 
 def rule_rows(run: RunScores, outcomes: Outcomes) -> Iterator[list[Cell]]:
     """Yield a row per language of open answers by rules, with the columns of `RULES`."""
+    answers = [p for p in outcomes.predictions if p.record.task == OPEN]
+    flipped = Counter(p.record.language for p in answers if finds("negation_flip", p))
     for language in _languages(outcomes.items[OPEN]):
         found = {metric: find_in(run, outcomes, OPEN, metric, language) for metric in ("exact_match", *_WORDS)}
         first, values = score_cells(found["exact_match"]), [s.value if (s := found[m]) else None for m in _WORDS]
-        settings = [s.settings if (s := found[metric]) else None for metric in ("bleu1_corpus", "bertscore_f1")]
-        yield [subset_name(OPEN, language), *first, *values, *settings]
+        bleu, encoder = (s.settings if (s := found[m]) else None for m in ("bleu1_corpus", "bertscore_f1"))
+        shared, alike = [*values[:2], flipped[language], *values[2:4]], values[4:]
+        yield [subset_name(OPEN, language), *first, *shared, bleu, *alike, encoder]

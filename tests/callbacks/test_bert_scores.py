@@ -84,6 +84,15 @@ def test_a_missing_encoder_is_an_error_before_the_first_reply(folder, tmp_path):
     assert not list((tmp_path / "run").glob("replies/*"))
 
 
+def test_a_baseline_without_the_layer_is_an_error_before_the_first_reply(folder, tmp_path):
+    encoder = save_encoder(tmp_path / "tiny")
+    (encoder / "baseline.tsv").write_text("LAYER,P,R,F\n0,0.1,0.1,0.1\n1,0.2,0.2,0.2\n")
+    with pytest.raises(BadArgument, match=r"baseline\.tsv.*a row for layer 2"):
+        validate(folder, tmp_path / "run", {"zh": f"{encoder}@2"})
+    assert not list((tmp_path / "run").glob("replies/*"))
+    assert validate(folder, tmp_path / "run", {"zh": f"{encoder}@1"})[0] == 8
+
+
 def test_shards_have_the_scores_of_one_run_and_encode_each_answer_once(folder, tmp_path, monkeypatch):
     encoder = save_encoder(tmp_path / "tiny")
     _, whole = validate(folder, tmp_path / "whole", {"zh": f"{encoder}@2", "en": str(encoder)})

@@ -75,7 +75,10 @@ def test_a_baseline_rescales(folder, tmp_path):
     assert Encoder.named("encoder", str(folder)).rescaled(0.5) is None
     (made / BASELINE).write_text("LAYER,P,R,F\n0,0.1,0.1,0.1\n")
     with pytest.raises(BadArgument, match="a row for layer 2"):
-        Encoder.named("encoder", f"{made}@2").rescaled(1.0)
+        Encoder.named("encoder", f"{made}@2")
+    (made / BASELINE).write_text("LAYER,P,R,F\n2,0.1,0.1,high\n")
+    with pytest.raises(BadArgument, match=r"baseline\.tsv.*rows of layer, precision, recall and F1"):
+        Encoder.named("encoder", f"{made}@2")
 
 
 def test_the_settings_name_the_encoder_by_its_content_and_not_its_place(folder, tmp_path):

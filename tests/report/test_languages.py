@@ -2,8 +2,12 @@
 
 import pytest
 
+from lmod_train.artifacts.scores import read_scores, write_scores
 from lmod_train.report.languages import COLUMNS, RULES, language_rows, language_tables, rule_rows, verdicts
-from tests.report.bilingual import OPTIONS, REFUSAL, judge_of, judged_results
+from lmod_train.report.results import read_results
+from lmod_train.report.sections.languages import Languages
+from lmod_train.types import Score
+from tests.report.bilingual import OPTIONS, REFUSAL, judge_of, judged_results, planted_run
 
 HEADS = [c if isinstance(c, str) else c.head for c in COLUMNS]
 BY_RULE = [c if isinstance(c, str) else c.head for c in RULES]
@@ -98,6 +102,30 @@ def test_open_answers_by_rules_stand_in_their_own_table(results):
     assert [t.name for t in language_tables(results.runs[0], results.outcomes["planted"])] == [
         "languages", "open_answers"
     ]  # fmt: skip
+
+
+def test_columns_of_encoders_are_there_if_one_was_named(tmp_path):
+    """The English answers have BERTScores and no baseline; the other run has neither."""
+    folder = planted_run(tmp_path / "encoded", plan(), model="encoded")
+    rows = [(*place, score) for *place, score in read_scores(folder / "scores.csv")]
+    score = Score("open_question", "language=en", "bertscore_f1", 40, 0.7, 0.6, 0.8, "tiny layer 2 sha256 0123")
+    write_scores(folder / "scores.csv", "encoded", "encoded", [*(score for *_, score in rows), score])
+    planted_run(tmp_path / "plain", plan(), model="plain")
+    found = read_results([folder, tmp_path / "plain"])
+    heads = [[c.head for c in list(language_tables(run, found.outcomes[name]))[1].columns]
+             for name, run in zip(found.names, found.runs, strict=True)]  # fmt: skip
+    assert heads[0] == [*heads[1], "BERTScore", "BERTScore by"] and "rescaled" in BY_RULE
+    (joined,) = [part for part in Languages().parts(found) if getattr(part, "name", "") == "open_answers"]
+    column = [c.head for c in joined.columns].index("BERTScore")
+    assert [row[column] for row in joined.rows] == [None, 0.7, None, None]
+
+
+def test_negation_flips_are_counted_in_each_language(tmp_path):
+    made = {("open_question", "zh"): ["无黄斑裂孔", "未见黄斑前膜。", "黄斑裂孔", False],
+            ("open_question", "en"): ["no macular hole", "epiretinal membrane", "no pale disc", True]}  # fmt: skip
+    found = judged_results(tmp_path / "planted", made)
+    rows = [dict(zip(BY_RULE, row, strict=True)) for row in rule_rows(found.runs[0], found.outcomes["planted"])]
+    assert [row["negation flips"] for row in rows] == [2, 1]
 
 
 @pytest.mark.parametrize("judges", [(), (judge_of("j", {"zh": 12, "en": 18}, pending=True),)])

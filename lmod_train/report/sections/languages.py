@@ -17,7 +17,8 @@ from lmod_train.scoring.text import BLIND
 NOTE = f"""Accuracy counts a reply without a readable answer as wrong. That of open answers is a judge's, and empty
 without one; an open answer that is unjudged or was not sent to the judge counts as wrong. Overall weighs all questions
 equally, the mean of subsets all subsets. Constant: the best constant answer or letter. A reply in another language than
-its question is counted, and is no error by itself. Scores by rules stand in a table of their own, and are no accuracy.
+its question is counted, and is no error by itself. Scores by rules stand in a table of their own, and are no accuracy;
+negation flips are open answers that equal the expected one but for a negation.
 {BLIND}"""
 PAIRED = """A question in Chinese and its translation are one pair: shares of pairs by outcome in Chinese / English,
 Cohen's kappa of the two answers (of right and wrong for open answers and for all kinds together), accuracy in Chinese
@@ -62,9 +63,16 @@ def _of_run(results: Results, name: str) -> list[Table]:
 
 def _joined(tables: Sequence[tuple[str, Table]]) -> Table:
     """Return the tables of several runs as one, with the run as the first column."""
-    first = tables[0][1]
-    rows = tuple((run, *row) for run, own in tables for row in own.rows)
-    return replace(first, columns=(Column("run"), *first.columns), rows=rows)
+    widest = max((own for _, own in tables), key=lambda own: len(own.columns))
+    rows = tuple((run, *row) for run, own in tables for row in _widened(own, widest))
+    return replace(widest, columns=(Column("run"), *widest.columns), rows=rows)
+
+
+def _widened(own: Table, widest: Table) -> Iterator[list[Cell]]:
+    """Yield the rows of a table with empty cells for the columns that another one has."""
+    place = {column.head: k for k, column in enumerate(own.columns)}
+    for row in own.rows:
+        yield [row[place[column.head]] if column.head in place else None for column in widest.columns]
 
 
 def _compared(name: str, outcomes: Outcomes) -> Iterator[list[Cell]]:

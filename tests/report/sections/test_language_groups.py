@@ -3,7 +3,7 @@
 import pytest
 
 from lmod_train.report.figures import radar
-from lmod_train.report.sections.language_groups import LanguageGroups
+from lmod_train.report.sections.language_groups import _BY, LanguageGroups
 from tests.report.bilingual import judge_of, judged_results
 
 PLAN = {
@@ -14,10 +14,15 @@ PLAN = {
 
 
 @pytest.fixture(scope="module")
-def figures(tmp_path_factory):
+def parts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "planted"
     found = judged_results(folder, PLAN, [judge_of("j", {"zh": 100, "en": 0})])
-    return {part.name: part for part in LanguageGroups().parts(found) if hasattr(part, "draw")}
+    return {part.name: part for part in LanguageGroups().parts(found) if hasattr(part, "name")}
+
+
+@pytest.fixture(scope="module")
+def figures(parts):
+    return {name: part for name, part in parts.items() if hasattr(part, "draw")}
 
 
 def test_every_spoke_is_the_planted_accuracy_with_its_n(figures):
@@ -45,3 +50,36 @@ def test_spokes_of_few_questions_are_grey(figures, tmp_path, monkeypatch):
     figure.draw(figure.table, tmp_path)
     assert (tmp_path / "languages_subspecialty.png").stat().st_size > 10_000
     assert colours["retina\nn = 55"] == "black" and colours["cornea\nn = 15"] == radar.GREY
+
+
+def rows_of(found):
+    return [dict(zip([column.head for column in found.columns], row, strict=True)) for row in found.rows]
+
+
+def test_the_tables_have_every_group_with_n_interval_and_a_mark_of_few(parts):
+    rows = {(r["subset"], r["group"]): r for r in rows_of(parts["languages_by_subspecialty"])}
+    assert [group for subset, group in rows if subset == "Binary_CN"] == ["retina", "cornea", "glaucoma", "uveitis"]
+    retina, cornea = rows["Binary_CN", "retina"], rows["Binary_CN", "cornea"]
+    assert (retina["n"], retina["note"], cornea["n"], cornea["note"]) == (55, None, 15, "few")
+    for subset in ("Binary_CN", "Open-ended_CN"):
+        low, high = rows[subset, "retina"]["95 % interval"]
+        assert low <= rows[subset, "retina"]["accuracy"] <= high
+    assert rows["Open-ended_CN", "retina"]["judged by"] == "j" and rows["Open-ended_EN", "retina"]["accuracy"] == 0
+    assert (retina["judged by"], retina["chance"], rows["Open-ended_CN", "retina"]["chance"]) == ("", 0.5, None)
+
+
+def test_more_groups_than_spokes_are_all_in_the_table(tmp_path, monkeypatch):
+    """Thirty modalities of one question or two: a chart of ten, a table of all."""
+    monkeypatch.setitem(_BY, "modality", lambda item: f"M{int(item.variant.split('-')[0]) % 30:02}")
+    found = judged_results(tmp_path / "planted", {("binary_question", "en"): [True] * 45})
+    own = {part.name: part for part in LanguageGroups().parts(found) if hasattr(part, "name")}
+    rows = rows_of(own["languages_by_modality"])
+    assert len(rows) == 30 and [r["n"] for r in rows] == [2] * 15 + [1] * 15 and {r["note"] for r in rows} == {"few"}
+    assert len(own["languages_modality"].table.rows) == 10
+
+
+def test_two_groups_have_a_table_and_no_chart(tmp_path, monkeypatch):
+    monkeypatch.setitem(_BY, "modality", lambda item: "CFP" if "0" in item.variant else "OCT")
+    found = judged_results(tmp_path / "planted", {("binary_question", "en"): [True] * 45})
+    names = [part.name for part in LanguageGroups().parts(found) if hasattr(part, "name")]
+    assert "languages_by_modality" in names and "languages_modality" not in names

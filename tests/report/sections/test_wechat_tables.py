@@ -1,9 +1,12 @@
 """Table 1 of OphthalWeChat: printed rows with their states, the journal's apart, and rows of runs."""
 
+import pytest
+
 from lmod_train.report.contents import Estimate, Text
 from lmod_train.report.results import read_results
+from lmod_train.report.section import shipped_sections
 from lmod_train.report.sections.wechat_tables import DRAWN, TABLES, WechatTables
-from tests.report.bilingual import judged_results
+from tests.report.bilingual import judge_of, judged_results
 from tests.report.make import run
 
 PLAN = {
@@ -44,6 +47,64 @@ def test_rows_of_runs_have_their_closed_subsets(tmp_path):
     assert (here["Binary CN"].value, here["Binary CN"].n, here["Binary EN"].value) == (0.75, 40, 0.5)
     assert here["Single-choice CN"] is None and "planted" not in rows(found["ophthalwechat_table_1a"])
     assert rows(found["ophthalwechat_table_1d"])["planted"]["BLEU-1"].value == 1
+
+
+FULL = {
+    ("binary_question", "zh"): [True] * 30 + [False] * 10, ("binary_question", "en"): [True] * 20 + [False] * 20,
+    ("single_choice_question", "zh"): [True] * 10 + [False] * 10, ("single_choice_question", "en"): [True] * 20,
+    ("open_question", "zh"): [True] * 40, ("open_question", "en"): [True] * 40,
+}  # fmt: skip
+"""Right: 30 of 40, 20 of 40, 10 of 20, 20 of 20; open answers by the judge."""
+
+
+def test_judged_runs_stand_in_every_part_by_judge(tmp_path):
+    judges = [judge_of("gpt", {"zh": 10, "en": 30}), judge_of("ada", {"zh": 20, "en": 20})]
+    found = tables(judged_results(tmp_path / "planted", FULL, judges))
+    overall = rows(found["ophthalwechat_table_1a"])
+    gpt, ada = overall["planted, judged by gpt"], overall["planted, judged by ada"]
+    assert [(gpt[c].value, gpt[c].n) for c in ("overall", "CN", "EN")] == [
+        (pytest.approx(120 / 200, abs=1e-6), 200), (0.5, 100), (pytest.approx(0.7, abs=1e-6), 100),
+    ]  # fmt: skip
+    assert ada["overall"].value == pytest.approx(0.6) and ada["CN"].value == pytest.approx(0.6)
+    assert gpt["overall"].low < gpt["overall"].value < gpt["overall"].high and gpt["state"] == "measured here"
+    assert gpt["overall P"] is gpt["CN against EN P"] is None and "planted" not in overall
+    for panel, values in (("c", (0.25, 0.5)), ("d", (0.75, 0.5))):
+        spoken = rows(found[f"ophthalwechat_table_1{panel}"])
+        assert tuple(spoken[f"planted, judged by {name}"]["accuracy"].value for name in ("gpt", "ada")) == values
+        assert spoken["planted"]["accuracy"] is None and spoken["planted"]["BLEU-1"].value == 1
+    assert not any("judged by" in name for name in rows(found["ophthalwechat_table_1b"]))
+    journal = rows(found["ophthalwechat_journal"])
+    assert journal["planted, judged by gpt"]["overall"].value == pytest.approx(0.6)
+    assert journal["planted, judged by gpt"]["Open-ended EN"].value == 0.75
+    assert journal["planted"]["Single-choice EN"].value == 1 and journal["planted"]["overall"] is None
+
+
+def test_overall_is_not_that_of_fewer_subsets_nor_before_all_is_judged(tmp_path):
+    some = {place: outcomes for place, outcomes in FULL.items() if place != ("single_choice_question", "en")}
+    found = tables(judged_results(tmp_path / "some", some, [judge_of("gpt", {"zh": 10, "en": 30})], model="some"))
+    row = rows(found["ophthalwechat_table_1a"])["some, judged by gpt"]
+    assert row["overall"] is row["EN"] is None and row["CN"].value == 0.5
+    pending = judge_of("gpt", {"zh": 10, "en": 30}, pending=True)
+    found = tables(judged_results(tmp_path / "pending", FULL, [pending], model="pending"))
+    assert not any("pending" in name for name in rows(found["ophthalwechat_table_1a"]))
+
+
+def test_phantoms_of_a_judged_run_stand_beside_no_printed_row_either(tmp_path):
+    judged = judged_results(tmp_path / "planted", FULL, [judge_of("gpt", {"zh": 1, "en": 1})], phantom=True)
+    assert list(WechatTables().parts(judged)) == [Text(DRAWN)]
+
+
+def test_the_plain_report_has_the_bilingual_sections_for_such_records_alone(tmp_path):
+    names = ("languages", "language_models", "wechat_tables", "language_groups")
+    own = {s: list(s.parts(judged_results(tmp_path / "a", PLAN))) for s in shipped_sections() if name_of(s) in names}
+    assert [name_of(s) for s in own] == list(names)
+    assert [name_of(s) for s, parts in own.items() if parts] == ["languages", "wechat_tables", "language_groups"]
+    other = read_results([run(tmp_path / "other", 0.5)])
+    assert not any(list(section.parts(other)) for section in own)
+
+
+def name_of(section):
+    return type(section).__module__.rpartition(".")[2]
 
 
 def test_phantoms_stand_beside_no_printed_row(tmp_path):
