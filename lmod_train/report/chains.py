@@ -9,6 +9,7 @@ from typing import Any
 
 from lmod_train.report.origin import origin_of
 from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.report.sorted_errors import PROBES
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.regimes import TAG
 from lmod_train.tasks.stages.stage import STAGE_NAMES
@@ -79,7 +80,16 @@ def in_order(stages: Iterable[str]) -> list[str]:
 
 def chain_runs(results: Results, task: str) -> list[ChainRun]:
     """Return the runs of a task that asks chains, in their order; an empty list for another task."""
-    asked = [(name, run) for name, run in results.named(task) if is_chain(run, task)]
+    return _runs_of(results, task, [(name, run) for name, run in results.named(task) if is_chain(run, task)])
+
+
+def probe_runs(results: Results, task: str) -> list[ChainRun]:
+    """Return the runs of the probe of a task that asks chains, in their order."""
+    probe = task + PROBES
+    return _runs_of(results, probe, list(results.named(probe)))
+
+
+def _runs_of(results: Results, task: str, asked: Sequence[tuple[str, RunScores]]) -> list[ChainRun]:
     regimes = {name: regime_of(results.outcomes[name], task) for name, _ in asked}
     labels = _labels([(name, run.called, regimes[name]) for name, run in asked])
     found = []

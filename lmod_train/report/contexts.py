@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lmod_train.report.chains import ALONE, ChainRun, of_one_model
-from lmod_train.scoring.regimes import StageDifference, chain_differences, stage_differences
+from lmod_train.report.contents import Cell, Column, Heads, N
+from lmod_train.scoring.regimes import WHOLE, StageDifference, chain_differences, stage_differences
 from lmod_train.types import Score
 
 COMPARED = (
@@ -51,10 +52,47 @@ def effects(runs: Sequence[ChainRun]) -> Iterator[Effect]:
     for first, second, kind in COMPARED:
         pairs = list(of_one_model(runs, first, second))
         for one, other in pairs:
-            stages = stage_differences(one.task, one.items, other.items)
-            whole = [s for s in chain_differences(one.task, one.items, other.items) if s.value is not None]
-            if stages:
-                yield Effect(_name(one, other, pairs), kind, first, second, tuple(stages), tuple(whole))
+            yield from effect_of(one, other, kind, _name(one, other, pairs))
+
+
+def effect_of(one: ChainRun, other: ChainRun, kind: str, model: str) -> Iterator[Effect]:
+    """Yield the difference of two runs; nothing if they have no question in common.
+
+    Args:
+        one: First run.
+        other: Second run, whose items have the ids of those of the first.
+        kind: What the difference is called.
+        model: Name of the model.
+    """
+    stages = stage_differences(one.task, one.items, other.items)
+    whole = [s for s in chain_differences(one.task, one.items, other.items) if s.value is not None]
+    if stages:
+        yield Effect(model, kind, one.regime, other.regime, tuple(stages), tuple(whole))
+
+
+def effect_rows(e: Effect) -> Iterator[list[Cell]]:
+    """Yield a row per stage, and for the mean and CCR, with the cells of `effect_heads`."""
+    for stage in e.stages:
+        test, gap = stage.test, stage.score
+        counts: list[Cell] = [test.only_first, test.only_second, stage.p, stage.adjusted]
+        counts = [None] * 4 if stage.why else counts
+        yield [stage.step, gap.n, stage.first, stage.second, gap.value, (gap.low, gap.high), *counts]
+    for score in e.whole:
+        yield [WHOLE[score.metric], score.n, None, None, score.value, (score.low, score.high), *[None] * 4]
+
+
+def effect_heads(first: str, second: str) -> Heads:
+    """Return the heads of the rows of differences.
+
+    Args:
+        first: Name of the first of the two runs in the heads.
+        second: Name of the second.
+    """
+    return [
+        "stage", N, Column(f"{first} right", "number"), Column(f"{second} right", "number"),
+        Column("difference", "signed"), Column("95 % interval", "signed_interval"), Column(f"{first} only", "count"),
+        Column(f"{second} only", "count"), Column("p", "p"), Column("Holm", "p"),
+    ]  # fmt: skip
 
 
 def _name(one: ChainRun, other: ChainRun, pairs: Sequence[tuple[ChainRun, ChainRun]]) -> str:

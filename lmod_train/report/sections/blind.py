@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, Text, table
-from lmod_train.report.results import Outcomes, Results
+from lmod_train.report.probes import Probed, probed
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.report.sorted_errors import PROBES
 from lmod_train.report.tripwires import read_probes
 from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.detection import share_score
 from lmod_train.scoring.items import Item
-from lmod_train.types import Record
 
-NOTE = """The same questions with their image, without it (none), with the image of another eye (another), and with a
-photograph that does not show an eye (foreign; any answer is a failure to abstain). Accuracy counts every reply, one
-without an answer as wrong. Difference: accuracy with the image minus accuracy without, on the same questions. Where it
-is about 0, the model has not been shown to use the image."""
+NOTE = """The same questions with their image, without it (none), without it and with no words but the listed options
+(options), with the image of another eye (another), and with a photograph that does not show an eye (foreign; any answer
+is a failure to abstain). Accuracy counts every reply, one without an answer as wrong. Difference: accuracy with the
+image minus accuracy without, on the same questions. Where it is about 0, the model has not been shown to use the image.
+Options alone: an accuracy above chance is what the list of options gives away. A chain that is asked after earlier
+answers is so with and without the image."""
 TRAINING = (
     """During training, a small probe is asked with its own and with exchanged images; the last probe is shown."""
 )
-HEADS: Heads = (
-    *("task", "model", "shown instead", N, Column("with image", "number"), Column("without", "number")),
-    *(Column("difference", "signed"), Column("95 % interval", "signed_interval"), Column("abstained", "percent")),
-    Column("chance", "number"),
-)
-SHOWN = ("none", "another", "foreign")
-
-Key = tuple[str, str, str, str]
 
 
 class WithoutImage(Section):
@@ -39,55 +32,48 @@ class WithoutImage(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the tables of the probes and of the training's last probe; none without probes."""
-        rows = [row for name, found in results.outcomes.items() for row in _rows(name, found)]
+        asked = [(name, found) for name, run in results.outcomes.items() for found in probed(run)]
+        rows = [_row(found, name) for name, found in asked]
+        stages = [_row(found.at(stage), name, stage) for name, found in asked for stage in found.stages]
         words = {(r.task, r.split): r for r in results.shortcuts if r.shortcut == "words" and r.metric == "accuracy"}
         if rows:
             blind = [[task, split, row.n, row.value, (row.low, row.high)] for (task, split), row in words.items()]
             yield Text(" ".join(NOTE.split()))
-            yield table("without_image", HEADS, rows)
+            yield table("without_image", heads_of(), rows)
+            if stages:
+                yield table("without_image_stages", heads_of("stage"), stages, "Chains, stage by stage")
             if blind:
                 heads: Heads = ["task", "split", N, Column("accuracy", "number"), INTERVAL]
                 yield table("words_alone", heads, blind, "A classifier that reads the question alone")
         yield from _training(results)
 
 
-def _rows(name: str, outcomes: Outcomes) -> Iterator[list[Cell]]:
-    """Yield a row for each probed task and what was shown instead of its image."""
-    records = {p.record.id: p.record for p in outcomes.predictions}
-    for task, items in sorted(outcomes.items.items()):
-        if not task.endswith(PROBES):
-            continue
-        seen = {_key(records[item.id]): item for item in outcomes.items.get(task.removesuffix(PROBES), [])}
-        for kind in SHOWN:
-            probed = {_key(records[item.id], kind): item for item in items if _kind(item) == kind}
-            if probed:
-                yield [task.removesuffix(PROBES), name, kind, *_cells(task, kind, probed, seen)]
+def heads_of(*stage: str) -> Heads:
+    """Return the heads of a table with these columns behind the model."""
+    return [
+        "task", "model", *stage, "shown instead", N, Column("with image", "number"), Column("without", "number"),
+        Column("difference", "signed"), Column("95 % interval", "signed_interval"), Column("abstained", "percent"),
+        Column("chance", "number"),
+    ]  # fmt: skip
 
 
-def _cells(task: str, kind: str, probed: Mapping[Key, Item], seen: Mapping[Key, Item]) -> list[Cell]:
+def _row(found: Probed, name: str, stage: str = "") -> list[Cell]:
+    names: list[Cell] = [found.task, name, *([stage] if stage else []), found.kind]
+    return [*names, *_cells(found)]
+
+
+def _cells(found: Probed) -> list[Cell]:
     """Return n, both accuracies, their difference with its interval, the share of abstentions, and chance."""
-    both = [key for key in probed if key in seen]
-    items = list(probed.values())
-    without = _right([probed[key] for key in both] or items)
-    refused = share_score("refused", [item.status == "refused" for item in items], [item.group for item in items])
+    items, both = found.items, found.pairs
+    refused = share_score("refused", [i.status == "refused" for i in items], [i.group for i in items]).value
     chance = sum(1 / len(item.choices) for item in items) / len(items)
-    if kind == "foreign":
-        return [len(items), None, None, None, None, refused.value, None]
+    if found.kind == "foreign":
+        return [len(items), None, None, None, None, refused, None]
     if not both:
-        return [len(items), None, _mean(without), None, None, refused.value, chance]
-    own, groups = _right([seen[key] for key in both]), [probed[key].group for key in both]
-    gap = paired_difference(task, own, without, groups)
-    return [len(both), _mean(own), _mean(without), gap.value, (gap.low, gap.high), refused.value, chance]
-
-
-def _kind(item: Item) -> str:
-    return item.variant.rpartition("-")[2]
-
-
-def _key(record: Record, kind: str = "") -> Key:
-    """Return what a question and its probe have in common."""
-    variant = record.variant.removesuffix(kind).removesuffix("-") if kind else record.variant
-    return record.source, record.key, record.language, variant
+        return [len(items), None, _mean(_right(items)), None, None, refused, chance]
+    own, without = _right([one for one, _ in both]), _right([other for _, other in both])
+    gap = paired_difference(found.task, own, without, [one.group for one, _ in both])
+    return [len(both), _mean(own), _mean(without), gap.value, (gap.low, gap.high), refused, chance]
 
 
 def _right(items: Sequence[Item]) -> list[float]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from lmod_train.report.chains import every_chain, in_order
-from lmod_train.report.contents import Cell, Column, Figure, Heads, N, Part, Text, table
-from lmod_train.report.contexts import Effect, effects
+from lmod_train.report.contents import Figure, Heads, Part, Text, table
+from lmod_train.report.contexts import Effect, effect_heads, effect_rows, effects
 from lmod_train.report.figures.differences import COLUMNS, draw_differences
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.sheet import MOST
@@ -26,11 +26,7 @@ runs. Mean: unweighted mean of the differences of the stages. CCR: over the chai
 questions. A stage without a difference (n = 0) is not applicable: it has no earlier stage, so that both regimes asked
 it in the same words."""
 ALT = "Difference of the shares of right answers at each stage of {} between two regimes, with 95 % intervals."
-HEADS: Heads = [
-    "model", "effect", "first", "second", "stage", N, Column("first right", "number"), Column("second right", "number"),
-    Column("difference", "signed"), Column("95 % interval", "signed_interval"), Column("first only", "count"),
-    Column("second only", "count"), Column("p", "p"), Column("Holm", "p"),
-]  # fmt: skip
+HEADS: Heads = ["model", "effect", "first", "second", *effect_heads("first", "second")]
 
 
 class Regimes(Section):
@@ -44,21 +40,9 @@ class Regimes(Section):
             found = list(effects(runs))
             if found:
                 yield Text(NOTE)
-                rows = [row for e in found for row in _rows(e)]
+                rows = [[e.model, e.kind, e.first, e.second, *row] for e in found for row in effect_rows(e)]
                 yield table(f"regimes-{task}", HEADS, rows, f"{task}: regimes on the same questions")
                 yield _figure(task, found)
-
-
-def _rows(e: Effect) -> Iterator[list[Cell]]:
-    names: list[Cell] = [e.model, e.kind, e.first, e.second]
-    for stage in e.stages:
-        test, gap = stage.test, stage.score
-        counts: list[Cell] = [test.only_first, test.only_second, stage.p, stage.adjusted]
-        counts = [None] * 4 if stage.why else counts
-        yield [*names, stage.step, gap.n, stage.first, stage.second, gap.value, (gap.low, gap.high), *counts]
-    for score in e.whole:
-        cells: list[Cell] = [WHOLE[score.metric], score.n, None, None, score.value, (score.low, score.high)]
-        yield [*names, *cells, None, None, None, None]
 
 
 def _figure(task: str, found: Sequence[Effect]) -> Figure:

@@ -13,6 +13,8 @@ from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.reading import parse_replies
 from lmod_train.types import Reply
 from tests.failures.asked import question
+from tests.report.probing import question as asked_at
+from tests.report.probing import run_of, said
 
 CHOICES = ("GLAUCOMA", "NON-GLAUCOMA")
 
@@ -67,3 +69,30 @@ def test_the_last_probe_of_a_training_is_shown(tmp_path):
     lines = [json.dumps(probe | {"step": step, "right": step / 4}) for step in (1, 2)]
     (tmp_path / "tripwires.jsonl").write_text("\n".join(lines) + "\n")
     assert rows(outcomes(kinds=()), "exchanged_images", folder=tmp_path) == [("model", 2, 24, 0.5, 0.4, 0.1)]
+
+
+def chain_rows(name, kinds=("none", "options")):
+    """With the image all is right; without it IQA, and the first of two questions of DD; of the options alone none."""
+    places = [(case, stage, variant) for case in range(12) for stage in ("IQA", "DD", "CD") for variant in ("q1", "q2")]
+    made = [said(asked_at(*place), True) for place in places]
+    for kind in kinds:
+        made += [said(asked_at(*p, kind), kind == "none" and (p[1] == "IQA" or p[1:] == ("DD", "q1"))) for p in places]
+    return rows(run_of("run", made)[1], name)
+
+
+def test_stages_and_questions_of_one_image_are_pairs_of_their_own():
+    (none, options) = chain_rows("without_image")
+    assert none[:7] == ("chain", "model", "none", 72, 1.0, 0.5, 0.5)
+    assert options[:7] == ("chain", "model", "options", 72, 1.0, 0.0, 1.0)
+
+
+def test_chains_have_a_row_for_each_stage_and_kind_and_other_tasks_none():
+    found = {(row[2], row[3]): row[4:8] for row in chain_rows("without_image_stages")}
+    assert found == {
+        ("IQA", "none"): (24, 1.0, 1.0, 0.0),
+        ("DD", "none"): (24, 1.0, 0.5, 0.5),
+        ("CD", "none"): (24, 1.0, 0.0, 1.0),
+        **{(stage, "options"): (24, 1.0, 0.0, 1.0) for stage in ("IQA", "DD", "CD")},
+    }
+    assert rows(outcomes(), "without_image_stages") == []
+    assert {row[3] for row in chain_rows("without_image_stages", kinds=("none",))} == {"none"}

@@ -1,8 +1,10 @@
 from lmod_train.report.contents import Figure, Table
 from lmod_train.report.sections.chains import Chains
 from tests.report.chained import chain_run, planted, results_of
+from tests.report.probing import run_of
 from tests.report.scored import scored
 from tests.report.test_confidences import drawn
+from tests.report.test_image_use import BLIND, asked
 
 
 def test_every_part_once_with_names_of_its_own():
@@ -17,3 +19,8 @@ def test_every_part_once_with_names_of_its_own():
 
 def test_nothing_without_chains():
     assert list(Chains().parts(scored({("stage=1", "recall"): 0.5}))) == []
+
+
+def test_the_use_of_the_image_is_among_the_parts():
+    run = run_of("run", asked({}) + asked(BLIND, "none"))
+    assert "image_use-chain" in {p.name for p in Chains().parts(results_of(run)) if isinstance(p, Table)}
