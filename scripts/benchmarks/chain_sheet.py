@@ -6,23 +6,24 @@
     python scripts/benchmarks/chain_sheet.py CHAINS sheet.png --modality SLO --chains 8
 
 A chain with more stages comes first; of a stage with several questions, the first is shown. Images of sources that must
-not be redistributed are on the sheet, too: keep it on the machine.
+not be redistributed are on the sheet, too, with their licence beneath: keep such a sheet on the machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from PIL import Image
 
 from lmod_train.artifacts.records import read_records
 from lmod_train.lettering import options_in
 from lmod_train.phantom.contact_sheet import Tile, contact_sheet
+from lmod_train.report.thumbnails import licences
 from lmod_train.tasks.stages.stage import STAGE_NAMES
 from lmod_train.types import Record
 
@@ -41,17 +42,23 @@ def lines_of(record: Record) -> Iterator[str]:
     """Yield the question of a record and its options, the right one with an arrow, in lines of the sheet's width."""
     question = record.messages[-1].parts[-1].text.partition("\nA. ")[0]
     right = record.answer.removeprefix("Answer: ")[0]
-    yield from textwrap.wrap(f"{record.chain_step}  {question}", LETTERS_A_LINE)
+    yield from wrap(f"{record.chain_step}  {question}", LETTERS_A_LINE)
     for letter, text in options_in(record.messages).items():
         yield f"{'  >' if letter == right else '   '} {letter}. {text}"
 
 
+def warning_of(record: Record, curated: Path) -> list[str]:
+    """Return lines with the licence of a record's images if they must not be redistributed; otherwise none."""
+    closed = dict.fromkeys(one.licence for one in licences(curated, [record]) if one.stays)
+    return [line for licence in closed for line in wrap(f"not for redistribution: {licence}", LETTERS_A_LINE)]
+
+
 def tile_of(chain: dict[str, Record], curated: Path) -> Tile:
-    """Return the image of a chain with its questions beneath."""
+    """Return the image of a chain with its licence, where it must not be redistributed, and its questions beneath."""
     shown = next(iter(chain.values()))
     image = Image.open(curated / shown.image[0])
-    lines = tuple(line for stage in STAGE_NAMES if stage in chain for line in lines_of(chain[stage]))
-    return Tile(image, f"{shown.modality} · {shown.source} · {shown.key}", lines)
+    lines = [line for stage in STAGE_NAMES if stage in chain for line in lines_of(chain[stage])]
+    return Tile(image, f"{shown.modality} · {shown.source} · {shown.key}", (*warning_of(shown, curated), *lines))
 
 
 def main() -> int:
