@@ -70,26 +70,26 @@ class Objective:
         return flat.reshape(self.classes - self.first, -1)
 
     def losses(self, own: Floats) -> tuple[float, Floats]:
-        """Return the mean loss, and its derivatives by the logits (rows, classes with coefficients)."""
+        """Return the mean loss, and its derivatives by the logits (classes with coefficients, rows)."""
         rows = np.arange(len(self.targets))
-        logits = np.zeros((len(rows), self.classes))
-        logits[:, self.first :] = self.features @ own[:, :-1].T + own[:, -1]
-        logits -= logits.max(1, keepdims=True)
-        truth = logits[rows, self.targets].copy()
+        logits = np.zeros((self.classes, len(rows)))  # in this order, as sums over a short last axis are slow
+        logits[self.first :] = own[:, :-1] @ self.features.T + own[:, -1:]
+        logits -= logits.max(0)
+        truth = logits[self.targets, rows]
         shares = np.exp(logits, out=logits)
-        total = shares.sum(1)
-        shares /= total[:, None]
-        shares[rows, self.targets] -= 1
-        shares *= self.sample[:, None] / len(rows)
-        return float(self.sample @ (np.log(total) - truth)) / len(rows), shares[:, self.first :]
+        total = shares.sum(0)
+        shares /= total
+        shares[self.targets, rows] -= 1
+        shares *= self.sample / len(rows)
+        return float(self.sample @ (np.log(total) - truth)) / len(rows), shares[self.first :]
 
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
         """Return the value of the objective and its gradient."""
         own, penalty = self.shaped(flat), 1 / (self.c * len(self.targets))
         loss, slopes = self.losses(own)
         gradient = np.empty_like(own)
-        gradient[:, :-1] = slopes.T @ self.features + penalty * own[:, :-1]
-        gradient[:, -1] = slopes.sum(0)
+        gradient[:, :-1] = slopes @ self.features + penalty * own[:, :-1]
+        gradient[:, -1] = slopes.sum(1)
         return loss + 0.5 * penalty * float(np.square(own[:, :-1]).sum()), gradient.ravel()
 
 
