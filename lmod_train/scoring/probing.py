@@ -11,6 +11,7 @@ from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.text import CONTAINMENT, EXACT_MATCH, TOKEN_F1, word_columns
 from lmod_train.types import Answer, Score, Unparsed
 
 OF_CHAINS = ("stage", "level", "impact")
@@ -26,7 +27,8 @@ def probe_scores(task: str, items: Sequence[Item], kind_of: Callable[[Item], str
     reply. The shares of the other statuses follow. ``share_most_frequent`` is the share of the most frequent answer
     among the answered items, the language prior of the model. ``accuracy_own_image``, for all kinds but
     ``foreign``, is the share of items whose answer is the truth of the sample's own image. Of ``none``, ``options`` and
-    ``another``, which do not show it, more than ``chance`` means that the text gives it away.
+    ``another``, which do not show it, more than ``chance`` means that the text gives it away. Open answers have the
+    rules of `lmod_train.scoring.text` instead of the last two.
 
     Args:
         task: Name of the task.
@@ -43,11 +45,18 @@ def probe_scores(task: str, items: Sequence[Item], kind_of: Callable[[Item], str
     """
     scores = []
     for subset, members in _subsets(items, kind_of).items():
-        measures = [*_SHARES, _FREQUENT, CHANCE]
-        if {kind_of(item) for item in members} <= _WITH_TRUTH:
-            measures.insert(-1, _OWN)
-        scores += compute_scores(task, subset, _columns(members), [item.group for item in members], measures)
+        with_truth = {kind_of(item) for item in members} <= _WITH_TRUTH
+        open_ended = not any(item.choices for item in members)  # too many texts to count how often each occurs
+        columns = word_columns(members) if open_ended else _columns(members)
+        measures = [*_SHARES, *_measures(open_ended, with_truth)]
+        scores += compute_scores(task, subset, columns, [item.group for item in members], measures)
     return scores
+
+
+def _measures(open_ended: bool, with_truth: bool) -> list[Measure]:
+    if open_ended:
+        return list(_WORDS) if with_truth else []
+    return [_FREQUENT, _OWN, CHANCE] if with_truth else [_FREQUENT, CHANCE]
 
 
 def _subsets(items: Sequence[Item], kind_of: Callable[[Item], str]) -> dict[str, list[Item]]:
@@ -89,4 +98,5 @@ _REFUSED = next(measure for measure in STATUS_SHARES if measure.name == "share_r
 _SHARES = (_REFUSED, *(measure for measure in STATUS_SHARES if measure is not _REFUSED))
 _FREQUENT = Measure("share_most_frequent", _most_frequent, lambda c: c["answered"])
 _WITH_TRUTH = {"none", "options", "another", "stem", "other_language"}
+_WORDS = (EXACT_MATCH, CONTAINMENT, TOKEN_F1)
 _OWN = Measure("accuracy_own_image", lambda s: ratio(s["right"], s["items"]), items_in)

@@ -62,3 +62,16 @@ def test_stages_are_of_one_kind_each_and_never_of_several():
 def test_a_stage_without_a_tag_is_that_of_the_chain():
     scores = probe_scores("p", [item("1-none", "yes", "yes", chain_step="AL")], of_kind)
     assert "kind=none;stage=AL" in {s.subset for s in scores}
+
+
+def test_open_answers_have_rules_on_words_and_no_chance():
+    said = [("macular hole", "answered"), ("no macular hole", "answered"), ("pale disc", "answered"), ("", "refused")]
+    items = [
+        item(f"q{k}", text if status == "answered" else Unparsed("refused"), "macular hole", ())
+        for k, (text, status) in enumerate(said)
+    ]  # fmt: skip
+    found = {
+        s.metric: s.value for s in probe_scores("open_question_probe", items, lambda _: "none") if s.subset == "all"
+    }
+    assert (found["exact_match"], found["containment"], found["share_refused"]) == (0.25, 0.5, 0.25)
+    assert not {"chance", "accuracy_own_image", "share_most_frequent"} & found.keys()
