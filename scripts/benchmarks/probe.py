@@ -34,7 +34,7 @@ from rounds import CLOCKS, Round, Rounds
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from supervised import curated
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lmod_train.artifacts.records import write_records
 from lmod_train.vision.logistic_regression import TOLERANCE, Fit, logistic_regression
