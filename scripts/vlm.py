@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from PIL import Image
@@ -40,7 +40,7 @@ class Tower:
     weights: Mapping[str, Tensor]
     images: Any
     layer: int = -1
-    strategy: str = "full"
+    strategy: Literal["default", "full"] = "full"
 
 
 def tower_of(base: Path) -> Tower:

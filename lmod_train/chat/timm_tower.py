@@ -75,12 +75,12 @@ class TimmTokens(PreTrainedModel):
     def __init__(self, config: TimmTokensConfig) -> None:
         super().__init__(config)
         check(config.to_dict())
-        self.network = _created(config.architecture)
-        self.post_init()
+        self.network: Any = _created(config.architecture)
+        self.post_init()  # type: ignore[no-untyped-call]  # transformers annotates in part
 
     def forward(self, pixel_values: Tensor, **unused: Any) -> BaseModelOutputWithPooling:
         """Return the tokens (images, tokens, width) as last and only hidden state."""
-        made: Any = self.network.forward_features(pixel_values.to(self.dtype))
+        made = self.network.forward_features(pixel_values.to(self.dtype))
         tokens = made.flatten(2).transpose(1, 2).contiguous()
         return BaseModelOutputWithPooling(last_hidden_state=tokens, hidden_states=(tokens,))
 
