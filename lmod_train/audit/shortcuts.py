@@ -109,9 +109,7 @@ def accuracy_row(task: str, shortcut: str, split: str, n: int, hits: int) -> Sho
     return Shortcut(task, shortcut, split, "accuracy", n, hits / n, float(interval.low), float(interval.high))
 
 
-def _rows(
-    task: str, shortcut: str, records: Sequence[Record], look: Look, learner: Learner
-) -> Iterator[Shortcut]:
+def _rows(task: str, shortcut: str, records: Sequence[Record], look: Look, learner: Learner) -> Iterator[Shortcut]:
     kinds: defaultdict[str, list[Record]] = defaultdict(list)
     for record in sorted(records, key=lambda r: r.id):
         images = str(len(record.image_plain))
