@@ -55,10 +55,11 @@ def blind(curated: Path) -> None:
 
     Fits simple classifiers on the training split and evaluates them on val and test, one per shortcut: the words of the
     question (prompt, choices and region ids), the source, the mask of the black border, the most similar thumbnail of
-    24 x 24 pixels, a random forest on thumbnails, and the raw file's type and size. A model's score only counts above these. If the words alone reach
-    more than the share of the most frequent answer, they leak the answer; with too few records to detect a difference
-    of 20 percentage points, that is printed instead. Record keys and image paths, which no model sees, are reported
-    separately. Prints the accuracies with 95 % intervals and writes them to CURATED/audit.csv.
+    24 x 24 pixels, a random forest on thumbnails, and the raw file's type and size. A model's score only counts above
+    these. If the words alone reach more than the share of the most frequent answer, they leak the answer; with too few
+    records to detect a difference of 20 percentage points, that is printed instead. Record keys and image paths, which
+    no model sees, are reported separately. Prints the accuracies with 95 % intervals and writes them to
+    CURATED/audit.csv.
 
     Args:
         curated: Folder written by `curate`.

@@ -266,8 +266,7 @@ class LinearProbe(FrozenFeatures):
         if not self.result.converged:
             rank_zero_warn(
                 f"the linear probe has not converged after {self.result.iterations} iterations: its coefficients are "
-                f"up to {self.result.error:.2g} from the optimum. Next: raise model.init_args.iterations, or lower "
-                "model.init_args.c"
+                "not yet the optimum. Next: raise model.init_args.iterations, or lower model.init_args.c"
             )
 
     @torch.no_grad()

@@ -162,8 +162,8 @@ six stages; ECE has four bins, as in the paper's example."""
 _WECHAT_P = """P of a model against the best of a column: McNemar's test; Chinese against English: chi-square test of
 all questions, which takes a question and its translation as independent."""
 _WECHAT_OPEN = """Accuracy is by the verdicts of one model, compared with those of a reader on 100 pairs; that of
-runs is by the judge that stands with its name. How BLEU-1 and BERTScore were computed is not stated, so that rows of runs are
-not comparable."""
+runs is by the judge that stands with its name. How BLEU-1 and BERTScore were computed is not stated, so that rows of
+runs are not comparable."""
 _WECHAT_JOURNAL = """Six models, of which the abstract prints these numbers, seen through an index. The closed answers
 are those of the preprint, the open ones were judged anew."""
 
