@@ -18,8 +18,8 @@ NOTE = """The same questions with their image, without it (none), without it and
 (options), with the image of another eye (another), and with a photograph that does not show an eye (foreign; any answer
 is a failure to abstain). Accuracy counts every reply, one without an answer as wrong. Difference: accuracy with the
 image minus accuracy without, on the same questions. Where it is about 0, the model has not been shown to use the image.
-Options alone: an accuracy above chance is what the list of options gives away. A chain that is asked after earlier
-answers is so with and without the image."""
+Options alone: an accuracy above chance is what the list of options gives away. Open answers have no accuracy here, but
+by judges. A chain that is asked after earlier answers is so with and without the image."""
 TRAINING = (
     """During training, a small probe is asked with its own and with exchanged images; the last probe is shown."""
 )
@@ -66,9 +66,9 @@ def _cells(found: Probed) -> list[Cell]:
     """Return n, both accuracies, their difference with its interval, the share of abstentions, and chance."""
     items, both = found.items, found.pairs
     refused = share_score("refused", [i.status == "refused" for i in items], [i.group for i in items]).value
-    chance = sum(1 / len(item.choices) for item in items) / len(items)
-    if found.kind == "foreign":
+    if found.kind == "foreign" or not all(item.choices for item in items):
         return [len(items), None, None, None, None, refused, None]
+    chance = sum(1 / len(item.choices) for item in items) / len(items)
     if not both:
         return [len(items), None, _mean(_right(items)), None, None, refused, chance]
     own, without = _right([one for one, _ in both]), _right([other for _, other in both])

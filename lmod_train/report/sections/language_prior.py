@@ -8,6 +8,7 @@ from typing import ClassVar
 from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, Text, score_cells, table
 from lmod_train.report.judgements import Judged
 from lmod_train.report.languages import KINDS, OPEN, subset_name
+from lmod_train.report.probes import items_in, own_ids
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.comparison import paired_difference
@@ -24,8 +25,8 @@ _COLUMNS: Heads = [
     Column("difference", "signed"), Column("95 % interval of the difference", "signed_interval"),
     Column("chance", "number"),
 ]  # fmt: skip
-_WITHOUT = "-none"
-"""End of the variant of a question without its image (`lmod_train.tasks.probe`)."""
+WITHOUT = "none"
+"""Kind of the probes that ask a question without its image (`lmod_train.tasks.probe`)."""
 
 
 class LanguagePrior(Section):
@@ -42,22 +43,21 @@ class LanguagePrior(Section):
 
 
 def _rows(name: str, outcomes: Outcomes) -> Iterator[list[Cell]]:
-    keys = {p.record.id: p.record.key for p in outcomes.predictions}
     for task in KINDS:
-        pairs = list(_pairs(outcomes.items.get(task, ()), outcomes.items.get(f"{task}_probe", ()), keys))
+        pairs = list(_pairs(outcomes, task))
         for language in LANGUAGES:
             own = [pair for pair in pairs if pair[0].language == language]
             for judge, right in _rights(task, own, outcomes.judged) if own else ():
                 yield [name, subset_name(task, language), judge, *_cells(own, right)]
 
 
-def _pairs(seen: Sequence[Item], probes: Sequence[Item], keys: Mapping[str, str]) -> Iterator[tuple[Item, Item]]:
-    """Yield each question with its image and without, matched by source, image and question."""
-    whole = {(item.source, keys[item.id], item.variant): item for item in seen}
-    for blind in probes:
-        own = whole.get((blind.source, keys[blind.id], blind.variant.removesuffix(_WITHOUT)))
-        if own is not None and blind.variant.endswith(_WITHOUT):
-            yield own, blind
+def _pairs(outcomes: Outcomes, task: str) -> Iterator[tuple[Item, Item]]:
+    """Yield each question with its image and without, asked in the same way."""
+    seen = {item.id: item for item in outcomes.items.get(task, ())}
+    ids = own_ids(outcomes, task, WITHOUT, outcomes)
+    for blind in items_in(outcomes, task, WITHOUT):
+        if ids.get(blind.id) in seen:
+            yield seen[ids[blind.id]], blind
 
 
 def _rights(

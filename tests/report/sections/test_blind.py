@@ -4,10 +4,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from lmod_train.artifacts.shortcuts import Shortcut
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.report.sections.blind import WithoutImage
 from lmod_train.scoring.items import items_of
+from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion, SingleChoiceQuestion
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.reading import parse_replies
@@ -15,6 +18,7 @@ from lmod_train.types import Reply
 from tests.failures.asked import question
 from tests.report.probing import question as asked_at
 from tests.report.probing import run_of, said
+from tests.report.sections.test_language_prior import results as bilingual
 
 CHOICES = ("GLAUCOMA", "NON-GLAUCOMA")
 
@@ -96,3 +100,17 @@ def test_chains_have_a_row_for_each_stage_and_kind_and_other_tasks_none():
     }
     assert rows(outcomes(), "without_image_stages") == []
     assert {row[3] for row in chain_rows("without_image_stages", kinds=("none",))} == {"none"}
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("task", [BinaryQuestion(), SingleChoiceQuestion(), OpenQuestion()], ids=lambda task: task.name)
+@pytest.mark.parametrize("alone", [False, True])
+def test_open_answers_have_no_accuracy_by_equal_texts_and_no_chance(task, language, alone):
+    made = bilingual(task, language, 30, 20)
+    made = replace(made, items={n: i for n, i in made.items.items() if not alone or n.endswith("_probe")})
+    ((name, _, kind, n, own, without, gap, _, refused, chance),) = rows(made)
+    assert (name, kind, n, refused) == (task.name, "none", 39, 0)
+    if task.name == "open_question":
+        assert own is without is gap is chance is None
+    else:
+        assert without == pytest.approx(20 / 39) and chance in (0.25, 0.5) and (own is None) == alone

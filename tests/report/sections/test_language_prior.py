@@ -8,6 +8,7 @@ import pytest
 from lmod_train.report.results import Outcomes
 from lmod_train.report.sections.language_prior import LanguagePrior
 from lmod_train.scoring.items import items_of
+from lmod_train.scoring.ways import FACTORS, asked_id
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.reading import parse_replies
@@ -61,3 +62,30 @@ def test_questions_with_their_image_alone_have_no_table():
     made = results(BinaryQuestion(), "en", 30, 20)
     alone = replace(made, items={"binary_question": made.items["binary_question"]})
     assert rows(alone) == []
+
+
+def in_ways(made, factor, ways, blind_ways):
+    """The same outcomes with each question in several ways, of which all but the first are answered wrongly."""
+    predictions = []
+    for p in made.predictions:
+        for way in blind_ways if p.record.task.endswith("_probe") else ways:
+            record = replace(p.record, tags={**p.record.tags, factor: way})
+            record = replace(record, id=asked_id(p.record.id, record.tags))
+            predictions.append(replace(p, record=record, answer=p.answer if way == ways[0] else "neither"))
+    items = {
+        name: items_of([p for p in predictions if p.record.task == name], lambda p: p.record.answer)
+        for name in made.items
+    }
+    return replace(made, predictions=tuple(predictions), items=items)
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("blind_ways", [1, 2, 3])
+@pytest.mark.parametrize("ways", [1, 2, 3])
+def test_a_question_in_several_ways_is_paired_with_the_probe_in_the_same_way(factor, ways, blind_ways):
+    names = {"system": ["none", "a", "b"], "repeat": ["1", "2", "3"]}.get(factor, ["0", "1", "2"])
+    made = in_ways(results(BinaryQuestion(), "en", 30, 20), factor, names[:ways], names[:blind_ways])
+    (row,) = rows(made)
+    both = min(ways, blind_ways)
+    assert row["n"] == 39 * both
+    assert (row["with image"], row["without"]) == pytest.approx((30 / 39 / both, 20 / 39 / both), abs=1e-6)
