@@ -38,6 +38,8 @@ RATIOS = "[0.6, 0.2, 0.2]"
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
 """Shares of the training split; the whole one is the row itself."""
 TASK = "four_way"
+LITE = "photographs_lite0"
+"""Experiment whose checkpoint `scripts/eyes_vlm.py` makes."""
 MINUTES = ".minutes.json"
 METRICS = ("accuracy_strict", "auroc_macro")
 
@@ -80,10 +82,10 @@ ROWS = (
     Row("probe_split_by_image", "retfound_four_way", PROBE, 1, 1, split="images"),
     Row("cnn", "cnn_four_way", (), 20, 5, efficiency=True),
     Row("cnn_split_by_image", "cnn_four_way", (), 20, 1, split="images"),
-    Row("lm_lite0", "photographs_lite0", (), 0, 3, efficiency=True),
+    Row("lm_lite0", LITE, (), 0, 3, efficiency=True),
     Row("lite0_fine_tuned", "retfound_four_way", model("efficientnet_lite0", *SMALL_BATCH, *BEST), 4, 3, "best"),
     Row("vit_small", "retfound_four_way", model("vit_small", *SMALL_BATCH, *BEST), 20, 3, "best"),
-    Row("lm_own_tower", "photographs", (), 0, 3),
+    Row("lm_own_tower", "photographs", ("--model.init_args.likelihoods", "sum"), 0, 3),
 )
 
 
@@ -125,6 +127,8 @@ def curated(raw: Path, place: Place) -> None:
     for split in ("families", "images"):
         if not (place.work / split / "audit.csv").exists():
             lmod("blind", place.work / split)
+    if not (made := place.work / "eyes_vlm").exists():
+        subprocess.run([sys.executable, ROOT / "scripts" / "eyes_vlm.py", "--out", made], check=True, cwd=ROOT)
 
 
 def trained(place: Place, row: Row, share: float = 1.0) -> None:
@@ -144,7 +148,11 @@ def trained(place: Place, row: Row, share: float = 1.0) -> None:
 
 def common(place: Place, row: Row) -> tuple[object, ...]:
     """Return the options that `fit`, `validate` and `test` share."""
-    named = ("--config", CONFIGS / f"{row.config}.yaml", *row.options)
+    named: tuple[object, ...] = ("--config", CONFIGS / f"{row.config}.yaml", *row.options)
+    if row.config == LITE:
+        folder = place.work / "eyes_vlm"
+        named = (*named, "--model.init_args.checkpoint", folder)
+        named = (*named, "--model.init_args.tower_features", folder / "features")
     return (*named, "--data.curated", place.work / row.split, "--seeds", place.seeds(row))
 
 
