@@ -63,7 +63,8 @@ class Selection:
         Raises:
             BadArgument: A source does not exist, or there are fewer families than folds.
         """
-        chosen = [r for r in records if r.source in self._chosen({r.source for r in records})]
+        sources = self._chosen({r.source for r in records})
+        chosen = [r for r in records if r.source in sources]
         if not self.divides:
             return chosen
         if self.fold:

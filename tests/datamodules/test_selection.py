@@ -120,3 +120,10 @@ def test_more_folds_than_families_are_refused(records, tmp_path):
     two = [r for r in records if r.group in ("p1", "p2")]
     with pytest.raises(BadArgument, match="as families of patients or photographs, 2"):
         Selection(fold="1/3").of(two, families_of(two, tmp_path))
+
+
+def test_the_sources_are_determined_once_and_not_for_each_record(records, monkeypatch):
+    calls, chosen = [], Selection._chosen
+    monkeypatch.setattr(Selection, "_chosen", lambda self, known: calls.append(known) or chosen(self, known))
+    assert Selection(sources="a").of(records, {}) == [r for r in records if r.source == "a"]
+    assert calls == [{"a", "b"}], "all sources for each of 100,000 records would take minutes"
