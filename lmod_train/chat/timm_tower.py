@@ -142,7 +142,8 @@ def shape_of(architecture: str, image_size: int) -> tuple[int, int]:
     """Return the channels of an architecture's last feature map, and the side of the square of pixels of a place.
 
     Raises:
-        BadArgument: timm has no such architecture, it makes no feature map, or `image_size` does not suit it.
+        BadArgument: timm has no such architecture, it makes no feature map, `image_size` does not suit it, or it has
+            tensors that no file holds, such as the filters of a blur.
 
     Example:
         >>> shape_of("tf_efficientnet_lite0", 224)
@@ -152,7 +153,11 @@ def shape_of(architecture: str, image_size: int) -> tuple[int, int]:
         cure = "list them: python -c \"import timm; print(*timm.list_models('*efficientnet*'), sep='\\n')\""
         raise BadArgument("vision_config.architecture", architecture, f"a network of timm {timm.__version__}", cure)
     with torch.device("meta"):
-        made = _map_of(_created(architecture), image_size)
+        network = _created(architecture)
+        made = _map_of(network, image_size)
+    if (unsaved := _unsaved(network)) is not None:  # transformers would leave them without values
+        expected = f"a network whose tensors are all saved; no file holds {unsaved}"
+        raise BadArgument("vision_config.architecture", architecture, expected, "take e.g. tf_efficientnet_lite0")
     if made is None:
         expected = "a convolutional network, with a feature map of (images, channels, height, width)"
         raise BadArgument("vision_config.architecture", architecture, expected, "take e.g. tf_efficientnet_lite0")
@@ -170,6 +175,12 @@ def _map_of(network: Any, side: int) -> Tensor | None:
     except (AssertionError, RuntimeError, ValueError, TypeError, AttributeError):  # another input, or no features
         return None
     return made if isinstance(made, Tensor) and made.ndim == 4 else None
+
+
+def _unsaved(network: nn.Module) -> str | None:
+    """Return the name of the first buffer that a state dict does not hold; None if there is none."""
+    saved = network.state_dict().keys()
+    return next((name for name, _ in network.named_buffers() if name not in saved), None)
 
 
 def _created(architecture: str) -> nn.Module:

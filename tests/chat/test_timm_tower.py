@@ -270,3 +270,9 @@ def test_timm_would_take_an_address_that_is_refused_here():
     assert not timm.is_model("hf-hub:timm/resnet18.a1_in1k")
     with pytest.raises(BadArgument):
         shape_of("hf-hub:timm/resnet18.a1_in1k", 224)
+
+
+@pytest.mark.parametrize("architecture", ["resnetblur18", "coatnet_pico_rw_224"])
+def test_a_network_with_tensors_that_no_file_holds_is_refused(architecture):
+    with pytest.raises(BadArgument, match="tensors are all saved; no file holds "):
+        shape_of(architecture, 224)
