@@ -18,6 +18,7 @@ from lmod_train.artifacts.training_set import (
 )
 from lmod_train.errors import LmodError
 from lmod_train.files import write_durably
+from lmod_train.scoring.ways import question_of
 from lmod_train.types import Record
 
 
@@ -99,7 +100,8 @@ class TrainingSet(Callback):
         path = Run(Path(trainer.default_root_dir)).unseen
         if trainer.is_global_zero:
             with write_durably(path) as beside:
-                beside.write_text("".join(f"{r.id}\n" for r in asked if r.id not in leaked), encoding="utf-8")
+                kept = dict.fromkeys(question_of(r.id, r.tags) for r in asked if r.id not in leaked)
+                beside.write_text("".join(f"{id}\n" for id in kept), encoding="utf-8")
         first, why = next(iter(leaked.items()))
         left = len(asked) - len(leaked)
         cure = f"evaluate the other {left}: add `--data.subset {path}`" if left else "evaluate other sources or splits"
@@ -114,15 +116,16 @@ def leaks(records: Sequence[Record], families: Mapping[str, str], trained: Seque
 
     Args:
         records: Records to evaluate.
-        families: Record id -> family.
+        families: Record id -> family, by the ids of questions as curated.
         trained: Images of the training.
     """
-    files, groups = {image.sha256 for image in trained} - {""}, {image.family for image in trained}
+    families = {r.id: families.get(question_of(r.id, r.tags), "") for r in records}
+    files, groups = {image.sha256 for image in trained} - {""}, {image.family for image in trained} - {""}
     found: dict[str, str] = {}
     for record in records:
         if files.intersection(record.image_sha256):
             found[record.id] = "the same image file"
-        elif families.get(record.id) in groups:
+        elif families[record.id] in groups:
             found[record.id] = "the same patient or photograph"
     return found
 

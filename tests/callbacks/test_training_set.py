@@ -98,3 +98,13 @@ def test_records_without_hashes_leak_by_their_family_only():
     images = [TrainedImage("train", "a", "f", "")]
     assert leaks(bare, {bare[0].id: "f", bare[1].id: "g"}, images) == {bare[0].id: "the same patient or photograph"}
     assert leaks(bare, {}, []) == {}
+
+
+def test_a_patient_of_the_training_is_found_in_every_way_of_asking(trained, tmp_path):
+    asked = [record(f"{r.id}{end}", source="b", image_sha256=r.image_sha256, split="test", tags=tags)
+             for r in TESTED for end, tags in (("", {"order": "0"}), ("/order-1", {"order": "1"}))]  # fmt: skip
+    data = Data(TESTED, True, FAMILIES)
+    data.asked = lambda stage: asked
+    with pytest.raises(Leaked, match=r"^6 of 8 records"):
+        TrainingSet().on_test_start(trainer(tmp_path / "TEST", data, trained), None)
+    assert Run(tmp_path / "TEST").unseen.read_text() == "glaucoma/b/9\n", "ids as curated, which data.subset takes"
