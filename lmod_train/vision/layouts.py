@@ -264,7 +264,7 @@ def _hidden(tensors: Tensors, wanted: frozenset[str]) -> tuple[Tensors, list[str
     """Name the first layer of transformers' DINOv3, which is one of two in a gated network."""
     gated = "blocks.0.mlp.fc1_x.weight" in wanted
     new = ".mlp.fc1_x." if gated else ".mlp.fc1."
-    return {name.replace(".mlp.up_proj.", new): tensor for name, tensor in tensors.items()}, []
+    return {n if n in wanted else n.replace(".mlp.up_proj.", new): tensor for n, tensor in tensors.items()}, []
 
 
 def _biases(tensors: Tensors, wanted: frozenset[str]) -> tuple[Tensors, list[str]]:
@@ -313,8 +313,12 @@ def _square(count: int) -> bool:
 
 
 def _unchunked(tensors: Tensors, wanted: frozenset[str]) -> tuple[Tensors, list[str]]:
-    """Number blocks that are stored in chunks (``blocks.<chunk>.<block>.``) without the chunk, as in DINOv2."""
-    return {(f"blocks.{m[1]}" if (m := _CHUNKED.fullmatch(n)) else n): t for n, t in tensors.items()}, []
+    """Number blocks that are stored in chunks (``blocks.<chunk>.<block>.``) without the chunk, as in DINOv2.
+
+    Networks of several stages (Twins, MobileNetV4) have such names of their own, which are kept.
+    """
+    found = {name: _CHUNKED.fullmatch(name) for name in tensors if name not in wanted}
+    return {f"blocks.{m[1]}" if (m := found.get(n)) else n: t for n, t in tensors.items()}, []
 
 
 _LITE = re.compile(r"_blocks\.(\d+)\.(_\w+)\.(\w+)")

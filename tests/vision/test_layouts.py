@@ -400,3 +400,14 @@ def test_separate_projections_that_lack_one_part_are_left_for_the_loading_to_ref
     names, _, _ = named_as_timm({"encoder.layer.0.layer_scale1.lambda1": torch.ones(1),
                                  "encoder.layer.0.attention.attention.query.weight": torch.ones(2, 2)}, ())  # fmt: skip
     assert "blocks.0.attn.q_proj.weight" in names
+
+
+@pytest.mark.parametrize(
+    "architecture", ["twins_svt_small", "twins_pcpvt_small", "mobilenetv4_hybrid_medium", "gemma4_vit_167m_enc"]
+)
+def test_names_of_a_network_of_stages_are_its_own(architecture):
+    with torch.device("meta"):
+        tensors = timm.create_model(architecture).state_dict()
+    kept, dropped, layout = named_as_timm(tensors, tensors)
+    assert kept.keys() == tensors.keys() and all(kept[n] is tensors[n] for n in tensors)
+    assert not dropped and layout.startswith("timm")
