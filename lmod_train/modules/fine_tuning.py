@@ -27,7 +27,7 @@ from lmod_train.vision.occlusion import occlusion
 from lmod_train.vision.one_picture import refuse_other_counts
 from lmod_train.vision.retfound import Family, Pooling
 from lmod_train.vision.retfound_weights import TwiceLayerNorm, norm_twice
-from lmod_train.vision.sides import refuse_sided_choices, refuse_sided_questions
+from lmod_train.vision.sides import refuse_sided_choices, refuse_sided_flips, refuse_sided_questions
 from lmod_train.vision.strict_loading import LoadReport
 from lmod_train.vision.weights_file import located
 from lmod_train.vision.whole_image import WholeImages
@@ -132,8 +132,11 @@ class FineTuning(LmodModule):
         """Check the records before the network is built.
 
         Raises:
-            BadArgument: A record has no image or several, or `views` may change its answer.
+            BadArgument: A record has no image or several, or `views` may change its answer; or, in `fit`, mirroring
+                changes the classes.
         """
+        if stage == "fit":
+            refuse_sided_flips(self.choices, self.dialect.augmentation.flip)
         data = getattr(self.trainer, "datamodule", None)
         if isinstance(data, TrainingData):
             refuse_other_counts(data.records("all"))

@@ -134,17 +134,14 @@ class Backbone:
 
     def settings(self) -> dict[str, Any]:
         """Return what determines the network's function beside its weights."""
-        if not self.architecture:
-            names = ("size", "image_size", "pooling", "family")
-            return {name: getattr(self, name) for name in names}
         mean, std = self.normalisation
-        return {
-            "architecture": self.architecture,
-            "image_size": self.image_size,
-            "pooling": self.pooling,
-            "mean": list(mean),
-            "std": list(std),
-        }
+        colours = {"mean": list(mean), "std": list(std)}
+        if self.architecture:
+            names = ["architecture", "image_size", "pooling"]
+        else:
+            names = ["size", "image_size", "pooling", "family"]
+            colours = {} if (tuple(mean), tuple(std)) == (IMAGENET_MEAN, IMAGENET_STD) else colours
+        return {name: getattr(self, name) for name in names} | colours
 
 
 def _card(architecture: str) -> Any:

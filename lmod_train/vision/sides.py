@@ -26,6 +26,17 @@ def names_a_side(text: str) -> bool:
     return _SIDES.search(text) is not None
 
 
+def refuse_sided_flips(choices: Iterable[str], flip: float) -> None:
+    """Raise an error if training mirrors images with this probability and a choice names a side.
+
+    Raises:
+        BadArgument: One does.
+    """
+    if flip and (sided := [word for word in choices if names_a_side(word)]):
+        expected = f"0, as a mirrored image has another class where one names a side ({', '.join(sided)})"
+        raise BadArgument("augmentation.flip", flip, expected, "set model.init_args.augmentation.flip: 0")
+
+
 def refuse_sided_choices(choices: Iterable[str]) -> None:
     """Raise an error if a choice names a side.
 

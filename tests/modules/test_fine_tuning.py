@@ -675,3 +675,14 @@ def test_pixels_are_normalised_by_the_architecture_s_card_or_as_asked(folder):
     expected = (raw - torch.tensor([0.1, 0.2, 0.3]).view(3, 1, 1)) / torch.tensor([1.0, 2.0, 4.0]).view(3, 1, 1)
     assert torch.allclose(images[1], expected, atol=1e-5)
     assert card.identity() != own.identity()
+
+
+def test_training_that_mirrors_sides_is_refused_and_its_evaluation_is_not(tmp_path):
+    module = FineTuning("random", ("LEFT", "RIGHT"), size="tiny", image_size=32)
+    module.trainer = trainer(tmp_path)
+    module.setup("test")
+    with pytest.raises(BadArgument, match=r"augmentation.flip=0.5: .*\(LEFT, RIGHT\)"):
+        module.setup("fit")
+    own = FineTuning("random", ("LEFT", "RIGHT"), size="tiny", image_size=32, augmentation=Augmentation(flip=0))
+    own.trainer = trainer(tmp_path)
+    own.setup("fit")

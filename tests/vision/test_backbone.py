@@ -197,3 +197,10 @@ def test_retfound_s_own_networks_have_imagenet_s_normalisation_and_the_settings_
     own = Backbone(size="tiny", image_size=32)
     assert own.normalisation == ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)) and own.width == 64
     assert own.settings() == {"size": "tiny", "image_size": 32, "pooling": None, "family": "mae"}
+
+
+@pytest.mark.parametrize("name", ["mean", "std"])
+def test_other_colours_are_other_settings_of_retfound_too(name):
+    own = Backbone(size="tiny", image_size=32)
+    other = Backbone(size="tiny", image_size=32, **{name: (0.5, 0.4, 0.3)})
+    assert other.settings()[name] == [0.5, 0.4, 0.3] and other.settings() != own.settings()

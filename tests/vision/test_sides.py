@@ -8,7 +8,7 @@ from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.staging import Staging
 from lmod_train.types import Box, Region
-from lmod_train.vision.sides import names_a_side, refuse_sided_choices, refuse_sided_questions
+from lmod_train.vision.sides import names_a_side, refuse_sided_choices, refuse_sided_flips, refuse_sided_questions
 from tests.tiny import record
 
 LP = ("iris", "pupil", "right eye", "left eye")
@@ -44,3 +44,10 @@ def test_questions_about_sides_and_regions_are_refused_by_id():
     ):
         with pytest.raises(BadArgument, match=why):
             refuse_sided_questions([plain, wrong])
+
+
+def test_training_does_not_mirror_images_of_classes_with_a_side():
+    refuse_sided_flips(LP, 0)
+    refuse_sided_flips(Glaucoma.choices, 0.5)
+    with pytest.raises(BadArgument, match=r"augmentation.flip=0.5: .*\(right eye, left eye\)\.\nNext: .*flip: 0$"):
+        refuse_sided_flips(LP, 0.5)
