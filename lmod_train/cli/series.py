@@ -7,6 +7,7 @@ options, each seed has its folds: ``RUN/seed_0/fold_1of5``.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ def series_of(arguments: Sequence[str]) -> Series | None:
     run, options = _taken(options, "--run")
     folder = Path(run or default_run(_values(options, "--config"), command))
     checkpoint, options = _taken(options, "--ckpt_path")
-    _check_folder(folder)
+    _check_folders(folder, [Path(member) for member, _ in several])
     commands = []
     for member, own in several:
         place = ["--run", str(folder / member)]
@@ -153,6 +154,31 @@ def _values(options: Sequence[str], name: str) -> Iterator[str]:
             yield word
         elif word.startswith(f"{name}="):
             yield word.partition("=")[2]
+
+
+def _check_folders(folder: Path, several: Sequence[Path]) -> None:
+    """Check the folder of a series, and with seeds and folds those of the seeds, which hold the folds."""
+    for path in dict.fromkeys(path for member in several for path in (*member.parents[-2::-1], member)):
+        _check_folder((folder / path).parent)
+        _refuse_other_members((folder / path).parent, path.name)
+
+
+def _refuse_other_members(folder: Path, name: str) -> None:
+    """Refuse a folder with the runs of another series, e.g. of another number of folds, which would be mixed."""
+    other = [p.name for p in members(folder) if _kind(p.name) != _kind(name)]
+    if other:
+        expected = f"a folder of one series; this one holds {other[0]}, which does not belong with {name}"
+        raise BadArgument("--run", str(folder), expected, "name another folder: `--run RUN`")
+
+
+def _kind(name: str) -> str:
+    """Return the name of a run without its number: seeds belong together, and so do folds of one number of folds.
+
+    Example:
+        >>> _kind("seed_3"), _kind("fold_2of5")
+        ('seed_', 'fold_of5')
+    """
+    return re.sub(r"\d+", "", name, count=1)
 
 
 def _check_folder(folder: Path) -> None:

@@ -130,3 +130,27 @@ def test_folds_are_trained_evaluated_and_pooled(curated, tmp_path, monkeypatch, 
     everything = {r.id for r in read_records(curated / "records") if r.task == "glaucoma"}
     assert {p.record.id for p in read_predictions(Run(tmp_path / "OUT").predictions)} == everything
     assert cli.main(test) == 0, "the same command again finds its own folder"
+
+
+@pytest.mark.parametrize(
+    ("there", "typed", "named"),
+    [
+        ("fold_1of5", ["--folds", "3"], "R.*fold_1of5"),
+        ("seed_0", ["--folds", "3"], "R.*seed_0"),
+        ("fold_1of3", ["--seeds", "2"], "R.*fold_1of3"),
+        ("seed_0/fold_1of5", ["--seeds", "2", "--folds", "3"], "seed_0.*fold_1of5"),
+        ("seed_1/replies", ["--seeds", "2", "--folds", "3"], "seed_1.*a single run"),
+    ],
+)
+def test_series_are_not_mixed_in_a_folder(tmp_path, there, typed, named):
+    place = tmp_path / "R" / there
+    place.mkdir(parents=True)
+    with pytest.raises(BadArgument, match=f"^--run=.*{named}"):
+        commands(*typed, "--run", str(tmp_path / "R"))
+    commands(*typed, "--run", str(tmp_path / "NEW"))
+
+
+def test_a_series_is_continued_with_more_seeds(tmp_path):
+    for name in ("seed_0/fold_1of3", "seed_1/fold_3of3"):
+        (tmp_path / name).mkdir(parents=True)
+    assert len(commands("--seeds", "3", "--folds", "3", "--run", str(tmp_path))) == 9
