@@ -11,7 +11,10 @@ from lmod_train.artifacts.series import FOLDS
 from lmod_train.escaping import without_folders
 from lmod_train.report.results import Outcomes, Results, tails
 from lmod_train.report.seeds import by_series
+from lmod_train.report.sorted_errors import PROBES
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.ways import FACTORS, PLAIN
+from lmod_train.types import Prediction
 
 FILES = ("weights", "checkpoint")
 """Options of models that name files, which are compared by content."""
@@ -58,14 +61,15 @@ def evaluated(results: Results, task: str) -> list[Evaluated]:
     """Return the models with likelihoods for a task, in the order of the runs; a series of seeds is one model.
 
     The validation items of a run are its own, or those of another run of the validation split alone that has the same
-    weights (SHA-256), model options, checkpoint step and generation settings. A run without test items whose
-    validation items are those of another run is no model of its own.
+    weights (SHA-256), model options, checkpoint step, generation settings and ways of asking. A run without test items
+    whose validation items are those of another run is no model of its own. Probes have none: their truth is not shown.
 
     Args:
         results: Runs of the report.
         task: Name of the task.
     """
-    names = [name for name, _ in results.named(task) if has_likelihoods(results.outcomes[name], task)]
+    asked = [] if task.endswith(PROBES) else [name for name, _ in results.named(task)]
+    names = [name for name in asked if has_likelihoods(results.outcomes[name], task)]
     sources = {name: _source(results, task, name, names) for name in names}
     serving = {source for name, source in sources.items() if source not in (None, name)}
     groups = [(name, [n for n in own if n in names and n not in serving]) for name, own in _groups(results)]
@@ -106,15 +110,21 @@ def _source(results: Results, task: str, name: str, names: Sequence[str]) -> str
 def identity(outcomes: Outcomes, task: str) -> tuple[Any, ...] | None:
     """Return what must be equal for a common threshold; None if the replies of a run are of several models.
 
-    It holds the SHA-256 of all weights, the options of the model but for names of files, and model name, checkpoint
-    step and generation settings of the replies.
+    It holds the SHA-256 of all weights, the options of the model but for names of files, model name, checkpoint step
+    and generation settings of the replies, and the ways in which the questions were asked.
     """
-    replies = (p.reply for p in outcomes.predictions if p.record.task == task and p.reply.likelihoods)
-    kinds = {(r.model, r.step, r.settings) for r in replies}
+    own = [p for p in outcomes.predictions if p.record.task == task and p.reply.likelihoods]
+    kinds = {(p.reply.model, p.reply.step, p.reply.settings) for p in own}
     if len(kinds) != 1 or outcomes.config.get(FOLDS):
         return None
     options = json.dumps(_without_files(outcomes.config.get("model")), sort_keys=True, default=str)
-    return _weights(outcomes), options, *kinds.pop()
+    return _weights(outcomes), options, *kinds.pop(), _ways(own)
+
+
+def _ways(predictions: Sequence[Prediction]) -> frozenset[tuple[str, ...]]:
+    """Return the wordings, orders, system messages and examples of the questions; a repeat has the same words."""
+    asked = [factor for factor in FACTORS if factor != "repeat"]
+    return frozenset(tuple(p.record.tags.get(f, PLAIN[f]) for f in asked) for p in predictions)
 
 
 def _weights(outcomes: Outcomes) -> tuple[str, ...]:

@@ -1,11 +1,15 @@
 """Thresholds come from validation items of the same weights, and of no others."""
 
+from dataclasses import replace
+
 import pytest
 import yaml
 
+from lmod_train.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.artifacts.series import seed_name
 from lmod_train.report.chosen_on import evaluated
 from lmod_train.report.results import read_results
+from lmod_train.scoring.ways import FACTORS, asked_id
 from tests.report import operating
 from tests.report.make import classify
 from tests.report.operating import evaluate
@@ -117,3 +121,38 @@ def test_patients_in_both_splits_are_counted(tmp_path, monkeypatch):
 def test_runs_without_likelihoods_are_no_models(tmp_path):
     assert models(evaluate(tmp_path / "TEST", ("val", "test"), likelihoods=False)) == []
     assert models(classify(tmp_path / "r", 1.0), task="unknown") == []
+
+
+def in_way(run, tags):
+    """The same run with its questions asked in another way."""
+    file, predictions = run / "predictions.parquet", []
+    for p in read_predictions(file):
+        record = replace(p.record, id=asked_id(p.record.id, tags), tags=tags)
+        predictions.append(replace(p, record=record, reply=replace(p.reply, id=record.id)))
+    write_predictions(file, predictions)
+    return run
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize(("test", "val"), [("2", "3"), ("2", ""), ("", "2"), ("2", "2")])
+def test_validation_items_asked_in_another_way_serve_no_test_items(tmp_path, factor, test, val):
+    runs = [
+        in_way(evaluate(tmp_path / split, (split,)), {factor: way} if way else {})
+        for split, way in (("test", test), ("val", val))
+    ]
+    found = {own.runs[0].rpartition("(")[2]: own for own in models(*runs)}
+    same = test == val or factor == "repeat"
+    assert bool(found["test)"].validation) == same
+    assert len(found) == 1 + (not same)
+
+
+@pytest.mark.parametrize("kind", ["none", "another", "foreign", "options"])
+def test_probes_have_no_thresholds(tmp_path, kind):
+    results = read_results([evaluate(tmp_path / "ALL", ("val", "test"))])
+    ((name, own),) = results.outcomes.items()
+    probe = "glaucoma_probe"
+    items = {probe: [replace(item, variant=kind) for item in own.items["glaucoma"]]}
+    predictions = tuple(replace(p, record=replace(p.record, task=probe, variant=kind)) for p in own.predictions)
+    probed = replace(own, predictions=predictions, items=items, choices={probe: own.choices["glaucoma"]})
+    runs = tuple(replace(run, scores=tuple(replace(s, task=probe) for s in run.scores)) for run in results.runs)
+    assert evaluated(replace(results, runs=runs, outcomes={name: probed}), probe) == []

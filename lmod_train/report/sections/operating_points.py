@@ -68,7 +68,8 @@ def _rows(results: Results, task: str, own: Evaluated) -> Iterator[list[Cell]]:
     for point in operating_points(task, own.validation, own.test, results.choices[task]):
         counts = f"{_place(own)}: {point.positives} + {point.negatives}"
         reached: list[Cell] = [_estimate(point.sensitivity), _estimate(point.specificity)]
-        spread = np.std(point.each, axis=0, ddof=1).tolist() if len(point.each) > 1 else [None, None]
+        sds = np.std(point.each, axis=0, ddof=1).tolist() if len(point.each) > 1 else [np.nan] * 2
+        spread = [None if np.isnan(sd) else sd for sd in sds]
         first: list[Cell] = [task, own.name, point.label, f"{point.fixed} {point.level:.2f}"]
         yield [*first, _threshold(point.thresholds), counts, *reached, len(own.runs) if several else None, *spread]
 

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from lmod_train.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.artifacts.series import seed_name
 from lmod_train.report.contents import Estimate, Remark, Table, Text
 from lmod_train.report.figures.lines import lines
@@ -110,3 +113,23 @@ def test_nothing_is_shown_without_likelihoods(tmp_path, three):
     assert parts(*three[0])[2] == []
     rows, remarks, _ = parts(classify(tmp_path / "r", 1.0))
     assert rows == [] and len(remarks) == 2, "test records of two tasks, and no validation records"
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+@pytest.mark.parametrize("only", ["GLAUCOMA", "NON-GLAUCOMA"])
+def test_without_test_records_of_one_kind_its_cells_are_empty_and_none_is_nan(tmp_path, seeds, only):
+    runs = [
+        evaluate(tmp_path / "SERIES" / seed_name(s), ("val", "test"), seed=s, weights=f"{s}" * 64) for s in range(seeds)
+    ]
+    for run in runs:
+        file = run / "predictions.parquet"
+        every = read_predictions(file)
+        answers = {p.record.id: only if p.record.split == "test" else p.record.answer for p in every}
+        write_predictions(file, [replace(p, record=replace(p.record, answer=answers[p.record.id])) for p in every])
+    rows, _, _ = parts(*runs)
+    lacking, held = ("specificity", "sensitivity")[:: 1 if only == "GLAUCOMA" else -1]
+    for row in rows:
+        assert row[lacking] == Estimate(None, None, None, 0) and row[held].n == 60
+        assert not any(isinstance(cell, float) and np.isnan(cell) for cell in row.values())
+        if seeds > 1:
+            assert row[f"sd of {lacking} over seeds"] is None and row[f"sd of {held} over seeds"] >= 0
