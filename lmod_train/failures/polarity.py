@@ -12,6 +12,7 @@ from lmod_train.vocabulary import flips
 _TOKEN = re.compile(
     rf"(?P<neutral>{any_of(flips.NEUTRAL_EN, flips.NEUTRAL_ZH)})"
     rf"|(?P<contrast>{any_of(flips.CONTRASTS_EN, flips.CONTRASTS_ZH)}|[;!?\n。]|\.(?![0-9]))"
+    rf"|(?P<absence>{any_of(flips.ABSENT_EN)})"
     rf"|(?P<denial>{any_of(flips.DENYING_EN, flips.DENYING_ZH)})"
     rf"|(?P<assertion>{any_of(flips.ASSERTING_EN, flips.ASSERTING_ZH)})"
     rf"|(?P<frame>{any_of(flips.FRAMES_EN, flips.FRAMES_ZH)})"
@@ -45,8 +46,8 @@ class Polarity:
 def polarity(text: str, other: str = "") -> Polarity:
     """Return the words of an answer and which of them are denied.
 
-    A denial reaches to the next contrast, sentence or asserting word, and from behind ("edema is absent") back to the
-    last comma. Two denials in a row are none. Linear in the length of the texts.
+    A denial reaches to the next contrast, sentence or asserting word, and from behind ("edema is absent", "edema is not
+    seen at the fovea") back to the last comma. Two denials in a row are none. Linear in the length of the texts.
 
     Args:
         text: The answer.
@@ -74,8 +75,8 @@ class _Reader:
         self.first = 0
 
     def take(self, kind: str, token: re.Match[str]) -> None:
-        if kind == "denial":
-            self.deny(token.span())
+        if kind in ("denial", "absence"):
+            self.deny(token.span(), behind=kind == "absence")
         elif kind == "word":
             self.add(token.group().casefold())
         elif kind == "assertion":
@@ -83,8 +84,10 @@ class _Reader:
         elif kind in ("comma", "contrast"):
             self.close(whole=kind == "contrast")
 
-    def deny(self, span: tuple[int, int]) -> None:
+    def deny(self, span: tuple[int, int], behind: bool) -> None:
         self.denies = not (self.open and self.denies)
+        if behind:
+            self.found.denied[self.first :] = [self.denies] * (len(self.found.denied) - self.first)
         self.open, self.found.bare = True, self.denies
         self.found.cue = self.found.cue or span
 

@@ -8,6 +8,12 @@ DENYING_EN = (
     r"(?:is|are|was|were|do|does|did|has|have)n't",
 )
 DENYING_ZH = ("并没有", "没有", "没", "无", "未见", "未", "并非", "并不", "不是", "不", "阴性")
+ABSENT_EN = (
+    "absent",
+    r"(?:not|cannot|can't|never|(?:is|are|was|were)n't)(?= (?:be |been )?(?:seen|visible|present|detected|found|noted"
+    r"|shown|observed|identified|evident|apparent)(?![a-z]))",
+)
+"""Of these, those that also deny the words before them ("edema is not seen at the fovea")."""
 ASSERTING_EN = ("with", "presence of", "positive for", "both")
 ASSERTING_ZH = ("伴有", "有", "可见", "存在", "发现", "是", "阳性")
 """They end the reach of a denial, unless they follow it at once ("not with", 不存在)."""

@@ -99,3 +99,16 @@ def test_mutated_pairs_never_raise(caplog):
             text[at : at + rng.randrange(3)] = rng.choices("无不没有未见，。,.;!notbu \n\ud800", k=rng.randrange(3))
         flips(row.ask[5:7], "".join(text), row.ask[8:])
     assert not [record for record in caplog.records if "rule" in record.message]
+
+
+@pytest.mark.parametrize("place", ["in the macula", "at the fovea", "within the left eye", "around the disc"])
+@pytest.mark.parametrize("verb", ["is not {}", "was not {}", "not {}", "isn't {}", "cannot be {}"])
+def test_a_finding_denied_behind_it_is_no_flip_of_one_denied_before_it(place, verb):
+    for finding in FINDINGS["en"]:
+        for seen in ("seen", "visible", "detected", "evident", "found"):
+            behind, before = f"{finding} {verb.format(seen)} {place}", f"no {finding} {place}"
+            assert not flips("en", before, behind) and not flips("en", behind, before), (before, behind)
+            assert flips("en", f"{finding} {place}", behind), behind
+        assert not flips("en", f"no {finding} {place}", f"{finding} is absent {place}")
+        assert not flips("en", f"drusen, no {finding} {place}", f"drusen, {finding} is absent {place}")
+        assert flips("en", f"{finding} with no drusen seen {place}", f"no {finding} with drusen seen {place}")
