@@ -60,17 +60,19 @@ def _measures(open_ended: bool, with_truth: bool) -> list[Measure]:
 
 
 def _subsets(items: Sequence[Item], kind_of: Callable[[Item], str]) -> dict[str, list[Item]]:
-    """Return the subsets of the items; those of `OF_CHAINS` within each kind, never over several kinds."""
-    every = subsets_of(items, {"kind": kind_of})
-    found = {name: members for name, members in every.items() if not _is_of_chains(name)}
-    for kind in sorted({kind_of(item) for item in items}):
-        own = subsets_of([item for item in items if kind_of(item) == kind], {"stage": lambda item: item.chain_step})
-        found |= {f"kind={kind};{name}": members for name, members in own.items() if _is_of_chains(name)}
+    """Return the subsets of the items; those of `OF_CHAINS` within each kind, and none of a tag ``kind``."""
+    kinds = {kind: [item for item in items if kind_of(item) == kind] for kind in sorted(set(map(kind_of, items)))}
+    found = {"all": list(items)} if items else {}
+    found |= {f"kind={kind}": members for kind, members in kinds.items()}
+    found |= {name: own for name, own in subsets_of(items).items() if _key(name) not in (*OF_CHAINS, "kind")}
+    for kind, members in kinds.items():
+        own = subsets_of(members, {"stage": lambda item: item.chain_step})
+        found |= {f"kind={kind};{name}": some for name, some in own.items() if _key(name) in OF_CHAINS}
     return found
 
 
-def _is_of_chains(subset: str) -> bool:
-    return subset.partition("=")[0] in OF_CHAINS
+def _key(subset: str) -> str:
+    return subset.partition("=")[0]
 
 
 def _columns(items: Sequence[Item]) -> dict[str, Floats]:

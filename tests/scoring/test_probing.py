@@ -1,5 +1,7 @@
 """Probe metrics: rejection rate, language prior, and accuracy against the truth of an unseen image."""
 
+from dataclasses import replace
+
 import pytest
 
 from lmod_train.scoring.probing import probe_scores
@@ -75,3 +77,21 @@ def test_open_answers_have_rules_on_words_and_no_chance():
     }
     assert (found["exact_match"], found["containment"], found["share_refused"]) == (0.25, 0.5, 0.25)
     assert not {"chance", "accuracy_own_image", "share_most_frequent"} & found.keys()
+
+
+@pytest.mark.parametrize("key", ["kind", "stage", "level", "condition"])
+@pytest.mark.parametrize("value", ["integration", "none", "foreign"])
+def test_a_tag_of_any_name_never_mixes_the_items_of_a_kind(key, value):
+    """Questions about several images have a tag ``kind`` of their own."""
+    items = [
+        replace(item(f"{i}-{kind}", "yes", "yes"), tags={key: value if i % 2 else "other"})
+        for i in range(6)
+        for kind in ("none", "another", "foreign")
+    ]
+    scores = probe_scores("p", items, of_kind)
+    for kind in ("none", "another", "foreign"):
+        assert values(scores, f"kind={kind}").get("accuracy_own_image") == (None if kind == "foreign" else 1.0)
+        assert by_metric(scores, f"kind={kind}")["share_refused"].n == 6
+    assert {s.subset for s in scores if s.subset.startswith("kind=") and ";" not in s.subset} == {
+        "kind=none", "kind=another", "kind=foreign",
+    }  # fmt: skip

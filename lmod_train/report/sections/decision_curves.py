@@ -28,6 +28,7 @@ CALIBRATED = """Net benefit takes the probabilities at their word. Class weights
 distort them, so that t is no longer what it says, though areas under curves stay as they are. ECE, the calibration
 error of the likeliest class on the same records, shows how far they are from the frequencies."""
 FEW = "Of more than {} models, the table has the numbers, and the curves are not drawn."
+NONE = "{}: no net benefit of {}, as none of its records have likelihoods, or not the same records for all its seeds"
 ALT = "Net benefit of each model for {} against the threshold, with treating all and none, and 95 % intervals."
 HEADS: Heads = [
     "task", "model", "records", "class", Column("threshold", "number"), N, Column("net benefit", "signed"),
@@ -47,14 +48,17 @@ class DecisionCurves(Section):
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the table, remarks on distorted probabilities, and the figures; nothing if no run has likelihoods."""
         found = {task: evaluated(results, task) for task in results.choices}
-        models = [(task, own) for task, every in found.items() for own in every]
-        rows = [row for task, own in models for row in _rows(results, task, own)]
+        models = [(task, own, list(_rows(results, task, own))) for task, every in found.items() for own in every]
+        rows = [row for _, _, several in models for row in several]
         if rows:
             heads = [*HEADS, *(SPREAD if any(row[len(HEADS)] for row in rows) else [])]
             yield Text(NOTE)
             yield Text(CALIBRATED)
             yield table("decision_curves", heads, [row[: len(heads)] for row in rows])
-            yield from (Remark(text) for text in dict.fromkeys(_distorted(results, own) for _, own in models) if text)
+            yield from (
+                Remark(text) for text in dict.fromkeys(_distorted(results, own) for _, own, _ in models) if text
+            )
+        yield from (Remark(NONE.format(own.name, task)) for task, own, several in models if not several)
         for task, every in found.items():
             yield from _figures(results, task, every)
 

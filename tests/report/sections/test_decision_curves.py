@@ -1,8 +1,10 @@
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from lmod_train.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.artifacts.series import seed_name
 from lmod_train.report.contents import Figure, Remark, Table, Text
 from lmod_train.report.figures.decision import TREAT_ALL
@@ -94,3 +96,21 @@ def test_both_sections_are_in_the_default_report(tmp_path):
     assert text.index("## Operating points") < text.index("## Decision curves")
     assert (tmp_path / "out" / "figures" / "decision-glaucoma.png").exists()
     assert (tmp_path / "out" / "tables" / "operating_points.csv").exists()
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+@pytest.mark.parametrize("lacking", [1, 60])
+def test_a_model_without_common_records_is_named_and_not_dropped_silently(tmp_path, seeds, lacking):
+    runs = [evaluate(tmp_path / "S" / seed_name(s), ("val", "test"), seed=s, weights=f"{s}" * 64) for s in range(seeds)]
+    file = runs[-1] / "predictions.parquet"
+    every = read_predictions(file)
+    cut = {p.record.id for p in [p for p in every if p.record.split == "test"][:lacking]}
+    cleared = [replace(p, reply=replace(p.reply, likelihoods={})) if p.record.id in cut else p for p in every]
+    write_predictions(file, cleared)
+    rows, _, found = parts(*runs)
+    remarks = [p.text for p in found if isinstance(p, Remark)]
+    if seeds == 1 and lacking == 1:
+        assert rows and not remarks
+    else:
+        (remark,) = remarks
+        assert not rows and "no net benefit of glaucoma" in remark
