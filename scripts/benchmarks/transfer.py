@@ -51,6 +51,7 @@ from lmod_train.scoring.text import word_columns  # noqa: E402
 
 TASKS = ROOT / "configs" / "task"
 TEXTS = Path(__file__).parent
+DONE = ".done"
 LIKELIHOODS = "log_likelihoods.json"
 NO_LIMIT = sys.maxsize
 EXACT = "exact match"
@@ -179,9 +180,11 @@ def subset(place: Place) -> tuple[object, ...]:
 
 
 def tuned(place: Place) -> Path:
-    """Tune the small base as the quick start does, and return the checkpoint."""
+    """Tune the small base as the quick start does, unless it has been, and return the checkpoint."""
     run, few = place.work / "fit", ("--trainer.max_epochs", 1) if place.small else ()
-    lmod("fit", "--config", "configs/quickstart.yaml", "--data.curated", place.curated(SETS[0]), *few, "--run", run)
+    if not (run / DONE).exists():  # a finished `fit` that is started again writes its checkpoint again
+        lmod("fit", "--config", "configs/quickstart.yaml", "--data.curated", place.curated(SETS[0]), *few, "--run", run)
+        (run / DONE).touch()
     return run / "checkpoints" / "last.ckpt"
 
 
