@@ -61,8 +61,9 @@ def evaluated(results: Results, task: str) -> list[Evaluated]:
     """Return the models with likelihoods for a task, in the order of the runs; a series of seeds is one model.
 
     The validation items of a run are its own, or those of another run of the validation split alone that has the same
-    weights (SHA-256), model options, checkpoint step, generation settings and ways of asking. A run without test items
-    whose validation items are those of another run is no model of its own. Probes have none: their truth is not shown.
+    weights (SHA-256), model options, checkpoint step, generation settings and ways of asking, and no test item of it. A
+    run without test items whose validation items are those of another run is no model of its own. Probes have none:
+    their truth is not shown.
 
     Args:
         results: Runs of the report.
@@ -104,7 +105,13 @@ def _source(results: Results, task: str, name: str, names: Sequence[str]) -> str
     if of_split(own, "val"):
         return name
     others = [n for n in names if known and identity(results.outcomes[n], task) == same]
-    return next((n for n in others if {i.split for i in results.outcomes[n].items[task]} == {"val"}), None)
+    return next((n for n in others if _serves(results.outcomes[n].items[task], own)), None)
+
+
+def _serves(items: Sequence[Item], own: Sequence[Item]) -> bool:
+    """Return whether items are validation items alone, and none a test item of a run on other splits."""
+    tested = {item.id for item in of_split(own, "test")}
+    return {item.split for item in items} == {"val"} and not any(item.id in tested for item in items)
 
 
 def identity(outcomes: Outcomes, task: str) -> tuple[Any, ...] | None:

@@ -156,3 +156,19 @@ def test_probes_have_no_thresholds(tmp_path, kind):
     probed = replace(own, predictions=predictions, items=items, choices={probe: own.choices["glaucoma"]})
     runs = tuple(replace(run, scores=tuple(replace(s, task=probe) for s in run.scores)) for run in results.runs)
     assert evaluated(replace(results, runs=runs, outcomes={name: probed}), probe) == []
+
+
+@pytest.mark.parametrize("shared", [0, 1, 30, 60])
+def test_records_of_the_test_run_choose_no_threshold_as_validation_records_of_another_split(tmp_path, shared):
+    """A second curated folder may split the same records in another way."""
+    test, val = evaluate(tmp_path / "TEST"), evaluate(tmp_path / "VAL", ("val",))
+    file = val / "predictions.parquet"
+    ids = [p.record.id for p in read_predictions(test / "predictions.parquet")][:shared]
+    every = read_predictions(file)
+    named = [
+        replace(p, record=replace(p.record, id=id), reply=replace(p.reply, id=id))
+        for p, id in zip(every, ids, strict=False)
+    ]
+    write_predictions(file, [*named, *every[shared:]])
+    found = {own.runs[0].rpartition("(")[2]: own for own in models(test, val)}
+    assert bool(found["TEST)"].validation) == (shared == 0)
