@@ -111,10 +111,17 @@ def _command(arguments: list[str], folder: str, environment: dict[str, str], out
     tempfile.tempdir = None  # that of this environment
     os.chdir(folder)
     multiprocessing.process._parent_process = None  # as for a command that a shell starts
+    _own_media()
     try:
         _run(*arguments)
     finally:
         atexit._run_exitfuncs()
+
+
+def _own_media() -> None:
+    """Give wandb a temporary folder of this process; the one it made when it was imported belongs to all of them."""
+    if (private := sys.modules.get("wandb.sdk.data_types._private")) is not None:
+        private.MEDIA_TMP.name = tempfile.mkdtemp("wandb-media")
 
 
 def _run(option: str, what: str, *arguments: str) -> None:

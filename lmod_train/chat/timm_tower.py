@@ -155,11 +155,11 @@ def shape_of(architecture: str, image_size: int) -> tuple[int, int]:
     with torch.device("meta"):
         network = _created(architecture)
         made = _map_of(network, image_size)
-    if (unsaved := _unsaved(network)) is not None:  # transformers would leave them without values
-        expected = f"a network whose tensors are all saved; no file holds {unsaved}"
-        raise BadArgument("vision_config.architecture", architecture, expected, "take e.g. tf_efficientnet_lite0")
     if made is None:
         expected = "a convolutional network, with a feature map of (images, channels, height, width)"
+        raise BadArgument("vision_config.architecture", architecture, expected, "take e.g. tf_efficientnet_lite0")
+    if (unsaved := _unsaved(network)) is not None:  # transformers would leave them without values
+        expected = f"a network whose tensors are all saved; no file holds {unsaved}"
         raise BadArgument("vision_config.architecture", architecture, expected, "take e.g. tf_efficientnet_lite0")
     if made.shape[2] != made.shape[3] or image_size % made.shape[2]:
         raise BadArgument("vision_config.image_size", image_size, "a multiple of its reduction", "take 224 or 320")

@@ -80,7 +80,7 @@ class Selection:
                 expected = f"sources of the records, separated by commas (there are: {', '.join(sorted(known))})"
                 raise BadArgument(option, ",".join(strange), expected, "name one of them, or leave it out")
         left = (set(wanted) or known) - set(unwanted)
-        if not left:
+        if known and not left:
             raise BadArgument("data.exclude_sources", self.exclude_sources, "some but not all sources", "name fewer")
         return left
 

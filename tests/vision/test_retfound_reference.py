@@ -24,7 +24,7 @@ from lmod_train.types import Record
 from lmod_train.vision.augmentation import Augmentation, eval_transform, train_transform
 from lmod_train.vision.batch import PictureBatch
 from lmod_train.vision.retfound import vision_transformer
-from lmod_train.vision.retfound_weights import resize_positions
+from lmod_train.vision.strict_loading import resize_positions
 from tests.formula import noise
 from tests.scoring.make import record
 
