@@ -111,17 +111,20 @@ def _command(arguments: list[str], folder: str, environment: dict[str, str], out
     tempfile.tempdir = None  # that of this environment
     os.chdir(folder)
     multiprocessing.process._parent_process = None  # as for a command that a shell starts
-    _own_media()
+    _own_media(outputs.parent)
     try:
         _run(*arguments)
     finally:
         atexit._run_exitfuncs()
 
 
-def _own_media() -> None:
-    """Give wandb a temporary folder of this process; the one it made when it was imported belongs to all of them."""
+def _own_media(place: Path) -> None:
+    """Give wandb a temporary folder of this process; the one it made when it was imported belongs to all of them.
+
+    It is not in the folder of temporary files of the command, whose entries are those of the command alone.
+    """
     if (private := sys.modules.get("wandb.sdk.data_types._private")) is not None:
-        private.MEDIA_TMP.name = tempfile.mkdtemp("wandb-media")
+        private.MEDIA_TMP.name = tempfile.mkdtemp("wandb-media", dir=place)
 
 
 def _run(option: str, what: str, *arguments: str) -> None:
