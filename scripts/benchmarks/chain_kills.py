@@ -14,13 +14,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,11 +26,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from kills import asked_twice, figures, finish, fork, lines, lmod, load, quiet, status_within
+from kills import asked_twice, figures, finish, kill_while_asking, lines, lmod, load, quiet
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
-STARTING = 3.0
-"""Seconds within which a command that starts is killed."""
 
 
 def words_of(body: dict[str, Any]) -> str:
@@ -119,23 +114,13 @@ def disturbed(command: Sequence[str], run: Path, log: Path, a: argparse.Namespac
     moments, kills, flying = random.Random(a.seed), Counter[str](), 0
     while kills.total() < a.kills and len(lines(run)) < a.total:
         had, before = len(lines(run)), asked(log).total()
-        killed(command, log, moments, 1.6 * a.total * a.delay / a.concurrency / a.kills)
+        kill_while_asking(
+            command, lambda: asked(log).total(), moments, 1.6 * a.total * a.delay / a.concurrency / a.kills
+        )
         new = asked(log).total() - before
         kills["asking" if new else "starting"] += 1
         flying = max(flying, new - (len(lines(run)) - had))
     return kills, flying
-
-
-def killed(command: Sequence[str], log: Path, moments: random.Random, span: float) -> None:
-    """Start the command and kill it, one of five times soon after its start, otherwise within `span` of a request."""
-    with tempfile.NamedTemporaryFile() as output:
-        process, before = fork(command, Path(output.name)), asked(log).total()
-        starts = moments.random() < 0.2
-        while not starts and asked(log).total() == before and status_within(process, 0.02) is None:
-            pass
-        time.sleep(moments.uniform(0, STARTING if starts else span))
-        os.killpg(process, signal.SIGKILL)
-        os.waitpid(process, 0)
 
 
 def main() -> None:

@@ -11,18 +11,14 @@ arrived, and the script ends with 1.
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import shutil
-import signal
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
-from kills import asked_twice, figures, finish, fork, lines, lmod, load, quiet, status_within
+from kills import asked_twice, figures, finish, kill_while_asking, lines, lmod, load, quiet
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # the server and the run are those of the tests
@@ -83,7 +79,10 @@ def disturbed(run: Path, server: Running, a: argparse.Namespace) -> tuple[Counte
     command = judge(run, server.url, a.concurrency)
     while kills.total() < a.kills and len(judged(run)) < a.n:
         had, before = judged(run), asked(server)
-        killed(command, server, moments, 1.6 * a.n * a.delay / a.concurrency / a.kills)
+        kill_while_asking(
+            command, lambda: asked(server).total(), moments, 1.6 * a.n * a.delay / a.concurrency / a.kills
+        )
+        time.sleep(0.5)  # until the server has noticed
         new = asked(server) - before
         kills["asking" if new else "starting"] += 1
         again += sum(new[n] for n in had)
@@ -92,23 +91,6 @@ def disturbed(run: Path, server: Running, a: argparse.Namespace) -> tuple[Counte
     print(f"{len(had)} of {a.n} judgements stored after {kills.total()} kills", flush=True)
     finish(command)
     return kills, again + sum((asked(server) - before)[n] for n in had), flying
-
-
-def killed(command: Sequence[str], server: Running, moments: random.Random, span: float) -> None:
-    """Start a judge and kill it, one of five times soon after its start, otherwise within `span` of a request."""
-    with tempfile.NamedTemporaryFile() as output:
-        process, before = fork(command, Path(output.name)), asked(server).total()
-        starts = moments.random() < 0.2
-        while not starts and asked(server).total() == before and status_within(process, 0.02) is None:
-            pass
-        time.sleep(moments.uniform(0, STARTING if starts else span))
-        os.killpg(process, signal.SIGKILL)
-        os.waitpid(process, 0)
-    time.sleep(0.5)  # until the server has noticed
-
-
-STARTING = 3.0
-"""Seconds within which a judge that starts is killed."""
 
 
 if __name__ == "__main__":

@@ -47,6 +47,8 @@ HERE = Path(__file__).resolve().parent
 CONFIGS = HERE.parents[1] / "configs"
 EVERY = 2
 """Steps between two checkpoints of `fit`."""
+STARTING = 3.0
+"""Seconds within which a command that starts is killed, see `kill_while_asking`."""
 
 
 class Steps(Callback):
@@ -163,6 +165,27 @@ def end(command: Sequence[str], after: float, how: signal.Signals) -> int | None
             os.killpg(process, signal.SIGKILL)
             status = status_within(process, 120)
         return status
+
+
+def kill_while_asking(command: Sequence[str], asked: Callable[[], int], moments: random.Random, span: float) -> None:
+    """Start a command that asks a server and kill it, mostly within `span` seconds of a request.
+
+    One of five times it is killed soon after its start instead.
+
+    Args:
+        command: The command.
+        asked: Number of requests that the server has had.
+        moments: Generator of the moments.
+        span: Seconds.
+    """
+    with tempfile.NamedTemporaryFile() as output:
+        process, before = fork(command, Path(output.name)), asked()
+        starts = moments.random() < 0.2
+        while not starts and asked() == before and status_within(process, 0.02) is None:
+            pass
+        time.sleep(moments.uniform(0, STARTING if starts else span))
+        os.killpg(process, signal.SIGKILL)
+        os.waitpid(process, 0)
 
 
 def digest(folder: Path, *but: str) -> str:

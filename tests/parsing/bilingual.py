@@ -13,15 +13,14 @@ of `tests.parsing.options`, and these:
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from lmod_train.lettering import LETTERS
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion, SingleChoiceQuestion
 from lmod_train.types import Record, Reply, Unparsed
+from tests.parsing.options import Labelled
 
 CHOICES = {
     "true_false": ("True", "False"),
@@ -40,22 +39,6 @@ _TASKS = {
     "open_en": OpenQuestion,
     "open_zh": OpenQuestion,
 }
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """A labelled reply; either `answer` or `outcome` is empty."""
-
-    asked: str
-    reply: str
-    answer: str = ""
-    outcome: str = ""
-
-    @property
-    def split(self) -> str:
-        """The half it belongs to."""
-        first = hashlib.sha256(f"{self.asked}\n{self.reply}".encode()).digest()[0]
-        return "develop" if first < 128 else "held_out"
 
 
 @cache
