@@ -26,7 +26,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from kills import asked_twice, figures, finish, kill_while_asking, lines, lmod, load, quiet
+from forked import finish, kill_while_asking, lmod, load, quiet
+from kills import asked_twice, figures, lines
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 

@@ -18,7 +18,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from kills import asked_twice, figures, finish, kill_while_asking, lines, lmod, load, quiet
+from forked import finish, kill_while_asking, lmod, load, quiet
+from kills import asked_twice, figures, lines
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # the server and the run are those of the tests
