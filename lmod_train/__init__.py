@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from lmod_train.modules.conversation import VisionLanguageModel
     from lmod_train.modules.fine_tuning import FineTuning
     from lmod_train.modules.frozen import Frozen
-    from lmod_train.modules.frozen_features import LinearProbe, NearestNeighbour
+    from lmod_train.modules.linear_probe import LinearProbe
+    from lmod_train.modules.nearest_neighbour import NearestNeighbour
     from lmod_train.report.report import report as write_report
     from lmod_train.report.rescore import rescore
     from lmod_train.sources.discovery import discover
@@ -51,8 +52,8 @@ else:  # a type checker reads the imports above; after a `__getattr__` it would 
         "Frozen": "lmod_train.modules.frozen.Frozen",
         "GenerationEval": "lmod_train.callbacks.generation.GenerationEval",
         "HuggingFace": "lmod_train.backends.huggingface.HuggingFace",
-        "LinearProbe": "lmod_train.modules.frozen_features.LinearProbe",
-        "NearestNeighbour": "lmod_train.modules.frozen_features.NearestNeighbour",
+        "LinearProbe": "lmod_train.modules.linear_probe.LinearProbe",
+        "NearestNeighbour": "lmod_train.modules.nearest_neighbour.NearestNeighbour",
         "Prediction": "lmod_train.types.Prediction",
         "Record": "lmod_train.types.Record",
         "RecordsDataModule": "lmod_train.datamodules.records.RecordsDataModule",

@@ -80,7 +80,7 @@ class TimmTokens(PreTrainedModel):
 
     def forward(self, pixel_values: Tensor, **unused: Any) -> BaseModelOutputWithPooling:
         """Return the tokens (images, tokens, width) as last and only hidden state."""
-        made = self.network.forward_features(pixel_values.to(self.dtype))
+        made = self.network.forward_features(pixel_values.to(self.dtype, memory_format=torch.channels_last))
         tokens = made.flatten(2).transpose(1, 2).contiguous()
         return BaseModelOutputWithPooling(last_hidden_state=tokens, hidden_states=(tokens,))
 

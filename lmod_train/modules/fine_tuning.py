@@ -198,7 +198,8 @@ class FineTuning(LmodModule):
         """Return the logits (B, choices) of normalised images (B, 3, size, size)."""
         if self.model is None:
             raise RuntimeError("call configure_model() first")
-        logits: Tensor = self.model(images.to(self.dtype))
+        # a convolutional network of timm is 1.5 times as fast with channels last, on a CPU
+        logits: Tensor = self.model(images.to(self.dtype, memory_format=torch.channels_last))
         return logits
 
     def on_fit_start(self) -> None:

@@ -116,7 +116,7 @@ def test_a_printed_option_is_one_of_some_command(place: str, cure: str):
 
 def test_model_options_that_cures_print_are_parameters_of_a_module():
     modules = ("conversation.VisionLanguageModel", "fine_tuning.FineTuning", "classifier.Classifier",
-               "frozen_features.LinearProbe")  # fmt: skip
+               "linear_probe.LinearProbe")  # fmt: skip
     known = {name for path in modules for name in parameters_of(f"lmod_train.modules.{path}") or ()}
     printed = {m for _, s in snippets() for m in re.findall(r"--model\.init_args\.(\w+)", s)} - {"X", "KEY"}
     assert printed and printed <= known

@@ -14,7 +14,7 @@ from lmod_train.modules.classifier import Classifier
 from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.fine_tuning import FineTuning
 from lmod_train.modules.frozen import Frozen
-from lmod_train.modules.frozen_features import NearestNeighbour
+from lmod_train.modules.nearest_neighbour import NearestNeighbour
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Batch, Identity, Reply
 from lmod_train.vision.batch import CropBatch, FeatureBatch, PictureBatch

@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument, WeightsMismatch
-from lmod_train.modules.frozen_features import LinearProbe, NearestNeighbour
+from lmod_train.modules.linear_probe import LinearProbe
+from lmod_train.modules.nearest_neighbour import NearestNeighbour
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.vision.feature_table import Encoder

@@ -9,7 +9,7 @@ import torch
 from lightning.pytorch.strategies import DDPStrategy
 
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.modules.frozen_features import LinearProbe
+from lmod_train.modules.linear_probe import LinearProbe
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.vision import feature_table
 from lmod_train.vision.feature_table import Encoder

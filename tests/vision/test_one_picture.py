@@ -10,7 +10,8 @@ from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.errors import BadArgument
 from lmod_train.modules.classifier import Classifier
 from lmod_train.modules.fine_tuning import FineTuning
-from lmod_train.modules.frozen_features import LinearProbe, NearestNeighbour
+from lmod_train.modules.linear_probe import LinearProbe
+from lmod_train.modules.nearest_neighbour import NearestNeighbour
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Box, Region
 from lmod_train.vision.crop_table import crops_of
