@@ -20,7 +20,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlavaImageProcesso
 from vlm import Tower, compose, eyes
 
 from lmod_train.chat import checkpoint
-from lmod_train.chat.timm_tower import TimmTokensConfig, known, shape_of
+from lmod_train.chat.timm_tower import READ_BY, TimmTokensConfig, known, shape_of
 from lmod_train.errors import BadArgument
 from lmod_train.vision.backbone import Backbone
 
@@ -35,8 +35,8 @@ pipeline_tag: image-text-to-text
 
 Tower: {architecture} of timm at {side} pixels; weights: {weights}. Language model: that of {base} of lmod_train
 (Apache-2.0). The projector between them is drawn at random and has learned nothing: tune it before asking about
-pictures. Only lmod_train reads this folder: transformers and inference servers have no such tower. The licence above is
-that of the default weights; those of other weights are their authors'. For research; not a medical device.
+pictures. {reader} The licence above is that of the default weights; those of other weights are their authors'. For
+research; not a medical device.
 """
 
 
@@ -125,7 +125,13 @@ def write(given: argparse.Namespace, weights: str) -> None:
     model, processor = compose(tower, language, tokenizer, tokenizer.chat_template, eyes())
     model.save_pretrained(given.out)  # in float32: batch norm's variances may exceed the range of float16
     processor.save_pretrained(given.out)
-    named = {"architecture": given.architecture, "side": given.image_size, "weights": weights, "base": base.name}
+    named = {
+        "architecture": given.architecture,
+        "side": given.image_size,
+        "weights": weights,
+        "base": base.name,
+        "reader": READ_BY,
+    }
     (given.out / "README.md").write_text(CARD.format(**named), encoding="utf-8")
 
 

@@ -34,6 +34,10 @@ MODEL_TYPE = "timm_tokens"
 REMAKE = "use the config.json that was written with these weights, or make the checkpoint again: scripts/eyes_vlm.py"
 
 
+READ_BY = "Only lmod_train reads this folder: transformers and inference servers have no such tower."
+"""What the card of a checkpoint with such a tower says of its readers."""
+
+
 class TimmTokensConfig(PreTrainedConfig):
     """Configuration of a `TimmTokens`.
 

@@ -102,11 +102,17 @@ class LmodModule(LightningModule, ABC):
         return {k: v for k, v in super().state_dict(*args, **kwargs).items() if k in kept}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add the names of the trained tensors, the package version and a classifier's choices."""
+        """Add the names of the trained tensors, the package version, a classifier's choices and its input."""
         checkpoint["lmod_version"] = __version__
         checkpoint["trained"] = sorted(self._trained_shapes())
         if self.choices:
             checkpoint["choices"] = list(self.choices)
+        if own := self._input():
+            checkpoint["input"] = own
+
+    def _input(self) -> dict[str, Any]:
+        """Return the settings of the input that fit its tensors and no others, though the shapes do not show it."""
+        return {}
 
     def _trained_shapes(self) -> set[str]:
         own = dict(self.named_parameters())  # their full shape is known even if the rank holds a shard
@@ -116,8 +122,8 @@ class LmodModule(LightningModule, ABC):
         """Refuse a checkpoint whose classes or trained tensors differ from those of this module.
 
         Raises:
-            WeightsMismatch: Its classes or their order differ; or a trained tensor is missing, unexpected, or of
-                another shape.
+            WeightsMismatch: Its classes or their order differ; a trained tensor is missing, unexpected, or of another
+                shape; or its images were prepared otherwise.
         """
         theirs_choices = checkpoint.get("choices")
         if theirs_choices is not None and list(theirs_choices) != list(self.choices):
@@ -143,11 +149,28 @@ class LmodModule(LightningModule, ABC):
             rank_zero_warn(
                 f"the checkpoint does not name its classes; assumed: {', '.join(self.choices)}, in this order"
             )
+        self._refuse_other_input(checkpoint.get("input", {}))
         if "of_shares" in checkpoint:
             refuse_to_continue(self, self.trainer.ckpt_path)
         self.checkpoint_step = int(checkpoint["global_step"])
         self.checkpoint_epochs = int(checkpoint.get("epoch", 0))  # counted from 0: the completed epochs
         self.trained = True
+
+    def _refuse_other_input(self, theirs: dict[str, Any]) -> None:
+        """Refuse a checkpoint that was trained on otherwise prepared images; one that does not say is accepted.
+
+        Raises:
+            WeightsMismatch: A setting differs.
+        """
+        ours = self._input()
+        other = [name for name in ours if name in theirs and theirs[name] != ours[name]]
+        if other:
+            raise WeightsMismatch(
+                "ckpt_path",
+                [f"{name} {ours[name]}" for name in other],
+                [f"{name} {theirs[name]}" for name in other],
+                "set under model.init_args the values the checkpoint was trained with (config.yaml in its run folder)",
+            )
 
     @property
     def weights_origin(self) -> str:

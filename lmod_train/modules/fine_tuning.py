@@ -187,6 +187,12 @@ class FineTuning(LmodModule):
         weights = () if self._weights == "random" else (located(self._weights),)
         return replace(super().identity(), weights=weights)
 
+    def _input(self) -> dict[str, Any]:
+        own, (mean, std) = self._backbone, self._backbone.normalisation
+        network = {"architecture": own.architecture.partition(".")[0], "image_size": own.image_size}
+        square = self.dialect.augmentation.square
+        return {**network, "mean": list(mean), "std": list(std), "augmentation.square": square}
+
     def _settings(self) -> dict[str, Any]:
         shown = {"augmentation": asdict(self.dialect.augmentation), "order": self._order}
         network = {**self._backbone.settings(), "drop_path": self._drop_path}

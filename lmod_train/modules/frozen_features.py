@@ -102,23 +102,8 @@ class FrozenFeatures(LmodModule):
             for record, row in zip(batch.records, rows, strict=True)
         ]
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add the key of the encoder."""
-        super().on_save_checkpoint(checkpoint)
-        checkpoint["encoder"] = self.encoder.key()
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse a checkpoint that was fitted on the features of another encoder.
-
-        Raises:
-            WeightsMismatch: The encoder differs, or the tensors do.
-        """
-        super().on_load_checkpoint(checkpoint)
-        theirs, ours = checkpoint.get("encoder"), self.encoder.key()
-        if theirs != ours:
-            raise WeightsMismatch(
-                "ckpt_path", [f"encoder {ours}"], [f"encoder {theirs}"], "name the encoder it was fitted with"
-            )
+    def _input(self) -> dict[str, Any]:
+        return {"encoder": self.encoder.key()}
 
 
 def _refuse_unused(data: TrainingData) -> None:

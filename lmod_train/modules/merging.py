@@ -17,6 +17,7 @@ from lmod_train.chat.checkpoint import find, load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import end_tokens
 from lmod_train.chat.server_names import Names, refuse_unread, rename_for_servers
+from lmod_train.chat.timm_tower import READ_BY, tower_config
 from lmod_train.errors import ArtifactError, BadArgument, WeightsMismatch
 from lmod_train.files import clear_parts, write_durably
 from lmod_train.modules.base import counted
@@ -105,6 +106,7 @@ def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
     licence, lora = licence_of(folder), facts["lora"]
     how = f"LoRA of rank {lora['rank']} (alpha {lora['alpha']}) on the language model" if lora else "no adapters"
     parts = ["projector", *(p for p in ("tower", "language_model") if facts[f"tune_{p}"])]
+    reader = "" if tower_config(folder) is None else f"{READ_BY}\n\n"
     stated = licence if licence != "other" else "not stated in the base's card; the terms of the base apply"
     return (
         f"---\nlicense: {licence}\nlibrary_name: transformers\npipeline_tag: image-text-to-text\n"
@@ -114,5 +116,6 @@ def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
         f"{__version__}, {steps} optimiser steps: {how}; also trained: "
         f"{', '.join(p.replace('_', ' ') for p in parts)}. Adapters are merged into the weights; chat template, "
         "processor and end tokens are those of the training.\n\n"
+        f"{reader}"
         "For research; not a medical device.\n"
     )

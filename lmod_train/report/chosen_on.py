@@ -166,7 +166,10 @@ def _missing(results: Results, task: str, name: str, runs: Sequence[str], source
         needed = _command("test", results, without)
         return f"{name}: no test records of {task}, to which thresholds are applied: `{needed}`"
     needed = f"`{_command('validate', results, without)}`, and name that run in `report` too"
-    return f"{name}: no validation records of {task} with the same weights, on which thresholds are chosen: {needed}"
+    return (
+        f"{name}: no validation records of {task} with the same weights and settings, on which thresholds are chosen: "
+        f"{needed}"
+    )
 
 
 def _command(command: str, results: Results, runs: Sequence[str]) -> str:

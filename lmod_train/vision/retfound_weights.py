@@ -161,14 +161,17 @@ def load_finetuned(
 
     Raises:
         WeightsNotFound: See `lmod_train.vision.weights_file.read_weights`.
-        WeightsMismatch: The file is only pre-trained, or has other classes, image size, pooling or network. The model
-            is unchanged.
+        WeightsMismatch: The file is only pre-trained, or has other classes, image size, pooling or network; or it is a
+            checkpoint of lmod_train. The model is unchanged.
         BadArgument: `double_norm` for a model without ``fc_norm``, or a model on the meta device.
     """
     has_norm = isinstance(getattr(model, "fc_norm", None), nn.LayerNorm)
     if double_norm and not has_norm:
         norm_twice(model, True)  # raises
     file = read_weights(path)
+    if file.lmod_version:
+        cure = f"leave finetuned and finetuned_classes out, set weights: random, and add --ckpt_path {path}"
+        refuse(file, (), (), "it is a checkpoint of lmod_train, which brings its own classes and settings", cure)
     names, dropped, _ = names_of(file, model)
     if order:
         names |= {n: names[n][list(order)] for n in heads & names.keys() if names[n].shape[:1] == (len(order),)}

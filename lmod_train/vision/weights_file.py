@@ -40,12 +40,14 @@ class WeightsFile:
         tensors: Name -> tensor as in the file; never empty.
         arguments: Command-line arguments of the program that wrote the file; empty if it has none.
         sha256: SHA-256 of the file.
+        lmod_version: Version of lmod_train whose `fit` wrote the file; empty for a file of another program.
     """
 
     path: Path
     tensors: dict[str, Tensor]
     arguments: Mapping[str, Any]
     sha256: str
+    lmod_version: str = ""
 
 
 def located(weights: str | Path) -> Path:
@@ -94,7 +96,8 @@ def read_weights(path: str | Path) -> WeightsFile:
     arguments: object = payload.get("args") if isinstance(payload, dict) else None
     tensors = _unwrapped(path, payload)
     _refuse_numbers(path, tensors)
-    return WeightsFile(path, tensors, vars(arguments) if isinstance(arguments, Namespace) else {}, digest)
+    version = str(payload.get("lmod_version", "")) if isinstance(payload, dict) else ""
+    return WeightsFile(path, tensors, vars(arguments) if isinstance(arguments, Namespace) else {}, digest, version)
 
 
 def _start(path: Path, length: int) -> bytes:

