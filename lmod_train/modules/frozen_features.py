@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from lmod_train.errors import BadArgument, WeightsMismatch
+from lmod_train.errors import BadArgument
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.classifier import worded
 from lmod_train.modules.training_data import TrainingData, training_data

@@ -178,6 +178,17 @@ def table_key(order: Sequence[Crop], root: Path, side: int, resampling: Resampli
     return digest.hexdigest()[:20]
 
 
+def row_keys(order: Sequence[Crop], root: Path) -> list[str]:
+    """Return for each crop a short hash of what determines its pixels, but for side and resampling.
+
+    Raises:
+        ArtifactError: A curated image is missing.
+    """
+    stats = {name: _stat(root / name) for name in {crop.image for crop in order}}
+    texts = (json.dumps([VERSION, *crop, *stats[crop.image]]) for crop in order)
+    return [hashlib.sha256(text.encode()).hexdigest()[:20] for text in texts]
+
+
 def _stat(file: Path) -> tuple[int, int]:
     try:
         stat = file.stat()

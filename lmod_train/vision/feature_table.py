@@ -20,10 +20,11 @@ from lmod_train.files import remembered_sha256
 from lmod_train.types import Record
 from lmod_train.vision.backbone import Backbone, Colour
 from lmod_train.vision.batch import FeatureBatch
-from lmod_train.vision.crop_table import Crop, Square, crops_of, cut_all, table_key
+from lmod_train.vision.crop_table import Crop, Square, crops_of, cut_all, row_keys, table_key
 from lmod_train.vision.crops import labelled
+from lmod_train.vision.larger_table import keep_keys, larger_table
 from lmod_train.vision.retfound import Family, Pooling, published_pooling
-from lmod_train.vision.table import Table, table
+from lmod_train.vision.table import Table, cache_at, table
 from lmod_train.vision.weights_file import located
 
 VERSION = 1
@@ -136,7 +137,8 @@ def feature_table(
 ) -> Table[Crop]:
     """Return the features of all crops of these records, rows of (width), from ``CURATED/cache`` or computed now.
 
-    The folder is named by a hash of weights, preprocessing and everything that determines the crops.
+    The folder is named by a hash of weights, preprocessing and everything that determines the crops. A complete table
+    that has all of them and more, e.g. of a run on a larger share of the training split, is used instead.
     `lmod_train.vision.table.table` describes how several processes share the work and how an interrupted one continues.
 
     Args:
@@ -155,8 +157,7 @@ def feature_table(
         WeightsNotFound, WeightsMismatch: See `Encoder.build`.
     """
     order = sorted({crop for record in records for crop in crops_of(record)})
-    name = f"features-{encoder.key()}-{table_key(order, root, encoder.image_size, 'bicubic')}"
-    folder = root / "cache" / name if place == "disk" else None
+    own, like = f"features-{encoder.key()}", np.empty((0, encoder.width), np.float32)
 
     @cache
     def network() -> nn.Module:
@@ -167,7 +168,15 @@ def feature_table(
     def compute(crops: Sequence[Crop]) -> Features:
         return _computed(crops, root, encoder, network(), device)
 
-    return table(order, np.empty((0, encoder.width), np.float32), compute, folder, PIECE, share)
+    if place != "disk" or not order:
+        return table(order, like, compute, None, PIECE, share)
+    keys, folders = row_keys(order, root), sorted((root / "cache").glob(f"{own}-*"))
+    if (larger := larger_table(folders, order, keys, like)) is not None:
+        return larger
+    folder = root / "cache" / f"{own}-{table_key(order, root, encoder.image_size, 'bicubic')}"
+    stored = table(order, like, compute, folder, PIECE, share)
+    keep_keys(cache_at(folder), keys)
+    return stored
 
 
 @torch.inference_mode()

@@ -28,14 +28,22 @@ class Table(Generic[Name]):
         pieces: The rows (rows, ...), in pieces that are equally long but for the last; at least one, which may be
             empty.
         files: Where the pieces lie on disk; none for a table in memory.
+        places: Row of each name in the pieces; None for their order.
 
     Example:
         >>> Table(["a", "b", "c"], [np.array([1, 2]), np.array([3])]).take(["c", "a", "c"])
         array([3, 1, 3])
     """
 
-    def __init__(self, names: Sequence[Name], pieces: Sequence[Rows], files: Sequence[Path] = ()) -> None:
-        self._rows, self._pieces, self._files = {name: i for i, name in enumerate(names)}, list(pieces), list(files)
+    def __init__(
+        self,
+        names: Sequence[Name],
+        pieces: Sequence[Rows],
+        files: Sequence[Path] = (),
+        places: Sequence[int] | None = None,
+    ) -> None:
+        self._rows = dict(zip(names, range(len(names)) if places is None else places, strict=True))
+        self._pieces, self._files = list(pieces), list(files)
         self._size = max(1, len(self._pieces[0]))
 
     def __len__(self) -> int:
@@ -115,10 +123,19 @@ def table(
     spans = [names[start : start + size] for start in range(0, len(names), size)]
     if folder is None or not spans:
         return Table(names, [compute(span) for span in spans] or [like])
-    cache = Cache(folder, "model.init_args.cache", "disk", "set model.init_args.cache to memory")
+    cache = cache_at(folder)
     pieces = [f"{i:03}-of-{len(spans):03}" for i in range(len(spans))]
     found = {i: _piece(cache, pieces[i], spans[i], like, compute) for i in _turns(len(spans), share)}
     return Table(names, [found[i] for i in range(len(spans))], [cache.file(piece) for piece in pieces])
+
+
+def cache_at(folder: Path) -> Cache:
+    """Return the cache of the pieces of a table.
+
+    Raises:
+        BadArgument: The folder cannot be created.
+    """
+    return Cache(folder, "model.init_args.cache", "disk", "set model.init_args.cache to memory")
 
 
 def _piece(

