@@ -100,10 +100,12 @@ class Place:
     Attributes:
         work: Folder of everything.
         small: Whether to try the script only.
+        most: Largest number of seeds of a row.
     """
 
     work: Path
     small: bool
+    most: int
 
     def run(self, kind: str, row: Row, share: float = 1.0) -> Path:
         """Return the folder of a command of a row."""
@@ -111,7 +113,7 @@ class Place:
 
     def seeds(self, row: Row) -> int:
         """Return the number of seeds."""
-        return 1 if self.small else row.seeds
+        return min(self.most, 1 if self.small else row.seeds)
 
 
 def lmod(*options: object) -> None:
@@ -221,7 +223,7 @@ def print_tables(place: Place, rows: Sequence[Row]) -> None:
                 own = (
                     row.name,
                     f"{share:g}",
-                    str(place.seeds(row)),
+                    str(len(members(place.run("tests", row, share)))),
                     *cells(place, row, share),
                     minutes(place, row, share),
                 )
@@ -241,11 +243,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="folder with the four class folders; any folder with --small")
     parser.add_argument("--work", type=Path, required=True, help="folder of everything that is written")
     parser.add_argument("--rows", default="", help="names of rows, separated by commas; default: all")
+    parser.add_argument("--seeds", type=int, default=5, help="largest number of seeds of a row")
     parser.add_argument("--shares", action="store_true", help="train on the smaller shares too")
     parser.add_argument("--table", action="store_true", help="print the table of what there is")
     parser.add_argument("--small", action="store_true", help="an epoch of one seed on phantoms")
     a = parser.parse_args()
-    place = Place(a.work.resolve(), a.small)
+    place = Place(a.work.resolve(), a.small, a.seeds)
     rows = [row for row in ROWS if not a.rows or row.name in a.rows.split(",")]
     if not a.table:
         curated(a.folder.resolve(), place)
