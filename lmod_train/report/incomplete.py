@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 from pathlib import Path
 
 from lmod_train.artifacts.manifest import read_manifest
@@ -17,7 +17,7 @@ from lmod_train.report.thumbnails import licences
 def incomplete(results: Results) -> Iterator[str]:
     """Yield a remark for each thing that is missing: runs and tasks, replies, configurations, images, licences.
 
-    Two runs with the same replies are named too, as one may be a copy of the other, and those whose records have the
+    Runs with the same replies are named too, as one may be a copy of the other, and those whose records have the
     same ids and other truths, as these cannot be compared.
     """
     yield from results.left_out
@@ -66,11 +66,14 @@ def _images(name: str, curated: Path | None, outcomes: Outcomes) -> Iterator[str
 
 
 def _alike(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
-    """Yield the pairs of runs whose replies are all the same."""
-    replies = {name: {p.record.id: p.reply.reply for p in found.predictions} for name, found in outcomes.items()}
-    for (first, own), (second, other) in combinations(replies.items(), 2):
-        if own and own == other:
-            yield f"{first} and {second} have the same {len(own)} replies: one may be a copy of the other"
+    """Yield the groups of runs whose replies are all the same, such as the seeds of a model that depends on none."""
+    groups: dict[frozenset[tuple[str, str]], list[str]] = defaultdict(list)
+    for name, found in outcomes.items():
+        groups[frozenset((p.record.id, p.reply.reply) for p in found.predictions)].append(name)
+    for replies, names in groups.items():
+        if replies and len(names) > 1:
+            what = "one may be a copy of the other" if len(names) == 2 else "they may be copies, or depend on no seed"
+            yield f"{', '.join(names[:-1])} and {names[-1]} have the same {len(replies)} replies: {what}"
 
 
 def _other_truths(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:

@@ -106,10 +106,13 @@ def test_a_run_with_no_task_that_is_installed_is_an_error(runs):
         read_results(runs)
 
 
-def test_two_runs_with_the_same_replies_are_named(runs, tmp_path):
+def test_runs_with_the_same_replies_are_named_once_together(runs, tmp_path):
     copy = shutil.copytree(runs[0], tmp_path / "copy")
     line = "base (good) and base (copy) have the same 72 replies: one may be a copy of the other"
     assert remarks(runs[0], copy, runs[1]) == [line]
+    third = shutil.copytree(runs[0], tmp_path / "third")
+    (line,) = remarks(runs[0], runs[1], third, copy)
+    assert line.startswith("base (good), base (third) and base (copy) have the same 72 replies: they may be copies")
 
 
 def test_images_that_are_gone_are_counted(runs, kept, tmp_path):
