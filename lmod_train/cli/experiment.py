@@ -187,7 +187,7 @@ class Experiment(LightningCLI):
             self.trainer.strategy.checkpoint_io = AnyCheckpoint(trusted)
             if isinstance(self.trainer.strategy, Sharded):
                 self.trainer.strategy.trusted = trusted
-        except (ValueError, MisconfigurationException) as error:
+        except (ValueError, RuntimeError, MisconfigurationException) as error:
             cause = cause_of(error)
             if isinstance(cause, LmodError):
                 raise cause from None

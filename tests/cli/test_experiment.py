@@ -159,11 +159,20 @@ def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(co
     assert Run(tmp_path / "of_others").read_config()["model"] == Run(tmp_path / "after").read_config()["model"]
 
 
+BEST = "lmod_train.callbacks.best_checkpoint.BestCheckpoint"
+
+
 @pytest.mark.parametrize(
-    "options", [("--trainer.accelerator", "tpux"), ("--trainer.devices", "0"), ("--trainer.strategy", "nope")]
+    ("named", "options"),
+    [
+        ("tpux", ["--trainer.accelerator", "tpux"]),
+        ("0", ["--trainer.devices", "0"]),
+        ("nope", ["--trainer.strategy", "nope"]),
+        ("more than one stateful callback of type `BestCheckpoint`", [f"--trainer.callbacks+={BEST}"] * 2),
+    ],
 )
-def test_a_trainer_that_cannot_be_built_is_two_lines(command, options):
-    with pytest.raises(LmodError, match=rf"{options[1]}.*\nNext: .*--help") as refused:
+def test_a_trainer_that_cannot_be_built_is_two_lines(command, named, options):
+    with pytest.raises(LmodError, match=rf"{named}.*\nNext: .*--help") as refused:
         command("validate", "scripted.yaml", "--run", "here", *options)
     assert str(refused.value).count("\n") == 1
 
