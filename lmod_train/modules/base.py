@@ -15,6 +15,7 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from lmod_train import __version__
 from lmod_train.errors import LmodError, WeightsMismatch
+from lmod_train.strategies.counts import correct_counts
 from lmod_train.strategies.saved import refuse_to_continue
 from lmod_train.strategies.sharding import Sharded, shape_of
 from lmod_train.types import Batch, Collate, Identity, Reply
@@ -149,7 +150,8 @@ class LmodModule(LightningModule, ABC):
             rank_zero_warn(
                 f"the checkpoint does not name its classes; assumed: {', '.join(self.choices)}, in this order"
             )
-        self._refuse_other_input(checkpoint.get("input", {}))
+        former = {"encoder": checkpoint["encoder"]} if "encoder" in checkpoint else {}
+        self._refuse_other_input(checkpoint.get("input", former))
         if "of_shares" in checkpoint:
             refuse_to_continue(self, self.trainer.ckpt_path)
         self.checkpoint_step = int(checkpoint["global_step"])
@@ -157,12 +159,14 @@ class LmodModule(LightningModule, ABC):
         self.trained = True
 
     def _refuse_other_input(self, theirs: dict[str, Any]) -> None:
-        """Refuse a checkpoint that was trained on otherwise prepared images; one that does not say is accepted.
+        """Refuse a checkpoint that was trained on otherwise prepared images, and warn of one that does not say.
 
         Raises:
             WeightsMismatch: A setting differs.
         """
         ours = self._input()
+        if ours and not theirs:
+            rank_zero_warn(f"the checkpoint does not say how its images were prepared; assumed: {ours}")
         other = [name for name in ours if name in theirs and theirs[name] != ours[name]]
         if other:
             raise WeightsMismatch(
@@ -221,7 +225,11 @@ class LmodModule(LightningModule, ABC):
         self._seed = torch.initial_seed()
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        """Seed dropout from (seed, batches since the start of training, rank), so that a resumed run draws the same."""
+        """Seed dropout from (seed, batches since the start of training, rank), so that a resumed run draws the same.
+
+        The loop's counts are corrected too, so that a run can be resumed several times.
+        """
+        correct_counts(self.trainer.fit_loop)
         place = [self._seed, self.trainer.fit_loop.total_batch_idx, self.global_rank]
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
 

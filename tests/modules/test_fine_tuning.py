@@ -229,6 +229,31 @@ def test_a_killed_run_goes_on_with_the_same_pictures_and_losses(folder, tmp_path
     assert killed.seen + resumed.seen == steady.seen
 
 
+@pytest.mark.parametrize("every", [1, 2, 5])
+@pytest.mark.parametrize("kills", [(5, 10), (7, 12), (6, 7, 11)])
+def test_a_run_that_is_killed_repeatedly_makes_the_steps_of_one_that_was_not(folder, tmp_path, every, kills):
+    def run(name, watch, **options):
+        saved = ModelCheckpoint(tmp_path / name, save_last=True, every_n_train_steps=every)
+        loop = quick(tmp_path, max_epochs=3, callbacks=[watch, saved], enable_checkpointing=True)
+        loop.fit(tuning(), datamodule=data(folder), weights_only=True, **options)
+        return loop.current_epoch, loop.global_step
+
+    def steps(watch, end):
+        return dict(zip(range(end - len(watch.seen) + 1, end + 1), watch.seen, strict=True))
+
+    steady, last = Watch(), tmp_path / "killed" / "last.ckpt"
+    assert run("steady", steady) == (3, 15)
+    seen = {}
+    for kill in kills:
+        watch = Watch(kill_at=kill)
+        with pytest.raises(KilledError):
+            run("killed", watch, ckpt_path=last if last.exists() else None)
+        seen |= steps(watch, kill)
+    watch = Watch()
+    assert run("killed", watch, ckpt_path=last) == (3, 15)
+    assert seen | steps(watch, 15) == steps(steady, 15)
+
+
 # ------------------------------------------------------------------------------------------------------------- replies
 
 
@@ -452,7 +477,8 @@ def test_a_checkpoint_of_otherwise_prepared_pictures_is_refused(changed):
     with pytest.raises(WeightsMismatch, match=rf"(?s)missing: {changed} [^;]*; unexpected: {changed} .*config\.yaml"):
         other.on_load_checkpoint(kept)
     del kept["input"]  # as in checkpoints of earlier versions
-    other.on_load_checkpoint(kept)
+    with pytest.warns(UserWarning, match="does not say how its images were prepared"):
+        other.on_load_checkpoint(kept)
 
 
 def test_a_checkpoint_of_ours_is_no_fine_tuned_file_of_the_original_program(folder, tmp_path):
