@@ -10,11 +10,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
+
 from lmod_train.artifacts.series import FEWEST_FOLDS
 from lmod_train.datamodules.balance import class_of
 from lmod_train.errors import BadArgument
 from lmod_train.shuffling import shuffle_key
 from lmod_train.types import Record
+
+GOLDEN = (5**0.5 - 1) / 2
+"""Golden ratio: the fractional parts of its multiples are spread evenly over [0, 1), however many there are."""
+
+FAR = 0.2
+"""Relative difference from the share that is asked for, above which the share that is drawn is a warning."""
 
 Stratum = tuple[tuple[str, str, str], ...]
 """Source, task and class of the questions about a family."""
@@ -69,8 +77,19 @@ class Selection:
             return chosen
         if self.fold:
             chosen = in_fold(chosen, families, self.fold, self.seed)
-        kept = set(drawn_share([r for r in chosen if r.split == "train"], families, self.share, self.seed))
+        training = [r for r in chosen if r.split == "train"]
+        kept = set(drawn_share(training, families, self.share, self.seed))
+        if self.share < 1 and training:
+            self._say(len(kept), len(training))
         return [r for r in chosen if r.split != "train" or r.id in kept]
+
+    def _say(self, kept: int, whole: int) -> None:
+        """Print the number of records of a share, as a warning if it is not the share that was asked for."""
+        text = f"data.share={self.share:g}: {kept} of {whole} training records, {kept / whole:.1%}"
+        if abs(kept / whole - self.share) <= FAR * self.share:
+            rank_zero_info(text)
+        else:
+            rank_zero_warn(f"{text}: whole families are drawn, and at least one of each class. Next: state this number")
 
     def _chosen(self, known: set[str]) -> set[str]:
         """Return the sources to use."""
@@ -89,7 +108,10 @@ def drawn_share(records: Sequence[Record], families: Mapping[str, str], share: f
     """Return the ids of a share of training records: whole families, in proportion to sources and classes.
 
     Shares are nested: the records of a smaller share are among those of every larger one, of the same records and seed.
-    Every class keeps at least one family, so that very small shares are larger than asked for.
+    A family is drawn from its position in [0, 1) on. Positions are evenly spaced within a stratum (a source, task and
+    class, or several of a family with several questions), and shifted from stratum to stratum by the golden ratio, so
+    that numbers that are rounded up in one are rounded down in another. Every class keeps at least one family, so that
+    very small shares are larger than asked for.
 
     Args:
         records: The training records.
@@ -100,10 +122,12 @@ def drawn_share(records: Sequence[Record], families: Mapping[str, str], share: f
     members, strata = _members(records, families), _strata(records, families)
     place: dict[str, float] = {}
     first: dict[tuple[str, str], str] = {}
-    for own in strata.values():
+    largest = sorted(strata, key=lambda stratum: (-len(strata[stratum]), shuffle_key(seed, "share", stratum)))
+    for i, stratum in enumerate(largest):
+        own, shift = strata[stratum], (0.5 + i * GOLDEN) % 1
         total, seen = sum(len(members[name]) for name in own), 0
         for name in sorted(own, key=lambda family: shuffle_key(seed, "share", family)):
-            place[name] = (seen + len(members[name]) / 2) / total
+            place[name] = (seen + len(members[name]) * shift) / total
             seen += len(members[name])
     for name in sorted(place, key=lambda family: (place[family], shuffle_key(seed, "share", family))):
         for record in members[name]:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from lmod_train.datamodules import selection
 from lmod_train.datamodules.families import families_of
 from lmod_train.datamodules.selection import Selection, drawn_share
 from lmod_train.errors import BadArgument
@@ -55,6 +56,33 @@ def test_shares_are_nested_stratified_and_of_whole_families(records, tmp_path):
                 assert all(abs(kept_counts[k] - share * n) <= 8 for k, n in counts.items())
         assert {r.answer for r in train(found)} == {"GLAUCOMA", "NON-GLAUCOMA"}, "no class is lost"
     assert len(before) == len(whole)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.25, 0.49, 0.5, 0.75])
+def test_many_small_strata_give_the_share_too(size, share):
+    """Strata of one to three patients, as of records with many labels, are not all rounded in the same direction."""
+    made = [
+        record(f"conditions/s{i % 90}/{i}", source=f"s{i % 90}", group=f"p{i}", answer="A", choices=("A", "B"))
+        for i in range(90 * size)
+    ]
+    families = {r.id: r.group for r in made}
+    kept = [len(drawn_share(made, families, share, seed)) / len(made) for seed in range(5)]
+    assert all(abs(k - share) < 0.02 for k in kept), kept
+
+
+def test_the_number_that_is_drawn_is_stated_and_warned_of_where_it_is_far_from_the_share(
+    records, tmp_path, monkeypatch
+):
+    said, warned = [], []
+    monkeypatch.setattr(selection, "rank_zero_info", said.append)
+    monkeypatch.setattr(selection, "rank_zero_warn", warned.append)
+    families, whole = families_of(records, tmp_path), len(train(records))
+    for share, told in ((0.5, said), (1e-6, warned)):
+        kept = len(train(Selection(share=share).of(records, families)))
+        assert told[-1].startswith(f"data.share={share:g}: {kept} of {whole} training records")
+    Selection().of(records, families)
+    assert (len(said), len(warned)) == (1, 1)
 
 
 def test_another_seed_draws_another_share_and_the_order_of_records_does_not_matter(records, tmp_path):
