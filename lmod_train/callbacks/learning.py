@@ -67,12 +67,12 @@ class Learning(Callback):
         rank_zero_warn(f"{text}. Next: {cure}")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the lowest mean loss so far, which a continued run keeps."""
-        return {"lowest": self._lowest}
+        """Return the lowest mean loss so far and the losses of the present epoch, which a continued run keeps."""
+        return {"lowest": self._lowest, "losses": list(self._losses)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the lowest mean loss."""
-        self._lowest = float(state_dict["lowest"])
+        """Restore the lowest mean loss and the losses of the epoch."""
+        self._lowest, self._losses = float(state_dict["lowest"]), list(state_dict.get("losses", ()))
 
 
 def number_of_classes(module: LightningModule) -> int:

@@ -32,6 +32,8 @@ class Divided(Protocol):
 
     external: bool
     """Whether sources were chosen or left out."""
+    fold: str
+    """Fold that is tested; empty without a division into folds."""
 
     def families(self) -> Mapping[str, str]:
         """Return record id -> name of its family, which no division separates."""
@@ -50,8 +52,9 @@ class TrainingSet(Callback):
     """Writes ``RUN/trained_on.csv`` in `fit`, and checks evaluations by a checkpoint against that of its run.
 
     A record leaks if one of its images was trained on (same file content), or its family was (patient, copies of a
-    photograph, chain). If sources were chosen, which makes it an external validation, a leak is refused; otherwise it
-    is a warning. Both list the records without a leak in ``RUN/unseen.txt``, for ``--data.subset``.
+    photograph, chain). If sources were chosen, which makes it an external validation, or if a fold is tested, a leak is
+    refused; otherwise it is a warning. The records without a leak are listed in ``RUN/unseen.txt``, for
+    ``--data.subset``.
     """
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -70,7 +73,7 @@ class TrainingSet(Callback):
         """Compare the records with the training of the checkpoint, before the first is asked.
 
         Raises:
-            Leaked: Records of an external validation belong to the training.
+            Leaked: Records of an external validation or of a fold belong to the training.
         """
         self._compare(trainer, "test")
 
@@ -90,12 +93,12 @@ class TrainingSet(Callback):
         leaked = leaks(asked, data.families() if trained else {}, [image for image in trained if image.split in splits])
         if not leaked:
             return
-        text = self._listed(trainer, asked, leaked)
-        if data.external:
+        text = self._listed(trainer, data, asked, leaked)
+        if data.external or data.fold:
             raise Leaked(text)
         rank_zero_warn(text)
 
-    def _listed(self, trainer: Trainer, asked: Sequence[Record], leaked: Mapping[str, str]) -> str:
+    def _listed(self, trainer: Trainer, data: Divided, asked: Sequence[Record], leaked: Mapping[str, str]) -> str:
         """Write the ids of the other records, and return what was found with the next command."""
         path = Run(Path(trainer.default_root_dir)).unseen
         if trainer.is_global_zero:
@@ -105,6 +108,8 @@ class TrainingSet(Callback):
         first, why = next(iter(leaked.items()))
         left = len(asked) - len(leaked)
         cure = f"evaluate the other {left}: add `--data.subset {path}`" if left else "evaluate other sources or splits"
+        if data.fold:
+            cure = "divide the records as in the training: the same folder, data.tasks, data.draw_seed and sources"
         return (
             f"{len(leaked)} of {len(asked)} records belong to the training of {trainer.ckpt_path}, e.g. {first} "
             f"({why}).\nNext: {cure}"

@@ -164,7 +164,7 @@ class Experiment(LightningCLI):
         if config.ckpt_path:
             resolved["weights"] = str(config.ckpt_path)
         self._held.enter_context(settled(run, resolved, str(self.subcommand)))
-        if self._once and self.subcommand == "fit" and is_trained(run):
+        if self._once and self.subcommand == "fit" and is_trained(run) and Run(run).scores.exists():
             raise Trained(run)
         if config.trainer.enable_progress_bar is None and not sys.stdout.isatty():
             config.trainer.enable_progress_bar = False  # `Progress` prints lines instead

@@ -29,6 +29,8 @@ from lmod_train.errors import BadArgument
 from lmod_train.lock import is_first
 
 SEEDS, FOLDS = "--seeds", "--folds"
+LARGEST_SEED, MOST = 2**32 - 1, 999
+"""Largest seed that numpy takes, and largest number of seeds or folds."""
 SEED_OPTIONS = ("--seed_everything", "--data.seed")
 """Options of a single run that a seed sets: of weights, dropout and crops, and of order and augmentation."""
 FOLD_OPTION = "--data.fold"
@@ -100,8 +102,10 @@ def _of_folds(typed: str | None, options: Sequence[str]) -> list[Member]:
     if typed is None:
         return []
     _refuse_both(FOLDS, (FOLD_OPTION,), options)
-    if not (typed.isascii() and typed.isdigit() and int(typed) >= FEWEST_FOLDS):
-        expected = f"a number from {FEWEST_FOLDS}: one fold is tested, one validates, the others are trained on"
+    if not (typed.isascii() and typed.isdigit() and FEWEST_FOLDS <= int(typed) <= MOST):
+        expected = (
+            f"a number from {FEWEST_FOLDS} to {MOST}: one fold is tested, one validates, the others are trained on"
+        )
         raise BadArgument(FOLDS, typed, expected, f"e.g. `{FOLDS} 5`")
     folds = [f"{number}/{int(typed)}" for number in range(1, int(typed) + 1)]
     return [(fold_name(fold), [FOLD_OPTION, fold]) for fold in folds]
@@ -127,6 +131,9 @@ def _seeds(typed: str) -> list[int]:
         raise BadArgument(SEEDS, typed, "a number of seeds, or different seeds such as 3,4", f"e.g. `{SEEDS} 5`")
     if len(words) == 1 and not numbers[0]:
         raise BadArgument(SEEDS, typed, "at least 1; the seed 0 alone is `0,`", f"e.g. `{SEEDS} 5`")
+    if max(numbers) > (MOST if len(words) == 1 else LARGEST_SEED):
+        expected = f"at most {MOST} seeds, or a list of seeds up to {LARGEST_SEED}"
+        raise BadArgument(SEEDS, typed, expected, f"e.g. `{SEEDS} 5`")
     return list(range(numbers[0])) if len(words) == 1 else numbers
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from lightning_utilities.core.rank_zero import rank_zero_only
 
 from lmod_train.artifacts.run import Run
+from lmod_train.artifacts.series import is_member, members
 from lmod_train.cli.secrets import refuse_secrets
 from lmod_train.errors import FolderBusy, RunConflict
 from lmod_train.lock import locked, shared
@@ -31,6 +32,9 @@ PLACEMENT = (
     "data.eval_batch_size", "data.max_questions", "data.workers", "trainer.devices", "trainer.num_nodes",
 )  # fmt: skip
 """Keys of where and in what batches records are asked, which may change when an evaluation is continued."""
+
+OF_A_MEMBER = ("seed_everything", "data.seed", "data.fold", "weights")
+"""Keys in which the runs of one series differ."""
 
 ASKING = "data.asking"
 """Key of the ways in which questions are asked. They may change, as each reply is stored with what was asked, but not
@@ -56,11 +60,12 @@ def settled(run: Path, resolved: dict[str, Any], command: str) -> Iterator[None]
         command: `fit`, `validate`, `test` or `predict`.
 
     Raises:
-        RunConflict: The folder belongs to a run with another configuration.
+        RunConflict: The folder belongs to a run with another configuration, or to a series of such runs.
         FolderBusy: Another process holds the folder, or the shard.
         BadArgument: The configuration contains an API key.
     """
     refuse_secrets(resolved)
+    _compare_series(run, resolved, command)
     shard = str(resolved["data"].get("shard") or "")
     if not shard or command == "fit":  # which the datamodule refuses
         with locked(run, "--run"):
@@ -108,6 +113,18 @@ def compare(run: Path, resolved: Mapping[str, Any], command: str, may_change: tu
     differing = [k for k in changed if k in was or not _is_default(k, now)]
     if differing:
         raise RunConflict(run, [f"{k}: {was.get(k)!r} -> {now.get(k)!r}" for k in differing])
+
+
+@rank_zero_only
+def _compare_series(run: Path, resolved: Mapping[str, Any], command: str) -> None:
+    """Compare a configuration with those of the other runs of its series, whose scores become one mean.
+
+    Raises:
+        RunConflict: Values differ beside those that a seed or a fold sets.
+    """
+    others = [other for other in members(run.parent) if is_member(run) and other != run and Run(other).config.exists()]
+    for other in others:
+        compare(other, resolved, command, may_change=(ASKING, *OF_A_MEMBER))
 
 
 def _write_asking(run: Path, asking: Mapping[str, Any] | None) -> None:

@@ -107,7 +107,7 @@ class RecordsDataModule(LightningDataModule):
     ) -> None:
         super().__init__()
         self._selection = Selection(sources, exclude_sources, share, fold, draw_seed)
-        self.external, self._families = bool(sources or exclude_sources), dict[str, str]()
+        self.external, self.fold, self._families = bool(sources or exclude_sources), fold, dict[str, str]()
         replayed(0, replay)  # checks the range
         if asking.factors and regime.startswith("cas_"):
             cure = "leave data.asking out, or ask after the true answers: `--data.regime oracle`"

@@ -19,12 +19,17 @@ def warned(monkeypatch):
     return found
 
 
+def batches(callback, losses, choices=("a", "b", "c")):
+    for loss in losses:
+        module = SimpleNamespace(choices=choices)
+        callback.on_train_batch_end(SimpleNamespace(callback_metrics={"train/loss": loss}), module)
+
+
 def train(losses, choices=("a", "b", "c"), callback=None):
     """Let the callback see the losses of batches, a list per epoch."""
     callback, module = callback or Learning(), SimpleNamespace(choices=choices)
     for epoch in losses:
-        for loss in epoch:
-            callback.on_train_batch_end(SimpleNamespace(callback_metrics={"train/loss": loss}), module)
+        batches(callback, epoch, choices)
         callback.on_train_epoch_end(None, module)
     callback.on_fit_end(None, module)
     return callback
@@ -47,6 +52,15 @@ def test_only_a_loss_that_stays_at_ln_k_is_named(losses, stuck, warned):
     if stuck:
         assert f"never left ln 3 = {math.log(3):.3f}" in warned[0]
         assert warned[0].startswith(f"{callback.warnings['nothing learned']}. Next: ")
+
+
+def test_an_epoch_that_was_interrupted_counts_whole(warned):
+    begun, again = Learning(), Learning()
+    batches(begun, [0.1, 0.1])
+    again.load_state_dict(begun.state_dict())
+    batches(again, [2.1, 2.1])
+    again.on_train_epoch_end(None, None)
+    assert again.state_dict() == {"lowest": pytest.approx(1.1), "losses": []}
 
 
 def test_a_continued_training_remembers_its_lowest_loss_and_other_models_have_no_classes(warned):

@@ -22,8 +22,8 @@ def of(name, source="a", **fields):
 class Data:
     """A datamodule of given records."""
 
-    def __init__(self, records, external, families):
-        self._records, self.external = records, external
+    def __init__(self, records, external, families, fold=""):
+        self._records, self.external, self.fold = records, external, fold
         self._families = {r.id: families.get(r.id, r.id) for r in records}
 
     def families(self):

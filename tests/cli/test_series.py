@@ -38,14 +38,14 @@ def test_each_fold_is_a_command_too_and_each_seed_may_have_its_folds():
     runs = [command[command.index("--run") + 1] for command in both.commands]
     assert runs == [f"R/seed_{s}/fold_{k}of3" for s in (0, 1) for k in (1, 2, 3)]
     assert [path.as_posix() for path in both.pooled] == ["R/seed_0", "R/seed_1"]
-    for wrong in ("2", "x", "0"):
-        with pytest.raises(BadArgument, match=f"^--folds='{wrong}': expected a number from 3"):
+    for wrong in ("2", "x", "0", "1000"):
+        with pytest.raises(BadArgument, match=f"^--folds='{wrong}': expected a number from 3 to 999"):
             commands("--folds", wrong)
     with pytest.raises(BadArgument, match=r"one of --data.fold and --folds"):
         commands("--folds", "3", "--data.fold", "1/3")
 
 
-@pytest.mark.parametrize("typed", ["0", "-1", "two", "1.5", "3,3", ",", "", "1,b"])
+@pytest.mark.parametrize("typed", ["0", "-1", "two", "1.5", "3,3", ",", "", "1,b", "1000", "1,4294967296"])
 def test_what_is_no_number_of_seeds_is_refused(typed):
     with pytest.raises(BadArgument, match=r"^--seeds="):
         commands(f"--seeds={typed}")
@@ -111,6 +111,13 @@ def test_seeds_are_trained_once_each_and_evaluated_together(curated, tmp_path, m
     assert all(torch.equal(weights("FIT/seed_1")[k], alone[k]) for k in alone)
     assert cli.main(["fit", *common, "--seeds", "2", "--run", "FIT", "--model.init_args.lr", "0.5"]) == 2
     assert "model.init_args.lr: 0.001 -> 0.5" in capsys.readouterr().err, "no other training is taken for this one"
+    assert cli.main(["fit", *common, "--seeds", "2,", "--run", "FIT", "--model.init_args.lr", "0.5"]) == 2
+    assert "model.init_args.lr: 0.001 -> 0.5" in capsys.readouterr().err, "nor does it join their mean"
+    scores = Run(tmp_path / "FIT" / "seed_1").scores
+    before = scores.read_text()
+    scores.unlink()  # as if killed between training and scores
+    assert cli.main(["fit", *common, "--seeds", "2", "--run", "FIT"]) == 0
+    assert scores.read_text() == before and all(torch.equal(weights("FIT/seed_1")[k], alone[k]) for k in alone)
     test = ["test", *common, "--seeds", "2", "--ckpt_path", "FIT/checkpoints/last.ckpt", "--run", "TEST"]
     assert cli.main(test) == 0
     printed = capsys.readouterr().out
@@ -130,6 +137,9 @@ def test_folds_are_trained_evaluated_and_pooled(curated, tmp_path, monkeypatch, 
     everything = {r.id for r in read_records(curated / "records") if r.task == "glaucoma"}
     assert {p.record.id for p in read_predictions(Run(tmp_path / "OUT").predictions)} == everything
     assert cli.main(test) == 0, "the same command again finds its own folder"
+    capsys.readouterr()
+    assert cli.main([*test[:-1], "OTHER", "--data.draw_seed", "1"]) == 2, "folds of which the models have seen a part"
+    assert "Next: divide the records as in the training" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
