@@ -75,11 +75,16 @@ class NearestNeighbour(FrozenFeatures):
         return {**super()._settings(), **votes}
 
     def scores(self, features: Tensor) -> Tensor:
-        """Return the log-likelihoods (B, choices) of features (B, width).
+        """Return the log-likelihoods (B, choices) of features (B, width), in float32 whatever the precision of the run.
 
         Raises:
             BadArgument: There are no neighbours: neither a training split nor a checkpoint.
         """
+        with torch.autocast(features.device.type, enabled=False):
+            return self._votes(features.float()).log()
+
+    def _votes(self, features: Tensor) -> Tensor:
+        """Return the shares of the vote (B, choices), above 0, of features (B, width)."""
         bank, targets = (self.bank[name].to(features.device) for name in ("features", "targets"))
         if not len(bank):
             raise BadArgument(
@@ -94,7 +99,7 @@ class NearestNeighbour(FrozenFeatures):
         votes = torch.zeros(len(features), len(self.choices), device=features.device)
         votes.scatter_add_(1, targets[nearest], weights)
         share = votes / votes.sum(1, keepdim=True).clamp_min(self.FLOOR)
-        return ((share + self.FLOOR) / (1 + len(self.choices) * self.FLOOR)).log()
+        return (share + self.FLOOR) / (1 + len(self.choices) * self.FLOOR)
 
     def training_step(self, batch: Batch, batch_idx: int) -> None:
         """Do nothing: `setup` has selected the training features."""

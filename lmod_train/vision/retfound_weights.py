@@ -100,7 +100,7 @@ def load_pretrained(model: nn.Module, path: str | Path, fresh: Set[str] = HEAD |
     names, dropped, layout = names_of(file, model)
     heads = fresh - FC_NORM
     if FC_NORM & fresh & names.keys() or (heads & names.keys() and "nb_classes" in file.arguments):
-        refuse(file, (), fresh & names.keys(), "it is fine-tuned and has its own head", "use load_finetuned")
+        refuse(file, (), fresh & names.keys(), "it is fine-tuned and has its own head", "set finetuned: true")
     _refuse_other_padding(model, file, layout)
     unused = heads & names.keys() | (
         NORM & names.keys() if isinstance(getattr(model, "norm", None), nn.Identity) else set()

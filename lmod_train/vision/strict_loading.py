@@ -147,22 +147,24 @@ def _explanation(there: Mapping[str, Tensor], here: Mapping[str, Tensor]) -> tup
         cure = f"remove its prefix (known are {known}), build the network that the file is of, or {AGAIN}"
         return f"no name in it is known, the first is {first!r}", cure
     if here.keys() >= HEAD and not HEAD & there.keys():
-        return "it is only pre-trained, it has no head", "use load_pretrained and fine-tune, or name a fine-tuned file"
+        return "it is only pre-trained, it has no head", "leave finetuned out and train it, or name a fine-tuned file"
     theirs, ours = _traits(there), _traits(here)
     for trait, cure in _CURES.items():
         if None not in (theirs[trait], ours[trait]) and theirs[trait] != ours[trait]:
             return f"its {trait} is {theirs[trait]}, the model's is {ours[trait]}", cure
-    return "some names or shapes differ", f"name a release of RETFound, or {AGAIN}"
+    return "some names or shapes differ", f"set size, family or architecture to that of the file, or {AGAIN}"
 
 
 _CURES = {
-    "family": "build the model with the file's family (mae or dinov2), or name a file of the model's",
-    "width": "build the model in the file's size, or name a file of the model's (the releases are large)",
-    "side of a patch": "name a file with the model's patches (family mae: 16, dinov2: 14)",
-    "depth": "name a complete file of the model's size (the releases are large: 24 blocks), or " + AGAIN,
-    "pooling": "build the model with the file's pooling",
-    "number of classes": "build the model with as many classes, or name a file fine-tuned for this task",
-    "number of positions": "build the model with the image size of the file, which must be square",
+    "family": "set family (mae or dinov2) or architecture to that of the file",
+    "width": "set size or architecture to that of the file (releases of RETFound are large)",
+    "side of a patch": "set architecture to one with such patches (of RETFound, family mae has 16, dinov2 14)",
+    "depth": f"set size or architecture to that of the file (releases of RETFound have 24 blocks), or {AGAIN}",
+    "pooling": "set pooling to that of the file",
+    "number of classes": "name a file that was fine-tuned for this task",
+    "number of register tokens": "set architecture to one with as many: vit_base_patch14_reg4_dinov2 has 4, "
+    "vit_base_patch14_dinov2 none",
+    "number of positions": "set image_size and architecture to those of the file, whose grid must be square",
 }
 
 
@@ -183,6 +185,7 @@ def _traits(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
         "depth": f"{len(blocks)} blocks",
         "pooling": pooled,
         "number of classes": side("head.weight", 2, 0),
+        "number of register tokens": side("reg_token", 3, 1) or 0,
         "number of positions": side("pos_embed", 3, 1),
     }
 

@@ -22,6 +22,9 @@ WRAPPERS = ("model", "teacher", "state_dict", "model_state_dict")
 """Keys under which training programs store the weights; the first one present is used. Of DINOv2's teacher and student
 the teacher is the one to use."""
 
+NUMBERS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""Types of weights."""
+
 COUNTS = (torch.int64, torch.bool)
 """Types of counters, indices and masks, which are stored beside weights."""
 
@@ -81,8 +84,8 @@ def read_weights(path: str | Path) -> WeightsFile:
 
     Raises:
         WeightsNotFound: The file does not exist, is empty, text, truncated or damaged (wrong check sums), or asks for
-            another class or function; or it has no named tensors, or one that is not floating-point or not finite, or a
-            `weight` matrix of zeros only.
+            another class or function; or it has no named tensors, or one that is not dense, not floating-point or not
+            finite, or a `weight` matrix of zeros only.
     """
     path = Path(path)
     if not path.is_file():
@@ -169,11 +172,15 @@ def _unwrapped(path: Path, payload: Any) -> dict[str, Tensor]:
 
 
 def _refuse_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    integers = [
-        name for name, tensor in tensors.items() if not tensor.is_floating_point() and tensor.dtype not in COUNTS
+    other = [
+        name
+        for name, t in tensors.items()
+        if t.dtype not in (*NUMBERS, *COUNTS) or t.layout != torch.strided or t.is_meta
     ]
-    if integers:
-        what = f"{integers[0]} is {tensors[integers[0]].dtype}, not floating-point"
+    if other:
+        first = tensors[other[0]]
+        kind = "has no values" if first.is_meta else f"is {first.dtype} and {first.layout}"
+        what = f"{other[0]} {kind}; expected are dense numbers of 16 to 64 bits with a floating point"
         raise WeightsNotFound("weights", str(path), what, "use weights that were not quantised")
     broken = [name for name, tensor in tensors.items() if tensor.is_floating_point() and not tensor.isfinite().all()]
     if broken:

@@ -183,7 +183,7 @@ def means(place: Place, row: Row, kind: str, share: float = 1.0) -> tuple[dict[s
 def cells(place: Place, row: Row, share: float = 1.0) -> list[str]:
     """Return the cells of a row: validation accuracy, test accuracy and AUROC, each with interval and deviation."""
     texts = []
-    for kind, metric in (("validates", METRICS[0]), ("tests", METRICS[0]), ("tests", METRICS[-1])):
+    for kind, metric in (("vals", METRICS[0]), ("tests", METRICS[0]), ("tests", METRICS[-1])):
         scores, deviations = means(place, row, kind, share)
         if (score := scores.get(metric)) is None or score.value is None:
             texts += ["", "", ""]

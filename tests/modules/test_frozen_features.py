@@ -65,10 +65,12 @@ def fitted(module, folder, place, epochs=1, records=None, seed=0, **options):
     return place / "last.ckpt"
 
 
-def replies_of(module, folder, place, checkpoint=None):
+def replies_of(module, folder, place, checkpoint=None, precision="32-true"):
     take = Take()
     options = {"ckpt_path": checkpoint, "weights_only": True} if checkpoint else {}
-    trainer(place, callbacks=[take]).test(module, datamodule=data(folder), verbose=False, **options)
+    trainer(place, callbacks=[take], precision=precision).test(
+        module, datamodule=data(folder), verbose=False, **options
+    )
     return {reply.id: reply for reply in take.replies}
 
 
@@ -227,6 +229,14 @@ def test_the_neighbours_vote_as_scikit_learn_s(folder, tmp_path):
     for said in (replies_of(module, folder, tmp_path), replies_of(fresh, folder, tmp_path, checkpoint)):
         found = [[math.exp(said[i].likelihoods[c]) for c in TASK.choices] for i in sorted(said)]
         assert np.allclose(found, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", [LinearProbe, NearestNeighbour])
+def test_mixed_precision_changes_no_reply(kind, folder, tmp_path):
+    checkpoint = fitted(kind(TINY, TASK.choices), folder, tmp_path, precision="bf16-mixed")
+    whole, mixed = (replies_of(kind(TINY, TASK.choices), folder, tmp_path, checkpoint, precision)
+                    for precision in ("32-true", "bf16-mixed"))  # fmt: skip
+    assert mixed == whole and len(whole) == 12
 
 
 @pytest.mark.parametrize("temperature", [1e-6, 0.001, 0.07, 1e6])

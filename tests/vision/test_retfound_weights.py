@@ -282,8 +282,8 @@ MISFITS = {
     "half": (lambda: half(backbone()), "depth is 2 blocks, the model's is 4 blocks"),
     "decoder only": (decoder, "only parts of pre-training"),
     "heads only": (lambda: {"teacher": dino_heads()}, "only parts of pre-training"),
-    "fine-tuned": (lambda: {"model": finetuned()}, "fine-tuned.*load_finetuned"),
-    "fine-tuned, class token": (lambda: {"model": finetuned(pooling="cls"), "args": ARGS_2024}, "load_finetuned"),
+    "fine-tuned": (lambda: {"model": finetuned()}, "fine-tuned.*finetuned: true"),
+    "fine-tuned, class token": (lambda: {"model": finetuned(pooling="cls"), "args": ARGS_2024}, "finetuned: true"),
     "another patch": (lambda: other_patch(backbone()), "side of a patch is 32, the model's is 16"),
     "dinov2": (lambda: {"teacher": prefixed("backbone.", backbone("dinov2"))}, "family is dinov2, the model's is mae"),
     "unknown prefix": (lambda: prefixed("encoder.", backbone()), r"no name in it is known, the first is 'encoder\."),
@@ -328,10 +328,10 @@ def test_a_model_of_another_kind_is_refused(saved, model, payload, message):
 @pytest.mark.parametrize(
     ("payload", "message"),
     [
-        (lambda: {"model": backbone() | decoder()}, "only pre-trained, it has no head.*load_pretrained"),
+        (lambda: {"model": backbone() | decoder()}, "only pre-trained, it has no head.*leave finetuned out"),
         (lambda: finetuned(classes=5), "number of classes is 5, the model's is 3"),
         (lambda: finetuned(pooling="cls"), "pooling is cls, the model's is mean"),
-        (lambda: finetuned(side=64), "number of positions is 17, the model's is 197.*image size"),
+        (lambda: finetuned(side=64), "number of positions is 17, the model's is 197.*image_size"),
         (lambda: half(finetuned()), "depth is 2 blocks"),
         (lambda: finetuned(family="dinov2", pooling="mean"), "family is dinov2"),
     ],
@@ -425,6 +425,10 @@ def test_values_that_are_not_finite_are_refused(saved, value):
         ({"epoch": 3, "weights": {"a": torch.ones(1)}}, "not tensors: epoch, weights .*model, teacher, state_dict"),
         ({"model": {"cls_token": [1.0]}}, "its 'model' contains values that are not tensors: cls_token"),
         ({"cls_token": torch.ones(2, dtype=torch.int8)}, "cls_token is torch.int8"),
+        ({"cls_token": torch.ones(2).to(torch.float8_e4m3fn)}, "cls_token is torch.float8_e4m3fn"),
+        ({"cls_token": torch.ones(2, dtype=torch.complex64)}, "cls_token is torch.complex64"),
+        ({"cls_token": torch.eye(2).to_sparse()}, "cls_token is torch.float32 and torch.sparse_coo"),
+        ({"cls_token": torch.ones(2, device="meta")}, "cls_token has no values"),
     ],
 )
 def test_a_file_without_weights_by_name_is_refused(saved, payload, message):
