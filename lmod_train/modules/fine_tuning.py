@@ -13,7 +13,7 @@ from lightning_utilities.core.rank_zero import rank_zero_warn
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lmod_train.errors import BadArgument, LmodError
+from lmod_train.errors import BadArgument, LmodError, WeightsMismatch
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.layer_decay import RETFOUND, LayerDecay, factor, layer_groups, scaled_lr
 from lmod_train.modules.training_data import TrainingData, training_data
@@ -176,11 +176,15 @@ class FineTuning(LmodModule):
         """Apply the norm as often as in training; without that entry, as the weights file implies.
 
         Raises:
-            WeightsMismatch: Its classes or tensors differ from those of this module.
+            WeightsMismatch: Its classes, tensors or input differ from those of this module, or `double_norm` does.
         """
         super().on_load_checkpoint(checkpoint)
-        if self.model is not None and "double_norm" in checkpoint:
-            norm_twice(self.model, checkpoint["double_norm"])
+        twice: bool | None = checkpoint.get("double_norm")
+        if None not in (self._double_norm, twice) and self._double_norm != twice:
+            ours, theirs = [f"double_norm {self._double_norm}"], [f"double_norm {twice}"]
+            raise WeightsMismatch("ckpt_path", ours, theirs, "leave model.init_args.double_norm out")
+        if self.model is not None and twice is not None:
+            norm_twice(self.model, twice)
 
     def identity(self) -> Identity:
         """Return the weights file and the preprocessing settings."""

@@ -109,7 +109,8 @@ def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
     reader = "" if tower_config(folder) is None else f"{READ_BY}\n\n"
     stated = licence if licence != "other" else "not stated in the base's card; the terms of the base apply"
     return (
-        f"---\nlicense: {licence}\nlibrary_name: transformers\npipeline_tag: image-text-to-text\n"
+        f"---\nlicense: {licence}\nlibrary_name: {'lmod_train' if reader else 'transformers'}\n"
+        "pipeline_tag: image-text-to-text\n"
         f"base_model: {Path(facts['base']).name}\n---\n\n# {Path(facts['base']).name}, tuned\n\n"
         f"Licence: {stated}.\n\n"
         f"Tuned from `{Path(facts['base']).name}` (fingerprint {facts['fingerprint'][:16]}) by lmod_train "

@@ -89,7 +89,7 @@ ROWS = (
     Row("lm_lite0", LITE, (), 0, 3, efficiency=True),
     Row("lite0_fine_tuned", "retfound_four_way", model("efficientnet_lite0", *SMALL_BATCH), 4, 3, "best"),
     Row("vit_small", "retfound_four_way", model("vit_small", *SMALL_BATCH), 20, 3, "best"),
-    Row("lm_own_tower", "photographs", ("--model.init_args.likelihoods", "sum"), 0, 3),
+    Row("lm_own_tower", "photographs", ("--model.init_args.likelihoods", "sum"), 6, 3),
 )
 
 

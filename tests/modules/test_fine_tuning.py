@@ -512,6 +512,8 @@ def test_a_norm_applied_twice_is_so_behind_the_checkpoint_too(folder, tmp_path):
     assert torch.equal(again.eval()(images), twice.eval()(images))
     again.on_load_checkpoint({k: v for k, v in kept.items() if k != "double_norm"})  # an older one changes nothing
     assert torch.equal(again(images), twice(images))
+    with pytest.raises(WeightsMismatch, match=r"missing: double_norm False; unexpected: double_norm True"):
+        tuning(double_norm=False).on_load_checkpoint(kept)
     again.on_load_checkpoint(kept | {"double_norm": False})
     assert not torch.allclose(again(images), twice(images), atol=1e-2)
 
