@@ -11,3 +11,6 @@ def test_the_section_explains_both_numbers_and_is_empty_without_a_series(tmp_pat
     assert isinstance(text, Text) and "repeated on the same patients" in text.text and "on\nother patients" in text.text
     assert isinstance(table, Table) and {row[1] for row in table.rows} == {"CNN"}
     assert list(Seeds().parts(read_results(runs[:1]))) == []
+    other = [classify(tmp_path / "OTHER" / seed_name(seed), 3.0, seed=seed, n=20) for seed in range(2)]
+    *_, note, differences = Seeds().parts(read_results([*runs, *other]))
+    assert "common items" in note.text and {row[1:3] for row in map(tuple, differences.rows)} == {("CNN", "OTHER")}
