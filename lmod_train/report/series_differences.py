@@ -24,6 +24,9 @@ HEADS: Heads = [
     Column("95 % interval over patients", "signed_interval"),
 ]  # fmt: skip
 
+Seeds = Sequence[Mapping[str, Sequence[Item]]]
+"""Task -> items, of each seed of a series."""
+
 Merits = Mapping[str, tuple[float, str]]
 """Id of an item -> its mean score over the runs of a series, and its patient."""
 
@@ -36,9 +39,7 @@ def differences_table(results: Results) -> Table | None:
     return table("seed_differences", HEADS, rows, "Differences between series") if rows else None
 
 
-def _rows(
-    first: str, second: str, ours: Sequence[Mapping[str, list[Item]]], theirs: Sequence[Mapping[str, list[Item]]]
-) -> Iterator[list[Cell]]:
+def _rows(first: str, second: str, ours: Seeds, theirs: Seeds) -> Iterator[list[Cell]]:
     for task in sorted(set.intersection(*(set(run) for run in (*ours, *theirs)))):
         one, two = (mean_merits([run[task] for run in runs]) for runs in (ours, theirs))
         if common := sorted(one.keys() & two.keys()):
