@@ -13,11 +13,7 @@ import yaml
 from lmod_train.errors import BadArgument, ConfigDamaged
 from lmod_train.files import write_durably
 
-RENAMED = {
-    "lmod_train.modules.conversation.Conversation": "lmod_train.modules.conversation.VisionLanguageModel",
-    "lmod_train.modules.frozen_features.LinearProbe": "lmod_train.modules.linear_probe.LinearProbe",
-    "lmod_train.modules.frozen_features.NearestNeighbour": "lmod_train.modules.nearest_neighbour.NearestNeighbour",
-}
+RENAMED = {"lmod_train.modules.conversation.Conversation": "lmod_train.modules.conversation.VisionLanguageModel"}
 """Former class paths of modules, which older runs and configurations hold, with those of today."""
 
 PARSER = "parser"
