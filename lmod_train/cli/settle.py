@@ -122,9 +122,10 @@ def _compare_series(run: Path, resolved: Mapping[str, Any], command: str) -> Non
     Raises:
         RunConflict: Values differ beside those that a seed or a fold sets.
     """
-    others = [other for other in members(run.parent) if is_member(run) and other != run and Run(other).config.exists()]
+    others = members(run.parent) if is_member(run) else []
     for other in others:
-        compare(other, resolved, command, may_change=(ASKING, *OF_A_MEMBER))
+        if other != run and Run(other).config.exists():
+            compare(other, resolved, command, may_change=(ASKING, *OF_A_MEMBER))
 
 
 def _write_asking(run: Path, asking: Mapping[str, Any] | None) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -170,11 +170,8 @@ def table_key(order: Sequence[Crop], root: Path, side: int, resampling: Resampli
         ArtifactError: A curated image is missing.
     """
     digest = hashlib.sha256(json.dumps([VERSION, side, resampling]).encode())
-    stats: dict[str, tuple[int, int]] = {}
-    for crop in order:
-        if crop.image not in stats:
-            stats[crop.image] = _stat(root / crop.image)
-        digest.update(json.dumps([*crop, *stats[crop.image]]).encode())
+    for facts in _facts(order, root):
+        digest.update(json.dumps(facts).encode())
     return digest.hexdigest()[:20]
 
 
@@ -184,9 +181,17 @@ def row_keys(order: Sequence[Crop], root: Path) -> list[str]:
     Raises:
         ArtifactError: A curated image is missing.
     """
-    stats = {name: _stat(root / name) for name in {crop.image for crop in order}}
-    texts = (json.dumps([VERSION, *crop, *stats[crop.image]]) for crop in order)
+    texts = (json.dumps([VERSION, *facts]) for facts in _facts(order, root))
     return [hashlib.sha256(text.encode()).hexdigest()[:20] for text in texts]
+
+
+def _facts(order: Sequence[Crop], root: Path) -> Iterator[list[object]]:
+    """Yield for each crop its fields, and size and modification time of its curated image, read once an image."""
+    stats: dict[str, tuple[int, int]] = {}
+    for crop in order:
+        if crop.image not in stats:
+            stats[crop.image] = _stat(root / crop.image)
+        yield [*crop, *stats[crop.image]]
 
 
 def _stat(file: Path) -> tuple[int, int]:
