@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import final_statement, split_explanation
+from lmod_train.parsing.forms import plain
+from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
+from lmod_train.parsing.slots import kinds_of
 from lmod_train.parsing.stance import clauses, stance, statements
+from lmod_train.parsing.structure import Slot
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import numerals
 
@@ -93,6 +98,11 @@ _FIELD = re.compile(
     r"(?P<value>[^\n;；。]{1,200}?)(?=[\n;；。]|\.(?:\s|$)|,\s?\"|$)",
     re.IGNORECASE,
 )
+_NAME = re.compile(
+    r"(?:(?:the|my|this|patient'?s?|predicted|estimated|approximate|most|likely|probable|best|final|assigned) ){0,4}(?:sex ?/ ?)?"
+    r"(?P<label>age(?: ?(?:group|range|bracket|band|category))?|group)(?: (?:of|for) (?:the|this) patient)?(?: (?:label|number|id))?"
+    r"|(?:患者|预测|估计|推测|所属)?的?(?P<han>年龄(?:组|段|分组|范围)?|组别?)"
+)
 _SPAN = rf"(?:<\s?[0-9]{{1,3}}|[0-9]{{1,3}}{_TO}[0-9]{{1,3}}|[0-9]{{1,3}}\s?\+)"
 _LISTED = re.compile(
     r"(?:[;；。.,\n]\s{0,9}(?:[-•]\s)?"
@@ -145,6 +155,30 @@ def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str
     """
     if not text.strip():
         return Unparsed("empty")
+    return answer_in(
+        text, lambda slot: _read_slot(slot, choices, broader), lambda prose: _in_prose(prose, choices, broader)
+    )
+
+
+def _read_slot(slot: Slot, choices: Sequence[str], broader: Mapping[str, str] | None) -> Claim | None:
+    """Return the group that a slot states; None for a slot about something else."""
+    name = plain(slot.name)
+    labelled = _NAME.fullmatch(name)
+    if not labelled and slot.role not in ("answer", "diagnosis", "type"):
+        return None
+    spans = _spans_of(choices)
+    value = _OF_SEX.sub("", clean(slot.value))
+    label = (labelled["label"] or labelled["han"]) if labelled else "group"
+    found = list(_in_field(label, value, spans))
+    if found:
+        return _decide(found, choices, spans, broader)
+    kinds = kinds_of(value)
+    if {"refused", "open"} & set(kinds):
+        return Unparsed("refused" if "refused" in kinds else "no_match", "no group in its slot")
+    return UNKNOWN if labelled and len(value.split()) <= 6 else None
+
+
+def _in_prose(text: str, choices: Sequence[str], broader: Mapping[str, str] | None) -> str | Unparsed:
     spans = _spans_of(choices)
     final = final_statement(text)
     if final is not None and (found := list(_stated(clauses(final)[:1], spans, bare=True))):

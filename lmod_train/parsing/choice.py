@@ -24,20 +24,21 @@ from lmod_train.parsing.bare_choice import (
     is_option_with_reason,
     value_follows,
 )
+from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import CONCLUSION, VERDICT, after, final_statement, last, split_explanation
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.loss import without_losses
 from lmod_train.parsing.normalise import normalise
 from lmod_train.parsing.pronoun import resolve_pronoun
+from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.parsing.refusal import is_refusal
 from lmod_train.parsing.respelling import correct_spelling
-from lmod_train.parsing.slots import Separator, Value, holds_number, slot_after, value_at
+from lmod_train.parsing.slots import Kind, Separator, Value, holds_number, kinds_of, slot_after, value_at
 from lmod_train.parsing.stance import LONGEST_CLAUSE, Stance, clause_spans, denies, describes_whole_eye, hedges, stance
+from lmod_train.parsing.structure import EMPTY, TICKED, Slot, is_probability, role_of
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import answers
-
-Claim = str | Unparsed
-"""A stated choice, or the reason why its slot holds no answer."""
+from lmod_train.vocabulary.conditions import CONDITIONS
 
 Claims = tuple[bool | Unparsed, ...]
 """The claims about one mention: asserted (True), denied (False), or the reason why its slot holds no answer."""
@@ -53,6 +54,8 @@ _UNHEALTHY = re.compile(
     re.IGNORECASE,
 )  # "Not normal: glaucoma."
 _ABSTAINS = re.compile(r"[.;]?\n\s{0,3}(?:I(?![a-z])|我)")
+_JOINED = re.compile(r"(?<![a-z])(?:or|nor|and|versus|vs)(?![a-z])|[/,;或与和及]", re.IGNORECASE)
+_NOR = re.compile(r"(?<![a-z])nor(?![a-z])", re.IGNORECASE)
 _DENYING_WORD = re.compile(r"(?<![a-z])not(?![a-z])|n't|不|非", re.IGNORECASE)
 _NON = re.compile(r"(?<![a-z])non(?=[a-z]{5})", re.IGNORECASE)
 _DENYING = re.compile(
@@ -80,7 +83,7 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
     """Return the one choice that the text states, in the prompt's spelling.
 
     Args:
-        text: A reply without thinking and markup (see `read`).
+        text: A reply without thinking (see `read`).
         choices: The prompt's choices. A pair such as GLAUCOMA / NON-GLAUCOMA or TRUE / FALSE is read as yes and no.
 
     Returns:
@@ -95,6 +98,19 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
     """
     if not text.strip():
         return Unparsed("empty")
+    return answer_in(text, lambda slot: read_slot(slot, choices), lambda prose: choice_in_prose(prose, choices))
+
+
+def choice_in_prose(text: str, choices: Sequence[str], in_slot: bool = False) -> str | Unparsed:
+    """Return the one choice that prose states (see `parse_choice`).
+
+    Args:
+        text: Cleaned text.
+        choices: The prompt's choices.
+        in_slot: Whether it is the value of a slot of the answer: then a bare name is a statement.
+    """
+    if not text.strip():
+        return Unparsed("empty")
     concepts = _concepts(tuple(choices))
     text = without_losses(_UNHEALTHY.sub("\n", _NON.sub("non-", text)))
     if len(concepts) == 1 and (mention := concepts[0].mention) is not None:
@@ -104,7 +120,7 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
         answer = _verdict(final, concepts, final=True)
         if not (isinstance(answer, Unparsed) and answer.reason == "no_match"):
             return answer
-    answer = _verdict(text, concepts)
+    answer = _verdict(text, concepts, final=in_slot)
     if isinstance(answer, Unparsed) and answer.reason == "no_match" and not is_refusal(text):
         return _verdict(correct_spelling(text, _spelled(tuple(choices))), concepts)
     if final is None or isinstance(answer, str) or answer.reason != "ambiguous":
@@ -150,6 +166,137 @@ def _concept(name: str | None, by_stance: Mapping[bool, str]) -> _Concept:
     kind = re.compile(pattern_of(term.kinds)) if term and term.kinds else None
     adjective = plain(term.name if term else name) == "normal"
     return _Concept(by_stance.get(True), by_stance.get(False), mention, kind, adjective)
+
+
+_LIGHT = re.compile(
+    r"does|do|is|are|the|this|that|these|patient(?:'s)?|eye|image|photo(?:graph)?|fundus|has|have|had|having|shows?|display"
+    r"|contains?|with|suffer(?:s|ing)? from|present|presence|of|any|signs?|evidence|features?|there|diagnos(?:is|ed)|diseases?"
+    r"|status|visible|seen|found|in|it|an?|on|retinal?|condition|detected|detection|finding|answer|result|exists?|here|for"
+    r"|no|not|non|without|absent|absence|free|lacks?|negative|positive|true|you|see|can|asked|what|q|question|whether|if"
+    r"|would|say|think|class|label|image-level|given|affected|by|or|to|be|identified|observed|shown"
+    r"|是否|存在|有无|有没有|有|无|未见|没有|患者|患有|患|该|此|图像|图片|图中|眼底|的|诊断|情况|结果|吗|是|可见|显示|中|为|征象|表现|不存在|病变|疾病|呢|阳性|阴性"
+)  # words of a key or question around the name that is asked about
+_DENIED_NAME = re.compile(
+    r"(?<![a-z])(?:no|not|non|without|absent|absence|free|lacks?|negative)(?![a-z])|(?<!有)无(?!法)|(?<!有)没有|未见|不存在|阴性",
+    re.IGNORECASE,
+)
+_OR_NOT = re.compile(r"(?<![a-z])(?:or|and|/)\s?(?:not|no|absent|negative)(?![a-z])|有无|有没有", re.IGNORECASE)
+_NO_PREFIX = re.compile(r"[\s\"'(\[{<*-]{0,6}")
+
+
+def read_slot(slot: Slot, choices: Sequence[str], echoes: bool = False) -> Claim | None:
+    """Return the choice that a slot states, or why it states none; None for a slot about something else.
+
+    Args:
+        slot: One of `lmod_train.parsing.structure.decode`.
+        choices: The prompt's choices.
+        echoes: Whether a name alone as what is asked about (``condition: AMD``) repeats the question.
+    """
+    concepts = _concepts(tuple(choices))
+    for concept in concepts:
+        denied = _names(slot.name, concept)
+        if denied is not None and not (slot.role and role_of(slot.name)):
+            return _of_named(slot, concept, denied, concepts, choices)
+    if slot.name and not slot.role:
+        return None
+    if slot.name and not role_of(slot.name) and role_of(slot.name.split()[-1]) != slot.role:
+        return _of_value(slot, concepts, choices) if _is_question(slot.name) else None
+    if slot.role in ("subject", "diagnosis") and len(concepts) == 1 and _is_left_open(slot, echoes):
+        return None if slot.layout == "line" or slot.role == "subject" else UNKNOWN
+    return _of_value(slot, concepts, choices)
+
+
+def _is_question(name: str) -> bool:
+    """Return whether a name is a question that names no condition, as "Is the condition present?"."""
+    return "?" in name and not any(pattern.search(name) for pattern in _any_condition())
+
+
+@lru_cache(maxsize=1)
+def _any_condition() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern_of(forms_of(term.name))) for term in CONDITIONS if term.name != "normal")
+
+
+def _is_left_open(slot: Slot, echoes: bool) -> bool:
+    """Return whether nothing is said of the name in a slot: the question's own name, or a name with a probability."""
+    if any(is_probability(key) for key in slot.extra):
+        return True
+    return echoes and slot.role == "subject"
+
+
+def _names(name: str, concept: _Concept) -> bool | None:
+    """Return whether a key or question denies the concept that it names; None if it is about something else."""
+    if not name or concept.mention is None:
+        return None
+    mention = concept.mention.search(name)
+    if mention is None:
+        return None
+    rest = concept.mention.sub(" ", name)
+    if _LIGHT_WORDS.sub("", rest).strip(" \t\n?.:,()[]<>\"'*/-_|#0123456789？"):
+        return None
+    return (_DENIED_NAME.search(_OR_NOT.sub(" ", rest)) is not None) != bool(mention["non"])
+
+
+_LIGHT_WORDS = re.compile(rf"(?<![a-z])(?:{_LIGHT.pattern})(?![a-z])", re.IGNORECASE)
+
+
+def _of_named(
+    slot: Slot, concept: _Concept, denied: bool, concepts: Sequence[_Concept], choices: Sequence[str]
+) -> Claim | None:
+    """Return the choice that a slot with the name of a concept states."""
+    value = clean(slot.value)
+    if slot.value == EMPTY:
+        return concept.denied if len(concepts) == 1 and not denied else None
+    kinds: Sequence[Kind] = ("yes",) if slot.value == TICKED else kinds_of(value)
+    if not kinds and slot.layout == "line":  # the prose grammar reads a name with a sentence behind it
+        return UNKNOWN if re.fullmatch(r"\W{0,3}[a-z]{0,2}\W{0,3}", value) else None
+    if not kinds and (found := value_at(value, 0)) is not None:
+        kinds = found[0]  # "No, the rim is intact"
+    if kinds == ("no",) and concept.mention and concept.is_kind(concept.mention.search(slot.name)):  # type: ignore[arg-type]
+        return None  # no branch vein occlusion: another one may be there
+    if kinds:
+        claims = _claims_of(kinds, concept, denied, concepts)
+        return claims[0] if len(claims) == 1 else Unparsed("ambiguous", value[:80]) if claims else UNKNOWN
+    if not re.search(r"[^\W\d]{3}|[\u4e00-\u9fff]", value):
+        return Unparsed("no_match", "a number")
+    stated = choice_in_prose(value, choices, in_slot=True)
+    if denied or isinstance(stated, Unparsed):
+        return UNKNOWN
+    return stated
+
+
+def _claims_of(
+    kinds: Sequence[Kind], concept: _Concept, denied: bool, concepts: Sequence[_Concept]
+) -> list[Claim]:
+    exclusive = {concept.asserted, *(other.asserted for other in concepts)} - {concept.asserted}
+    against = concept.denied or (exclusive.pop() if len(concepts) == len(exclusive) + 1 == 2 else None)
+    claims: list[Claim] = []
+    for kind in kinds:
+        if kind in ("refused", "open"):
+            claims.append(Unparsed("refused" if kind == "refused" else "no_match", kind))
+        elif kind == "yes" or not denied:  # the double negation of "non-glaucoma: no" is left unread
+            stated = concept.asserted if (kind == "yes") != denied else against
+            claims += [stated] if stated else []
+    return claims
+
+
+def _of_value(slot: Slot, concepts: Sequence[_Concept], choices: Sequence[str]) -> Claim | None:
+    """Return the choice that the value of a slot states whose name announces an answer."""
+    if slot.value == EMPTY:
+        return None
+    value = clean(slot.value)
+    kinds: Sequence[Kind] = ("yes",) if slot.value == TICKED else kinds_of(value)
+    if kinds and (len(concepts) == 1 or not {"yes", "no"} & set(kinds)):
+        claims = _claims_of(kinds, concepts[0], False, concepts)
+        return claims[0] if len(claims) == 1 else Unparsed("ambiguous", value[:80])
+    stated = choice_in_prose(value, choices, in_slot=True)
+    if isinstance(stated, str) or stated.reason == "ambiguous":
+        return stated
+    if is_refusal(value):
+        return Unparsed("refused", value[:80])
+    found = value_at(value, 0)
+    if found is not None and set(found[0]) <= {"refused", "open"}:
+        return Unparsed("refused" if "refused" in found[0] else "no_match", "no answer in its slot")
+    return None if slot.layout == "line" and len(value.split()) > 6 else UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,14 +415,33 @@ def _claims(scope: _Scope) -> Iterator[Claim]:
     """Yield the choices that a clause states, and an `Unparsed` for each slot without an answer."""
     concepts = scope.concepts
     can_be_bare = scope.requested or scope.contains_only_choices()
+    left_open: re.Match[str] | None = None  # the last mention in the prompt's capitals that says nothing
+    denied: re.Match[str] | None = None
+    plain_mention: re.Match[str] | None = None
     for mention, concept in _mentions(scope):
-        for claim in _of_mention(scope, mention, concept, can_be_bare):
+        found = _of_mention(scope, mention, concept, can_be_bare)
+        if len(concepts) == 1 and concept.denied and mention[0] in (concept.asserted, "青光眼") and not found:
+            left_open = mention
+        denied = mention if mention["non"] else denied
+        plain_mention = mention if len(concepts) == 1 and not mention["non"] else plain_mention
+        if denied and (
+            (left_open and _are_joined(scope.text, left_open, denied))
+            or (plain_mention and _NOR.search(scope.text, plain_mention.end(), denied.start()))
+        ):
+            yield Unparsed("ambiguous", "both choices")
+        for claim in found:
             choice = claim if isinstance(claim, Unparsed) else concept.asserted if claim else concept.denied
             if choice is not None:
                 yield choice
     if len(concepts) == 1 and (yes := concepts[0].asserted) and (no := concepts[0].denied):
         for claim in _of_polar(scope, concepts[0]):
             yield claim if isinstance(claim, Unparsed) else yes if claim else no
+
+
+def _are_joined(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
+    """Return whether two mentions stand beside each other: "GLAUCOMA or NON-GLAUCOMA"."""
+    first, second = sorted((one.span(), other.span()))
+    return second[0] - first[1] <= 40 and _JOINED.search(text, first[1], second[0]) is not None
 
 
 def _mentions(scope: _Scope) -> Iterator[tuple[re.Match[str], _Concept]]:

@@ -35,6 +35,9 @@ _PLACE = re.compile(
     r"<(?:your )?answer>(?=\s{0,3}(?:[;,.|>\"'})\]]|explanation|\Z))", re.IGNORECASE
 )  # a prompt's placeholder, not filled in
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,200}~~")  # Markdown strikethrough
+_WRAPPED = re.compile(
+    r"\\(?P<name>boxed|text(?:bf|it|rm|sf|tt)?|math(?:bf|rm|it|sf|tt)|mbox|operatorname)\s?\{(?P<inner>[^{}\n]{0,300})\}"
+)
 _LATEX = re.compile(r"\\(?:text(?:bf|it|rm)?|mathbf|mathrm)\s?\{|\\[()\[\]]|\$")
 _HASH = re.compile(r"#(?![0-9])|(?<!\A)(?<![\n,;.])(?<![,;.]\s)(?<!and\s)#")  # "#1 iris, #2 lens" numbers boxes
 _THAT_IS = re.compile(r"(?<![a-z.])i\.\s?e(?:\.|(?![a-z])),?", re.IGNORECASE)
@@ -43,7 +46,62 @@ _GRADE = r"\s?(?:[A-Za-z]{1,12}\s){0,3}(?:grade|stage|level)\s[0-9]"
 _MARK = re.compile(
     rf"<(?![0-9]|{_GRADE}(?![^<\n]{{0,40}}>))|>(?![0-9]|{_GRADE}|\s[0-9])|[*`_]|\\", re.IGNORECASE
 )  # but "> grade 2" is a limit
+_NOT_SIGN = re.compile(r"\\(?:lnot|neg)(?![a-z])|¬")
+_PREFIXED = re.compile(
+    r"(?<![a-z])(?P<prefix>non|fe|un|in|ab)(?:(?:\s{1,3}|[\s\"']{0,3}-[\s\"']{0,4})(?=[\"']?(?P<word>[a-z]{4,20})))[\"']?", re.IGNORECASE
+)
+_JOINED = {"fe": ("male",), "un": ("true", "likely"), "in": ("correct", "accurate"), "ab": ("normal",)}
+_LIMIT = re.compile(r"<\s{1,3}(?=[0-9])")  # "< 18" is a limit as well
 _INVISIBLE = {"Cc", "Cf", "Co", "Cs"}
+
+
+_FORM = re.compile(
+    r"^[^\n]{0,200}<(?:JUSTIFICATIONS?|EXPLANATIONS?|AN INTEGER|GROUP_LABEL|disease_name|TRUE/FALSE|MALE/FEMALE)>[^\n]{0,200}$", re.MULTILINE
+)  # the format of the prompt, repeated
+_CELLS = re.compile(r"\s{0,9}</t[dh]>\s{0,9}<t[dh](?: [^<>\n]{0,80})?>\s{0,9}", re.IGNORECASE)
+_ROWS = re.compile(r"<(?P<close>/)?tr(?: [^<>\n]{0,80})?>", re.IGNORECASE)
+
+
+def unmasked(text: str) -> str:
+    """Return a reply without special tokens, entities and invisible characters, with all its other markup.
+
+    Rows of HTML tables become rows of Markdown.
+
+    Example:
+        >>> unmasked("&lt;AMD&gt;\u200b</s>"), unmasked("<tr><td>AMD</td><td>No</td></tr>")
+        ('<AMD> ', '\\n|AMD | No|')
+    """
+    text = _SPECIAL.sub(" ", html.unescape(text))
+    text = _ROWS.sub(lambda tag: "|" if tag["close"] else "\n|", _CELLS.sub(" | ", text))
+    text = _HTML.sub(_broken, text)
+    rest = _FORM.sub("", text)
+    text = rest if any(c.isalnum() for c in rest) else text
+    return "".join(
+        c if c == "\n" or unicodedata.category(c) not in _INVISIBLE else " " if c in "\t\r" else "" for c in text
+    )
+
+
+def _unwrapped(text: str) -> str:
+    """Return the text with the commands of LaTeX around words taken off; what is boxed is a final answer."""
+    for _ in range(4):  # nested: \\boxed{\\text{NON}\\text{-}\\text{GLAUCOMA}}
+        plain = _WRAPPED.sub(lambda m: f"\nfinal answer: {m['inner']}\n" if m["name"] == "boxed" else m["inner"], text)
+        if plain == text:
+            break
+        text = plain
+    return text
+
+
+def _joined(found: re.Match[str]) -> str:
+    """Return a detached prefix joined to its word: "NON - GLAUCOMA", "FE-", "MALE" on the next line, "UN- TRUE"."""
+    prefix = found["prefix"].lower()
+    if prefix == "non":
+        return f"{found['prefix']}-" if "-" in found[0] else found[0]
+    return found["prefix"] if found["word"].lower() in _JOINED[prefix] else found[0]
+
+
+def _broken(tag: re.Match[str]) -> str:
+    """Return a line break for a tag that ends a line, else nothing."""
+    return "\n" if tag[0][1:3].lower() in ("br", "/p", "/l", "/d", "/h") or tag[0][1:7].lower() == "/table" else ""
 
 
 def clean(text: str) -> str:
@@ -59,18 +117,19 @@ def clean(text: str) -> str:
         >>> clean("Answer: <B>; Confidence: <80>%")
         'Answer: B; Confidence: <80 %'
         >>> clean(r"so \boxed{GLAUCOMA}")
-        'so\nfinal answer: GLAUCOMA}'
+        'so\nfinal answer: GLAUCOMA'
     """
-    text = _STRUCK.sub(" ", html.unescape(text))
+    text = _unwrapped(_NOT_SIGN.sub(" not ", _STRUCK.sub(" ", html.unescape(text))))
     text = _UNBOXED.sub("\n", _BOXED.sub("\nfinal answer: ", _PLACE.sub(" ? ", text)))
     text = _LETTER.sub(r"\g<letter>", text)
-    text = _HTML.sub(lambda tag: "\n" if tag[0][1:3].lower() in ("br", "/p", "/l", "/d", "/t", "/h") else "", text)
+    text = _HTML.sub(_broken, text)
     text = _LATEX.sub("", normalise(_SPECIAL.sub(" ", text)))
     text = "".join(
         c if c == "\n" or unicodedata.category(c) not in _INVISIBLE else " " if c in "\t\r" else "" for c in text
     )
+    text = _LIMIT.sub("<", text)
     text = _LEFT_BLANK.sub(" ? ", _RUN.sub(r"\1\1\1", text))
-    text = _MARK.sub(" ", _HASH.sub(" ", text))
+    text = _PREFIXED.sub(_joined, _MARK.sub(" ", _HASH.sub(" ", text)))
     lines = (" ".join(line.split()) for line in text.split("\n"))
     text = _FOR_EXAMPLE.sub(
         "for example", _THAT_IS.sub("that is", flatten_tables("\n".join(line for line in lines if line)))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
-from lmod_train.parsing.choice import parse_choice
+from lmod_train.parsing.choice import choice_in_prose, read_slot
+from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import final_statement, split_explanation
 from lmod_train.parsing.forms import forms_of, pattern_of
+from lmod_train.parsing.predicate import as_condition, renamed
+from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.parsing.stance import WINDOW, clauses, contains_negation, stance, statements
-from lmod_train.parsing.structure import as_condition
+from lmod_train.parsing.structure import Slot, role_of
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import answers
 from lmod_train.vocabulary.conditions import CONDITIONS
@@ -25,7 +29,7 @@ _OTHER_LABEL = re.compile(
 )
 _LABEL = re.compile(
     r"(?:^|[\n;,{|])[\s\"'*(\[-]{0,6}(?P<label>[^\W\d][\w \-()/]{0,60})[\"']?\s{0,3}[:=]\s{0,3}[\"'(\[]{0,2}"
-    r"(?:true|false)(?![a-z])",
+    r"(?:true|false|yes|no|present|absent|positive|negative|是|否|有|无|阳性|阴性)(?=\s{0,3}(?:$|[\"'.;,\n)}]))",
     re.IGNORECASE,
 )
 _GENERAL = re.compile(
@@ -69,8 +73,36 @@ def parse_finding(text: str, choices: Sequence[str], finding: Finding) -> str | 
     """
     if not text.strip():
         return Unparsed("empty")
+    return answer_in(
+        text, lambda slot: _read_slot(slot, choices, finding), lambda prose: _in_prose(prose, choices, finding)
+    )
+
+
+def _read_slot(slot: Slot, choices: Sequence[str], finding: Finding) -> Claim | None:
+    """Return the choice that a slot states about the condition; None for one about something else."""
+    claims = _claims(finding, choices)
+    if finding.structure and re.fullmatch(f"(?:the )?(?:{finding.structure})", slot.name.strip(), re.IGNORECASE):
+        stated = _named(f"{slot.name} is {clean(slot.value)}", finding, claims)
+        return claims[stated] if isinstance(stated, str) else None
+    name, value = renamed(slot.name, finding), as_condition(clean(slot.value), finding)
+    claim = read_slot(replace(slot, name=name, value=value), tuple(claims), echoes=True)
+    if isinstance(claim, str):
+        return claims[claim]
+    if claim is UNKNOWN and slot.layout == "line" and not role_of(slot.name):
+        return None
+    return claim
+
+
+def _claims(finding: Finding, choices: Sequence[str]) -> dict[str, str]:
+    """Return what is claimed of the condition -> choice."""
     yes, no = choices
-    claims = {f"{finding.condition} yes": yes, f"{finding.condition} no": no}
+    return {f"{finding.condition} yes": yes, f"{finding.condition} no": no}
+
+
+def _in_prose(text: str, choices: Sequence[str], finding: Finding) -> str | Unparsed:
+    """Return the choice that prose states about the condition."""
+    yes, no = choices
+    claims = _claims(finding, choices)
     named = _named(text, finding, claims)
     head, _ = split_explanation(text)
     if isinstance(named, str) and (corrected := final_statement(text)) is not None and final_statement(head) is None:
@@ -90,12 +122,12 @@ def parse_finding(text: str, choices: Sequence[str], finding: Finding) -> str | 
     hedged = own and not _LOGICAL.search(head)  # "AMD may be present"
     if hedged or _other(finding.condition).search(head) or _of_another(head, finding):
         return Unparsed("no_match", head.strip()[:80])
-    return parse_choice(text, (yes, no))
+    return choice_in_prose(text, (yes, no))
 
 
 def _named(text: str, finding: Finding, claims: Mapping[str, str]) -> str | Unparsed:
     """Return the claim about the condition, by its name or by its structure."""
-    return parse_choice(as_condition(_alternatives_left_open(text, finding.condition), finding), tuple(claims))
+    return choice_in_prose(as_condition(_alternatives_left_open(text, finding.condition), finding), tuple(claims))
 
 
 def _bare(head: str, condition: str, choices: Sequence[str]) -> set[str]:

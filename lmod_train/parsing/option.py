@@ -11,11 +11,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from lmod_train.lettering import LETTERS
+from lmod_train.parsing.clean import clean
 from lmod_train.parsing.confidence import without_confidence
 from lmod_train.parsing.cues import any_of, final_statement, split_explanation
+from lmod_train.parsing.forms import plain
 from lmod_train.parsing.limits import open_limits
 from lmod_train.parsing.option_signs import LETTER, TEXT, index_of, mark
+from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
+from lmod_train.parsing.slots import kinds_of
 from lmod_train.parsing.stance import clause_spans, stance
+from lmod_train.parsing.structure import EMPTY, TICKED, Slot, role_of
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import options
 
@@ -94,6 +99,41 @@ def parse_option(text: str, choices: Sequence[str]) -> str | Unparsed:
     """
     if not text.strip():
         return Unparsed("empty")
+    return answer_in(text, lambda slot: _read_slot(slot, choices), lambda prose: _in_prose(prose, choices))
+
+
+_LETTER_NAME = re.compile(r"(?:option |choice |选项)?([A-Za-z])[.)]?")
+
+
+def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
+    """Return the option that a slot states; None for a slot about something else."""
+    value = clean(slot.value)
+    named = _LETTER_NAME.fullmatch(slot.name.strip())
+    kinds = ("yes",) if slot.value == TICKED else kinds_of(value)
+    of_name = _in_prose(clean(slot.name), choices) if not named and slot.name and not role_of(slot.name) else UNKNOWN
+    if slot.layout == "line" and slot.role not in ("answer", "type"):
+        return None
+    own = _in_prose(value, choices) if slot.role else UNKNOWN
+    if isinstance(own, str) and not kinds:
+        return own  # {"answer": "B", "disease": "macular hole"}
+    if (named or isinstance(of_name, str)) and not (slot.role and role_of(slot.name)):
+        if slot.layout == "line" or slot.value == EMPTY or (kinds and kinds[0] == "no"):
+            return None
+        if kinds != ("yes",):
+            return Unparsed("no_match", "an option with no answer behind it")
+        return of_name if isinstance(of_name, str) else _in_prose(named[1].upper(), choices) if named else None
+    if slot.name and not slot.role and plain(slot.name) != "letter":
+        lone = slot.layout == "object" and re.fullmatch(r"\W{0,3}[A-H]\W{0,3}", value)
+        return _in_prose(value, choices) if lone else None
+    stated = _in_prose(value, choices)
+    if isinstance(stated, str) or stated.reason in ("ambiguous", "out_of_range"):
+        return stated
+    if {"refused", "open"} & set(kinds):
+        return Unparsed("refused" if "refused" in kinds else "no_match", "no option in its slot")
+    return None if slot.layout == "line" else UNKNOWN
+
+
+def _in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
     marked = open_limits(mark(without_confidence(text), choices))
     final = final_statement(marked)
     if final is not None and _ALTERNATIVE.match(final):  # "B. No, wait. Or D?"

@@ -13,6 +13,11 @@ _PARENTHESIS = re.compile(
 )
 
 
+_EXAMPLES = re.compile(
+    r",\s(?:such as|including|like|for example|for instance|namely)\s[^,.;:\n]{1,100},(?=\s[a-z])", re.IGNORECASE
+)
+
+
 def without_parentheses(text: str) -> str:
     """Return the text without parentheses behind a verb; elsewhere "however" opens a new statement and stays.
 
@@ -21,5 +26,7 @@ def without_parentheses(text: str) -> str:
         'There is glaucoma.'
         >>> without_parentheses("The cup is large, however, the rim is intact.")
         'The cup is large, however, the rim is intact.'
+        >>> without_parentheses("Nothing, such as a thin rim or a notch, points to it.")
+        'Nothing points to it.'
     """
-    return _PARENTHESIS.sub(r"\g<verb> ", text)
+    return _EXAMPLES.sub("", _PARENTHESIS.sub(r"\g<verb> ", text))

@@ -1,11 +1,14 @@
-"""Read a reply: the steps around every parser, in order."""
+"""Read a reply: the steps around every parser, in order, and those within each: structure first, then prose."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from lmod_train.parsing.clean import clean
+from lmod_train.parsing.cues import CORRECTION, FINAL, after, last, split_explanation
 from lmod_train.parsing.refusal import declines
 from lmod_train.parsing.stance import clauses
+from lmod_train.parsing.structure import PLACE, Slot, decode
 from lmod_train.parsing.visible import visible_text
 from lmod_train.types import Answer, Parser, Reply, Unparsed
 from lmod_train.vocabulary.characters import MARKS
@@ -49,7 +52,7 @@ def read(reply: Reply, parser: Parser, choices: Sequence[str]) -> Answer | Unpar
     text = visible.text
     if not any(c.isalnum() or c in _MARKS for c in text):
         return Unparsed("refused" if withheld else "truncated" if cut else "empty", text[:80])
-    answer = parser(visible.sound, choices)
+    answer = parser(visible.written, choices)
     if not isinstance(answer, Unparsed) or answer.reason == "out_of_range":
         return answer
     if visible.looped:
@@ -59,3 +62,63 @@ def read(reply: Reply, parser: Parser, choices: Sequence[str]) -> Answer | Unpar
     if declines(text, choices) and (answer.reason != "ambiguous" or declines("".join(clauses(text)[:1]), choices)):
         return Unparsed("refused", text[:80])
     return Unparsed("truncated", text[:80]) if cut else answer
+
+
+Claim = str | Unparsed
+"""What a slot says: a choice, or why it says none."""
+
+UNKNOWN = Unparsed("no_match", "an unknown value")
+"""Claim of a slot whose value is neither an answer nor an abstention; it gives way to any other claim."""
+
+
+def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Callable[[str], Claim]) -> Claim:
+    """Return the answer in a reply: that of its slots, which prose may contradict, else that of its prose.
+
+    The slots must agree; an abstention in one of them contradicts an answer in another. What stands behind the last
+    announcement of a final answer or correction replaces what stands before it.
+
+    Args:
+        text: A reply without thinking, with its markup.
+        read_slot: Returns what a slot says about the question; None if nothing, so that a line stays in the prose.
+        prose: The parser of cleaned text (see `lmod_train.parsing.clean`).
+
+    Returns:
+        The answer, or `Unparsed`: ``ambiguous`` for two answers, else the reason of the slots or of the prose.
+    """
+    decoded = decode(text)
+    claims = [(slot, claim) for slot in decoded.slots if (claim := read_slot(slot)) is not None]
+    lines = [slot for slot, _ in claims if slot.layout == "line"]
+    rest = clean(decoded.prose(lines))
+    if not claims:
+        return prose(_unplaced(rest)) if rest.strip(f"{PLACE} \n") else Unparsed("no_match", text.strip()[:80])
+    cues = [cue.end() for cue in (last(FINAL, rest), last(CORRECTION, rest)) if cue is not None]
+    if cues:
+        before = rest.count(PLACE, 0, max(cues))
+        behind = [claim for slot, claim in claims if decoded.place_of(slot, lines) >= before]
+        stated = _decided(behind) if behind else prose(_unplaced(after(rest, max(cues))))
+        if behind or isinstance(stated, str):
+            return stated
+    answer = _decided([claim for _, claim in claims])
+    if all(slot.layout == "line" and slot.role for slot, _ in claims):
+        return answer  # the requested format, which other sentences may explain but not contradict
+    beside = prose(_unplaced(split_explanation(rest)[0]))
+    if answer is UNKNOWN and all(slot.layout == "box" for slot, _ in claims):
+        return beside  # ticks in front of an explanation
+    if isinstance(beside, str) and beside != answer and answer is not UNKNOWN:
+        return Unparsed("ambiguous", f"{answer if isinstance(answer, str) else answer.detail} and {beside}")
+    return answer
+
+
+def _unplaced(text: str) -> str:
+    return "\n".join(line for line in text.split("\n") if line.strip() != PLACE)
+
+
+def _decided(claims: Iterable[Claim]) -> Claim:
+    """Return the one answer of the claims; an abstention beside it makes it ambiguous."""
+    different = list(dict.fromkeys(claim for claim in claims if claim is not UNKNOWN))
+    if not different:
+        return UNKNOWN
+    if len(different) == 1 or not any(isinstance(claim, str) for claim in different):
+        return different[0]
+    stated = (claim if isinstance(claim, str) else claim.detail or claim.reason for claim in different[:4])
+    return Unparsed("ambiguous", "states " + " and ".join(stated))

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import CORRECTION, FINAL, last
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.nearest import nearest
 from lmod_train.parsing.numbering import normalise_numbering
 from lmod_train.parsing.respelling import correct_labels
+from lmod_train.parsing.structure import PLACE, Slot, decode
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary.structures import TYPE_SLOT
 
@@ -24,12 +26,12 @@ _REQUESTED = re.compile(
 )
 _NAMED = re.compile(
     rf"{_REGION}s?(?:\swith(?:\sthe)?)?[\s_]?(?:ids?|编号|no\.?|number|(?:labell?ed|numbered|marked)(?:\s(?:as|with|by))?)?[\"']?\s?[:=#]?\s?[\"'\[(<]?\s?{_ID}[\"'\])>]?\s?"
-    r"(?:[:=|>;,-]{1,2}|is|are|shows?|contains?|represents?|marks?|depicts?|denotes?|encloses?|outlines?|highlights?|surrounds?|"
-    r"corresponds to|appears to be|为|是|(?=the\s))\s?",
+    r"(?:[:=|>;,-]{1,2}|is|are|shows?|contains?|represents?|marks?|depicts?|denotes?|encloses?|outlines?|highlights?|surrounds?|frames?|encircles?|covers?|"
+    r"corresponds to|appears to be|为|是|(?=(?:the|an?)\s))\s?",
     re.IGNORECASE,
 )
 _LISTED = re.compile(
-    r"(?:^|[\n,;{|])[\s\-•(\[{\"'#]{0,8}(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]]{0,4}\s?(?:[:=|.>)、\]-]{1,2})\s?(?=[\"'(\[]?[^\W\d])"
+    r"(?:^|[\n,;{|])[\s\-•(\[{\"'#]{0,8}(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]]{0,4}\s?(?:[:=|.>)、\]-]{1,2})\s?(?:(?:type|类型|结构)\s?[:=]\s?)?(?=[\"'(\[]?[^\W\d])"
 )
 _HASHED = re.compile(
     r"(?:#|(?<![a-z])no\.\s?)(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]:.=]{0,3}\s{0,3}(?:(?:is|are|shows)\s|为|是)?(?=[\"'(\[]?[^\W\d])",
@@ -57,7 +59,7 @@ _REVERSED = re.compile(
 )
 _END = re.compile(r"[\n;(\[{}\]|]|\.(?:\s|$)|\s[\-–—]\s|。|；|\bexplanation|\bjustification", re.IGNORECASE)
 _LIGHT = re.compile(
-    r"^(?:(?:the|an?|it|is|this|likely|probably|clearly|type|structure|region|of|be|to|appears|most|my answer)"
+    r"^(?:(?:the|an?|it|is|this|likely|probably|clearly|type|structure|region|of|be|to|appears|most|my answer|again|also)"
     r"\s{1,3}){1,9}",
     re.IGNORECASE,
 )
@@ -71,6 +73,10 @@ _MAY_FOLLOW = re.compile(
     re.IGNORECASE,
 )
 _OPENING = re.compile(r"[\s\"'(\[:=\-,]{0,9}")
+_NUMBERED = re.compile(
+    rf"[^0-9\n]{{0,30}}?[0-9]{{1,9}}(?:\s?(?:,|&|and|和|、)\s?[0-9]{{1,9}}){{0,30}}[^\w]{{0,4}}(?:{_TYPE}|号?{_REGION}|answer|label)?",
+    re.IGNORECASE,
+)
 _LONGEST_TYPE = 80
 _WORDS_OF_A_TYPE = 6
 
@@ -99,7 +105,32 @@ def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparse
     """
     if not text.strip():
         return Unparsed("empty")
-    text, choices = normalise_numbering(text), tuple(choices)
+    choices = tuple(choices)
+    decoded = decode(text)
+    stated = [(slot, pairs) for slot in decoded.slots if (pairs := _of_slot(slot, choices))]
+    lines = [slot for slot, _ in stated if slot.layout == "line"]
+    if not stated or all(slot.layout == "line" for slot, _ in stated):
+        return _in_prose(clean(text), choices)
+    prose = clean(decoded.prose(lines)).replace(PLACE, " ")
+    if last(FINAL, prose) or last(CORRECTION, prose):
+        corrected = _in_prose(prose, choices)
+        if isinstance(corrected, dict):
+            return corrected
+    return _one_type_each([pair for _, pairs in stated for pair in pairs], choices)
+
+
+def _of_slot(slot: Slot, choices: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Return the regions that a slot names by number, each with its type."""
+    numbers = [int(n) for n in re.findall("[0-9]{1,9}", slot.name)] if _NUMBERED.fullmatch(slot.name.strip()) else []
+    if not numbers or slot.role == "extra":
+        return []
+    value = clean(slot.value)
+    pairs = ((n, _structure(type_, choices)) for n, type_ in zip(numbers, _one_each(value, len(numbers)), strict=True))
+    return [(number, structure) for number, structure in pairs if structure]
+
+
+def _in_prose(text: str, choices: tuple[str, ...]) -> dict[int, str] | Unparsed:
+    text = normalise_numbering(text)
     final = last(FINAL, text)
     if final is not None:
         answer = _one_type_each(_stated(text[final.end() :], choices), choices)

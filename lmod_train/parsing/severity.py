@@ -6,10 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import any_of, final_statement, split_explanation
+from lmod_train.parsing.forms import plain
+from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.parsing.refusal import is_refusal
-from lmod_train.parsing.stage import parse_stage
+from lmod_train.parsing.stage import read_stage, stage_in_prose
 from lmod_train.parsing.stance import stance, statements
+from lmod_train.parsing.structure import Slot
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary.numerals import NUMERALS
 
@@ -46,7 +50,29 @@ def parse_level(text: str, choices: Sequence[str], words: Words) -> str | Unpars
         >>> parse_level("No mild NPDR.", ("0", "1", "2"), words).reason
         'no_match'
     """
-    by_number = parse_stage(text, choices)
+    if not text.strip():
+        return Unparsed("empty")
+    return answer_in(
+        text, lambda slot: _read_slot(slot, choices, words), lambda prose: _in_prose(prose, choices, words)
+    )
+
+
+_SEVERITY = re.compile(r"severity|severity level|(?:dr|retinopathy) severity|disease|严重程度|严重度")
+
+
+def _read_slot(slot: Slot, choices: Sequence[str], words: Words) -> Claim | None:
+    """Return the level that a slot states by its number or name; None for a slot about something else."""
+    claim = read_stage(slot, choices)
+    severity = _SEVERITY.fullmatch(plain(slot.name)) is not None
+    if (claim is not None and claim is not UNKNOWN) or not words or not (slot.role or severity or claim):
+        return claim
+    value = clean(slot.value)
+    named = _in_prose(value, choices, words)
+    return named if isinstance(named, str) or named.reason == "ambiguous" else claim
+
+
+def _in_prose(text: str, choices: Sequence[str], words: Words) -> str | Unparsed:
+    by_number = stage_in_prose(text, choices)
     if isinstance(by_number, str) or by_number.reason != "no_match" or not words:
         return by_number
     named = list(dict.fromkeys(_named(text, _pattern(words))))

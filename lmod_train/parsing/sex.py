@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from lmod_train.parsing.choice import parse_choice
+from lmod_train.parsing.choice import choice_in_prose, read_slot
+from lmod_train.parsing.clean import clean
+from lmod_train.parsing.forms import plain
+from lmod_train.parsing.reading import Claim, answer_in
+from lmod_train.parsing.structure import Slot
 from lmod_train.types import Unparsed
 
 _FIELD = re.compile(
@@ -17,6 +22,12 @@ _FIELD = re.compile(
     r"|(?:(?:该|此|这位|本)?(?:患者|病人|受检者|被检者|受试者|检查者)|预测|估计|推测|判断|最可能){0,2}的?性别(?:判断|预测|推测|估计|分类|判定)?(?:结果)?)"
     r"(?:\s?/\s?age(?:\s?group)?)?[\"']?(?:\s{0,3}[:=|]|\s[-–—](?=\s)|为|是)\s{0,3}[\"'(\[<]{0,4}",
     re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"(?:(?:the|my|this|patient'?s?|person'?s?|subject'?s?|predicted|biological|estimated|likely|most|probable|final|inferred"
+    r"|apparent|is|answer) ){0,4}(?:sex|gender)(?: of (?:the|this) (?:patient|person|subject))?(?: ?/ ?age(?: ?group)?)?"
+    r"(?: (?:prediction|estimate|label|class))?"
+    r"|(?:该|此|这位|本|预测|估计|推测|判断|最可能|生物学)?(?:患者|病人|受检者)?的?性别(?:判断|预测|推测|估计|分类)?(?:结果)?"
 )
 _LETTER = re.compile(
     r"(?P<label>^\W{0,9}|answer: )(?:(?P<male>m)|f)"
@@ -45,8 +56,30 @@ def parse_sex(text: str, choices: Sequence[str]) -> str | Unparsed:
         >>> parse_sex("Sex: MALE/FEMALE", ("MALE", "FEMALE")).reason
         'ambiguous'
     """
+    if not text.strip():
+        return Unparsed("empty")
+    return answer_in(text, lambda slot: _read_slot(slot, choices), lambda prose: _in_prose(prose, choices))
+
+
+def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
+    """Return the sex that a slot states; None for a slot about something else."""
+    if letter := re.fullmatch(r"\s?(?:(m)|f)\s?", slot.name, re.IGNORECASE):
+        slot = replace(slot, name="male" if letter[1] else "female")
+    named = _NAME.fullmatch(plain(slot.name)) is not None
+    if not named and not (slot.role and re.fullmatch(r"\W{0,3}[MFmf]\W{0,3}", slot.value)):
+        return read_slot(slot, choices)
+    value = _LETTER.sub(_spelled, _OPEN.sub(" ", own_part_of_two(clean(slot.value))))
+    return read_slot(replace(slot, name="answer", role="answer", value=value), choices)
+
+
+def _in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
     labelled = _FIELD.sub(_labelled, _OPEN.sub(" ", text))
-    return parse_choice(_LETTER.sub(_spelled, labelled), choices)
+    return choice_in_prose(_LETTER.sub(_spelled, labelled), choices)
+
+
+def own_part_of_two(value: str) -> str:
+    """Return the part in front of a slash with an age behind it, as one template of LMOD v1 asks for both."""
+    return re.sub(r"\s?/\s?(?=[^/]{0,12}[0-9]).*", "", value)
 
 
 def _labelled(field: re.Match[str]) -> str:

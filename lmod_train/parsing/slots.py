@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from lmod_train.parsing.cues import any_of
+from lmod_train.parsing.normalise import normalise
 from lmod_train.vocabulary import answers
 from lmod_train.vocabulary.characters import MARKS
 
@@ -135,6 +136,26 @@ def holds_number(text: str, end: int) -> bool:
     """
     lead = _STRONG.match(text, end)
     return lead is not None and re.search("[:=|]", lead[0]) is not None and _NUMBER.match(text, lead.end()) is not None
+
+
+_AROUND = " \t\n*_\"'<>.,;!。"
+_REMARK = re.compile(r"\s?\((?P<inside>[^()]{0,60})\)?$")  # "absent (0)"
+
+
+def kinds_of(value: str) -> tuple[Kind, ...]:
+    """Return the kinds of a value if it is an answer or abstention and nothing else; empty for any other text.
+
+    Example:
+        >>> kinds_of("No."), kinds_of("<TRUE>"), kinds_of("not detected"), kinds_of("N/A"), kinds_of("0"), kinds_of("no cup")
+        (('no',), ('yes',), ('no',), ('refused',), ('no',), ())
+    """
+    text = normalise(value).strip(_AROUND)
+    if (remark := _REMARK.search(text)) and remark.start():
+        inside, text = kinds_of(remark["inside"]), text[: remark.start()].strip(_AROUND)
+        if inside and inside != kinds_of(text):
+            return ()
+    found = value_at(text.upper() if len(text) == 1 else text, 0, signed=True)
+    return found[0] if found is not None and found[1] >= len(text) else ()
 
 
 def value_at(text: str, at: int, signed: bool = False) -> Value | None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import final_statement, split_explanation
-from lmod_train.parsing.slots import value_at
+from lmod_train.parsing.forms import plain
+from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
+from lmod_train.parsing.slots import kinds_of, value_at
 from lmod_train.parsing.stance import clauses, stance, statements
+from lmod_train.parsing.structure import Slot
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import numerals
 
@@ -66,6 +70,11 @@ _FIELD = re.compile(
     r"(?:[:=|]|(?:is|are|(?:would|should|must) be)(?![a-z])|为|是)\s{0,3}",
     re.IGNORECASE,
 )
+_STAGE_NAME = re.compile(
+    rf"(?!(?:i|we|he|at|initial|first|previous|earlier)(?![a-z]))(?:[a-z()'/]{{1,20}} ){{0,5}}?(?:{_LATIN_LABEL})"
+    r"(?: (?:number|value|label|result|code))?(?: (?:of|for|i|we|that)(?: [\w()']{1,20}){1,14}?)?(?: \([^()]{0,20}\))?"
+    rf"|[^\W\da-z]{{0,12}}(?:{_HAN_LABEL}|级别|等级)(?:结果|等级|级别)?|(?:icdr|sdrg|gass)(?:分期|分级|等级|级别)(?:结果)?"
+)
 _DEFINED = re.compile(
     r"\s{0,2}(?:means|stands for|denotes|signifies|is defined as|refers to|describes|表示|代表|指)", re.IGNORECASE
 )
@@ -101,6 +110,29 @@ def parse_stage(text: str, choices: Sequence[str]) -> str | Unparsed:
     """
     if not text.strip():
         return Unparsed("empty")
+    return answer_in(text, lambda slot: read_stage(slot, choices), lambda prose: stage_in_prose(prose, choices))
+
+
+def read_stage(slot: Slot, choices: Sequence[str]) -> Claim | None:
+    """Return the stage that a slot states; None for a slot about something else."""
+    name = plain(slot.name)
+    labelled = _STAGE_NAME.fullmatch(name) is not None
+    if not labelled and slot.role not in ("answer", "diagnosis", "type"):
+        return None
+    value = clean(slot.value)
+    lettered = "0" in choices
+    if found := list(dict.fromkeys(_in_field(value, lettered))):
+        return _decide(found, choices)
+    kinds = kinds_of(value)
+    if {"refused", "open"} & set(kinds):
+        return Unparsed("refused" if "refused" in kinds else "no_match", "no stage in its slot")
+    if slot.layout == "line" and not labelled and len(value.split()) > 6:
+        return None
+    return UNKNOWN if labelled else None
+
+
+def stage_in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
+    """Return the stage that prose states (see `parse_stage`)."""
     lettered = "0" in choices
     final = final_statement(text)
     if final is not None and (found := _numbers(clauses(final)[:1], lettered)):

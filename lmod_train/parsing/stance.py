@@ -52,9 +52,9 @@ _LINK = (
     r"(?:very |highly |quite )?unlikely|improbable|doubtful|ruled out|excluded|(?:已)?排除|不存在|阴性|"
     r"未见|未发现|无|没有|否)(?:\s{0,3}(?:$|[.;])|"  # "drusen, none."
     r"\s(?:evidence|signs?|features?|indications?|present|seen|detected|visible|found|observed)(?![a-z]))))?"
-    r"[\s\"'\])}]{0,6}(?:\([^()]{0,40}\)\s{0,3})?(?:[:=->]{1,3}\s{0,3})?"
+    r"[\s\"'\])}]{0,6}(?:\([^()]{0,80}\)\s{0,3})?(?:[:=->]{1,3}\s{0,3})?"
     r"(?:(?:is|are|was|were|has|have|been|be|can|could|appears?|seems?|looks?|to|also|clearly|"
-    r"therefore|thus|hence|accordingly|definitely|safely|confidently|reasonably|would|considered|deemed|most|very|highly|quite|a|an)\s{1,3}){0,4}"
+    r"therefore|thus|hence|accordingly|definitely|safely|confidently|reasonably|would|considered|deemed|most|very|highly|quite|all|both|a|an)\s{1,3}){0,4}"
 )
 _HEDGED_AFTER = re.compile(
     r"[\s\"'\]):]{0,6}(?:"
@@ -124,6 +124,26 @@ def statements(text: str) -> list[str]:
     return [text[start:end] for start, end in spans if not text[end : end + 4].lstrip(" \"')").startswith("?")]
 
 
+_NEGATOR = re.compile(any_of(negation.NEGATORS_EN, negation.NEGATORS_ZH), re.IGNORECASE)
+_NEUTRAL = re.compile(any_of(negation.NEUTRAL_EN, negation.NEUTRAL_ZH), re.IGNORECASE)
+_NEITHER = re.compile(r"(?<![a-z])neither(?P<one>[^.;:]{1,80}?)\snor(?![a-z])", re.IGNORECASE)
+_REACH_END = re.compile(
+    rf"[,:;|({{\[、]|{any_of(negation.SCOPE_ENDS_EN)}|{any_of(negation.REACH_ENDS_EN, negation.REACH_ENDS_ZH)}", re.IGNORECASE
+)
+
+
+def negators_before(before: str) -> int:
+    """Return how many negating words stand before a mention, within reach of it and outside idioms.
+
+    Example:
+        >>> negators_before("I cannot agree that this is "), negators_before("no haze, this is "), negators_before("no doubt ")
+        (1, 0, 0)
+    """
+    before = _NEITHER.sub(r"not\g<one> ", _NEUTRAL.sub(" ", before))
+    end = last(_REACH_END, before)
+    return len(_NEGATOR.findall(before, end.end() if end else 0))
+
+
 def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | None:
     """Return whether the clause asserts or denies ``clause[start:end]``, None for neither.
 
@@ -132,6 +152,8 @@ def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | No
         start: First character of the mention.
         end: One past its last character.
         bare: Whether a mention without an asserting verb counts as asserted, as in a format that asks for one word.
+
+    A negation before the mention that the rules have not accounted for leaves it open, and so does a second one.
 
     Example:
         >>> def of(clause, word="glaucoma"):
@@ -145,6 +167,15 @@ def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | No
     if len(clause) > LONGEST_CLAUSE:
         return None
     before, after = clause[max(0, start - WINDOW) : start], clause[end : end + WINDOW]
+    found = _stance(clause, start, before, after, bare)
+    if found is not None and start_of_denied_absence(before, after) is None:
+        accounted = found == "denied" and (_reach(before, after) == "reaches" or not _DENIED_AFTER.match(after))
+        if negators_before(before) > accounted:
+            return None  # in doubt nothing is asserted, and nothing denied
+    return found
+
+
+def _stance(clause: str, start: int, before: str, after: str, bare: bool) -> Stance | None:
     if _HEDGED_AFTER.match(after) or is_generic(before, after):
         return None
     if (at := start_of_denied_absence(before, after)) is not None:

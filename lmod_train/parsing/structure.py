@@ -1,193 +1,395 @@
-"""Rewrite statements about a structure as statements about the condition ("the macula is normal")."""
+"""Decode the structure of a reply: JSON, tags, tables, check boxes and lines ``key: value``.
+
+Structure is decoded before prose is read, from text with its markup. Every layout gives *slots*: what is asked about,
+what is said of it, and what stands beside it and is never an answer (explanation, confidence). Objects, tags, tables and
+boxes are consumed whole. A line is consumed only if a reader finds an answer or an abstention in its value; otherwise it
+stays in the prose.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 
-from lmod_train.parsing.cues import any_of
-from lmod_train.parsing.forms import forms_of, pattern_of
-from lmod_train.parsing.generic import is_generic_about_part
-from lmod_train.parsing.slots import slot_after
-from lmod_train.parsing.stance import WINDOW, clauses
-from lmod_train.vocabulary import discourse, negation
-from lmod_train.vocabulary.findings import NORMAL, Finding
+from lmod_train.parsing.cues import CORRECTION, FINAL, final_statement
+from lmod_train.parsing.forms import plain, term_of
+from lmod_train.parsing.layouts import BoxList, Field, box_lists, fields, short_label, tables, tags
+from lmod_train.parsing.normalise import in_place, normalise
+from lmod_train.parsing.objects import Group, Word, objects
+from lmod_train.parsing.slots import kinds_of
+from lmod_train.vocabulary import labels
+from lmod_train.vocabulary.characters import BOXES, MARKS
 
-_BE = r"\s?(?:is|are|was|were|appears?|looks?|seems?|does|do|did)"
-_TOGETHER = (
-    r"\s(?:and|or)\s(?:the\s)?(?:\w{1,12}\s)?\w{1,12}(?=\s(?:are|were|look|appear)(?![a-z]))"  # "macula and disc are"
-)
-_HAVE = r"\s(?:has|have|had)(?: an?)?(?=\s\w{1,20}\s(?:appearance|look))"  # "has a normal appearance"
-_PARENTHESIS = rf",\s(?:{'|'.join(discourse.PARENTHESES_AFTER_SUBJECT_EN)}),(?={_BE}(?![a-z]))"
-_NOT = rf"n't|\s?(?:{any_of(negation.REVERSALS_EN, negation.REVERSALS_ZH)})"
-_OF_THIS = r"\s(?:of|in)\s(?:this|the)\s(?:(?:right|left)\s)?(?:fundus|eye|image|patient|retina|photograph)"
-_LINK = (
-    rf"(?:结构|形态|外观|走行|走形|走向|管径)?(?:{_TOGETHER}|{_PARENTHESIS})?"
-    rf"(?:{_OF_THIS})?(?:{_BE}|{_HAVE}|\s?[:=]\s?|\?\s|\s-\s)?(?P<not>{_NOT})?(?: (?:be|look|appear|seem|considered))?"
-    r"(?: (?:too|very|unusually|abnormally|definitely|somewhat|clearly|slightly"
-    r"|markedly|moderately|entirely|completely|quite|really))?(?: to be| as)?\s?"
-    r"(?:明显|可见|存在|出现|显著|轻度|稍|略|有)?"
-)
-_CALLED = re.compile(
-    rf"(?:(?:(?<![a-z])(?:not|never|hardly)|n't)\s(?:\w{{1,12}}\s)?|(?:{any_of(negation.CALLED_WRONG_EN)})\s)"
-    rf"(?:{any_of(negation.CALL_VERBS_EN)})\s(?:[\w']{{1,12}}\s){{0,3}}$",
-    re.IGNORECASE,
-)  # "I would not call the", "it would be wrong to describe this"
-_NOT_A = re.compile(r"(?:(?<![a-z])(?:not|hardly|anything but|far from)|n't)\s(?:an?|the)\s$", re.IGNORECASE)
-_OR_OTHER = re.compile(r"\s?(?:/|(?:n?or|versus|vs)\s|或者?|还是)\s?(?:ab)?(?:normal|正常|异常)", re.IGNORECASE)
-_NOT_ANY = r"(?<![a-z])(?:not|never|cannot|hardly|without|\w{1,7}n't)"
-_NOT_THE = re.compile(r"(?:(?<![a-z])not|n't)\s$", re.IGNORECASE)
+Layout = Literal["object", "tag", "table", "box", "line"]
+Role = Literal["id", "subject", "diagnosis", "answer", "type", "extra", ""]
+"""What a key announces: the number of a region, what is asked about, a diagnosis, an answer, a type or label, something
+that is never an answer; or nothing known, as the name of a disease does."""
+Span = tuple[int, int]
+
+PLACE = "\ua490"
+"""Sign that stands in the prose for each part that was taken out."""
+TICKED, EMPTY = "✓", "☐"
+"""Values of a name with a ticked and with an empty box."""
+_NESTED = 3
+"""Objects within the text of a value (arguments of a tool call) are read up to this depth."""
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_TICK = re.compile(rf"[xX{MARKS['yes']}{BOXES['on']}]\ufe0f?")
+_LONGEST_KEY = 60
 
 
-def as_condition(text: str, finding: Finding) -> str:
-    """Return the text with statements about the finding's structure rewritten as "no X" and "X is present".
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a reply says of a name.
 
-    Negations invert a statement ("the macula is not normal", "I would not call the macula abnormal"), and so do
-    contrasts ("it is not the macula that is abnormal but the vessels").
+    Attributes:
+        name: What is asked about: the value of a key such as ``condition``; else the key itself behind the names of the
+            objects around it; empty for a value alone.
+        value: What is said of it, as written; `TICKED` or `EMPTY` for the label of a box.
+        role: Role of the key of the value.
+        layout: Where it was found.
+        spans: Places in the text of all that the slot consists of.
+        extra: Further keys beside it, which are no answers, with their values.
+    """
+
+    name: str
+    value: str
+    role: Role
+    layout: Layout
+    spans: tuple[Span, ...]
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A reply with its structure: the whole `text`, all `slots`, and the spans that are consumed in any case."""
+
+    text: str
+    slots: tuple[Slot, ...]
+    whole: tuple[Span, ...]
+
+    def prose(self, lines: Iterable[Slot] = ()) -> str:
+        """Return the text with a `PLACE` in the stead of all that is consumed, `lines` included."""
+        parts, at = [], 0
+        for start, end in sorted({*self.whole, *(span for slot in lines for span in slot.spans)}):
+            if start >= at:
+                parts += [self.text[at:start], f"\n{PLACE}\n"]
+            at = max(at, end)
+        return "".join([*parts, self.text[at:]])
+
+    def place_of(self, slot: Slot, lines: Iterable[Slot] = ()) -> int:
+        """Return how many signs `PLACE` stand before that of a slot in its prose."""
+        taken = sorted({*self.whole, *(span for line in lines for span in line.spans)})
+        first = min(start for start, _ in slot.spans)
+        return sum(end <= first for _, end in taken)
+
+
+@lru_cache(maxsize=8)  # the answer, the confidence and the words they were read from come from one text
+def decode(text: str) -> Decoded:
+    r"""Return the slots of a reply without thinking.
 
     Example:
-        >>> from lmod_train.vocabulary.findings import FINDINGS
-        >>> (macula,) = (f for f in FINDINGS if f.condition == "abnormal macula")
-        >>> as_condition("The macula is normal.", macula), as_condition("The macula is not normal.", macula)
-        ('no abnormal macula.', 'abnormal macula is present.')
-        >>> as_condition("异常的不是黄斑,而是视盘", macula)
-        'no abnormal macula,而是视盘'
+        >>> def slots(text):
+        ...     return [(slot.name, slot.value) for slot in decode(text).slots]
+        >>> slots('{"condition": "AMD", "present": false, "confidence": 0.9}'), slots("<AMD>TRUE</AMD>")
+        ([('AMD', 'false')], [('AMD', 'TRUE')])
+        >>> slots("| Condition | Present |\n|---|---|\n| AMD | No |"), slots("Condition: AMD; Present: No")
+        ([('AMD', 'No')], [('AMD', 'No')])
+        >>> slots("- [ ] TRUE\n- [x] FALSE"), slots("The macula is flat.")
+        ([('', 'FALSE')], [])
     """
-    if not finding.structure:
-        return text
-    present, absent = f"{finding.condition} is present", f"no {finding.condition}"
+    text = text.replace(PLACE, " ")
+    signs = in_place(text)
+    slots: list[Slot] = []
+    whole: list[Span] = []
 
-    def predicate(m: re.Match[str]) -> str:
-        if _own(finding.condition).fullmatch(m[0]) and slot_after(m.string, m.end()):
-            return m[0]  # the name of the condition with its answer behind it
-        before = _clause_before(m)
-        if is_generic_about_part(before, "") or _OR_OTHER.match(m.string, m.end()):
-            return m[0]
-        apart = _odd(_CALLED.search(before), m["that"] and _NOT_THE.search(before))
-        asserted = (m["adjective"] is not None) != _odd(m["not"], apart)
-        return "; " * apart + (present if asserted else absent)  # "; ": the negation before must not apply twice
+    def take(group: Group, layout: Layout, rows: Sequence[Group]) -> None:
+        span = (group.start, group.end)
+        if all(end <= span[0] or start >= span[1] for start, end in whole):
+            whole.append(span)
+            slots.extend(slot for row in rows for slot in _of_group(row, "", layout, (span,)))
 
-    def attribute(m: re.Match[str]) -> str:
-        before = _clause_before(m)
-        if is_generic_about_part(before, m.string[m.end() : m.end() + WINDOW]):
-            return m[0]
-        return f"; {present}" if _odd(_CALLED.search(before), _NOT_A.search(before)) else absent
-
-    text = _headed(finding).sub(lambda m: f"{m['open']}{absent if _odd(m['no'], m['normal']) else present}", text)
-    text = _increased(finding).sub(
-        lambda m: m[0] if _own(finding.condition).fullmatch(m[0]) else finding.condition, text
-    )
-    text = _anything(finding).sub(lambda m: present if m["some"] else absent, text)
-    text = _shows(finding).sub(lambda m: absent if m["no"] else present, text)
-    text = _unlike_other(finding).sub(lambda m: f"; {absent if m['adjective'] else present}", text)
-    for pattern, words in zip(_contrasts(finding), (present, absent), strict=True):
-        text = pattern.sub(words, text)
-    return _attribute(finding).sub(attribute, _predicate(finding).sub(predicate, text))
+    for group in objects(signs, text):
+        take(group, "object", [group])
+    for group in tags(signs, _is_known) if "</" in signs else []:
+        if not _is_one_answer(group):
+            take(group, "tag", [group])
+    for table, rows in tables(signs, lambda word: role_of(word) != "" or _OWN_NAMES.fullmatch(plain(word)) is not None, _is_closed, _is_heading) if "|" in signs else []:
+        take(table, "table", rows)
+    for boxes in box_lists(signs):
+        if _answers(boxes):
+            span = (boxes.start, boxes.end)
+            if all(end <= span[0] or start >= span[1] for start, end in whole):
+                whole.append(span)
+                slots += [Slot(name, value, role, "box", (span,)) for name, value, role in _of_boxes(boxes)]
+    slots += _of_lines(_without(signs, whole))
+    return Decoded(text, tuple(sorted(slots, key=lambda slot: slot.spans)), tuple(sorted(whole)))
 
 
-def _clause_before(m: re.Match[str]) -> str:
-    """Return the text before a match within its clause."""
-    return clauses(m.string[max(0, m.start() - WINDOW) : m.start()] + "x")[-1][:-1]
+def _without(text: str, spans: Iterable[Span]) -> str:
+    """Return the text with line breaks in the stead of some spans, so that every place stays."""
+    for start, end in spans:
+        text = f"{text[:start]}{chr(10) * (end - start)}{text[end:]}"
+    return text
 
 
-def _odd(*negations: object) -> bool:
-    """Return whether an odd number of negations apply."""
-    return sum(map(bool, negations)) % 2 == 1
+# -- what a key announces --------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=64)
-def _own(condition: str) -> re.Pattern[str]:
-    return re.compile(pattern_of(forms_of(condition)))
+@lru_cache(maxsize=4096)
+def role_of(key: str) -> Role:
+    """Return what a key announces.
+
+    Example:
+        >>> [role_of(key) for key in ("isPresent", "final_answer", "Condition", "结论", "Confidence (%)", "Drusen")]
+        ['answer', 'answer', 'subject', 'answer', 'extra', '']
+    """
+    if len(key) > _LONGEST_KEY:
+        return ""
+    word = plain(_CAMEL.sub(" ", key)).strip(" .?!*#\"'()")
+    if word in _WORDS:  # "True: ..." is an answer with its reason
+        return ""
+    for role, pattern in _ROLES.items():
+        if pattern.fullmatch(word):
+            return role
+    return ""
 
 
-@lru_cache(maxsize=64)
-def _predicate(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "the macula is (not) normal" and "the macula that is abnormal"."""
+def is_probability(key: str) -> bool:
+    """Return whether a key announces a probability, which is neither an answer nor a confidence in one.
+
+    Example:
+        >>> is_probability("probability"), is_probability("confidence")
+        (True, False)
+    """
+    return _PROBABILITY.fullmatch(plain(_CAMEL.sub(" ", key))) is not None
+
+
+def _keys(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:
+    before, behind = labels.AROUND_EN
+    before_zh, behind_zh = labels.AROUND_ZH
     return re.compile(
-        rf"{_structure(finding)}(?P<that>\s(?:that|which)(?=\s))?{_LINK}"
-        rf"(?:(?P<adjective>{_any(finding.adjective)})|(?:{_any(NORMAL)}))",
-        re.IGNORECASE,
+        rf"{before}(?:{'|'.join(english)}){behind}(?: ?\([^()]{{0,20}}\))?|{before_zh}(?:{'|'.join(chinese)}){behind_zh}"
     )
 
 
-@lru_cache(maxsize=64)
-def _headed(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "(not) abnormal: the macula", also with other structures beside it."""
-    return re.compile(
-        rf"(?P<open>^|[\n.;]\s?)(?P<no>not\s)?(?:(?P<normal>normal)|(?:{_any(finding.adjective)}))"
-        rf"\s?[:-]\s(?:(?:the\s)?(?:optic\s)?\w{{1,12}}(?:,\s|\sand\s)){{0,3}}{_structure(finding)}(?=\s?(?:$|[.,;\n]|and\s))",
-        re.IGNORECASE,
-    )
+_WORDS = frozenset(("true", "false", "yes", "no", "对", "错", "是", "否", "正确", "错误"))
+_PROBABILITY = _keys(labels.PROBABILITIES_EN, labels.PROBABILITIES_ZH)
+_ROLES: dict[Role, re.Pattern[str]] = {
+    "extra": _keys(labels.EXTRAS_EN, labels.EXTRAS_ZH),
+    "id": _keys(labels.IDS_EN, labels.IDS_ZH),
+    "subject": _keys(labels.SUBJECTS_EN, labels.SUBJECTS_ZH),
+    "diagnosis": _keys(labels.DIAGNOSES_EN, labels.DIAGNOSES_ZH),
+    "answer": _keys(labels.ANSWERS_EN, labels.ANSWERS_ZH),
+    "type": _keys(labels.TYPES_EN, labels.TYPES_ZH),
+}
+_OWN_NAMES = re.compile(
+    r"(?:\w{1,20} )?(?:stage|grade|level|icdr|sdrg|sex|gender|age|age group|age range|letter)|分期|分级|性别|年龄组?|年龄段"
+)
 
 
-@lru_cache(maxsize=64)
-def _shows(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "the macula shows (no) abnormality", of "abnormal" only."""
-    noun = r"(?:abnormalit(?:y|ies)|changes|lesions?)" if "abnormal" in finding.adjective else r"(?!)"
-    return re.compile(
-        rf"{_structure(finding)}\s(?:shows?|has|have|displays?|exhibits?)\s(?:(?P<no>no)\s|an?\s)?"
-        rf"(?:(?:clear|obvious|visible|significant|marked|definite|apparent|evident|other|any)\s)?{noun}(?![a-z])",
-        re.IGNORECASE,
-    )
+def _is_known(name: str) -> bool:
+    """Return whether the name of a tag is known: a key, or the name of something that is asked about."""
+    word = plain(name)
+    return role_of(name) != "" or _OWN_NAMES.fullmatch(word) is not None or _is_name(word)
 
 
-@lru_cache(maxsize=64)
-def _anything(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "nothing", "not anything" or "something abnormal about the macula"."""
-    return re.compile(
-        rf"(?:(?P<some>(?<![a-z])something)|(?<![a-z])nothing|{_NOT_ANY}\s(?:\w{{1,12}}\s){{0,2}}anything)\s"
-        rf"(?:(?:clearly|obviously|particularly|visibly)\s)?(?:{_any(finding.adjective)})\s"
-        rf"(?:about|in|with|on|at|of)\s{_structure(finding)}",
-        re.IGNORECASE,
-    )
+@lru_cache(maxsize=4096)
+def _is_name(word: str) -> bool:
+    return term_of(re.sub(r"^(?:non |no |not |非|无)", "", word)) is not None
 
 
-@lru_cache(maxsize=64)
-def _unlike_other(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "(the disc) is normal, the macula is not"."""
-    return re.compile(
-        rf"(?<=\s)(?:is|are|looks?|appears?)\s(?:(?P<adjective>{_any(finding.adjective)})|normal|healthy)"
-        rf"[,;]?(?:\s(?:and|but|while|whereas))?\s{_structure(finding)}\s(?:is|are|does|do)(?:\snot|n't)(?=\s?(?:[.;,\n]|$))",
-        re.IGNORECASE,
-    )
+def _is_one_answer(group: Group) -> bool:
+    """Return whether tags hold an answer alone, ``<answer>...</answer>``: cleaning makes it a final answer."""
+    return len(group.members) == 1 and plain(group.members[0][0]) == "answer"
 
 
-@lru_cache(maxsize=64)
-def _increased(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "increased CDR", another name of the condition."""
-    return re.compile(rf"(?<![a-z])(?:{_any(finding.adjective)})\s(?:{finding.structure})(?![a-z])", re.IGNORECASE)
+# -- objects, tags and rows ------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=64)
-def _attribute(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "normal macula", for the adjectives that can precede their noun."""
-    attribute = "|".join(NORMAL.split("|")[:4])
-    return re.compile(rf"(?<![a-z])(?:{attribute})\s(?:{finding.structure})(?![a-z])", re.IGNORECASE)
+def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...], depth: int = 0) -> Iterator[Slot]:
+    """Yield the slots of an object, list or row.
+
+    Args:
+        group: The object.
+        parent: Names of the objects around it that announce nothing, as that of a disease.
+        layout: Its layout.
+        spans: Its place.
+        depth: How many objects within the text of a value are around it.
+    """
+    words = [(key, node) for key, node in group.members if isinstance(node, Word)]
+    inner = [(key, node) for key, node in group.members if isinstance(node, Group)]
+    for key, word in list(words):
+        if depth < _NESTED and word.text.lstrip()[:1] in ("{", "["):  # the arguments of a tool call
+            found = objects(in_place(word.text), word.text)
+            inner += [(key, one) for one in found]
+            if found:
+                words.remove((key, word))
+    if group.is_list and len(words) == 2 and not inner and _is_pair(words[0][1].text, words[1][1].text):
+        yield Slot(words[0][1].text, words[1][1].text, "answer", layout, spans)  # ["AMD", "FALSE"]
+    elif group.is_list:
+        for _, word in words:
+            yield Slot(parent, word.text, role_of(parent) or "answer", layout, spans)
+    else:
+        yield from _of_members([(key, word.text) for key, word in words], parent, layout, spans, group.is_row)
+    for key, node in inner:
+        role = role_of(key)
+        if role == "extra" and not _CONTAINER.search(plain(key)):
+            continue
+        of_words = node.is_list and any(isinstance(own, Word) for _, own in node.members)
+        below = key if of_words and role else "" if role or role_of(parent) else f"{parent} {key}".strip()
+        yield from _of_group(node, below, layout, spans, depth + 1)
 
 
-@lru_cache(maxsize=64)
-def _contrasts(finding: Finding) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return two patterns of contrasts: those that call the structure abnormal, and those that call another so."""
-    structure, other = _structure(finding), r"[^,.;!?\n]{1,40}?"
-    adjective = _any(finding.adjective)
-    chinese = rf"(?:{adjective})的(?:部位|结构|区域|地方)?"
-    english = rf"(?:what (?:is|looks) (?:{adjective})|the (?:{adjective}) (?:structure|part|area|region|one)) is "
-    present = (
-        rf"{chinese}(?:是|为|(?:不是|并非|不在){other},?\s?而(?:是|在)){structure}"
-        rf"|{english}(?:not {other},? but )?{structure}"
-        rf"|(?<![a-z])not {other} that is (?:{adjective}),? but {structure}"
-    )
-    absent = (
-        rf"{chinese}(?:(?:是|为){other},?\s?(?:而不是|而非|不是|并非)|不是|并非){structure}"
-        rf"|{english}(?:{other},? (?:and )?)?not {structure}"
-    )
-    return re.compile(present, re.IGNORECASE), re.compile(absent, re.IGNORECASE)
+_CONTAINER = re.compile("finding|feature|observation|sign|analysis|detail|diagnos|所见|分析|特征|观察|诊断")
+"""Keys of objects that may hold answers, although their text is an explanation."""
 
 
-def _structure(finding: Finding) -> str:
-    return rf"(?<![a-z])(?:the\s)?(?:{finding.structure})(?![a-z])"
+def _is_pair(first: str, second: str) -> bool:
+    """Return whether a list of two words is a name with its value, or a number with its type."""
+    named = kinds_of(second) and not kinds_of(first)
+    return bool(named) or (first.strip().isdigit() and not second.strip().isdigit())
 
 
-def _any(words: str) -> str:
-    several = words.split("|")
-    return any_of([w for w in several if w.isascii()], [w for w in several if not w.isascii()])
+def _of_members(
+    members: Sequence[tuple[str, str]], parent: str, layout: Layout, spans: tuple[Span, ...], is_row: bool
+) -> Iterator[Slot]:
+    """Yield the slots of keys and values that stand together."""
+    roles = _roles([key for key, _ in members], is_row)
+    extra = {plain(key): value for (key, value), role in zip(members, roles, strict=True) if role == "extra"}
+    by_role = [(key, value, role) for (key, value), role in zip(members, roles, strict=True) if role != "extra"]
+    about = _about(by_role)
+    ticked = _ticked(by_role)
+    if ticked is not None:
+        subjects = [value for _, value, role in by_role if role in ("subject", "diagnosis", "id")]
+        name = subjects[0] if subjects else parent
+        yield from (Slot(name, value, "answer", layout, spans, extra) for value in ticked)
+        return
+    has_answer = any(role == "answer" for _, _, role in by_role)
+    for key, value, role in by_role:
+        if (key, value, role) == about:
+            continue
+        if role == "type" and has_answer and (about is None or about[2] != "id"):
+            continue
+        name = about[1] if about and role else f"{parent} {_CAMEL.sub(' ', key)}".strip()
+        yield Slot(name, value, role, layout, spans, extra)
+
+
+def _roles(keys: Sequence[str], is_row: bool) -> list[Role]:
+    """Return the roles of keys; the first column of a table beside one of answers is what is asked about."""
+    roles = [role_of(key) for key in keys]
+    if is_row and roles[:1] == ["answer"] and "answer" in roles[1:]:
+        roles[0] = "subject"
+    if is_row and roles and roles[0] in ("", "extra") and not {"subject", "diagnosis", "id"} & set(roles):
+        if "answer" in roles[1:] and not _is_name(plain(keys[0])):
+            roles[0] = "subject"
+    if roles.count("subject") > 1 and not {"answer", "diagnosis", "type"} & set(roles):  # "feature" and "finding"
+        first = roles.index("subject")
+        roles = ["answer" if role == "subject" and i > first else role for i, role in enumerate(roles)]
+    return roles
+
+
+def _about(members: Sequence[tuple[str, str, Role]]) -> tuple[str, str, Role] | None:
+    """Return the member that says what is asked about, if another one says something of it."""
+    roles = [role for _, _, role in members]
+    for one in members:
+        if one[2] == "id" and len(members) > 1 and re.search("[0-9]", one[1]):
+            return one
+    for wanted, others in (("subject", ("answer", "diagnosis", "type")), ("diagnosis", ("answer",)), ("type", ("answer",))):
+        if wanted in roles and set(others) & set(roles):
+            one = members[roles.index(wanted)]  # type: ignore[arg-type]
+            return None if wanted == "type" and kinds_of(one[1]) else one
+    return None
+
+
+def _ticked(members: Sequence[tuple[str, str, Role]]) -> list[str] | None:
+    """Return the ticked ones of columns such as "Yes" and "No", "?" if none is; None without such columns."""
+    columns = [(key, value) for key, value, role in members if not role and (not value.strip() or _TICK.fullmatch(value.strip()))]
+    if len(columns) < sum(not role for _, _, role in members):
+        columns = [(key, value) for key, value, _ in members if kinds_of(key) and (not value.strip() or kinds_of(value))]
+    if len(columns) < 2 or len({plain(key) for key, _ in columns}) < len(columns):
+        return None
+    ticked = [key for key, value in columns if _TICK.fullmatch(value.strip()) or kinds_of(value) == ("yes",)]
+    return ticked if 0 < len(ticked) < len(columns) else ["?"]
+
+
+# -- boxes -----------------------------------------------------------------------------------------------------------
+
+
+def _is_closed(label: str) -> bool:
+    """Return whether a label is an answer or a name and nothing else, so that a tick beside it answers."""
+    word = plain(short_label(label))
+    return bool(kinds_of(word)) or _is_name(word) or re.fullmatch("[a-h]|[0-9]", word) is not None
+
+
+def _answers(boxes: BoxList) -> bool:
+    """Return whether boxes or ticks are an answer, and no decoration of sentences."""
+    states = {choice.state for choice in boxes.choices}
+    if any(choice.is_box for choice in boxes.choices) or all(_is_closed(choice.label) for choice in boxes.choices):
+        return True
+    return len(boxes.choices) > 1 and len(states) > 1 and all(len(c.label) <= _LONGEST_KEY for c in boxes.choices)
+
+
+def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
+    """Yield name, value and role of what a list of boxes states; "?" where all boxes are empty, or all are ticked."""
+    on = [choice for choice in boxes.choices if choice.state == "on"]
+    off = [choice for choice in boxes.choices if choice.state == "off"]
+    crossed = [choice for choice in boxes.choices if choice.state == "no"]
+    if (off and not on) or (len(on) > 1 and not off and not crossed and all(choice.is_box for choice in on)):
+        yield boxes.name, "?", "answer"
+        return
+    for choice in on:
+        yield boxes.name, choice.label or TICKED, "answer"
+    for choice in off:
+        yield choice.label, EMPTY, ""
+    for choice in crossed:
+        said = kinds_of(short_label(choice.label))
+        if not said:
+            yield choice.label or boxes.name, MARKS["no"][0], ""
+        elif not on:  # "❌ FALSE"; a cross before "TRUE" says two things
+            yield boxes.name, choice.label if said == ("no",) else "?", "answer"
+
+
+# -- lines -----------------------------------------------------------------------------------------------------------
+
+
+def _of_lines(signs: str) -> Iterator[Slot]:
+    """Yield the slots of the fields of all lines; fields go together up to one whose key comes again."""
+    together: list[Field] = []
+    known: set[str] = set()
+    for one in fields(signs, _is_heading):
+        key = plain(one.key)
+        if FINAL.search(one.key) or CORRECTION.search(one.key):
+            continue  # what follows replaces earlier answers: the prose grammar reads it
+        if key in known:
+            yield from _of_fields(together)
+            together, known = [], set()
+        together.append(one)
+        known.add(key)
+    yield from _of_fields(together)
+
+
+def _is_heading(text: str) -> bool:
+    return role_of(text) in ("answer", "diagnosis") or _OWN_NAMES.fullmatch(plain(text)) is not None
+
+
+def _of_fields(together: Sequence[Field]) -> Iterator[Slot]:
+    about = _about([(one.key, one.value, _role_in_line(one)) for one in together])
+    for one in together:
+        role = _role_in_line(one)
+        if role == "extra" or (one.key, one.value, role) == about or final_statement(normalise(one.value)) is not None:
+            continue
+        span = (one.start, one.end)
+        if about is None or not role:
+            yield Slot(one.key, one.value, role, "line", (span,))
+            continue
+        asked = next(other for other in together if (other.key, other.value) == about[:2])
+        yield Slot(about[1], one.value, role, "line", tuple(sorted(((asked.start, asked.end), span))))
+
+
+def _role_in_line(one: Field) -> Role:
+    """Return the role of a field's key; a subject is a name and no sentence."""
+    role = role_of(one.key)
+    return "" if role == "subject" and len(one.value) > 2 * _LONGEST_KEY else role

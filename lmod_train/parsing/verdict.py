@@ -9,8 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import EXPLANATION, any_of, final_statement
+from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
+from lmod_train.parsing.slots import kinds_of
 from lmod_train.parsing.stance import clause_spans
+from lmod_train.parsing.structure import EMPTY, TICKED, Slot
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import verdicts as words
 from lmod_train.vocabulary.characters import MARKS
@@ -101,6 +105,26 @@ def parse_verdict(text: str, choices: Sequence[str]) -> str | Unparsed:
     """
     if not text.strip():
         return Unparsed("empty")
+    return answer_in(text, lambda slot: _read_slot(slot, choices), lambda prose: _in_prose(prose, choices))
+
+
+def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
+    """Return the verdict that a slot states; None for a slot about something else."""
+    if slot.value == EMPTY or (slot.name and not slot.role) or slot.role == "subject":
+        return None
+    value = clean(slot.value)
+    kinds = ("yes",) if slot.value == TICKED else kinds_of(value)
+    if len(kinds) == 1 and kinds[0] in ("yes", "no"):
+        return choices[kinds[0] == "no"]
+    if kinds:
+        return Unparsed("ambiguous" if len(kinds) > 1 else "refused" if kinds[0] == "refused" else "no_match", kinds[0])
+    stated = _in_prose(value, choices)
+    if isinstance(stated, str) or stated.reason == "ambiguous":
+        return stated
+    return None if slot.layout == "line" else UNKNOWN
+
+
+def _in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
     text = _CROSS.sub(" false; ", _TICK.sub(" true; ", text))
     if _EITHER.search(text) and len(set(_verdicts(_EITHER.sub(" ", text)))) != 1:
         return Unparsed("ambiguous", "states both")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lmod_train.parsing.clean import clean
+from lmod_train.parsing.clean import clean, unmasked
 from lmod_train.parsing.repetition import split_repetition
 from lmod_train.parsing.thinking import strip_thinking
 
@@ -21,11 +21,13 @@ class Visible:
     Attributes:
         text: Cleaned text without thinking (see `lmod_train.parsing.clean`).
         sound: The same up to the first loop.
+        written: The text up to the first loop with its markup, for decoding its structure.
         closed: Whether every thinking block was closed.
     """
 
     text: str
     sound: str
+    written: str
     closed: bool
 
     @property
@@ -44,11 +46,12 @@ def visible_text(reply: str) -> Visible:
     Example:
         >>> visible_text("<think>hm</think>**GLAUCOMA**; the " + "cup " * 20)
         Visible(text='GLAUCOMA ; the cup cup cup cup cup cup cup cup cup cup cup cup cup cup cup cup cup cup cup cup', \
-sound='GLAUCOMA ; the ', closed=True)
+sound='GLAUCOMA ; the ', written='**GLAUCOMA**; the ', closed=True)
     """
     visible, closed = strip_thinking(reply)
-    text = clean(_bounded(visible))
-    return Visible(text, split_repetition(text)[0], closed)
+    written = unmasked(_bounded(visible))
+    text = clean(written)
+    return Visible(text, split_repetition(text)[0], split_repetition(written)[0], closed)
 
 
 def _bounded(text: str) -> str:

@@ -44,6 +44,9 @@ OTHERS = {
 MARKS = {"yes": "✓✔✅☑🗸√", "no": "✗✘❌✕✖☒❎🗶×"}
 """Answer -> ticks or crosses."""
 
+BOXES = {"on": "☑◉●🔘⬛■", "off": "☐□◻⬜○◯"}
+"""Ticked and empty boxes and buttons."""
+
 TRADITIONAL = (
     "专專 业業 两兩 为爲為 于於 仅僅 从從 体體 侧側 倾傾 儿兒 关關 内內 准準 几幾 凭憑 办辦 动動 区區 医醫 压壓 "
     "发發 变變 号號 图圖 声聲 头頭 婴嬰 对對 寻尋 尽盡 层層 属屬 岁歲嵗 师師 并並併 应應 开開 异異 征徵 总總 "

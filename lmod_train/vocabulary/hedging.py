@@ -169,6 +169,7 @@ HEDGED_AFTER_EN = (
     "were (?:the|it|there|this|these)",
     "(?:(?:is|are|remains|yet) ){0,2}to be (?:confirmed|discussed|excluded|ruled out|verified|determined|clarified)",
     "nor non",
+    "(?:runs |is |was |has been )?(?:in|within) (?:(?:the|his|her|their) )?(?:family|relatives|mother|father|siblings?|fellow eye|other eye)",
     "would be (?:premature|rash|hasty|speculat\\w{1,6}"
     "|too (?:early|much|bold)|going too far|an? (?:guess|overstatement))",
     "(?:only )?(?:if|unless|provided|when)",

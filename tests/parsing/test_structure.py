@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmod_train.parsing.structure import as_condition
+from lmod_train.parsing.predicate import as_condition
 from lmod_train.vocabulary.findings import FINDINGS
 from tests.parsing.asked import parse
 
