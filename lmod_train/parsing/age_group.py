@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import final_statement, split_explanation
 from lmod_train.parsing.forms import plain
+from lmod_train.parsing.normalise import in_place
 from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.parsing.slots import kinds_of
 from lmod_train.parsing.stance import clauses, stance, statements
@@ -92,7 +93,7 @@ _FIELD = re.compile(
     r"(?:^|[\n{,;.。；(|])[\s\-•(\[{\"']{0,6}(?:(?:the |my )?"
     r"(?:patient'?s? |predicted |estimated |approximate |most |likely |probable |best ){0,3}"
     r"(?:sex\s?/\s?)?(?P<label>age(?:[\s_]?(?:group|range))?|年龄(?:组|段|分组)?|组别))[\"']?\s{0,3}"
-    r"(?:[:=]|\s[-–—]\s|为|是|(?:(?<=group)|(?<=range)|(?<=group\s)|(?<=range\s))"
+    r"(?:\s[-–—]\s|为|是|(?:(?<=group)|(?<=range)|(?<=group\s)|(?<=range\s))"
     r"(?:(?:of|for) (?:the|this) (?:patient|person|subject|individual) )?"
     r"(?:is|would be)(?=\s))\s{0,3}"
     r"(?P<value>[^\n;；。]{1,200}?)(?=[\n;；。]|\.(?:\s|$)|,\s?\"|$)",
@@ -155,9 +156,12 @@ def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str
     """
     if not text.strip():
         return Unparsed("empty")
-    return answer_in(
-        text, lambda slot: _read_slot(slot, choices, broader), lambda prose: _in_prose(prose, choices, broader)
-    )
+    lists = _LISTED.search(in_place(text)) is not None  # a list of all groups is no choice; prose is read as a whole
+
+    def of_slot(slot: Slot) -> Claim | None:
+        return None if lists and slot.layout == "line" else _read_slot(slot, choices, broader)
+
+    return answer_in(text, of_slot, lambda prose: _in_prose(prose, choices, broader))
 
 
 def _read_slot(slot: Slot, choices: Sequence[str], broader: Mapping[str, str] | None) -> Claim | None:

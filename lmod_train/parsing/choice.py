@@ -25,7 +25,7 @@ from lmod_train.parsing.bare_choice import (
     value_follows,
 )
 from lmod_train.parsing.clean import clean
-from lmod_train.parsing.cues import CONCLUSION, VERDICT, after, final_statement, last, split_explanation
+from lmod_train.parsing.cues import CONCLUSION, after, final_statement, last, split_explanation
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.parsing.loss import without_losses
 from lmod_train.parsing.normalise import normalise
@@ -184,13 +184,12 @@ _OR_NOT = re.compile(r"(?<![a-z])(?:or|and|/)\s?(?:not|no|absent|negative)(?![a-
 _NO_PREFIX = re.compile(r"[\s\"'(\[{<*-]{0,6}")
 
 
-def read_slot(slot: Slot, choices: Sequence[str], echoes: bool = False) -> Claim | None:
+def read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
     """Return the choice that a slot states, or why it states none; None for a slot about something else.
 
     Args:
         slot: One of `lmod_train.parsing.structure.decode`.
         choices: The prompt's choices.
-        echoes: Whether a name alone as what is asked about (``condition: AMD``) repeats the question.
     """
     concepts = _concepts(tuple(choices))
     for concept in concepts:
@@ -201,7 +200,7 @@ def read_slot(slot: Slot, choices: Sequence[str], echoes: bool = False) -> Claim
         return None
     if slot.name and not role_of(slot.name) and role_of(slot.name.split()[-1]) != slot.role:
         return _of_value(slot, concepts, choices) if _is_question(slot.name) else None
-    if slot.role in ("subject", "diagnosis") and len(concepts) == 1 and _is_left_open(slot, echoes):
+    if slot.role in ("subject", "diagnosis") and len(concepts) == 1 and _is_left_open(slot, choices):
         return None if slot.layout == "line" or slot.role == "subject" else UNKNOWN
     return _of_value(slot, concepts, choices)
 
@@ -216,11 +215,12 @@ def _any_condition() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(pattern_of(forms_of(term.name))) for term in CONDITIONS if term.name != "normal")
 
 
-def _is_left_open(slot: Slot, echoes: bool) -> bool:
+def _is_left_open(slot: Slot, choices: Sequence[str]) -> bool:
     """Return whether nothing is said of the name in a slot: the question's own name, or a name with a probability."""
     if any(is_probability(key) for key in slot.extra):
         return True
-    return echoes and slot.role == "subject"
+    spelled = slot.layout != "line" and slot.value.strip() in choices  # "condition": "NON-GLAUCOMA"
+    return slot.role == "subject" and not spelled
 
 
 def _names(name: str, concept: _Concept) -> bool | None:
@@ -288,7 +288,7 @@ def _of_value(slot: Slot, concepts: Sequence[_Concept], choices: Sequence[str]) 
     if kinds and (len(concepts) == 1 or not {"yes", "no"} & set(kinds)):
         claims = _claims_of(kinds, concepts[0], False, concepts)
         return claims[0] if len(claims) == 1 else Unparsed("ambiguous", value[:80])
-    stated = choice_in_prose(value, choices, in_slot=True)
+    stated = choice_in_prose(value, choices, in_slot=len(clause_spans(value)) == 1)
     if isinstance(stated, str) or stated.reason == "ambiguous":
         return stated
     if is_refusal(value):
@@ -324,13 +324,6 @@ def _verdict(text: str, concepts: Sequence[_Concept], final: bool = False) -> st
     With `final`, the first clause counts as the requested format.
     """
     head, explained = split_explanation(text)
-    found = [m for m in VERDICT.finditer(head) if re.search(r"\w|\?", m["value"])]
-    fields = [m.span("value") for m in found]
-    if fields:
-        stated = [c for start, end in fields for c in _claims(_Scope(head, start, end, concepts, requested=True))]
-        stated = stated or [c for start, _ in fields for c in _abstention(head, start)]
-        if stated or all(m["sign"] not in "|-" and len(m["value"].split()) <= 6 for m in found):  # a table has a head
-            return _decide(stated, concepts, "; ".join(head[start:end] for start, end in fields[:4]))
     parts = [_Scope(head, *span, concepts, requested=True) for span in clause_spans(head)]
     opening = parts if explained else parts[:1] if final else takewhile(_Scope.is_choice, parts)
     stated = [claim for scope in opening for claim in _claims(scope)]
@@ -385,14 +378,6 @@ class _Scope:
     def contains_only_choices(self) -> bool:
         """Return whether the clause contains choices and nothing else."""
         return self.is_short and contains_only_choices(self.text[self.start : self.end], self.mentions)
-
-
-def _abstention(text: str, at: int) -> Iterator[Unparsed]:
-    """Yield the abstention that fills the field at `at`, if any."""
-    opening = _OPENERS.match(text, at)
-    value = value_at(text, opening.end() if opening else at)
-    if value is not None and set(value[0]) <= {"refused", "open"}:
-        yield Unparsed("refused" if "refused" in value[0] else "no_match", "no answer in its slot")
 
 
 def _free_claims(text: str, concepts: Sequence[_Concept]) -> Iterator[Claim]:

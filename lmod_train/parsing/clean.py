@@ -58,6 +58,9 @@ _INVISIBLE = {"Cc", "Cf", "Co", "Cs"}
 _FORM = re.compile(
     r"^[^\n]{0,200}<(?:JUSTIFICATIONS?|EXPLANATIONS?|AN INTEGER|GROUP_LABEL|disease_name|TRUE/FALSE|MALE/FEMALE)>[^\n]{0,200}$", re.MULTILINE
 )  # the format of the prompt, repeated
+_RULE = re.compile(r"^[ \t]{0,9}(?:(?:-[ ]?){3,80}|(?:\*[ ]?){3,80}|_{3,80}|={3,80})[ \t]{0,9}$", re.MULTILINE)  # a horizontal line
+_QUOTE = re.compile(r"^[ \t]{0,3}>[ \t](?=[^\s0-9]|[0-9]{1,2}[.)、])", re.MULTILINE)
+_CODE = re.compile(r"```\w{0,12}|`")
 _CELLS = re.compile(r"\s{0,9}</t[dh]>\s{0,9}<t[dh](?: [^<>\n]{0,80})?>\s{0,9}", re.IGNORECASE)
 _ROWS = re.compile(r"<(?P<close>/)?tr(?: [^<>\n]{0,80})?>", re.IGNORECASE)
 
@@ -71,9 +74,9 @@ def unmasked(text: str) -> str:
         >>> unmasked("&lt;AMD&gt;\u200b</s>"), unmasked("<tr><td>AMD</td><td>No</td></tr>")
         ('<AMD> ', '\\n|AMD | No|')
     """
-    text = _SPECIAL.sub(" ", html.unescape(text))
+    text = _RULE.sub("", _QUOTE.sub("", _SPECIAL.sub(" ", html.unescape(text)).strip()))
     text = _ROWS.sub(lambda tag: "|" if tag["close"] else "\n|", _CELLS.sub(" | ", text))
-    text = _HTML.sub(_broken, text)
+    text = _HTML.sub(_broken, _LETTER.sub(r"\g<letter>", text))
     rest = _FORM.sub("", text)
     text = rest if any(c.isalnum() for c in rest) else text
     return "".join(
@@ -96,7 +99,7 @@ def _joined(found: re.Match[str]) -> str:
     prefix = found["prefix"].lower()
     if prefix == "non":
         return f"{found['prefix']}-" if "-" in found[0] else found[0]
-    return found["prefix"] if found["word"].lower() in _JOINED[prefix] else found[0]
+    return found["prefix"] if found["word"].lower() in _JOINED.get(prefix, ()) else found[0]
 
 
 def _broken(tag: re.Match[str]) -> str:
@@ -119,6 +122,7 @@ def clean(text: str) -> str:
         >>> clean(r"so \boxed{GLAUCOMA}")
         'so\nfinal answer: GLAUCOMA'
     """
+    text = _CODE.sub("", text)
     text = _unwrapped(_NOT_SIGN.sub(" not ", _STRUCK.sub(" ", html.unescape(text))))
     text = _UNBOXED.sub("\n", _BOXED.sub("\nfinal answer: ", _PLACE.sub(" ? ", text)))
     text = _LETTER.sub(r"\g<letter>", text)

@@ -85,7 +85,7 @@ def _read_slot(slot: Slot, choices: Sequence[str], finding: Finding) -> Claim | 
         stated = _named(f"{slot.name} is {clean(slot.value)}", finding, claims)
         return claims[stated] if isinstance(stated, str) else None
     name, value = renamed(slot.name, finding), as_condition(clean(slot.value), finding)
-    claim = read_slot(replace(slot, name=name, value=value), tuple(claims), echoes=True)
+    claim = read_slot(replace(slot, name=name, value=value), tuple(claims))
     if isinstance(claim, str):
         return claims[claim]
     if claim is UNKNOWN and slot.layout == "line" and not role_of(slot.name):

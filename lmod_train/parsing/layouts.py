@@ -31,9 +31,10 @@ _FIELD = re.compile(
     rf"\s{{0,9}}{_BULLET}[*_\"'(\[#|{{]{{0,5}}\s?(?P<key>(?:\d{{1,3}}(?=\s?[*_\"'\])]{{0,4}}\s?[:=])|[^\W\d_])[^\n:=;|?!。]{{0,80}}?|[#])"
     r"(?P<tail>[*_\"')\]]{0,5})\s{0,3}(?:[-=]{1,2}>|[:=|]{1,2})[*_]{0,3}"
 )
-_CSV = re.compile(r"\s{0,3}[\"']?(?P<key>[^\W\d][^\n,:;|\"']{1,40})[\"']?,\s?[\"']?(?P<value>(?i:true|false|yes|no))[\"']?(?=,|\s{0,3}$)")
+_DASHED = re.compile(rf"\s{{0,9}}{_BULLET}[*_\"'(\[]{{0,5}}(?P<key>[^\W\d_][^\n:=;|?!。,-]{{0,40}}?)[*_\"')\]]{{0,5}}\s-{{1,2}}\s")
+_CSV = re.compile(r"\s{0,3}[\"']?(?P<key>[^\W\d][^\n,:;|\"']{1,40})[\"']?,\s?[\"']?(?P<value>(?i:true|false|yes|no))[\"']?(?=,)")
 _HEADING = re.compile(rf"\s{{0,3}}{_BULLET}[*_\"'#]{{0,5}}\s?(?P<key>[^\W\d_][^\n:=;|?!。.,]{{0,40}}?)[*_\"'#]{{0,5}}\s{{0,3}}$")
-_SEPARATOR = re.compile(r"[;\n]|\s\|\s(?=[^\n:=|]{1,40}[:=])|\s-{1,2}\s(?=[^\W\d_][^\n:=|]{0,30}[:=])|(?<=\?)\s{1,3}(?=[^\W\d_][^\n:=?]{0,30}[:=])|(?<!\b[A-Ha-h])(?<!\b[0-9])[.。](?=\s|$)|。")
+_SEPARATOR = re.compile(r"[;\n]|\s\|\s(?=[^\n:=|]{1,40}[:=])|\s-{1,2}\s(?=[^\W\d_][^\n:=|]{0,30}[:=])|(?<=\?)\s{1,3}(?=[^\W\d_][^\n:=?]{0,30}[:=])|(?<!\b[A-Ha-h])(?<!\b[0-9])(?<!\.)\.(?=\s|$)|\.(?=\s[^\W\d_][^\n:=|.;]{0,40}[:=])|。")
 _COMMA = re.compile(r",(?=\s{0,3}[*_\"'(]{0,3}[^\W\d_][^\n:=;,|?!.。]{0,40}(?:[-=]>|[:=]))")
 
 
@@ -289,6 +290,8 @@ def fields(plain: str, is_heading: Callable[[str], bool]) -> Iterator[Field]:
         if found is None and (listed := _CSV.match(piece)):
             yield Field(listed["key"], listed["value"], start + listed.start("key"), start + listed.end(), start + listed.start("value"))
             continue
+        if found is None and (dashed := _DASHED.match(piece)) and is_heading(dashed["key"]):
+            found = dashed
         if found is None:
             if pending is not None and piece.strip():
                 value_start = start + len(piece) - len(piece.lstrip())

@@ -38,17 +38,6 @@ _ENDED = (
 )
 _SLOT = re.compile(rf"{_LEAD}(?P<group>{_GROUP.pattern}){_WHOLE}{_ENDED}", re.IGNORECASE)
 _ALONE = re.compile(rf"(?:(?<=\n)|(?<=[.;])){_MARKS}(?P<group>{_GROUP.pattern}){_MARKS}(?=[.;\n]|\Z)", re.IGNORECASE)
-_FIELD_VALUE = r"(?=(?P<value>[^\n]{0,400}))"
-_ANSWER = re.compile(
-    rf"(?:^|(?<=[\n;.,。；|{{])|(?<=\|\s))[\s\-•(\[{{\"'>]{{0,6}}(?:{any_of(options.ANSWER_LABELS[:1])}|{options.ANSWER_LABELS[1]})"
-    rf"[\"'\])]{{0,3}}(?:\s{{0,3}}[:=]|\s-\s|\s?\n|(?=\s?[(\[【]))\s{{0,3}}{_FIELD_VALUE}",
-    re.IGNORECASE,
-)
-_FIELD = re.compile(
-    rf"(?:^|(?<=\n)|(?<=[;,.。]\s)|(?<=[;,。]))\s{{0,3}}(?:[^\n:;,.。=]{{1,40}}?\s?[:=]|[0-9]{{1,2}}\.)[ \t]{{0,3}}"
-    rf"(?P<group>{_GROUP.pattern}){_WHOLE}{_ENDED}",
-    re.IGNORECASE,
-)
 _ITEM = re.compile(
     rf"(?:^|(?<=\n))\W{{0,4}}(?:option\s|选项)?(?P<letter>{LETTER})(?:\s?[.):、]|\s-\s|(?=\s?{TEXT})|(?=\s?\n))[^\n]{{0,400}}",
     re.IGNORECASE,
@@ -160,11 +149,9 @@ def _verdict(text: str, final: bool = False) -> list[int]:
     affirmed, text = _of_judged(text)
     head, _ = split_explanation(text)
     return (
-        _of_answer_lines(text)
-        or affirmed
+        affirmed
         or _of_list(head)
         or _opening(head, final)
-        or _of_fields(head)
         or list(_of_clauses(text, strong=True))
         or list(_of_clauses(text))
     )
@@ -172,13 +159,6 @@ def _verdict(text: str, final: bool = False) -> list[int]:
 
 def _numbers(group: str) -> list[int]:
     return [index_of(sign) for sign in group if re.fullmatch(_SIGN, sign)]
-
-
-def _of_answer_lines(text: str) -> list[int]:
-    """Return the options in the lines of the answer: the leading ones, else those that clauses of the line assert."""
-    values = [field["value"] for field in _ANSWER.finditer(text)]
-    slots = [(value, _SLOT.match(value)) for value in values]
-    return [i for value, slot in slots for i in (_numbers(slot["group"]) if slot else _of_clauses(value))]
 
 
 def _of_judged(text: str) -> tuple[list[int], str]:
@@ -207,13 +187,8 @@ def _opening(text: str, final: bool) -> list[int]:
         later = "" if final else text[slot.end() :]
         alone = "".join(m["group"] for m in _ALONE.finditer(later))
         return [*_numbers(slot["group"] + alone), *_of_clauses(later, strong=True)]
-    spans = clause_spans(text)[:1] if final else []
-    return [i for start, end in spans for i in _of_clauses(text[start:end])]
-
-
-def _of_fields(text: str) -> list[int]:
-    """Return the options behind labels of any name."""
-    return [i for field in _FIELD.finditer(text) for i in _numbers(field["group"])]
+    first = next(_statements(text), "") if final else ""
+    return list(_of_clauses(first))
 
 
 def _of_clauses(text: str, strong: bool = False) -> Iterator[int]:

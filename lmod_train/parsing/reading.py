@@ -8,7 +8,7 @@ from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import CORRECTION, FINAL, after, last, split_explanation
 from lmod_train.parsing.refusal import declines
 from lmod_train.parsing.stance import clauses
-from lmod_train.parsing.structure import PLACE, Slot, decode
+from lmod_train.parsing.structure import PLACE, Slot, decode, is_requested, role_of
 from lmod_train.parsing.visible import visible_text
 from lmod_train.types import Answer, Parser, Reply, Unparsed
 from lmod_train.vocabulary.characters import MARKS
@@ -86,27 +86,44 @@ def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Calla
         The answer, or `Unparsed`: ``ambiguous`` for two answers, else the reason of the slots or of the prose.
     """
     decoded = decode(text)
-    claims = [(slot, claim) for slot in decoded.slots if (claim := read_slot(slot)) is not None]
+    claims = [(slot, claim) for slot in decoded.slots if (claim := _claim(slot, text, read_slot, prose)) is not None]
     lines = [slot for slot, _ in claims if slot.layout == "line"]
     rest = clean(decoded.prose(lines))
-    if not claims:
-        return prose(_unplaced(rest)) if rest.strip(f"{PLACE} \n") else Unparsed("no_match", text.strip()[:80])
-    cues = [cue.end() for cue in (last(FINAL, rest), last(CORRECTION, rest)) if cue is not None]
-    if cues:
-        before = rest.count(PLACE, 0, max(cues))
+    if not rest.strip(f"{PLACE} \n") and not claims:
+        return Unparsed("no_match", text.strip()[:80])
+    cue = max((cue.end() for cue in (last(FINAL, rest), last(CORRECTION, rest)) if cue is not None), default=0)
+    if cue:
+        before = rest.count(PLACE, 0, cue)
         behind = [claim for slot, claim in claims if decoded.place_of(slot, lines) >= before]
-        stated = _decided(behind) if behind else prose(_unplaced(after(rest, max(cues))))
+        stated = _decided(behind) if behind else answer_in(_unplaced(after(rest, cue)), read_slot, prose)
         if behind or isinstance(stated, str):
             return stated
+    if not claims:
+        return prose(_unplaced(rest))
     answer = _decided([claim for _, claim in claims])
-    if all(slot.layout == "line" and slot.role for slot, _ in claims):
-        return answer  # the requested format, which other sentences may explain but not contradict
+    if all(is_requested(slot) for slot, _ in claims):
+        return answer
     beside = prose(_unplaced(split_explanation(rest)[0]))
     if answer is UNKNOWN and all(slot.layout == "box" for slot, _ in claims):
         return beside  # ticks in front of an explanation
     if isinstance(beside, str) and beside != answer and answer is not UNKNOWN:
         return Unparsed("ambiguous", f"{answer if isinstance(answer, str) else answer.detail} and {beside}")
     return answer
+
+
+def _claim(
+    slot: Slot, text: str, read_slot: Callable[[Slot], Claim | None], prose: Callable[[str], Claim]
+) -> Claim | None:
+    """Return what a slot says; a value may be structured itself, ``{"answer": "Stage: 3"}``, or be a sentence."""
+    answers = slot.role in ("answer", "diagnosis")
+    if answers and slot.layout != "line" and len(slot.value) < len(text) and decode(slot.value).slots:
+        inner = answer_in(slot.value, read_slot, prose)
+        if isinstance(inner, str) or inner.reason == "ambiguous":
+            return inner
+    claim = read_slot(slot)
+    if claim is UNKNOWN and answers and role_of(slot.name) and isinstance(stated := prose(clean(slot.value)), str):
+        return stated
+    return claim
 
 
 def _unplaced(text: str) -> str:

@@ -73,6 +73,7 @@ _MAY_FOLLOW = re.compile(
     re.IGNORECASE,
 )
 _OPENING = re.compile(r"[\s\"'(\[:=\-,]{0,9}")
+_ANSWER = re.compile(r"^\s{0,3}(?:(?:final )?answer|result|结论|答案|结果)\s?[:=]\s{0,3}(?=[0-9#(])", re.IGNORECASE | re.MULTILINE)
 _NUMBERED = re.compile(
     rf"[^0-9\n]{{0,30}}?[0-9]{{1,9}}(?:\s?(?:,|&|and|和|、)\s?[0-9]{{1,9}}){{0,30}}[^\w]{{0,4}}(?:{_TYPE}|号?{_REGION}|answer|label)?",
     re.IGNORECASE,
@@ -107,11 +108,10 @@ def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparse
         return Unparsed("empty")
     choices = tuple(choices)
     decoded = decode(text)
-    stated = [(slot, pairs) for slot in decoded.slots if (pairs := _of_slot(slot, choices))]
-    lines = [slot for slot, _ in stated if slot.layout == "line"]
-    if not stated or all(slot.layout == "line" for slot, _ in stated):
-        return _in_prose(clean(text), choices)
-    prose = clean(decoded.prose(lines)).replace(PLACE, " ")
+    stated = [(slot, pairs) for slot in decoded.slots if slot.layout != "line" and (pairs := _of_slot(slot, choices))]
+    prose = clean(decoded.prose()).replace(PLACE, " ")
+    if not stated:
+        return _in_prose(prose, choices) if prose.strip() else Unparsed("no_match")
     if last(FINAL, prose) or last(CORRECTION, prose):
         corrected = _in_prose(prose, choices)
         if isinstance(corrected, dict):
@@ -122,18 +122,19 @@ def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparse
 def _of_slot(slot: Slot, choices: tuple[str, ...]) -> list[tuple[int, str]]:
     """Return the regions that a slot names by number, each with its type."""
     numbers = [int(n) for n in re.findall("[0-9]{1,9}", slot.name)] if _NUMBERED.fullmatch(slot.name.strip()) else []
-    if not numbers or slot.role == "extra":
-        return []
     value = clean(slot.value)
+    if not numbers:
+        regions = _in_prose(value, choices) if slot.role else None
+        return list(regions.items()) if isinstance(regions, dict) else []
     pairs = ((n, _structure(type_, choices)) for n, type_ in zip(numbers, _one_each(value, len(numbers)), strict=True))
     return [(number, structure) for number, structure in pairs if structure]
 
 
 def _in_prose(text: str, choices: tuple[str, ...]) -> dict[int, str] | Unparsed:
-    text = normalise_numbering(text)
+    text = _ANSWER.sub("", normalise_numbering(text))
     final = last(FINAL, text)
     if final is not None:
-        answer = _one_type_each(_stated(text[final.end() :], choices), choices)
+        answer = _one_type_each(_stated(text[final.end() :].lstrip(" :=\n"), choices), choices)
         if not isinstance(answer, Unparsed):
             return answer
     corrected = last(CORRECTION, text)

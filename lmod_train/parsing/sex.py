@@ -20,7 +20,7 @@ _FIELD = re.compile(
     r"|presumed |apparent |inferred |suspected |self-reported ){0,3}(?:sex|gender)"
     r"(?:\s(?:of|for)\s(?:the|this)\s(?:patient|person|subject|individual))?"
     r"|(?:(?:该|此|这位|本)?(?:患者|病人|受检者|被检者|受试者|检查者)|预测|估计|推测|判断|最可能){0,2}的?性别(?:判断|预测|推测|估计|分类|判定)?(?:结果)?)"
-    r"(?:\s?/\s?age(?:\s?group)?)?[\"']?(?:\s{0,3}[:=|]|\s[-–—](?=\s)|为|是)\s{0,3}[\"'(\[<]{0,4}",
+    r"(?:\s?/\s?age(?:\s?group)?)?[\"']?(?:\s[-–—](?=\s)|为|是)\s{0,3}[\"'(\[<]{0,4}",
     re.IGNORECASE,
 )
 _NAME = re.compile(
@@ -66,9 +66,11 @@ def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
     if letter := re.fullmatch(r"\s?(?:(m)|f)\s?", slot.name, re.IGNORECASE):
         slot = replace(slot, name="male" if letter[1] else "female")
     named = _NAME.fullmatch(plain(slot.name)) is not None
+    if slot.role and isinstance(stated := _in_prose(clean(slot.value), choices), str):
+        return stated
     if not named and not (slot.role and re.fullmatch(r"\W{0,3}[MFmf]\W{0,3}", slot.value)):
         return read_slot(slot, choices)
-    value = _LETTER.sub(_spelled, _OPEN.sub(" ", own_part_of_two(clean(slot.value))))
+    value = _LETTER.sub(_spelled, _FIELD.sub(_labelled, _OPEN.sub(" ", own_part_of_two(clean(slot.value)))))
     return read_slot(replace(slot, name="answer", role="answer", value=value), choices)
 
 

@@ -20,7 +20,7 @@ _HAN = "".join(w for w in numerals.NUMERALS if not w.isascii())
 _LATIN_LABEL = "|".join([*(w for w in numerals.STAGE_LABELS if w.isascii()), *numerals.SCALE_LABELS])
 _HAN_LABEL = "|".join(w for w in numerals.STAGE_LABELS if not w.isascii())
 _NOT_ME = r"(?!i(?:'|\s(?:would|will|can|could|have|had|am|was|assign|see|think|believe|choose|pick|give|gave|estimate"
-_NOT_ME += r"|find|found|judge|select|say|read|infer|propose)(?![a-z])))"  # "the stage I would give" is no stage one
+_NOT_ME += r"|find|found|judge|select|say|read|infer|propose|grade|score|rate|stage|classify|put|call|label|settle|go|opt|take)(?![a-z])))"  # "the stage I would give" is no stage one
 _NUMERAL = rf"{_NOT_ME}(?:[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))"
 _NUMBER = rf"(?P<r>r)?(?P<number>{_NUMERAL})(?![.][0-9])(?:(?:st|nd|rd|th)(?![a-z]))?(?:m[0-9])?"
 _STOP = r"(?=\s{0,3}(?:$|[,;:/)\]}\"'.!?|\n~-]))"
@@ -65,11 +65,11 @@ _ORDINAL = re.compile(
 _R_LEVEL = re.compile(r"(?<![A-Za-z0-9])R(?P<number>[0-9])(?![0-9.])")  # of the Scottish scale
 _ALONE = re.compile(rf"\W{{0,9}}(?<![+-]){_NUMBER}{_TAIL}{_UNIT}\W{{0,9}}", re.IGNORECASE)
 _FIELD = re.compile(
-    r"(?:^|[\n{,;|.])\s{0,5}[\"'\-•(\[]{0,4}(?:(?:the|my|this|its|final|predicted|overall)\s){0,3}(?:[a-z]{1,20}\s){0,4}?"
+    r"(?:^|[\n{,;|.])\s{0,5}[\"'\-•(\[]{0,4}\s?(?:(?:the|my|this|its|final|predicted|overall)\s){0,3}(?:[a-z]{1,20}\s){0,4}?"
     rf"(?:(?:{_LATIN_LABEL}|answer)(?![a-z])|(?:分期|分级|阶段|答案|级别|等级|结果|结论|判断)(?:结果|等级|级别)?)(?:\s(?:of|for|i|we|that)(?:\s[\w()-]{{1,20}}){{1,14}}?)?[\"')\]]{{0,3}}\s{{0,3}}"
-    r"(?:[:=|]|(?:is|are|(?:would|should|must) be)(?![a-z])|为|是)\s{0,3}",
+    r"(?:(?:is|are|(?:would|should|must) be)(?![a-z])|为|是)\s{0,3}",
     re.IGNORECASE,
-)
+)  # "the stage of the macular hole is"
 _STAGE_NAME = re.compile(
     rf"(?!(?:i|we|he|at|initial|first|previous|earlier)(?![a-z]))(?:[a-z()'/]{{1,20}} ){{0,5}}?(?:{_LATIN_LABEL})"
     r"(?: (?:number|value|label|result|code))?(?: (?:of|for|i|we|that)(?: [\w()']{1,20}){1,14}?)?(?: \([^()]{0,20}\))?"
@@ -121,6 +121,8 @@ def read_stage(slot: Slot, choices: Sequence[str]) -> Claim | None:
         return None
     value = clean(slot.value)
     lettered = "0" in choices
+    if len(value.split()) > 4 and isinstance(stated := stage_in_prose(value, choices), str):
+        return stated
     if found := list(dict.fromkeys(_in_field(value, lettered))):
         return _decide(found, choices)
     kinds = kinds_of(value)
@@ -135,8 +137,11 @@ def stage_in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
     """Return the stage that prose states (see `parse_stage`)."""
     lettered = "0" in choices
     final = final_statement(text)
-    if final is not None and (found := _numbers(clauses(final)[:1], lettered)):
-        return _decide(found, choices)
+    if final is not None:
+        if found := _numbers(clauses(final)[:1], lettered):
+            return _decide(found, choices)
+        if final_statement(final) is None and isinstance(stated := stage_in_prose(final, choices), str):
+            return stated
     if _LIST.match(text):
         text = _ENUMERATOR.sub("", text)
     head, explained = split_explanation(text)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -125,7 +125,8 @@ def decode(text: str) -> Decoded:
                 whole.append(span)
                 slots += [Slot(name, value, role, "box", (span,)) for name, value, role in _of_boxes(boxes)]
     slots += _of_lines(_without(signs, whole))
-    return Decoded(text, tuple(sorted(slots, key=lambda slot: slot.spans)), tuple(sorted(whole)))
+    slots = [replace(slot, name=normalise(slot.name)) for slot in sorted(slots, key=lambda slot: slot.spans)]
+    return Decoded(text, tuple(slots), tuple(sorted(whole)))
 
 
 def _without(text: str, spans: Iterable[Span]) -> str:
@@ -168,11 +169,8 @@ def is_probability(key: str) -> bool:
 
 
 def _keys(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:
-    before, behind = labels.AROUND_EN
-    before_zh, behind_zh = labels.AROUND_ZH
-    return re.compile(
-        rf"{before}(?:{'|'.join(english)}){behind}(?: ?\([^()]{{0,20}}\))?|{before_zh}(?:{'|'.join(chinese)}){behind_zh}"
-    )
+    own = rf"{labels.BEFORE_EN}(?:{'|'.join(english)}){labels.BEHIND_EN}(?: ?\([^()]{{0,20}}\))?"
+    return re.compile(rf"{own}|{labels.BEFORE_ZH}(?:{'|'.join(chinese)}){labels.BEHIND_ZH}")
 
 
 _WORDS = frozenset(("true", "false", "yes", "no", "对", "错", "是", "否", "正确", "错误"))
@@ -308,7 +306,7 @@ def _ticked(members: Sequence[tuple[str, str, Role]]) -> list[str] | None:
     """Return the ticked ones of columns such as "Yes" and "No", "?" if none is; None without such columns."""
     columns = [(key, value) for key, value, role in members if not role and (not value.strip() or _TICK.fullmatch(value.strip()))]
     if len(columns) < sum(not role for _, _, role in members):
-        columns = [(key, value) for key, value, _ in members if kinds_of(key) and (not value.strip() or kinds_of(value))]
+        columns = [(key, value) for key, value, _ in members if plain(key) in _WORDS and (not value.strip() or kinds_of(value))]
     if len(columns) < 2 or len({plain(key) for key, _ in columns}) < len(columns):
         return None
     ticked = [key for key, value in columns if _TICK.fullmatch(value.strip()) or kinds_of(value) == ("yes",)]
@@ -327,6 +325,8 @@ def _is_closed(label: str) -> bool:
 def _answers(boxes: BoxList) -> bool:
     """Return whether boxes or ticks are an answer, and no decoration of sentences."""
     states = {choice.state for choice in boxes.choices}
+    if not boxes.name and not any(choice.label for choice in boxes.choices):
+        return not any(choice.is_box for choice in boxes.choices)  # a tick alone; "(X)" is a letter
     if any(choice.is_box for choice in boxes.choices) or all(_is_closed(choice.label) for choice in boxes.choices):
         return True
     return len(boxes.choices) > 1 and len(states) > 1 and all(len(c.label) <= _LONGEST_KEY for c in boxes.choices)
@@ -361,21 +361,32 @@ def _of_lines(signs: str) -> Iterator[Slot]:
     known: set[str] = set()
     for one in fields(signs, _is_heading):
         key = plain(one.key)
-        if FINAL.search(one.key) or CORRECTION.search(one.key):
-            continue  # what follows replaces earlier answers: the prose grammar reads it
+        if FINAL.search(one.key) or CORRECTION.search(one.key) or _EARLIER.search(key):
+            continue  # what follows replaces another answer, or is replaced: the prose grammar reads it
+        if _AFTERTHOUGHT.match(signs, one.end):
+            continue
         if key in known:
-            yield from _of_fields(together)
+            yield from _of_fields(together, signs)
             together, known = [], set()
         together.append(one)
         known.add(key)
-    yield from _of_fields(together)
+    yield from _of_fields(together, signs)
+
+
+_EARLIER = re.compile(r"(?<![a-z])(?:first|initial(?:ly)?|original(?:ly)?|previous(?:ly)?|earlier)(?![a-z])|最初|起初|原先|原本|开始")
+_AFTERTHOUGHT = re.compile(r"[\s.;!,]{0,4}(?:(?:hm{1,3}|well|but|wait),?\s)?or\s(?:rather|maybe|perhaps|is it)", re.IGNORECASE)
+
+
+def is_requested(slot: Slot) -> bool:
+    """Return whether a slot is a line of the requested format, which sentences explain and do not contradict."""
+    return slot.layout == "line" and (slot.role != "" or _OWN_NAMES.fullmatch(plain(slot.name)) is not None)
 
 
 def _is_heading(text: str) -> bool:
     return role_of(text) in ("answer", "diagnosis") or _OWN_NAMES.fullmatch(plain(text)) is not None
 
 
-def _of_fields(together: Sequence[Field]) -> Iterator[Slot]:
+def _of_fields(together: Sequence[Field], signs: str) -> Iterator[Slot]:
     about = _about([(one.key, one.value, _role_in_line(one)) for one in together])
     for one in together:
         role = _role_in_line(one)
@@ -383,10 +394,20 @@ def _of_fields(together: Sequence[Field]) -> Iterator[Slot]:
             continue
         span = (one.start, one.end)
         if about is None or not role:
-            yield Slot(one.key, one.value, role, "line", (span,))
+            value, end = _whole_sentence(one, role, signs, together)
+            yield Slot(one.key, value, role, "line", ((one.start, end),))
             continue
         asked = next(other for other in together if (other.key, other.value) == about[:2])
         yield Slot(about[1], one.value, role, "line", tuple(sorted(((asked.start, asked.end), span))))
+
+
+def _whole_sentence(one: Field, role: Role, signs: str, others: Sequence[Field]) -> tuple[str, int]:
+    """Return the value of a field and its end; a sentence goes on behind its full stop, to the next field or line."""
+    if role not in ("answer", "diagnosis") or len(one.value.split()) < 4:
+        return one.value, one.end
+    ends = [at for at in (signs.find("\n", one.end), *(other.start for other in others)) if at >= one.end]
+    end = min(ends, default=len(signs))
+    return signs[one.value_start : end].strip(), end
 
 
 def _role_in_line(one: Field) -> Role:

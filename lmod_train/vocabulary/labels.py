@@ -1,21 +1,19 @@
 """Keys of fields, by what they announce: in JSON, tags, tables and lines; for the format see `lmod_train.vocabulary`.
 
 A key counts in any case, with blanks, hyphens or underscores between its words ("is_present", "isPresent"), and with
-words of `AROUND` before and behind it ("my final answer", "diagnosis result", 最终诊断结果).
+words such as "final" and "result" before and behind it ("my final answer", "diagnosis result", 最终诊断结果).
 """
 
 from __future__ import annotations
 
-AROUND_EN = (
+BEFORE_EN = (
     r"(?:(?:the|my|your|a|final|overall|main|primary|most likely|likely|probable|predicted|selected|chosen|assigned|given"
-    r"|requested|correct|best|clinical|model|image|patient(?:'s)?|binary|short|this|is|overall|principal|suspected) ){0,3}",
-    r"(?: (?:name|text|value|code|result|string|word|choice|option|label|class|category|letter|here|in image)){0,2}",
+    r"|requested|correct|best|clinical|model|image|patient(?:'s)?|binary|short|this|is|overall|principal|suspected) ){0,3}"
 )
-AROUND_ZH = (
-    "(?:最终|最后|主要|总体|综合|初步|临床|模型|本例|我的|你的|正确|最佳|该|影像|图像|医学|总)?的?",
-    "(?:结果|名称|结论|类别|选项|标签|情况)?",
-)
-"""What may stand before and behind a key."""
+BEHIND_EN = r"(?: (?:name|text|value|code|result|string|word|choice|option|label|class|category|letter|here|in image)){0,2}"
+BEFORE_ZH = "(?:最终|最后|主要|总体|综合|初步|临床|模型|本例|我的|你的|正确|最佳|该|影像|图像|医学|总)?的?"
+BEHIND_ZH = "(?:结果|名称|结论|类别|选项|标签|情况)?"
+"""What may stand before and behind a key, as regular expressions."""
 
 SUBJECTS_EN = (
     "conditions?", "questions?", "items?", "features?", "signs?", "targets?", "names?", "pathology|pathologies", "query",

@@ -182,7 +182,7 @@ NEGATORS_ZH = (
 NEUTRAL_EN = (
     "no doubt", "without (?:a |any )?(?:doubt|question)", "no question", "not only", "not just", "not merely", "not simply", "not solely",
     "no longer", "no wonder", "no matter", "no (?:denying|mistaking)", "not to mention", "nothing (?:but|other than|less than|short of)",
-    "none other than", "no other than", "cannot (?:but|help but)", "non-?\\s?(?:proliferative|pdr|invasive|mydriatic|contact|perfus\\w+)",
+    "none other than", "no other than", "cannot (?:but|help but)", "non-?\\s?(?:proliferative|pdr|invasive|mydriatic|contact|perfus\\w{1,8})",
     "beyond doubt", "whether or not", "if not", "why not", "not uncommon(?:ly)?", "not surprisingly", "red-free", "free hand", "a little",
     "no(?:t)? hesitat(?:e|ion)(?: to)?", "not (?:in )?doubt", "little doubt", "no reservations?", "not least", "false colou?r", "yes or no",
 )  # fmt: skip
