@@ -23,7 +23,6 @@ _MODIFIER = re.compile(any_of(modifiers.MODIFIERS_EN, modifiers.MODIFIERS_ZH), r
 _VALUED = re.compile(
     r"[\s<\[{\"']{0,6}(?:[-+~]?[0-9]|[TFYN]/[TFYN]|(?:non|not?|none)(?![a-z]))", re.IGNORECASE
 )  # 7, 50 %, "none"
-_LABEL_CELL = re.compile(r"[\s\"']{0,3}\|\s{0,3}[^\s|]{1,12}\s{0,3}(?:\||$)")
 _FIELD_START = re.compile(r"[,:|][^,:|]{0,200}$")
 _BRACKET = re.compile(r"\((?P<inside>[^()\n]{0,80})\)?")
 _TAIL = re.compile(
@@ -165,8 +164,6 @@ def is_isolated(clause: str, start: int, end: int, mentions: Sequence[re.Pattern
         mentions: As for `contains_only_choices`; other choices beside the name are allowed.
     """
     before, rest = clause[max(0, start - LONGEST_BARE) : start], clause[end : end + LONGEST_BARE]
-    if _LABEL_CELL.match(rest) and not before.strip(" |\"'"):
-        return False  # in a table row, the first cell labels the second
     field = _FIELD_START.search(before)
     if _residue(_without(before[field.start() :] if field else before, mentions)) != "":
         return False

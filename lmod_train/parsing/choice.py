@@ -33,7 +33,7 @@ from lmod_train.parsing.pronoun import resolve_pronoun
 from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.parsing.refusal import is_refusal
 from lmod_train.parsing.respelling import correct_spelling
-from lmod_train.parsing.slots import Kind, Separator, Value, holds_number, kinds_of, slot_after, value_at
+from lmod_train.parsing.slots import Kind, Separator, Value, kinds_of, slot_after, value_at
 from lmod_train.parsing.stance import LONGEST_CLAUSE, Stance, clause_spans, denies, describes_whole_eye, hedges, stance
 from lmod_train.parsing.structure import EMPTY, TICKED, Slot, is_probability, role_of
 from lmod_train.types import Unparsed
@@ -236,6 +236,7 @@ def _names(name: str, concept: _Concept) -> bool | None:
     return (_DENIED_NAME.search(_OR_NOT.sub(" ", rest)) is not None) != bool(mention["non"])
 
 
+_NO_VALUE = re.compile(r"\W{0,4}(?:[a-z]{0,2}|[0-9]{1,9}(?:[./][0-9]{1,9})?\s?%?|[TFYN]/[TFYN])\W{0,4}")
 _LIGHT_WORDS = re.compile(rf"(?<![a-z])(?:{_LIGHT.pattern})(?![a-z])", re.IGNORECASE)
 
 
@@ -248,7 +249,7 @@ def _of_named(
         return concept.denied if len(concepts) == 1 and not denied else None
     kinds: Sequence[Kind] = ("yes",) if slot.value == TICKED else kinds_of(value)
     if not kinds and slot.layout == "line":  # the prose grammar reads a name with a sentence behind it
-        return UNKNOWN if re.fullmatch(r"\W{0,3}[a-z]{0,2}\W{0,3}", value) else None
+        return UNKNOWN if _NO_VALUE.fullmatch(value) else None
     if not kinds and (found := value_at(value, 0)) is not None:
         kinds = found[0]  # "No, the rim is intact"
     if kinds == ("no",) and concept.mention and concept.is_kind(concept.mention.search(slot.name)):  # type: ignore[arg-type]
@@ -451,8 +452,6 @@ def _of_mention(scope: _Scope, mention: re.Match[str], concept: _Concept, can_be
     claims = _of_slot(*slot, around[:at], bool(mention["non"])) if slot else None
     if len(scope.concepts) > 1 and _ABSTAINS.match(scope.text, mention.end()):
         claims = None  # the next line is an abstention about all names and no value of this one
-    if slot is None and holds_number(scope.text, mention.end()):
-        return ()
     if claims is None:
         sentence = scope.end - scope.start <= LONGEST_CLAUSE
         bare = can_be_bare and (

@@ -11,7 +11,6 @@ from lmod_train.parsing.coordination import expand_coordination
 from lmod_train.parsing.normalise import normalise
 from lmod_train.parsing.parenthesis import without_parentheses
 from lmod_train.parsing.retraction import without_retractions
-from lmod_train.parsing.table import flatten_tables
 
 _HTML = re.compile(
     r"</?(?:b|i|u|em|strong|span|div|p|br|hr|pre|code|li|ul|ol|h[1-6]|sub|sup|small|table|tbody|thead|tr|td|th|font|a)"
@@ -58,8 +57,8 @@ _INVISIBLE = {"Cc", "Cf", "Co", "Cs"}
 _FORM = re.compile(
     r"^[^\n]{0,200}<(?:JUSTIFICATIONS?|EXPLANATIONS?|AN INTEGER|GROUP_LABEL|disease_name|TRUE/FALSE|MALE/FEMALE)>[^\n]{0,200}$", re.MULTILINE
 )  # the format of the prompt, repeated
-_RULE = re.compile(r"^[ \t]{0,9}(?:(?:-[ ]?){3,80}|(?:\*[ ]?){3,80}|_{3,80}|={3,80})[ \t]{0,9}$", re.MULTILINE)  # a horizontal line
-_QUOTE = re.compile(r"^[ \t]{0,3}>[ \t](?=[^\s0-9]|[0-9]{1,2}[.)、])", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]{0,9}(?:(?:-[ ]?){3,80}|(?:\*[ ]?){3,80}|={3,80})[ \t]{0,9}$", re.MULTILINE)  # a horizontal line
+_QUOTE = re.compile(rf"^[ \t]{{0,3}}>[ \t](?!{_GRADE})(?=[^\s0-9]|[0-9]{{1,2}}[.)、])", re.MULTILINE | re.IGNORECASE)
 _CODE = re.compile(r"```\w{0,12}|`")
 _CELLS = re.compile(r"\s{0,9}</t[dh]>\s{0,9}<t[dh](?: [^<>\n]{0,80})?>\s{0,9}", re.IGNORECASE)
 _ROWS = re.compile(r"<(?P<close>/)?tr(?: [^<>\n]{0,80})?>", re.IGNORECASE)
@@ -136,6 +135,6 @@ def clean(text: str) -> str:
     text = _PREFIXED.sub(_joined, _MARK.sub(" ", _HASH.sub(" ", text)))
     lines = (" ".join(line.split()) for line in text.split("\n"))
     text = _FOR_EXAMPLE.sub(
-        "for example", _THAT_IS.sub("that is", flatten_tables("\n".join(line for line in lines if line)))
+        "for example", _THAT_IS.sub("that is", "\n".join(line for line in lines if line))
     )
     return without_retractions(split_contrasts(without_parentheses(expand_coordination(text))))

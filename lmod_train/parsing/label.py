@@ -6,7 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from lmod_train.parsing.clean import clean
 from lmod_train.parsing.normalise import normalise
+from lmod_train.parsing.reading import Claim, answer_in
+from lmod_train.parsing.structure import Slot
 from lmod_train.types import Unparsed
 
 _LEAD = (
@@ -38,9 +41,20 @@ def parse_label(text: str, choices: Sequence[str]) -> str | Unparsed:
     """
     if not text.strip():
         return Unparsed("empty")
-    found = labels_in(text, choices)
+    found = labels_in(clean(text), choices)
     if len(found) > 1:
         return Unparsed("ambiguous", "states " + " and ".join(found[:4]))
+    return answer_in(text, lambda slot: _read_slot(slot, choices), lambda prose: _in_prose(prose, choices))
+
+
+def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
+    """Return the label that is all of a slot; None for any other value."""
+    value = plain_label(clean(slot.value)).strip(" .;,!\"'")
+    return next((choice for choice in choices if plain_label(choice) == value), None)
+
+
+def _in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
+    found = labels_in(text, choices)
     lines = [line for line in normalise(text).casefold().split("\n") if line.strip()]
     if not found or not _is_stated(lines, plain_label(found[0])):
         return Unparsed("no_match", text.strip()[:80])

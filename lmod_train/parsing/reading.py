@@ -95,8 +95,10 @@ def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Calla
     if cue:
         before = rest.count(PLACE, 0, cue)
         behind = [claim for slot, claim in claims if decoded.place_of(slot, lines) >= before]
-        stated = _decided(behind) if behind else answer_in(_unplaced(after(rest, cue)), read_slot, prose)
-        if behind or isinstance(stated, str):
+        tail = _unplaced(after(rest, cue))
+        if behind:
+            return _decided(behind)
+        if (claims or decode(tail).slots) and isinstance(stated := answer_in(tail, read_slot, prose), str):
             return stated
     if not claims:
         return prose(_unplaced(rest))

@@ -23,6 +23,7 @@ _FIELD = re.compile(
     r"(?:\s?/\s?age(?:\s?group)?)?[\"']?(?:\s[-–—](?=\s)|为|是)\s{0,3}[\"'(\[<]{0,4}",
     re.IGNORECASE,
 )
+_AGAIN = re.compile(r"(?:\s?(?:or|and|,))?\s?(?:sex|gender|性别)\s?[:=]\s?", re.IGNORECASE)
 _NAME = re.compile(
     r"(?:(?:the|my|this|patient'?s?|person'?s?|subject'?s?|predicted|biological|estimated|likely|most|probable|final|inferred"
     r"|apparent|is|answer) ){0,4}(?:sex|gender)(?: of (?:the|this) (?:patient|person|subject))?(?: ?/ ?age(?: ?group)?)?"
@@ -70,7 +71,7 @@ def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
         return stated
     if not named and not (slot.role and re.fullmatch(r"\W{0,3}[MFmf]\W{0,3}", slot.value)):
         return read_slot(slot, choices)
-    value = _LETTER.sub(_spelled, _FIELD.sub(_labelled, _OPEN.sub(" ", own_part_of_two(clean(slot.value)))))
+    value = _LETTER.sub(_spelled, _FIELD.sub(_labelled, _OPEN.sub(" ", _AGAIN.sub(" / ", own_part_of_two(clean(slot.value))))))
     return read_slot(replace(slot, name="answer", role="answer", value=value), choices)
 
 

@@ -50,7 +50,6 @@ _KINDS = (
 _VALUE = re.compile(_KINDS, re.IGNORECASE)
 _BIT = rf"(?:(?P<yes>[1TY])|(?P<no>[0FN])){_NUMBER_STOP}"
 _DIGIT = re.compile(_BIT)  # and the first letters of TRUE and FALSE, in capitals
-_NUMBER = re.compile(rf"(?:[-+~<>]?[0-9]{{1,9}}(?:[./][0-9]{{1,9}})?\s?%?|[TFYN]/[TFYN]){_NUMBER_STOP}")
 _MARK = re.compile(rf"(?:(?P<yes>[{MARKS['yes']}])|(?P<no>[{MARKS['no']}]))\ufe0f?")
 _SIGN = re.compile(r"\s{0,3}:?\s{0,3}\(\s?(?:(?P<yes>\+)|(?P<no>-))\s?\)")  # clinical notation for present and absent
 _DASH = re.compile(r"(?P<open>--?)[\"'\]]?\s{0,3}(?=[;,|}\n]|$|\.(?:\s|$))")  # three are a ruler
@@ -67,7 +66,7 @@ _HYPHEN = r"-{1,3}(?!\s{0,3}(?:$|[\n.;,|}]))"
 _OPENERS = r"[\s\"'(\[{<*]{0,6}"
 _STRONG = re.compile(
     rf"{_CLOSERS}{_BRACKET}{_COPULA}{_NOUN}{_CLOSERS}(?:[:=|]{{1,3}}|\.{{3}}|{_HYPHEN}|[(\[<])\s{{0,3}}(?:is\s)?{_OPENERS}"
-    rf"|{_CLOSERS}{_BRACKET}{_COPULA}{_NOUN}\n{_OPENERS}|[\"']\s?,\s?(?=[\"']){_OPENERS}",
+    rf"|{_CLOSERS}{_BRACKET}{_COPULA}{_NOUN}\n{_OPENERS}",
     re.IGNORECASE,
 )
 _ANSWER = r"(?:(?:my |the )?(?:answer|a|答)\s?(?::|is)|i(?:\s?would|'d)?\s(?:say|think|answer))[\s,:]{1,3}"
@@ -125,17 +124,6 @@ def _slot_after(text: str, end: int) -> tuple[Separator, Value] | None:
     lead = _WEAK.match(text, end)
     weak = (_WEAK_VALUE.match(text, lead.end()) or _DIGIT.match(text, lead.end())) if lead else None
     return None if weak is None else ("weak", _with_alternative(text, weak))
-
-
-def holds_number(text: str, end: int) -> bool:
-    """Return whether the slot of a name that ends at `end` holds a number, which is no answer.
-
-    Example:
-        >>> holds_number("X: 0.3", 1), holds_number("X present: 7", 1), holds_number("X (95%)", 1)
-        (True, True, False)
-    """
-    lead = _STRONG.match(text, end)
-    return lead is not None and re.search("[:=|]", lead[0]) is not None and _NUMBER.match(text, lead.end()) is not None
 
 
 _AROUND = " \t\n*_\"'<>.,;!。"
