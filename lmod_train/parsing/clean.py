@@ -59,6 +59,7 @@ _FORM = re.compile(
 )  # the format of the prompt, repeated
 _RULE = re.compile(r"^[ \t]{0,9}(?:(?:-[ ]?){3,80}|(?:\*[ ]?){3,80}|={3,80})[ \t]{0,9}$", re.MULTILINE)  # a horizontal line
 _QUOTE = re.compile(rf"^[ \t]{{0,3}}>[ \t](?!{_GRADE})(?=[^\s0-9]|[0-9]{{1,2}}[.)、])", re.MULTILINE | re.IGNORECASE)
+_WRITTEN_BREAK = re.compile(r"\\n(?=[A-Z0-9\s*#|{\[\u4e00-\u9fff-]|$)")  # a backslash and an n
 _CODE = re.compile(r"```\w{0,12}|`")
 _CELLS = re.compile(r"\s{0,9}</t[dh]>\s{0,9}<t[dh](?: [^<>\n]{0,80})?>\s{0,9}", re.IGNORECASE)
 _ROWS = re.compile(r"<(?P<close>/)?tr(?: [^<>\n]{0,80})?>", re.IGNORECASE)
@@ -73,6 +74,7 @@ def unmasked(text: str) -> str:
         >>> unmasked("&lt;AMD&gt;\u200b</s>"), unmasked("<tr><td>AMD</td><td>No</td></tr>")
         ('<AMD> ', '\\n|AMD | No|')
     """
+    text = _WRITTEN_BREAK.sub("\n", text)
     text = _RULE.sub("", _QUOTE.sub("", _SPECIAL.sub(" ", html.unescape(text)).strip()))
     text = _ROWS.sub(lambda tag: "|" if tag["close"] else "\n|", _CELLS.sub(" | ", text))
     text = _HTML.sub(_broken, _LETTER.sub(r"\g<letter>", text))
@@ -97,7 +99,7 @@ def _joined(found: re.Match[str]) -> str:
     """Return a detached prefix joined to its word: "NON - GLAUCOMA", "FE-", "MALE" on the next line, "UN- TRUE"."""
     prefix = found["prefix"].lower()
     if prefix == "non":
-        return f"{found['prefix']}-" if "-" in found[0] else found[0]
+        return f"{found['prefix']}-" if "-" in found[0] or "\n" in found[0] else found[0]
     return found["prefix"] if found["word"].lower() in _JOINED.get(prefix, ()) else found[0]
 
 

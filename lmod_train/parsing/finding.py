@@ -88,8 +88,6 @@ def _read_slot(slot: Slot, choices: Sequence[str], finding: Finding) -> Claim | 
     claim = read_slot(replace(slot, name=name, value=value), tuple(claims))
     if isinstance(claim, str):
         return claims[claim]
-    if claim is UNKNOWN and slot.layout == "line" and not role_of(slot.name):
-        return None
     return claim
 
 

@@ -31,7 +31,7 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _LISTED = re.compile(
-    r"(?:^|[\n,;{|])[\s\-•(\[{\"'#]{0,8}(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]]{0,4}\s?(?:[:=|.>)、\]-]{1,2})\s?(?:(?:type|类型|结构)\s?[:=]\s?)?(?=[\"'(\[]?[^\W\d])"
+    r"(?:^|[\n,;{|]|\s(?=\[[0-9]))[\s\-•(\[{\"'#]{0,8}(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]]{0,4}\s?(?:[:=|.>)、\]-]{1,2})\s?(?:(?:type|类型|结构)\s?[:=]\s?)?(?=[\"'(\[]?[^\W\d])"
 )
 _HASHED = re.compile(
     r"(?:#|(?<![a-z])no\.\s?)(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]:.=]{0,3}\s{0,3}(?:(?:is|are|shows)\s|为|是)?(?=[\"'(\[]?[^\W\d])",
@@ -64,6 +64,7 @@ _LIGHT = re.compile(
     re.IGNORECASE,
 )
 _NEXT = re.compile(r",?\s(?:and|while|whereas)(?:\sthe)?$", re.IGNORECASE)  # "Box 1 is the iris and box 2 ..."
+_DECORATION = re.compile(r"(?:\s?/(?:type|structure|label|answer|region)|[^\w)\]])$", re.IGNORECASE)  # a closing tag, an emoji
 _AND = re.compile(r",\s?(?:and\s)?|;\s?|\sand\s|[、和]", re.IGNORECASE)
 _MAY_FOLLOW = re.compile(
     r"\s{0,3}(?:$|:\s|(?:rather than|instead of|as opposed to|(?:and )?not)\s"
@@ -235,7 +236,7 @@ def _structure(words: str, choices: tuple[str, ...]) -> str:
     words = words[opening.end() if opening else 0 :]
     stop = _END.search(words)
     words = words[: stop.start() if stop else len(words)].strip(" \"'.,:*-/|")
-    words = _NEXT.sub("", _LIGHT.sub("", words))
+    words = _DECORATION.sub("", _NEXT.sub("", _LIGHT.sub("", words)))
     patterns, spelled = _spellings(choices)
     if plain(words) in spelled:
         return spelled[plain(words)]

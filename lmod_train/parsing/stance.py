@@ -132,6 +132,13 @@ _REACH_END = re.compile(
 )
 
 
+_NEGATED_BEHIND = re.compile(
+    r"[\s\"')\]]{0,3}(?:\w{1,12}\s){0,2}?(?:cannot|(?:can|could|is|was|does|did|has|should|would)(?: not|n't)|never)(?!\s(?:only|just|merely))(?![a-z])"
+    r"|[\s\"')\]]{0,3}(?:的|诊断|征象|表现){0,2}(?:不(?!仅|但|同|规则|均)|未|无法|难以)",
+    re.IGNORECASE,
+)  # "a diagnosis of glaucoma cannot ..."
+
+
 def negators_before(before: str) -> int:
     """Return how many negating words stand before a mention, within reach of it and outside idioms.
 
@@ -169,6 +176,8 @@ def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | No
     before, after = clause[max(0, start - WINDOW) : start], clause[end : end + WINDOW]
     found = _stance(clause, start, before, after, bare)
     if found is not None and start_of_denied_absence(before, after) is None:
+        if found == "asserted" and _NEGATED_BEHIND.match(after):
+            return None
         accounted = found == "denied" and (_reach(before, after) == "reaches" or not _DENIED_AFTER.match(after))
         if negators_before(before) > accounted:
             return None  # in doubt nothing is asserted, and nothing denied

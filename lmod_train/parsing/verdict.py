@@ -21,7 +21,7 @@ from lmod_train.vocabulary.characters import MARKS
 
 _REACH = 200
 """Characters before a verdict in which its subject, a denial or a hedge is looked for."""
-_QUOTED = re.compile(r"\"[^\"\n]{5,300}\"|'(?=[^'\n]{0,300}\s)[^'\n]{9,300}'(?![a-z])")
+_QUOTED = re.compile(r"\"(?!\w{1,12}[.!]?\")[^\"\n]{5,300}\"|'(?=[^'\n]{0,300}\s)[^'\n]{9,300}'(?![a-z])")
 _MARKS = r"[\s\"'()\[\]{}:=,*-]{0,6}"
 _TRUE, _FALSE = any_of(words.TRUE_EN, words.TRUE_ZH), any_of(words.FALSE_EN, words.FALSE_ZH)
 _TICK, _CROSS = (re.compile(rf"[{MARKS[kind]}]\ufe0f?(?!\s?[0-9])") for kind in ("yes", "no"))

@@ -70,7 +70,7 @@ HEDGES_EN = (
     "provided that",
     "in case",
     "assuming",
-    r"(?<!i\scan\s)(?<!we\scan\s)(?<!can\ssafely\s)rule out",
+    r"(?<!i\scan\s)(?<!we\scan\s)(?<!i\swould\s)(?<!can\ssafely\s)rule out",
     "insufficient (?:evidence|information|data)(?: (?:of|for|to))?",
     "too (?:\\w{1,15} ){1,3}(?:to|for)",
     "(?:assessment|evaluation) (?:of|for)",
@@ -132,7 +132,7 @@ HEDGES_EN = (
 """Hedges in front of a mention."""
 HEDGES_ZH = (
     "是否",
-    "(?<!很)(?<!极)(?<!最)(?<!更)(?<!较)(?<!不)可能(?!性)",
+    "(?<!很)(?<!极)(?<!最)(?<!更)(?<!较)(?<!不)(?<!不太)(?<!不大)可能(?!性)",
     "不能(?:说|称|认为)",
     "(?:不好|很难|难)说",
     "不(?:敢|愿|肯|便)(?:断言|断定|说|称|认定)",

@@ -82,8 +82,12 @@ COLOURS = (
     *("红", "绿", "蓝", "黄", "橙", "紫", "青", "粉", "白", "黑", "棕"),
 )
 """Colours of boxes, by which a reply may name them besides their number."""
-TYPE_SLOT = {"optic disc": ("OD",), "optic cup": ("OC",)}
-"""Structure -> abbreviations that are valid in a Type field only; elsewhere OD is the right eye."""
+TYPE_SLOT = {
+    "optic disc": ("OD",),
+    "optic cup": ("OC",),
+    "haemorrhages": ("haemorrhage", "hemorrhage", "retinal haemorrhage", "retinal hemorrhage", "出血", "视网膜出血"),
+}
+"""Structure -> names that are valid in a Type field only; elsewhere OD is the right eye, a haemorrhage a condition."""
 FOREIGN = (
     "vitreous",
     "sclera",
