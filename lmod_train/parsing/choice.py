@@ -42,6 +42,8 @@ from lmod_train.vocabulary.conditions import CONDITIONS
 
 Claims = tuple[bool | Unparsed, ...]
 """The claims about one mention: asserted (True), denied (False), or the reason why its slot holds no answer."""
+MOST_MENTIONS = 64
+"""Names in one clause that are looked at, the first and the last half of them; a clause with more is a list."""
 _POLAR_LAST = re.compile(
     rf"(?P<either>{pattern_of([*answers.YES, *answers.NO])}\s{{0,3}}(?:/|or(?![a-z])|或)\s{{0,3}})?"
     rf"(?:(?P<yes>{pattern_of(answers.YES)})|(?P<no>{pattern_of(answers.NO)}))\W{{0,9}}$"
@@ -434,6 +436,9 @@ def _mentions(scope: _Scope) -> Iterator[tuple[re.Match[str], _Concept]]:
     """Yield the mentions of concepts, the longest of overlapping ones: no "normal" in "normal tension glaucoma"."""
     span = scope.start, scope.end
     found = [(m, c) for c in scope.concepts if c.mention is not None for m in c.mention.finditer(scope.text, *span)]
+    if len(found) > MOST_MENTIONS:
+        found = sorted(found, key=lambda pair: pair[0].start())
+        found = found[: MOST_MENTIONS // 2] + found[-MOST_MENTIONS // 2 :]
     longest = scope.start
     for mention, concept in sorted(found, key=lambda pair: (pair[0].start(), -pair[0].end())):
         if mention.end() > longest:
