@@ -13,12 +13,15 @@ from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import write_scores
 from lmod_train.errors import ArtifactError
 from lmod_train.lock import locked
+from lmod_train.report.warnings import Case, one_answer_unread
+from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.cascade import current_in_rounds
 from lmod_train.tasks.current import Current
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
+from lmod_train.tasks.truth import truth_of
 from lmod_train.types import Prediction, Record, Score
 
 
@@ -73,6 +76,7 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
     yield from _versions(tasks, records)
     yield from _steps(predictions)
     yield from _spread(scores)
+    yield from _unread(tasks, predictions)
     yield from judge_lines(judges)
     yield from attack_lines(attacks)
     if changed:
@@ -99,6 +103,14 @@ def _steps(predictions: Sequence[Prediction]) -> Iterator[str]:
     steps = sorted({p.reply.step for p in predictions})
     if len(steps) > 1:
         yield f"the replies come from several checkpoint steps: {', '.join(map(str, steps))}"
+
+
+def _unread(tasks: Sequence[Task], predictions: Sequence[Prediction]) -> Iterator[str]:
+    """Yield a line for each task in which one answer is read and another mostly is not."""
+    for task in tasks:
+        own = [p for p in predictions if p.record.task == task.name and p.record.choices and not p.record.regions]
+        if found := one_answer_unread(Case(items_of(own, truth_of(task)))):
+            yield f"warning: {task.name}: {found}"
 
 
 def _spread(scores: Sequence[Score]) -> Iterator[str]:

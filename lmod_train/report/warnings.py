@@ -20,6 +20,9 @@ MOST_UNPARSED = 0.05
 COLLAPSED, LEAST_ANSWERS = 0.95, 10
 """Share of one answer, and number of answers, from which a model counts as collapsed to it."""
 
+MOSTLY_READ, MOSTLY_UNREAD = 0.8, 0.5
+"""Shares of readable replies by which one answer is read and another is not."""
+
 SAME = 2e-6
 """Maximum difference of equal scores; ``scores.csv`` has six decimals."""
 
@@ -155,6 +158,33 @@ def unparsed(case: Case) -> str:
     return f"no answer is found in {n} of {len(case.items)} replies ({listed}), which count as wrong"
 
 
+def one_answer_unread(case: Case) -> str:
+    """Return a sentence if the parser reads one of the answers and hardly another, or a class is never given.
+
+    What a reply without a readable answer meant is unknown; its truth stands for it. Classes with fewer than
+    `LEAST_ANSWERS` records, or with less than half of an equal share of them, do not count.
+    """
+    if case.own_options:
+        return ""
+    read: dict[str, list[bool]] = {}
+    for item in case.items:
+        if isinstance(item.truth, str) and item.choices and item.status != "failed":
+            read.setdefault(item.truth, []).append(not isinstance(item.answer, Unparsed))
+    given = Counter(item.answer for item in case.items if isinstance(item.answer, str))
+    least = max(LEAST_ANSWERS, sum(map(len, read.values())) / max(2 * len(read), 1))
+    shares = {truth: sum(own) / len(own) for truth, own in sorted(read.items()) if len(own) >= least}
+    if len(shares) < 2:
+        return ""
+    best, worst = max(shares, key=lambda truth: shares[truth]), min(shares, key=lambda truth: shares[truth])
+    if shares[best] >= MOSTLY_READ and shares[worst] <= MOSTLY_UNREAD:
+        stated = f"{100 * shares[best]:.0f} % of the replies are read where the truth is {best}"
+        return f"{stated}, and {100 * shares[worst]:.0f} % where it is {worst}: is one answer written in a form of its own?"
+    never = [truth for truth in shares if not given[truth]]
+    if never and given.total() >= LEAST_ANSWERS and given.total() < COLLAPSED * sum(map(len, read.values())):
+        return f"{_few(never)} is never read as an answer, and {sum(map(len, read.values())) - given.total()} replies are not read"
+    return ""
+
+
 def leak(case: Case) -> str:
     """Return a sentence if the manifest counts pairs of images in different splits."""
     found = {kind: n for kind, n in case.leaks.items() if n}
@@ -225,6 +255,7 @@ CHECKS: dict[str, Callable[[Case], str]] = {
     NOTHING_LEARNED: nothing_learned,
     BALANCED_TWICE: balanced_twice,
     "unparsed above 5 %": unparsed,
+    "one answer not read": one_answer_unread,
     "leak between splits": leak,
     "records of another folder": other_folder,
     "other task version": other_version,

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.report.warnings import CHECKS, Case, warnings_of
+from lmod_train.report.warnings import CHECKS, Case, one_answer_unread, warnings_of
 from lmod_train.types import Score, Unparsed
 from tests.scoring.make import item, prediction
 
@@ -48,6 +48,7 @@ CASES = {
     "nothing learned": replace(QUIET, training={"nothing learned": "the training loss never left ln 2"}),
     "classes balanced twice": replace(QUIET, training={"classes balanced twice": "weights and draws"}),
     "unparsed above 5 %": replace(QUIET, items=items("--" + "ab" * 9)),
+    "one answer not read": replace(QUIET, items=items("a" * 14 + "!" * 8 + "b" * 8, "a" * 14 + "b" * 16)),
     "leak between splits": replace(QUIET, leaks={"exact": 0, "near": 2}),
     "records of another folder": replace(QUIET, elsewhere=("demo/x/1",)),
     "other task version": replace(QUIET, installed=4),
@@ -90,6 +91,9 @@ def test_an_ordinary_case_and_an_empty_one_trigger_none(case):
         ("one answer to all", replace(QUIET, items=items("a" * 20, "a" * 19 + "b"))),
         ("unparsed above 5 %", replace(QUIET, items=items("-b" + "ab" * 9))),
         ("unparsed above 5 %", replace(QUIET, items=items("!!!!" + "ab" * 8))),
+        ("one answer not read", replace(QUIET, items=items("a" * 14 + "!" * 7 + "b" * 9, "a" * 14 + "b" * 16))),
+        ("one answer not read", replace(QUIET, items=items("a" * 7 + "!" * 7 + "b" * 2 + "!" * 14, "a" * 14 + "b" * 16))),
+        ("one answer not read", replace(QUIET, items=items("a" * 9 + "!" * 9, "a" * 9 + "b" * 9))),
         ("leak between splits", replace(QUIET, leaks={"exact": 0})),
         ("other task version", replace(QUIET, installed=0)),
         ("mixed settings", replace(QUIET, predictions=asked(settings='{"t": 0}'))),
@@ -113,6 +117,16 @@ def test_failed_requests_have_no_likelihoods_and_do_not_count():
 def test_replies_of_two_models_or_checkpoints_are_mixed():
     for mixed in ([*asked(model="a"), *asked(model="b")], [*asked(step=0), *asked(step=9)]):
         assert phrases(replace(QUIET, predictions=mixed)) == ["mixed settings"]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_either_answer_may_be_the_one_that_is_not_read(order):
+    read, unread = "ab"[::order]
+    text = one_answer_unread(Case(items(read * 20 + "!" * 20, read * 20 + unread * 20)))
+    assert text.startswith(f"100 % of the replies are read where the truth is {WORDS['ab'.index(read)]}, and 0 %")
+    never = one_answer_unread(Case(items(read * 30 + "!" * 10, (read + unread) * 20)))
+    assert never.startswith(f"{WORDS['ab'.index(unread)]} is never read as an answer, and 10 replies")
+    assert one_answer_unread(Case(items(read * 30 + unread + "!" * 9, (read + unread) * 20))) == ""
 
 
 def test_collapse_of_region_answers_is_found():
