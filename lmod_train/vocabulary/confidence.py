@@ -28,8 +28,7 @@ ASKED_ZH = ("置信", "信心", "把握", "确信", "可信度")
 """Words by which a question asks for a confidence."""
 DENIED_EN = (
     *("not(?! (?:only|just))", "never", "neither", "nor", "no(?! doubt)", "wrong", "incorrect", "false", "unlikely"),
-    *("excluded?", "ruled? out", "eliminated?", "against"),
-    "(?:is|was|does|do|can|could|would)n't",
-)
+    *("excluded?", "ruled? out", "eliminated?", "against"), "(?:is|was|does|do|can|could|would)n't",
+)  # fmt: skip
 DENIED_ZH = ("不是", "不选", "不对", "并非", "不可能", "不应", "排除", "错误", "没有", "而非")
 """Words behind a confidence by which it is one in a denial."""

@@ -38,61 +38,36 @@ TEXTBOOK_EN = (
     r"(?= (?:of|that|which|in|at|among|to|used|affecting))",
     r"(?:is|are) (?:often|usually|commonly|typically|mainly|generally) (?:\w+)",
     r"(?:is|are) (?:caused|diagnosed|treated|divided|classified|related|defined|characteri[sz]ed|used)(?![a-z])",
-    r"(?:is|are) (?:very |most |more )?common(?![a-z])",
-    r"(?:is|are) (?:important|essential|crucial|vital)(?![a-z])",
+    r"(?:is|are) (?:very |most |more )?common(?![a-z])", r"(?:is|are) (?:important|essential|crucial|vital)(?![a-z])",
     r"(?:can|may|could|often|usually|typically) (?:\w+ly )?(?:cause|lead|develop|affect|result|occur|progress)s?"
     r"(?![a-z])",
-    r"(?:leads?|leading) (?:to|cause)",
-    r"affects? (?:people|adults|patients|the)",
-    r"risk factors?",
-    r"early (?:detection|diagnosis|treatment)",
-    r"treatments? (?:include|option|of)",
+    r"(?:leads?|leading) (?:to|cause)", r"affects? (?:people|adults|patients|the)", r"risk factors?",
+    r"early (?:detection|diagnosis|treatment)", r"treatments? (?:include|option|of)",
     r"(?:regular|routine) (?:eye )?(?:tests?|exams?|examinations?|check)",
     r"(?:doctors|ophthalmologists|physicians|clinicians) (?:look|use|measure|examine|check)",
-    r"should be (?:done|performed|made|carried out) by",
-    r"people (?:over|aged|with|who)",
-    r"non-invasive",
-)
+    r"should be (?:done|performed|made|carried out) by", r"people (?:over|aged|with|who)", r"non-invasive",
+)  # fmt: skip
 """Phrases of a text about a disease or a technique in general."""
 TEXTBOOK_ZH = (
-    "是(?:一种|一组|指|最?常见的|糖尿病(?:最|的)|导致|致盲|由)",
-    "(?:可|会|能)(?:导致|引起|致盲|造成)",
-    "危险因素",
-    "常见于",
-    "多见于",
-    "通常(?:没有|由|见于|无)",
-    "早期(?:发现|诊断|治疗|通常|多无)",
-    "主要(?:表现|原因|危险)",
-)
+    "是(?:一种|一组|指|最?常见的|糖尿病(?:最|的)|导致|致盲|由)", "(?:可|会|能)(?:导致|引起|致盲|造成)", "危险因素",
+    "常见于", "多见于", "通常(?:没有|由|见于|无)", "早期(?:发现|诊断|治疗|通常|多无)", "主要(?:表现|原因|危险)",
+)  # fmt: skip
 ABOUT_THIS_EN = (
     r"this(?! (?:condition|disease|disorder|technique|method|test|may|can|could|leads?|is (?:an?|one|because|why))"
     r"(?![a-z]))",
     r"the (?:provided |given |present |above |fundus |input )?(?:image|photograph|photo|picture|scan|patient)(?!s)"
     r"(?! techniques?)",
-    r"(?:right|left) eye",
-    "here",
+    r"(?:right|left) eye", "here",
     r"(?:is|are) (?:\w+ly )?(?:visible|seen|noted|present|evident|observed|enlarged|thin|pale|normal|intact"
     r"|absent|hazy)",
-    r"appears?",
-    r"looks?(?! at| for)",
-    r"shows?",
-    r"i (?:see|think|believe|note|observe|find|would)",
-    r"region (?:id)?:? ?[0-9]+",
-    r"[0-9]\.[0-9]",
-    r"no (?:signs?|evidence|haemorrhages?|hemorrhages?|exudates|drusen)",
-)
+    r"appears?", r"looks?(?! at| for)", r"shows?", r"i (?:see|think|believe|note|observe|find|would)",
+    r"region (?:id)?:? ?[0-9]+", r"[0-9]\.[0-9]", r"no (?:signs?|evidence|haemorrhages?|hemorrhages?|exudates|drusen)",
+)  # fmt: skip
 """Phrases of a text about the image in question."""
 ABOUT_THIS_ZH = (
-    "(?:该|此|本|这张?|上|下)(?:图|片|例|患者|病人|眼底|照片)",
-    "图(?:像|片|中)?(?:显示|提示|可见|中|所示)",
-    "可见",
-    "未见",
-    "此眼",
-    "本图",
-    "[0-9]\\.[0-9]",
-    "边界",
-    "约",
-)
+    "(?:该|此|本|这张?|上|下)(?:图|片|例|患者|病人|眼底|照片)", "图(?:像|片|中)?(?:显示|提示|可见|中|所示)", "可见",
+    "未见", "此眼", "本图", "[0-9]\\.[0-9]", "边界", "约",
+)  # fmt: skip
 
 REFUSALS_OTHER = (
     r"no puedo (?:diagnosticar|determinar|proporcionar|ver|evaluar|identificar)",
@@ -104,5 +79,5 @@ REFUSALS_OTHER = (
     r"(?:لا أستطيع|لا يمكنني|عذر)",
     r"не мог(?:у|ут) (?:\w+ ){0,3}?(?:поставить|определить|диагност|оценить)|невозможно (?:определить|установить)",
     r"(?:진단|판단)(?:할|하는|을)? ?수 없",
-)
+)  # fmt: skip
 """Phrases that decline to answer in languages that the parsers do not read, as regular expressions."""

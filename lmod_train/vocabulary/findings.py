@@ -35,14 +35,11 @@ _VESSELS = "(?:retinal |blood )?(?:vessels|vasculature)|(?:视网膜)?血管"
 
 FINDINGS: tuple[Finding, ...] = (
     Finding("diabetic retinopathy", "Diabetic Retinopathy (DR)", "DR"),
-    Finding("age-related macular degeneration", "Age-Related Macular Degeneration (AMD)", "AMD"),  # printed
+    Finding("age-related macular degeneration", "Age-Related Macular Degeneration (AMD)", "AMD"),
     Finding("drusen", "Drusen", "DRUSEN"),
     Finding(
-        "increased cup-to-disc ratio",
-        "an Increased Cup-to-Disc Ratio",
-        "INCREASED CUP-TO-DISC RATIO",
-        "increased|enlarged|elevated|large|high|增大|扩大",
-        _RATIO,
+        "increased cup-to-disc ratio", "an Increased Cup-to-Disc Ratio", "INCREASED CUP-TO-DISC RATIO",
+        "increased|enlarged|elevated|large|high|增大|扩大", _RATIO,
     ),
     Finding("vascular occlusion", "a Vascular Occlusion", "VASCULAR OCCLUSION"),
     Finding("myopic fundus", "a Myopic Fundus", "MYOPIC FUNDUS"),
@@ -52,7 +49,7 @@ FINDINGS: tuple[Finding, ...] = (
     Finding("abnormal macula", "an Abnormal Macula", "ABNORMAL MACULA", "abnormal|异常", _MACULA),
     Finding("nevus", "a Nevus", "NEVUS"),
     Finding("abnormal vessels", "Abnormal Vessels", "ABNORMAL VESSELS", "abnormal|异常", _VESSELS),
-)
+)  # fmt: skip
 
 NORMAL = (
     "normal|healthy|unremarkable|intact|within (?:the )?normal (?:limits|range)"

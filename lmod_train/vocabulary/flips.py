@@ -4,9 +4,8 @@ from __future__ import annotations
 
 DENYING_EN = (
     *("no", "not", "cannot", "can't", "without", "neither", "nor", "none", "never", "absent", "absence of", "lack of"),
-    *("lacks", "lacking", "free of", "free from", "negative for"),
-    r"(?:is|are|was|were|do|does|did|has|have)n't",
-)
+    *("lacks", "lacking", "free of", "free from", "negative for"), r"(?:is|are|was|were|do|does|did|has|have)n't",
+)  # fmt: skip
 DENYING_ZH = ("并没有", "没有", "没", "无", "未见", "未", "并非", "并不", "不是", "不", "阴性")
 ABSENT_EN = (
     "absent",
@@ -27,47 +26,16 @@ QUESTIONS_ZH = ("有没有", "有无", "是不是", "是否", r"\?")
 """They leave open whether a finding is there."""
 
 FRAMES_EN = (
-    *(
-        "the",
-        "an?",
-        "there",
-        "it",
-        "this",
-        "that",
-        "these",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "do",
-        "does",
-        "did",
-    ),
+    *("the", "an?", "there", "it", "this", "that", "these", "is", "are", "was", "were", "be", "been", "do", "does",
+    "did"),
     *("has", "have", "had", "can", "could", "and", "or", "also", "as well as", "any", "answer", "yes", "images?"),
     *("photographs?", "patient", "shows?", "shown", "showing", "seen", "visible", "present", "detected", "found"),
     *("noted", "observed", "identified", "evident", "apparent", "obvious", "definite", "signs? of", "evidence of"),
-)
+)  # fmt: skip
 FRAMES_ZH = (
-    "图像中",
-    "图像",
-    "图中",
-    "图片",
-    "患者",
-    "显示",
-    "明显",
-    "任何",
-    "答案",
-    "答",
-    "的",
-    "了",
-    "见",
-    "和",
-    "及",
-    "与",
+    "图像中", "图像", "图中", "图片", "患者", "显示", "明显", "任何", "答案", "答", "的", "了", "见", "和", "及", "与",
     "或",
-)
+)  # fmt: skip
 """They change nothing about what an answer says."""
 
 CONTRASTS_EN = ("but", "however", "although", "while", "whereas")

@@ -13,50 +13,15 @@ ANSWER_LABELS = (
 
 LEADS_EN = (
     *("is", "are", "it", "it's", "its", "that", "that's", "this", "would", "should", "must", "will", "be", "has to be"),
-    *(
-        "most",
-        "likely",
-        "probably",
-        "presumably",
-        "definitely",
-        "clearly",
-        "certainly",
-        "surely",
-        "obviously",
-        "simply",
-    ),
+    *("most", "likely", "probably", "presumably", "definitely", "clearly", "certainly", "surely", "obviously",
+    "simply"),
     *("so", "thus", "hence", "therefore", "then", "no,", "yes,", "rather", "and", "i", "i'd", "i'll", "we", "say"),
-    *(
-        "option",
-        "choice",
-        "letter",
-        "answer",
-        "the",
-        "an?",
-        "correct",
-        "best",
-        "right",
-        "final",
-        "only",
-        "not .{1,3} but",
-    ),
-    *(
-        "think",
-        "believe",
-        "choose",
-        "select",
-        "pick",
-        "go",
-        "with",
-        "go for",
-        "answer",
-        "opt",
-        "for",
-        "vote",
-        "without",
-    ),
+    *("option", "choice", "letter", "answer", "the", "an?", "correct", "best", "right", "final", "only",
+    "not .{1,3} but"),
+    *("think", "believe", "choose", "select", "pick", "go", "with", "go for", "answer", "opt", "for", "vote",
+    "without"),
     *("doubt", "recommend", "suggest", "without a doubt", "my", "ans"),
-)
+)  # fmt: skip
 LEADS_ZH = ("是", "为", "应", "该", "选择?", "选项", "我", "认为", "的", "故", "因此", "所以", "答案", "正确", "最可能")
 """Words that may stand between the beginning of a statement and its letter."""
 
@@ -92,9 +57,8 @@ OPEN_EN = (
     r"(?:and|or|if not|possibly|perhaps|maybe|potentially|probably|even)(?: (?:possibly|even|maybe|perhaps|slightly))?"
     r" (?:worse|higher|more|greater|above|beyond|later|less|lower|better|milder|below|severer|more severe|less severe"
     r"|more advanced|over|older|younger|up|down)",
-    "at (?:the )?(?:least|most)",
-    "at a minimum",
-)
+    "at (?:the )?(?:least|most)", "at a minimum",
+)  # fmt: skip
 OPEN_ZH = ("(?:及|或|和|或者)?(?:其)?(?:以上|以下|更重|更严重|更高|更低|更轻)(?!都|均|皆|所|选项|全)", r"\+")
 """Words behind an option that open it to further ones: "grade 2 or worse"."""
 
@@ -113,23 +77,9 @@ STRONG_EN = (
     *("should", "please", "needs? to", "ought to", "advised? to"),
 )
 STRONG_ZH = (
-    "选",
-    "答案",
-    "倾向于?",
-    "应为",
-    "应该是",
-    "认为是",
-    "判断为",
-    "考虑为?",
-    "属于",
-    "正确的是",
-    "故",
-    "因此",
-    "建议",
-    "应当?",
-    "请",
-    "需要?",
-)
+    "选", "答案", "倾向于?", "应为", "应该是", "认为是", "判断为", "考虑为?", "属于", "正确的是", "故", "因此", "建议",
+    "应当?", "请", "需要?",
+)  # fmt: skip
 """Words before a letter that make it the choice of the reply."""
 
 STRONG_AFTER_EN = (
@@ -139,9 +89,8 @@ STRONG_AFTER_EN = (
     r"|appropriate|consistent|accurate)|likely|answer|choice|option|fitting|suitable|appropriate)",
     r"(?:best|better) (?:describes?|fits?|match(?:es)?|represents?|explains?|corresponds|answers?|choice)",
     r"(?:fits?|match(?:es)?|describes?|suits?|wins?)(?: \w{1,12}){0,2}",
-    r"the (?:best|correct|right|most likely|only)(?: remaining)? (?:answer|option|choice|fit|match)",
-    "it is",
-)
+    r"the (?:best|correct|right|most likely|only)(?: remaining)? (?:answer|option|choice|fit|match)", "it is",
+)  # fmt: skip
 STRONG_AFTER_ZH = ("正确", "是正确", "为正确", "最符合", "符合", "最合适", "更可能", "可能性最大", "是对的")
 """Words behind a letter that make it the choice of the reply."""
 
@@ -167,29 +116,15 @@ AFTER_NO_LETTER = (
 """Words whose own letter precedes: "B cells", "C. albicans"."""
 
 AFTER_LETTER_A = (
-    *(
-        "is",
-        "isn't",
-        "was",
-        "wasn't",
-        "are",
-        "would",
-        "should",
-        "could",
-        "can",
-        "cannot",
-        "may",
-        "might",
-        "must",
-        "will",
-    ),
+    *("is", "isn't", "was", "wasn't", "are", "would", "should", "could", "can", "cannot", "may", "might", "must",
+    "will"),
     *("and", "or", "nor", "not", "but", "because", "since", "as", "due", "given", "with", "for", "based", "rather"),
     *("instead", "seems", "appears", "looks", "fits", "matches", "describes", "represents", "corresponds", "suits"),
     *("remains", "applies", "has", "does", "doesn't", "then", "here", "if", "when", "while", "to", "through", "over"),
     *("at", "in", "on", "only", "alone", "too", "also", "best describes", "best fits", "best matches", "best explains"),
     *("best represents", "most likely", "most probably", "it is", "so", "therefore", "which", "by", "from", "vs"),
     *("shows", "gives", "implies", "suggests", "means", "refers", "explains", "accounts", "contradicts", "requires"),
-)
+)  # fmt: skip
 """Words behind the letter A that no article has behind it."""
 
 WRONG_AFTER = (

@@ -45,57 +45,36 @@ def _severity(english: str, chinese: str) -> tuple[str, ...]:
 
 
 _ICDR_WORDS = (
-    (_RETINOPATHY, _HAN),
-    _severity("mild", "轻度"),
-    _severity("moderate", "中度"),
+    (_RETINOPATHY, _HAN), _severity("mild", "轻度"), _severity("moderate", "中度"),
     _severity("(?:very )?severe", "(?:重度|严重)"),
-    (
-        rf"(?<!non-)(?<!non\s)proliferative (?:{_RETINOPATHY})",
-        r"(?<!non-)(?<!non\s)pdr",
-        f"(?<!非)(?:增殖|增生)[期性型]?的?{_HAN}",
-    ),
-)
+    (rf"(?<!non-)(?<!non\s)proliferative (?:{_RETINOPATHY})", r"(?<!non-)(?<!non\s)pdr",
+    f"(?<!非)(?:增殖|增生)[期性型]?的?{_HAN}"),
+)  # fmt: skip
 
 
 SCALES: tuple[Scale, ...] = (
     Scale(
-        "macular_hole_stage",
-        "macular hole",
-        ("1", "2", "3", "4"),
-        (
-            "impending hole, foveal detachment without a full-thickness defect",
-            "full-thickness hole below 400 um",
-            "full-thickness hole of 400 um or more, vitreous still attached to the disc",
-            "full-thickness hole with complete posterior vitreous detachment",
-        ),
+        "macular_hole_stage", "macular hole", ("1", "2", "3", "4"),
+        ("impending hole, foveal detachment without a full-thickness defect", "full-thickness hole below 400 um",
+         "full-thickness hole of 400 um or more, vitreous still attached to the disc",
+         "full-thickness hole with complete posterior vitreous detachment"),
         "Gass 1995; OIMHS (Stage, 1-4; no stage 0 in the data)",
     ),
     Scale(
-        "icdr",
-        "diabetic retinopathy",
-        ("0", "1", "2", "3", "4"),
+        "icdr", "diabetic retinopathy", ("0", "1", "2", "3", "4"),
         ("no apparent retinopathy", "mild NPDR", "moderate NPDR", "severe NPDR", "PDR"),
         "International Clinical Diabetic Retinopathy scale, Wilkinson et al. 2003; BRSET DR_ICDR, IDRiD grading",
         _ICDR_WORDS,
     ),
     Scale(
-        "sdrg",
-        "diabetic retinopathy",
-        ("0", "1", "2", "3", "4"),
-        (
-            "none (R0)",
-            "mild background (R1)",
-            "moderate background, observable (R2)",
-            "severe background, referable (R3)",
-            "proliferative (R4)",
-        ),
+        "sdrg", "diabetic retinopathy", ("0", "1", "2", "3", "4"),
+        ("none (R0)", "mild background (R1)", "moderate background, observable (R2)",
+         "severe background, referable (R3)", "proliferative (R4)"),
         "Scottish Diabetic Retinopathy Grading, Scottish DRS Collaborative 2007; BRSET DR_SDRG",
     ),
     Scale(
-        "macular_edema_risk",
-        "diabetic macular edema",
-        ("0", "1", "2"),
+        "macular_edema_risk", "diabetic macular edema", ("0", "1", "2"),
         ("no apparent hard exudate", "hard exudate beyond one disc diameter of the fovea", "hard exudate within it"),
         "IDRiD, Porwal et al. 2018 (Risk of macular edema)",
     ),
-)
+)  # fmt: skip
