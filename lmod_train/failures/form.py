@@ -7,7 +7,7 @@ import re
 from lmod_train.failures.case import Case, Span
 from lmod_train.parsing.cues import EXPLANATION, any_of
 from lmod_train.parsing.normalise import in_place
-from lmod_train.vocabulary.labels import EXPLANATION_LABELS, VERDICT_LABELS
+from lmod_train.vocabulary.labels import ANSWERS_EN, DIAGNOSES_EN, EXPLANATION_LABELS
 
 _NAMES = (
     "justifications?",
@@ -42,7 +42,9 @@ _BRACKETED = rf"[<\[({{]\s?(?:{_NAME})\s?[>\])}}]"
 _VALUE_END = r"(?=\s{0,3}[\"'}]{0,3}\s{0,3}(?:$|[.;,\n]))"
 _LABELS = any_of(
     [
-        *(w for w in (*EXPLANATION_LABELS, *VERDICT_LABELS) if w.isascii()),
+        *(w for w in EXPLANATION_LABELS if w.isascii()),
+        *DIAGNOSES_EN,
+        *ANSWERS_EN,
         "stage",
         "grade",
         "type",

@@ -113,7 +113,7 @@ _LISTED = re.compile(
 )
 """Further groups with their ranges behind a first one, as the prompt lists them."""
 _FIRST_NUMBER = re.compile(
-    rf"\W{{0,9}}(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)"
+    rf"[^\w>]{{0,9}}(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)"
 )
 _FIRST_WORD = re.compile(rf"\W{{0,4}}(?P<n>{_WORDS})(?=\s{{0,3}}(?:$|[,.;:()]))", re.IGNORECASE)
 _TWO = re.compile(
@@ -173,6 +173,8 @@ def _read_slot(slot: Slot, choices: Sequence[str], broader: Mapping[str, str] | 
     spans = _spans_of(choices)
     value = _OF_SEX.sub("", clean(slot.value))
     label = (labelled["label"] or labelled["han"]) if labelled else "group"
+    if re.fullmatch(r".{1,6}\?\s?", value):
+        return Unparsed("no_match", "a question")
     found = list(_in_field(label, value, spans))
     if found:
         return _decide(found, choices, spans, broader)

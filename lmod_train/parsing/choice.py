@@ -198,9 +198,12 @@ def read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
         denied = _names(slot.name, concept)
         if denied is not None and not (slot.role and role_of(slot.name)):
             return _of_named(slot, concept, denied, concepts, choices)
+    if slot.role == "denied":
+        named = len(concepts) == 1 and concepts[0].mention is not None and concepts[0].mention.search(slot.value)
+        return concepts[0].denied if named and not named["non"] else None
     if slot.name and not slot.role:
         return None
-    if slot.name and not role_of(slot.name) and role_of(slot.name.split()[-1]) != slot.role:
+    if slot.name and not role_of(slot.name):
         return _of_value(slot, concepts, choices) if _is_question(slot.name) else None
     if slot.role in ("subject", "diagnosis") and len(concepts) == 1 and _is_left_open(slot, choices):
         return None if slot.layout == "line" or slot.role == "subject" else UNKNOWN
@@ -238,6 +241,9 @@ def _names(name: str, concept: _Concept) -> bool | None:
     return (_DENIED_NAME.search(_OR_NOT.sub(" ", rest)) is not None) != bool(mention["non"])
 
 
+_SUBJECT = re.compile(
+    r"(?:the |this |it )?(?:finding |condition |disease |sign |abnormality )?(?:is|was|are|were) (?=absent|present|not )", re.IGNORECASE
+)
 _NO_VALUE = re.compile(r"\W{0,4}(?:[a-z]{0,2}|[0-9]{1,9}(?:[./][0-9]{1,9})?\s?%?|[TFYN]/[TFYN])\W{0,4}")
 _LIGHT_WORDS = re.compile(rf"(?<![a-z])(?:{_LIGHT.pattern})(?![a-z])", re.IGNORECASE)
 
@@ -252,8 +258,8 @@ def _of_named(
     kinds: Sequence[Kind] = ("yes",) if slot.value == TICKED else kinds_of(value)
     if not kinds and slot.layout == "line":  # the prose grammar reads a name with a sentence behind it
         return UNKNOWN if _NO_VALUE.fullmatch(value) else None
-    if not kinds and (found := value_at(value, 0)) is not None:
-        kinds = found[0]  # "No, the rim is intact"
+    if not kinds and (found := value_at(_SUBJECT.sub("", value), 0)) is not None:
+        kinds = found[0]  # "No, the rim is intact", "The finding is absent."
     if kinds == ("no",) and concept.mention and concept.is_kind(concept.mention.search(slot.name)):  # type: ignore[arg-type]
         return None  # no branch vein occlusion: another one may be there
     if kinds:
@@ -287,6 +293,8 @@ def _of_value(slot: Slot, concepts: Sequence[_Concept], choices: Sequence[str]) 
     if slot.value == EMPTY:
         return None
     value = clean(slot.value)
+    if slot.value.startswith("?"):
+        return Unparsed("no_match", "open")
     kinds: Sequence[Kind] = ("yes",) if slot.value == TICKED else kinds_of(value)
     if kinds and (len(concepts) == 1 or not {"yes", "no"} & set(kinds)):
         claims = _claims_of(kinds, concepts[0], False, concepts)

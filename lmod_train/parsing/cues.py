@@ -39,12 +39,6 @@ CONCLUSION = re.compile(f"{_LEAD}(?:{any_of(discourse.CONCLUSIONS_EN, discourse.
 _LABEL = f"(?:{any_of(labels.EXPLANATION_LABELS)})"
 EXPLANATION = re.compile(rf"{_LABEL}[\"']?\s{{0,3}}[:=]|(?<=\n){_LABEL}\s-\s", re.IGNORECASE)
 _AGAIN = re.compile(rf"\n(?P<head>[^\n]{{1,80}}?;\s{{0,3}}){_LABEL}\s{{0,3}}[:=]", re.IGNORECASE)
-VERDICT = re.compile(
-    rf"{_LEAD}(?:(?:the|my)\s)?(?:{any_of(labels.VERDICT_LABELS)})[\"']?\s{{0,3}}(?P<sign>[:=|]|(?<=\s)-(?=\s))\s{{0,3}}"
-    r"(?:[\"'(\[]{0,2}[A-H][.)]\s{1,2})?(?P<value>[^\n;。]{0,400}?)(?=[\n;。]|\.(?:\s|$)|$)",
-    re.IGNORECASE,
-)
-
 _LEAD_IN = re.compile(r"\n[\s\"'(\[{*•-]{0,6}(?:[0-9]{1,2}[.)]\s?)?$")
 _LINK = re.compile(
     r"[\s:=\-,]{0,9}(?:(?:is|should be|would be|that|it is|it's)(?![a-z])[\s:=\-,]{0,9})?[是为]?[\s:]{0,9}",

@@ -9,20 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from lmod_train.parsing.objects import Group, Node, Word
 from lmod_train.vocabulary.characters import BOXES, MARKS
 
 _TAG = re.compile(
     r"<\s?(?P<close>/)?\s?(?P<name>[^\W\d][\w .:\-]{0,40}?)"
-    r"(?:\s[\w-]{1,20}\s?=\s?[\"']?(?P<of>[^\"'<>\n=]{1,60})[\"']?)?(?:\s[\w-]{1,20}\s?=\s?[\"']?[^\"'<>\n=]{1,60}[\"']?){0,3}\s?>"
+    r"(?:\s(?:selected|checked))?(?:\s[\w-]{1,20}\s?=\s?[\"']?(?P<of>[^\"'<>\n=]{1,60})[\"']?)?(?:\s[\w-]{1,20}\s?=\s?[\"']?[^\"'<>\n=]{1,60}[\"']?){0,3}\s?>"
 )
 _LONGEST_CONTENT = 4000
 _LONGEST_ROW = 4000
 _RULE = re.compile(r"[ \t]{0,9}\|?(?:\s?:?-{2,60}:?\s?\|?){1,12}[ \t]{0,9}$", re.MULTILINE)
 _ON, _OFF = "".join(BOXES["on"]), "".join(BOXES["off"])
 _BOX = re.compile(
-    rf"\[\s?(?P<x>[xX*{MARKS['yes']}])\s?\]|(?P<none>\[[ _]?\])|\(\s?(?P<radio>[xX*{MARKS['yes']}●])\s?\)|(?P<hollow>\([ _]?\))"
+    rf"\[\s?(?P<x>[xX*{MARKS['yes']}])\s?\]|(?P<none>\[[ _]?\])|\(\s?(?P<radio>[xX*{MARKS['yes']}●•◉⦿])\s?\)|(?P<hollow>\([ _]?\))"
     rf"|(?P<on>[{_ON}])\ufe0f?|(?P<off>[{_OFF}])\ufe0f?|(?P<yes>[{MARKS['yes']}])\ufe0f?|(?P<no>[{MARKS['no']}])\ufe0f?"
 )
 _LABEL_END = re.compile(r"\s-\s|[;\n]|\s[(]|:\s|[.。](?:\s|$)|[,|]")
@@ -32,9 +33,12 @@ _FIELD = re.compile(
     r"(?P<tail>[*_\"')\]]{0,5})\s{0,3}(?:[-=]{1,2}>|[:=|]{1,2})[*_]{0,3}"
 )
 _DASHED = re.compile(rf"\s{{0,9}}{_BULLET}[*_\"'(\[]{{0,5}}(?P<key>[^\W\d_][^\n:=;|?!。,-]{{0,40}}?)[*_\"')\]]{{0,5}}\s-{{1,2}}\s")
-_CSV = re.compile(r"\s{0,3}[\"']?(?P<key>[^\W\d][^\n,:;|\"']{1,40})[\"']?,\s?[\"']?(?P<value>(?i:true|false|yes|no))[\"']?(?=,)")
+_PAIR = re.compile(
+    r"(?:^|(?<=[\n(]))\s{0,3}(?P<q>[\"']?)(?P<key>[^\W\d][^\n,:;|\"'()]{1,60}?)(?P=q)\s?[,;]\s?(?P<q2>[\"']?)(?P<value>[^\n,:;|\"'()]{1,20})(?P=q2)"
+    r"(?=\s{0,3}(?:[,;)\n]|$))",
+)  # a row of two cells: "AMD","no"
 _HEADING = re.compile(rf"\s{{0,3}}{_BULLET}[*_\"'#]{{0,5}}\s?(?P<key>[^\W\d_][^\n:=;|?!。.,]{{0,40}}?)[*_\"'#]{{0,5}}\s{{0,3}}$")
-_SEPARATOR = re.compile(r"[;\n]|\s\|\s(?=[^\n:=|]{1,40}[:=])|\s-{1,2}\s(?=[^\W\d_][^\n:=|]{0,30}[:=])|(?<=\?)\s{1,3}(?=[^\W\d_][^\n:=?]{0,30}[:=])|(?<!\b[A-Ha-h])(?<!\b[0-9])(?<!\.)\.(?=\s|$)|\.(?=\s[^\W\d_][^\n:=|.;]{0,40}[:=])|。")
+_SEPARATOR = re.compile(r"[;\n]|&(?=[\w%-]{1,40}=)|\s\|\s(?=[^\n:=|]{1,40}[:=])|\s-{1,2}\s(?=[^\W\d_][^\n:=|]{0,30}[:=])|(?<=\?)\s{1,3}(?=[^\W\d_][^\n:=?]{0,30}[:=])|(?<!\b[A-Ha-h])(?<!\b[0-9])(?<!\.)\.(?=\s|$)|\.(?=\s[^\W\d_][^\n:=|.;]{0,40}[:=])|。")
 _COMMA = re.compile(r",(?=\s{0,3}[*_\"'(]{0,3}[^\W\d_][^\n:=;,|?!.。]{0,40}(?:[-=]>|[:=]))")
 
 
@@ -88,7 +92,7 @@ def tags(plain: str, is_known: Callable[[str], bool]) -> list[Group]:
         if not tag["close"]:
             open_ = open_[-8:]
             of = (tag["of"] or "").strip()
-            key = of if is_known(of) else f"{tag['name']} {of}" if re.search("[0-9]", of) else tag["name"]
+            key = of if of and is_known(of) else f"{tag['name']} {of}" if re.search("[0-9]", of) else tag["name"]
             open_.append((name, Group(start=tag.start()), tag.end(), key))
             continue
         if not any(name == one[0] for one in open_):
@@ -112,93 +116,104 @@ def tags(plain: str, is_known: Callable[[str], bool]) -> list[Group]:
     return groups
 
 
-def tables(plain: str, is_key: Callable[[str], bool], is_answer: Callable[[str], bool], is_heading: Callable[[str], bool]) -> list[tuple[Group, list[Group]]]:
+CellKind = Literal["heading", "key", "either", "name", "word", ""]
+"""What a word is: the key of an answer, another known key, a key that may also be an answer ("present"), the name of
+something asked about, an answer, or unknown."""
+_HEADS = ("heading", "key", "either", "name")
+
+
+def tables(plain: str, kind_of: Callable[[str], CellKind]) -> list[tuple[Group, list[Group]]]:
     r"""Return each table as a whole with its rows as groups; a table of keys and values is one group.
 
-    A table has a rule below its head, or begins its rows with a bar. Without a head, two columns are keys and values.
+    The first row is the head if a rule follows it or all its cells are keys or names. Rows begin with a bar, or have
+    bars, commas or semicolons between as many cells. Without a head, two columns are keys and values.
 
     Args:
         plain: The text with its signs normalised.
-        is_key: Whether a word is a known key; then the first column of a table with two columns may hold the keys.
-        is_answer: Whether a word is an answer, so that it is no head.
-        is_heading: Whether a word is the key of an answer, so that the cell beside it is one.
+        kind_of: Returns what a cell is.
 
     Example:
         >>> def read(text):
-        ...     (table,) = tables(text, lambda word: word in ("Condition", "Present"), str.isdigit, lambda word: False)
-        ...     return [[(key, node.text) for key, node in row.members] for row in table[1]]
+        ...     keys = dict.fromkeys(("Condition", "Present"), "key") | dict.fromkeys(("AMD", "DR"), "name")
+        ...     return [[(k, v.text) for k, v in row.members] for row in tables(text, lambda w: keys.get(w, ""))[0][1]]
         >>> read("| Condition | Present |\n|---|---|\n| AMD | No |\n| DR | Yes |")
         [[('Condition', 'AMD'), ('Present', 'No')], [('Condition', 'DR'), ('Present', 'Yes')]]
-        >>> read("| Field | Value |\n|---|---|\n| Condition | AMD |\n| Present | No |"), read("| AMD | No |")
-        ([[('Condition', 'AMD'), ('Present', 'No')]], [[('AMD', 'No')]])
+        >>> read("| Field | Value |\n|---|---|\n| Condition | AMD |\n| Present | No |"), read("AMD,DR\nNo,Yes")
+        ([[('Condition', 'AMD'), ('Present', 'No')]], [[('AMD', 'No'), ('DR', 'Yes')]])
     """
     found = []
-    for start, end, rows, ruled in _tables(plain):
-        if (groups := _rows(rows, ruled, is_key, is_answer, is_heading)) or ruled:  # a head without rows says nothing
+    for start, end, rows, ruled in _tables(plain, kind_of):
+        if (groups := _rows(rows, ruled, kind_of)) or ruled:  # a head without rows says nothing
             found.append((Group(start=start, end=end), groups))
     return found
 
 
-def _tables(plain: str) -> Iterator[tuple[int, int, list[list[Word]], bool]]:
-    """Yield start, end, rows of cells, and whether there is a rule, of each run of lines with bars."""
+def _tables(
+    plain: str, kind_of: Callable[[str], CellKind]
+) -> Iterator[tuple[int, int, list[list[Word]], bool]]:
+    """Yield start, end, rows of cells, and whether there is a head, of each run of lines with cells."""
     rows: list[list[Word]] = []
-    start = end = 0
+    start = end = at = 0
     ruled = False
-    at = 0
-    for line in [*plain.splitlines(keepends=True), ""]:
-        is_rule = "-" in line and _RULE.fullmatch(line.rstrip("\n")) is not None and "|" in line
-        row = [] if is_rule or "|" not in line[:_LONGEST_ROW] else _cells(line, at)
-        row = [] if row and not line.lstrip().startswith("|") and all(re.search("[:=]", cell.text) for cell in row) else row
-        barred = len(row) > 0 and (
-            line.lstrip().startswith("|") or (bool(rows) and len(row) == len(rows[0])) or _has_more(plain, at + len(line))
-        )
-        if is_rule and rows:
-            ruled, end = ruled or len(rows) == 1, at + len(line.rstrip("\n"))
-        elif barred:
-            start = start if rows else at
-            rows.append(row)
-            end = at + len(line.rstrip("\n"))
+    sign = ""
+    lines = [*plain.splitlines(keepends=True), ""]
+    for i, line in enumerate(lines):
+        bare = line.rstrip("\n")
+        if rows and "-" in line and "|" in line and _RULE.fullmatch(bare):
+            ruled, end = ruled or len(rows) == 1, at + len(bare)
         else:
-            if rows:
+            here = sign or _sign_of_cells(bare, lines[i + 1] if i + 1 < len(lines) else "", kind_of)
+            row = _cells(bare, at, here) if here and here in bare[:_LONGEST_ROW] else []
+            barred = here == "|" and bare.lstrip().startswith("|")
+            if row and (barred or not rows or len(row) == len(rows[0])) and not _are_fields(bare, row):
+                start, sign = (start, sign) if rows else (at, here)
+                rows.append(row)
+                end = at + len(bare)
+            elif rows:
                 yield start, end, rows, ruled
-            rows, ruled = [], False
+                rows, ruled, sign = [], False, ""
         at += len(line)
 
 
-def _has_more(plain: str, at: int) -> bool:
-    """Return whether a table goes on at `at`: with a rule, or with another line of cells."""
-    end = plain.find("\n", at, at + _LONGEST_ROW)
-    line = plain[at : end if end >= 0 else at + _LONGEST_ROW]
-    return " | " in line or (_RULE.match(plain, at) is not None and "|" in line)
+def _sign_of_cells(line: str, below: str, kind_of: Callable[[str], CellKind]) -> str:
+    """Return the sign between the cells of a first row, empty if the line is none."""
+    if line.lstrip().startswith("|") or (" | " in line and (" | " in below or ("|" in below and _RULE.match(below)))):
+        return "|"
+    for sign in "|,;\t":
+        cells = [cell.strip(" *_\"'") for cell in line[:_LONGEST_ROW].split(sign)]
+        if len(cells) > 1 and below.count(sign) == len(cells) - 1 and all(kind_of(c) in _HEADS for c in cells):
+            return sign
+    return ""
 
 
-def _cells(line: str, at: int) -> list[Word]:
-    parts = line[:_LONGEST_ROW].rstrip().split("|")
+def _are_fields(line: str, row: Sequence[Word]) -> bool:
+    """Return whether a line is one of fields, "Region ID: 1 | Type: iris"."""
+    return not line.lstrip().startswith("|") and all(re.search("[:=]", cell.text) for cell in row)
+
+
+def _cells(line: str, at: int, sign: str) -> list[Word]:
+    parts = line[:_LONGEST_ROW].rstrip().split(sign)
     cells, place = [], at
     for i, cell in enumerate(parts):
-        if cell.strip() or 0 < i < len(parts) - 1:
+        if cell.strip() or sign != "|" or 0 < i < len(parts) - 1:
             cells.append(Word(cell.strip(" \t*_\"'"), place, place + len(cell)))
         place += len(cell) + 1
     return cells
 
 
-def _rows(
-    rows: list[list[Word]],
-    ruled: bool,
-    is_key: Callable[[str], bool],
-    is_answer: Callable[[str], bool],
-    is_heading: Callable[[str], bool],
-) -> list[Group]:
-    width = len(rows[0])
-    ruled = ruled or (len(rows) > 1 and all(is_key(cell.text) for cell in rows[0]))
-    pairs = width == 2 and all(len(row) <= 2 for row in rows)
-    if pairs and (not ruled or any(is_key(row[0].text) and not is_answer(row[0].text) for row in rows[1:]) or len(rows) == 1):
-        head = ruled and not (is_answer(rows[0][1].text) or (is_heading(rows[0][0].text) and not is_key(rows[0][1].text)))
-        return [Group([(row[0].text, row[1]) for row in rows[head:] if len(row) == 2])]
-    if not ruled:
-        return [Group([("", cell) for cell in row], is_list=True) for row in rows] if width > 2 else []
-    heads = [cell.text for cell in rows[0]]
-    return [Group(list(zip(heads, row, strict=False)), is_row=True) for row in rows[1:]]
+def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind]) -> list[Group]:
+    kinds = [kind_of(cell.text) for cell in rows[0]]
+    headed = ruled or (len(rows) > 1 and all(kind in _HEADS for kind in kinds))
+    pairs = len(rows[0]) == 2 and all(len(row) <= 2 for row in rows)
+    keyed = any(kind_of(row[0].text) in ("heading", "key") for row in rows[1:])
+    if pairs and (not headed or keyed or len(rows) == 1):
+        is_pair = kinds[1] in ("word", "name") or (kinds[0] == "heading" and kinds[1] not in ("heading", "key", "either"))
+        return [Group([(row[0].text, row[1]) for row in rows[headed and not is_pair :] if len(row) == 2])]
+    if headed:
+        heads = [cell.text for cell in rows[0]]
+        return [Group(list(zip(heads, row, strict=False)), is_row=True) for row in rows[1:]]
+    named = [(row, [cell for cell in row[1:] if kind_of(cell.text) == "word"]) for row in rows if len(row) > 2]
+    return [Group([(row[0].text, said[0])]) for row, said in named if len(said) == 1]
 
 
 def box_lists(plain: str) -> list[BoxList]:
@@ -267,19 +282,33 @@ def short_label(label: str) -> str:
     return _LABEL_END.split(label, maxsplit=1)[0].strip()
 
 
-def fields(plain: str, is_heading: Callable[[str], bool]) -> Iterator[Field]:
+def pairs(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[Field]:
+    """Yield rows of a name and an answer, as in tables with commas and in calls of functions.
+
+    Example:
+        >>> kinds = {"AMD": "name", "no": "word"}
+        >>> [(f.key, f.value) for f in pairs('report("AMD", "no")', lambda word: kinds.get(word, ""))]
+        [('AMD', 'no')]
+    """
+    for found in _PAIR.finditer(plain):
+        if kind_of(found["key"]) == "name" and kind_of(found["value"]) == "word":
+            yield Field(found["key"], found["value"], found.start("key"), found.end(), found.start("value"))
+
+
+def fields(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[Field]:
     r"""Yield the fields ``key: value`` of all lines; several may stand on one line, behind semicolons or commas.
 
     A value ends at a semicolon, a full stop, or a comma with another key behind it. A key at the end of its line has its
-    value on the next one; so has a heading that is the name of an answer.
+    value on the next one; so has a heading that is the name of an answer. A heading that names something is what the
+    fields below it are about: a field with the key "condition".
 
     Args:
         plain: The text with its signs normalised.
-        is_heading: Whether a line of this text alone is such a heading.
+        kind_of: Returns what a word is.
 
     Example:
         >>> def read(text):
-        ...     return [(f.key, f.value) for f in fields(text, lambda word: word == "Answer")]
+        ...     return [(f.key, f.value) for f in fields(text, lambda word: "heading" if word == "Answer" else "")]
         >>> read("**Condition:** AMD; Present = No. All flat"), read("## Answer\nB. No, blurred")
         ([('Condition', 'AMD'), ('Present', 'No')], [('Answer', 'B. No, blurred')])
     """
@@ -287,22 +316,29 @@ def fields(plain: str, is_heading: Callable[[str], bool]) -> Iterator[Field]:
     for start, end in _pieces(plain):
         piece = plain[start:end]
         found = _FIELD.match(piece)
-        if found is None and (listed := _CSV.match(piece)):
-            yield Field(listed["key"], listed["value"], start + listed.start("key"), start + listed.end(), start + listed.start("value"))
-            continue
-        if found is None and (dashed := _DASHED.match(piece)) and is_heading(dashed["key"]):
+        if found is None and (dashed := _DASHED.match(piece)) and kind_of(dashed["key"]) == "heading":
             found = dashed
         if found is None:
             if pending is not None and piece.strip():
                 value_start = start + len(piece) - len(piece.lstrip())
                 yield Field(pending.key, _bare(piece), pending.start, end, value_start)
                 pending = None
-            elif (alone := _HEADING.fullmatch(piece)) and is_heading(alone["key"]):
-                pending = Field(alone["key"], "", start, end, end)
+            elif alone := _HEADING.fullmatch(piece):
+                kind = kind_of(alone["key"])
+                if kind == "heading":
+                    pending = Field(alone["key"], "", start, end, end)
+                elif kind == "name" and re.match(r"\s{0,3}(?:#|\*\*)", piece):
+                    yield Field("condition", alone["key"], start, end, start)
             continue
+        if pending is not None and kind_of(pending.key) == "name":
+            yield Field("condition", pending.key, pending.start, pending.end, pending.start)
         pending = None
+        if piece[: found.end()].rstrip(" :=").endswith(("!", "≠")):
+            continue
         key_start = start + found.start("key")
-        field = Field(found["key"].strip(" \"'*_(["), _bare(piece[found.end() :]), key_start, end, start + found.end())
+        key = found["key"].strip(" \"'*_([")
+        key += ")" * (key.count("(") > key.count(")"))
+        field = Field(key, _bare(piece[found.end() :]), key_start, end, start + found.end())
         if field.value:
             yield field
         elif not piece[found.end() :].strip(" *_\"'"):

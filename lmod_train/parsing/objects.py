@@ -192,6 +192,7 @@ class _Reader:
             if bare is None:
                 return sign in ",;}]"  # an empty value
             word = Word(self.text[bare.start() : bare.end()].strip(" \t\"'"), bare.start(), bare.end())
+            word.text = "null" if word.text in ("None", "nil", "undefined", "NaN") else word.text
             self.at = bare.end()
         if not self._is_closed():
             return False

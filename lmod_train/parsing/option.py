@@ -17,7 +17,7 @@ from lmod_train.parsing.cues import any_of, final_statement, split_explanation
 from lmod_train.parsing.forms import plain
 from lmod_train.parsing.limits import open_limits
 from lmod_train.parsing.option_signs import LETTER, TEXT, index_of, mark
-from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
+from lmod_train.parsing.reading import IGNORED, UNKNOWN, Claim, answer_in
 from lmod_train.parsing.slots import kinds_of
 from lmod_train.parsing.stance import clause_spans, stance
 from lmod_train.parsing.structure import EMPTY, TICKED, Slot, role_of
@@ -91,6 +91,11 @@ def parse_option(text: str, choices: Sequence[str]) -> str | Unparsed:
     return answer_in(text, lambda slot: _read_slot(slot, choices), lambda prose: _in_prose(prose, choices))
 
 
+_JUDGED_YES = re.compile(rf"\W{{0,3}}(?:{any_of(options.YES_EN, options.YES_ZH)})\W{{0,3}}", re.IGNORECASE)
+_JUDGED_NO = re.compile(rf"\W{{0,3}}(?:{any_of(options.NO_EN, options.NO_ZH)}|[0-9.%?]{{1,5}})\W{{0,3}}", re.IGNORECASE)
+_LONE_KEY = re.compile(
+    r"(?:image )?quality|grade|severity|location|region|lesions?|management|treatment|step|stage|level|class|decision|[a-z]{2}"
+)
 _LETTER_NAME = re.compile(r"(?:option |choice |选项)?([A-Za-z])[.)]?")
 
 
@@ -100,19 +105,22 @@ def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
     named = _LETTER_NAME.fullmatch(slot.name.strip())
     kinds = ("yes",) if slot.value == TICKED else kinds_of(value)
     of_name = _in_prose(clean(slot.name), choices) if not named and slot.name and not role_of(slot.name) else UNKNOWN
-    if slot.layout == "line" and slot.role not in ("answer", "type"):
+    if slot.role == "denied":
         return None
-    own = _in_prose(value, choices) if slot.role else UNKNOWN
-    if isinstance(own, str) and not kinds:
-        return own  # {"answer": "B", "disease": "macular hole"}
+    of_line = slot.layout == "line" and slot.role not in ("answer", "type")
+    own = UNKNOWN if of_line else _in_prose(value, choices) if slot.role else UNKNOWN
+    if isinstance(own, str) and not kinds:  # {"answer": "B", "disease": "macular hole"}
+        return own if not isinstance(of_name, str) or of_name == own else Unparsed("ambiguous", f"{own} and {of_name}")
     if (named or isinstance(of_name, str)) and not (slot.role and role_of(slot.name)):
-        if slot.layout == "line" or slot.value == EMPTY or (kinds and kinds[0] == "no"):
-            return None
-        if kinds != ("yes",):
-            return Unparsed("no_match", "an option with no answer behind it")
+        if kinds != ("yes",) and _JUDGED_YES.fullmatch(value):
+            kinds = ("yes",)
+        if slot.layout == "line" and not kinds:
+            return None if not _JUDGED_NO.fullmatch(value) else IGNORED
+        if slot.value == EMPTY or kinds != ("yes",):
+            return IGNORED
         return of_name if isinstance(of_name, str) else _in_prose(named[1].upper(), choices) if named else None
     if slot.name and not slot.role and plain(slot.name) != "letter":
-        lone = slot.layout == "object" and re.fullmatch(r"\W{0,3}[A-H]\W{0,3}", value)
+        lone = slot.layout == "object" and _LONE_KEY.fullmatch(plain(slot.name)) and re.fullmatch(r"\W{0,3}[A-H]\W{0,3}", value)
         return _in_prose(value, choices) if lone else None
     stated = _in_prose(value, choices)
     if isinstance(stated, str) or stated.reason in ("ambiguous", "out_of_range"):

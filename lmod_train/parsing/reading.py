@@ -67,6 +67,8 @@ def read(reply: Reply, parser: Parser, choices: Sequence[str]) -> Answer | Unpar
 Claim = str | Unparsed
 """What a slot says: a choice, or why it says none."""
 
+IGNORED = Unparsed("no_match", "denied")
+"""Claim of a slot that only says what the answer is not; it is taken out of the prose and says nothing."""
 UNKNOWN = Unparsed("no_match", "an unknown value")
 """Claim of a slot whose value is neither an answer nor an abstention; it gives way to any other claim."""
 
@@ -88,8 +90,9 @@ def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Calla
     decoded = decode(text)
     claims = [(slot, claim) for slot in decoded.slots if (claim := _claim(slot, text, read_slot, prose)) is not None]
     lines = [slot for slot, _ in claims if slot.layout == "line"]
+    claims = [(slot, claim) for slot, claim in claims if claim is not IGNORED]
     rest = clean(decoded.prose(lines))
-    if not rest.strip(f"{PLACE} \n") and not claims:
+    if not claims and not rest.strip(f"{PLACE} \n.;,"):
         return Unparsed("no_match", text.strip()[:80])
     cue = max((cue.end() for cue in (last(FINAL, rest), last(CORRECTION, rest)) if cue is not None), default=0)
     if cue:
@@ -98,6 +101,8 @@ def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Calla
         tail = _unplaced(after(rest, cue))
         if behind:
             return _decided(behind)
+        if claims and not any(c.isalnum() for c in tail):
+            return Unparsed("no_match", "taken back")  # {...} "That is wrong."
         if (claims or decode(tail).slots) and isinstance(stated := answer_in(tail, read_slot, prose), str):
             return stated
     if not claims:
@@ -123,6 +128,8 @@ def _claim(
         if isinstance(inner, str) or inner.reason == "ambiguous":
             return inner
     claim = read_slot(slot)
+    if slot.role == "denied":
+        return claim if claim is not None or slot.layout != "line" or slot.value.count(" ") > 6 else IGNORED
     if claim is UNKNOWN and answers and role_of(slot.name) and isinstance(stated := prose(clean(slot.value)), str):
         return stated
     return claim

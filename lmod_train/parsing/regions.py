@@ -74,6 +74,7 @@ _MAY_FOLLOW = re.compile(
     re.IGNORECASE,
 )
 _OPENING = re.compile(r"[\s\"'(\[:=\-,]{0,9}")
+_REGIONS = re.compile(r"^\s{0,3}(?:the )?(?:regions?|boxes|areas|区域)\s?[:]\s{0,3}$", re.IGNORECASE | re.MULTILINE)
 _ANSWER = re.compile(r"^\s{0,3}(?:(?:final )?answer|result|结论|答案|结果)\s?[:=]\s{0,3}(?=[0-9#(])", re.IGNORECASE | re.MULTILINE)
 _NUMBERED = re.compile(
     rf"[^0-9\n]{{0,30}}?[0-9]{{1,9}}(?:\s?(?:,|&|and|和|、)\s?[0-9]{{1,9}}){{0,30}}[^\w]{{0,4}}(?:{_TYPE}|号?{_REGION}|answer|label)?",
@@ -124,6 +125,8 @@ def _of_slot(slot: Slot, choices: tuple[str, ...]) -> list[tuple[int, str]]:
     """Return the regions that a slot names by number, each with its type."""
     numbers = [int(n) for n in re.findall("[0-9]{1,9}", slot.name)] if _NUMBERED.fullmatch(slot.name.strip()) else []
     value = clean(slot.value)
+    if not numbers and slot.layout == "object" and value.isdigit() and (named := _structure(slot.name, choices)) in choices:
+        return [(int(value), named)]  # {"Choroid": 1}
     if not numbers:
         regions = _in_prose(value, choices) if slot.role else None
         return list(regions.items()) if isinstance(regions, dict) else []
@@ -132,7 +135,7 @@ def _of_slot(slot: Slot, choices: tuple[str, ...]) -> list[tuple[int, str]]:
 
 
 def _in_prose(text: str, choices: tuple[str, ...]) -> dict[int, str] | Unparsed:
-    text = _ANSWER.sub("", normalise_numbering(text))
+    text = _ANSWER.sub("", _REGIONS.sub("", normalise_numbering(text)))
     final = last(FINAL, text)
     if final is not None:
         answer = _one_type_each(_stated(text[final.end() :].lstrip(" :=\n"), choices), choices)

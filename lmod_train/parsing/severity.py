@@ -62,6 +62,8 @@ _SEVERITY = re.compile(r"severity|severity level|(?:dr|retinopathy) severity|dis
 
 def _read_slot(slot: Slot, choices: Sequence[str], words: Words) -> Claim | None:
     """Return the level that a slot states by its number or name; None for a slot about something else."""
+    if slot.role == "denied":
+        return None
     claim = read_stage(slot, choices)
     severity = _SEVERITY.fullmatch(plain(slot.name)) is not None
     if (claim is not None and claim is not UNKNOWN) or not words or not (slot.role or severity or claim):

@@ -74,6 +74,9 @@ _QUESTION = re.compile(
     rf"[^?\n;:|。]{{0,80}}\?[\s\"'*:|]{{0,6}}(?:{_HYPHEN}\s?)?(?:{_ANSWER})?{_OPENERS}",
     re.IGNORECASE,
 )
+_ABSENT = re.compile(
+    r"(?<![a-z])(?:absent|missing|lacking|negative|excluded|ruled out|free)(?![a-z])|不存在|阴性|排除", re.IGNORECASE
+)
 _ASKED = re.compile(r"[\s\"')\]}>]{0,3}\?")  # "X TRUE?" is a question and no answer
 _CALLED_WRONG = re.compile(r"\s(?:would be|is|was)\s(?:wrong|incorrect|mistaken|untrue)(?![a-z])", re.IGNORECASE)
 _WEAK = re.compile(rf"{_CLOSERS}{_BRACKET}[<\[]?", re.IGNORECASE)
@@ -119,6 +122,8 @@ def _slot_after(text: str, end: int) -> tuple[Separator, Value] | None:
     for separator, pattern in separators:
         lead = pattern.match(text, end)
         value = value_at(text, lead.end(), signed=_SIGNED.search(lead[0]) is not None) if lead else None
+        if lead and value is not None and separator == "question" and _ABSENT.search(lead[0].partition("?")[0]):
+            return None if value[0] != ("yes",) else (separator, (("no",), value[1]))  # "X absent? No" is left unread
         if value is not None:
             return separator, value
     lead = _WEAK.match(text, end)
@@ -127,6 +132,7 @@ def _slot_after(text: str, end: int) -> tuple[Separator, Value] | None:
 
 
 _AROUND = " \t\n*_\"'<>.,;!。"
+_BRACKETED = re.compile(r"[(\[]\s?(?P<inside>[^()\[\]]{2,40}?)\s?[)\]]")
 _REMARK = re.compile(r"\s?\((?P<inside>[^()]{0,60})\)?$")  # "absent (0)"
 
 
@@ -137,7 +143,9 @@ def kinds_of(value: str) -> tuple[Kind, ...]:
         >>> kinds_of("No."), kinds_of("<TRUE>"), kinds_of("not detected"), kinds_of("N/A"), kinds_of("0"), kinds_of("no cup")
         (('no',), ('yes',), ('no',), ('refused',), ('no',), ())
     """
-    text = normalise(value).strip(_AROUND)
+    text = normalise(value).lstrip(_AROUND.replace("!", "")).rstrip(_AROUND)
+    if bracketed := _BRACKETED.fullmatch(text):
+        text = bracketed["inside"]
     if (remark := _REMARK.search(text)) and remark.start():
         inside, text = kinds_of(remark["inside"]), text[: remark.start()].strip(_AROUND)
         if inside and inside != kinds_of(text):

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import final_statement, split_explanation
 from lmod_train.parsing.forms import plain
-from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
+from lmod_train.parsing.normalise import in_place
+from lmod_train.parsing.reading import IGNORED, UNKNOWN, Claim, answer_in
 from lmod_train.parsing.slots import kinds_of, value_at
 from lmod_train.parsing.stance import clauses, stance, statements
 from lmod_train.parsing.structure import Slot
@@ -57,7 +58,7 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _FIELD_BETWEEN = re.compile(rf"^\W{{0,4}}(?:somewhere\s)?between\s(?={_NUMERAL}\sand\s)", re.IGNORECASE)
-_BOUND = re.compile(r"(?:at least|at most|no (?:more|less) than|至少|至多)\s{0,3}(?:an?\s)?$", re.IGNORECASE)
+_BOUND = re.compile(r"(?:at least|at most|no (?:more|less) than|beyond|(?:worse|better|higher|lower|more|less) than|short of|above|below|up to|至少|至多|超过|低于)\s{0,3}(?:an?\s)?$", re.IGNORECASE)
 _ORDINAL = re.compile(
     r"(?<![a-z0-9])(?P<number>first|second|third|fourth|[0-9]{1,2}(?=st|nd|rd|th))(?:st|nd|rd|th)?(?=[\s-](?:stage|grade))",
     re.IGNORECASE,
@@ -71,10 +72,11 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )  # "the stage of the macular hole is"
 _STAGE_NAME = re.compile(
-    rf"(?!(?:i|we|he|at|initial|first|previous|earlier)(?![a-z]))(?:[a-z()'/]{{1,20}} ){{0,5}}?(?:{_LATIN_LABEL})"
+    rf"(?!(?:i|we|he|at|initial|first|previous|earlier|next|max(?:imum)?|min(?:imum)?|not|no|excluded?|other|possible)(?![a-z]))(?:[a-z()'/]{{1,20}} ){{0,5}}?(?:{_LATIN_LABEL})"
     r"(?: (?:number|value|label|result|code))?(?: (?:of|for|i|we|that)(?: [\w()']{1,20}){1,14}?)?(?: \([^()]{0,20}\))?"
     rf"|[^\W\da-z]{{0,12}}(?:{_HAN_LABEL}|级别|等级)(?:结果|等级|级别)?|(?:icdr|sdrg|gass)(?:分期|分级|等级|级别)(?:结果)?"
 )
+_RANGE = re.compile(r"\W{0,3}(?:[<>≤≥]\s?[0-9]{1,2}(?!\s?>)|[0-9]\s?:\s?[0-9])")  # "> 2", "2 → 3"
 _DEFINED = re.compile(
     r"\s{0,2}(?:means|stands for|denotes|signifies|is defined as|refers to|describes|表示|代表|指)", re.IGNORECASE
 )
@@ -117,10 +119,14 @@ def read_stage(slot: Slot, choices: Sequence[str]) -> Claim | None:
     """Return the stage that a slot states; None for a slot about something else."""
     name = plain(slot.name)
     labelled = _STAGE_NAME.fullmatch(name) is not None
+    if (number := re.fullmatch(r"(?:stage |grade |level )?([0-9])", name)) and (kinds := kinds_of(slot.value)):
+        return _decide([int(number[1])], choices) if kinds == ("yes",) else IGNORED
     if not labelled and slot.role not in ("answer", "diagnosis", "type"):
         return None
     value = clean(slot.value)
     lettered = "0" in choices
+    if _RANGE.match(in_place(slot.value)):
+        return Unparsed("ambiguous", "a range")
     if len(value.split()) > 4 and isinstance(stated := stage_in_prose(value, choices), str):
         return stated
     if found := list(dict.fromkeys(_in_field(value, lettered))):

@@ -15,18 +15,19 @@ from functools import lru_cache
 from typing import Literal
 
 from lmod_train.parsing.cues import CORRECTION, FINAL, final_statement
-from lmod_train.parsing.forms import plain, term_of
-from lmod_train.parsing.layouts import BoxList, Field, box_lists, fields, short_label, tables, tags
+from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
+from lmod_train.parsing.layouts import BoxList, CellKind, Field, box_lists, fields, pairs, short_label, tables, tags
 from lmod_train.parsing.normalise import in_place, normalise
 from lmod_train.parsing.objects import Group, Word, objects
 from lmod_train.parsing.slots import kinds_of
 from lmod_train.vocabulary import labels
 from lmod_train.vocabulary.characters import BOXES, MARKS
+from lmod_train.vocabulary.conditions import CONDITIONS
 
 Layout = Literal["object", "tag", "table", "box", "line"]
-Role = Literal["id", "subject", "diagnosis", "answer", "type", "extra", ""]
-"""What a key announces: the number of a region, what is asked about, a diagnosis, an answer, a type or label, something
-that is never an answer; or nothing known, as the name of a disease does."""
+Role = Literal["id", "subject", "diagnosis", "answer", "type", "denied", "extra", ""]
+"""What a key announces: the number of a region, what is asked about, a diagnosis, an answer, a type or label, what is
+denied, something that is never an answer; or nothing known, as the name of a disease does."""
 Span = tuple[int, int]
 
 PLACE = "\ua490"
@@ -98,7 +99,7 @@ def decode(text: str) -> Decoded:
         >>> slots("| Condition | Present |\n|---|---|\n| AMD | No |"), slots("Condition: AMD; Present: No")
         ([('AMD', 'No')], [('AMD', 'No')])
         >>> slots("- [ ] TRUE\n- [x] FALSE"), slots("The macula is flat.")
-        ([('', 'FALSE')], [])
+        ([('', 'FALSE'), ('TRUE', '☐')], [])
     """
     text = text.replace(PLACE, " ")
     signs = in_place(text)
@@ -109,6 +110,8 @@ def decode(text: str) -> Decoded:
         span = (group.start, group.end)
         if all(end <= span[0] or start >= span[1] for start, end in whole):
             whole.append(span)
+            if _QUOTED.search(signs, max(0, span[0] - 100), span[0]):
+                return
             slots.extend(slot for row in rows for slot in _of_group(row, "", layout, (span,)))
 
     for group in objects(signs, text):
@@ -116,7 +119,7 @@ def decode(text: str) -> Decoded:
     for group in tags(signs, _is_known) if "</" in signs else []:
         if not _is_one_answer(group):
             take(group, "tag", [group])
-    for table, rows in tables(signs, lambda word: role_of(word) != "" or _OWN_NAMES.fullmatch(plain(word)) is not None, _is_closed, _is_heading) if "|" in signs else []:
+    for table, rows in tables(_without(signs, whole), _kind_of):
         take(table, "table", rows)
     for boxes in box_lists(signs):
         if _answers(boxes):
@@ -127,6 +130,13 @@ def decode(text: str) -> Decoded:
     slots += _of_lines(_without(signs, whole))
     slots = [replace(slot, name=normalise(slot.name)) for slot in sorted(slots, key=lambda slot: slot.spans)]
     return Decoded(text, tuple(slots), tuple(sorted(whole)))
+
+
+_QUOTED = re.compile(
+    r"(?<![a-z])(?:example|e\.g|format|template|schema|would|if|never|not|cannot|can't|n't|instead of|such as|like)(?![a-z])[^.;!?\n。]{0,60}[:\s`'\"]$"
+    r"|(?:例如|格式|示例|如果|不是|不会|不能)[^.;!?\n。]{0,30}$",
+    re.IGNORECASE,
+)  # an object that is quoted as an example, or denied
 
 
 def _without(text: str, spans: Iterable[Span]) -> str:
@@ -149,13 +159,13 @@ def role_of(key: str) -> Role:
     """
     if len(key) > _LONGEST_KEY:
         return ""
-    word = plain(_CAMEL.sub(" ", key)).strip(" .?!*#\"'()")
+    word = plain(re.sub(r"\s?\([^()]{0,20}\)?$", "", _CAMEL.sub(" ", key))).strip(" .?!*#\"'()")
     if word in _WORDS:  # "True: ..." is an answer with its reason
         return ""
     for role, pattern in _ROLES.items():
         if pattern.fullmatch(word):
             return role
-    return ""
+    return "denied" if _DENIED_KEY.fullmatch(word) and not _NAMED.search(key) else ""
 
 
 def is_probability(key: str) -> bool:
@@ -177,12 +187,24 @@ _WORDS = frozenset(("true", "false", "yes", "no", "对", "错", "是", "否", "�
 _PROBABILITY = _keys(labels.PROBABILITIES_EN, labels.PROBABILITIES_ZH)
 _ROLES: dict[Role, re.Pattern[str]] = {
     "extra": _keys(labels.EXTRAS_EN, labels.EXTRAS_ZH),
+    "denied": _keys(labels.DENIED_EN, labels.DENIED_ZH),
     "id": _keys(labels.IDS_EN, labels.IDS_ZH),
     "subject": _keys(labels.SUBJECTS_EN, labels.SUBJECTS_ZH),
     "diagnosis": _keys(labels.DIAGNOSES_EN, labels.DIAGNOSES_ZH),
     "answer": _keys(labels.ANSWERS_EN, labels.ANSWERS_ZH),
     "type": _keys(labels.TYPES_EN, labels.TYPES_ZH),
 }
+_THING = "(?:answer|diagnosis|option|choice|condition|finding|disease|letter)"
+_DENIED_KEY = re.compile(
+    rf"(?:(?:the|my|an?) )?(?:{_THING}s? (?:is |are )?)?(?:considered and )?(?:not|wrong|incorrect|excluded?|ruled out|rejected|eliminated"
+    rf"|dismissed|least likely|unlikely|absent|not the)(?: {_THING}s?)?"
+    "|(?:答案|诊断|选项)?(?:排除|错误|不选|未见|否定|不是|并非)的?(?:选项|答案|诊断|疾病|项)?"
+)  # "answer is not", "least likely diagnosis"
+_NAMED = re.compile(pattern_of(form for term in CONDITIONS for form in forms_of(term.name)))
+_NEUTRAL = re.compile(
+    r"arguments?|args|param(?:eter)?s?|inputs?|data|function|tools?|tool calls?|payload|report|content|message|json|body"
+    r"|response format|properties|en|zh|english|chinese|eye|left|right|od|os|exam|image|patient"
+)
 _OWN_NAMES = re.compile(
     r"(?:\w{1,20} )?(?:stage|grade|level|icdr|sdrg|sex|gender|age|age group|age range|letter)|分期|分级|性别|年龄组?|年龄段"
 )
@@ -195,8 +217,23 @@ def _is_known(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def _kind_of(word: str) -> CellKind:
+    """Return what a word of a table or line is."""
+    bare = plain(word).strip(" .?!*#\"'()")
+    if kinds_of(bare) and role_of(word) not in ("", "denied"):
+        return "either"
+    if _is_heading(word):
+        return "heading"
+    if bare in _WORDS or (kinds_of(bare) and role_of(word) == "") or re.fullmatch("[0-9]{1,3}", bare):
+        return "word"
+    if role_of(word):
+        return "word" if kinds_of(bare) and role_of(word) == "denied" else "key"
+    return "name" if _is_name(bare) or re.fullmatch("[a-h]|male|female", bare) else ""
+
+
+@lru_cache(maxsize=4096)
 def _is_name(word: str) -> bool:
-    return term_of(re.sub(r"^(?:non |no |not |非|无)", "", word)) is not None
+    return term_of(re.sub(r"^(?:non |非)", "", word)) is not None
 
 
 def _is_one_answer(group: Group) -> bool:
@@ -217,7 +254,7 @@ def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...]
         spans: Its place.
         depth: How many objects within the text of a value are around it.
     """
-    words = [(key, node) for key, node in group.members if isinstance(node, Word)]
+    words = _zipped([(key, node) for key, node in group.members if isinstance(node, Word)], group)
     inner = [(key, node) for key, node in group.members if isinstance(node, Group)]
     for key, word in list(words):
         if depth < _NESTED and word.text.lstrip()[:1] in ("{", "["):  # the arguments of a tool call
@@ -229,16 +266,29 @@ def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...]
         yield Slot(words[0][1].text, words[1][1].text, "answer", layout, spans)  # ["AMD", "FALSE"]
     elif group.is_list:
         for _, word in words:
-            yield Slot(parent, word.text, role_of(parent) or "answer", layout, spans)
+            yield Slot(parent, word.text, role_of(parent) or "answer", layout, spans)  # {"absent": ["drusen"]}
     else:
         yield from _of_members([(key, word.text) for key, word in words], parent, layout, spans, group.is_row)
     for key, node in inner:
         role = role_of(key)
-        if role == "extra" and not _CONTAINER.search(plain(key)):
-            continue
         of_words = node.is_list and any(isinstance(own, Word) for _, own in node.members)
-        below = key if of_words and role else "" if role or role_of(parent) else f"{parent} {key}".strip()
+        if role == "extra" and (of_words or not _CONTAINER.search(plain(key))):
+            continue
+        neutral = role or role_of(parent) or _NEUTRAL.fullmatch(plain(key))
+        below = key if of_words and role else "" if neutral else f"{parent} {key}".strip()
         yield from _of_group(node, below, layout, spans, depth + 1)
+
+
+def _zipped(words: list[tuple[str, Word]], group: Group) -> list[tuple[str, Word]]:
+    """Return the words of an object with those of two parallel lists, names and values, as pairs."""
+    lists = [(key, node) for key, node in group.members if isinstance(node, Group) and node.is_list]
+    if len(lists) == 2 and {role_of(key) for key, _ in lists} in ({"type", "answer"}, {"subject", "answer"}):
+        names, values = sorted(lists, key=lambda pair: role_of(pair[0]) == "answer")
+        both = list(zip(names[1].members, values[1].members, strict=False))
+        if all(isinstance(one, Word) and isinstance(other, Word) for (_, one), (_, other) in both):
+            group.members = [member for member in group.members if member not in lists]
+            return words + [(one.text, other) for (_, one), (_, other) in both]  # type: ignore[union-attr, misc]
+    return words
 
 
 _CONTAINER = re.compile("finding|feature|observation|sign|analysis|detail|diagnos|所见|分析|特征|观察|诊断")
@@ -265,6 +315,12 @@ def _of_members(
         name = subjects[0] if subjects else parent
         yield from (Slot(name, value, "answer", layout, spans, extra) for value in ticked)
         return
+    if len(by_role) > 1 and (chosen := [one for one in by_role if _CHOSEN.fullmatch(plain(_CAMEL.sub(" ", one[0])))]):
+        if any(kinds_of(value) == ("no",) for _, value, _ in chosen):
+            return  # {"answer": "A", "correct": false}
+        by_role = [one for one in by_role if one not in chosen or not kinds_of(one[1])]
+    if len(corrected := [one for one in by_role if one[2] == "answer" and _CORRECTED.search(plain(one[0]))]) == 1:
+        by_role = [one for one in by_role if one[2] != "answer" or one in corrected]
     has_answer = any(role == "answer" for _, _, role in by_role)
     for key, value, role in by_role:
         if (key, value, role) == about:
@@ -273,6 +329,10 @@ def _of_members(
             continue
         name = about[1] if about and role else f"{parent} {_CAMEL.sub(' ', key)}".strip()
         yield Slot(name, value, role, layout, spans, extra)
+
+
+_CHOSEN = re.compile(r"(?:is )?(?:correct|selected|chosen|valid|right)")
+_CORRECTED = re.compile(r"(?<![a-z])(?:final|corrected|revised|updated|amended)(?![a-z])|最终|修正|更正")
 
 
 def _roles(keys: Sequence[str], is_row: bool) -> list[Role]:
@@ -293,7 +353,8 @@ def _about(members: Sequence[tuple[str, str, Role]]) -> tuple[str, str, Role] | 
     """Return the member that says what is asked about, if another one says something of it."""
     roles = [role for _, _, role in members]
     for one in members:
-        if one[2] == "id" and len(members) > 1 and re.search("[0-9]", one[1]):
+        numbered = one[2] == "id" and len(members) > 1 and re.search("[0-9]", one[1])
+        if numbered and not ("subject" in roles and "answer" in roles):
             return one
     for wanted, others in (("subject", ("answer", "diagnosis", "type")), ("diagnosis", ("answer",)), ("type", ("answer",))):
         if wanted in roles and set(others) & set(roles):
@@ -304,7 +365,8 @@ def _about(members: Sequence[tuple[str, str, Role]]) -> tuple[str, str, Role] | 
 
 def _ticked(members: Sequence[tuple[str, str, Role]]) -> list[str] | None:
     """Return the ticked ones of columns such as "Yes" and "No", "?" if none is; None without such columns."""
-    columns = [(key, value) for key, value, role in members if not role and (not value.strip() or _TICK.fullmatch(value.strip()))]
+    blank = [(key, value, role) for key, value, role in members if not value.strip() or _TICK.fullmatch(value.strip())]
+    columns = [(key, value) for key, value, role in blank if not role or kinds_of(key)]
     if len(columns) < sum(not role for _, _, role in members):
         columns = [(key, value) for key, value, _ in members if plain(key) in _WORDS and (not value.strip() or kinds_of(value))]
     if len(columns) < 2 or len({plain(key) for key, _ in columns}) < len(columns):
@@ -359,9 +421,11 @@ def _of_lines(signs: str) -> Iterator[Slot]:
     """Yield the slots of the fields of all lines; fields go together up to one whose key comes again."""
     together: list[Field] = []
     known: set[str] = set()
-    for one in fields(signs, _is_heading):
+    for one in pairs(signs, _kind_of):
+        yield Slot(one.key, one.value, "", "line", ((one.start, one.end),))
+    for one in fields(signs, _kind_of):
         key = plain(one.key)
-        if FINAL.search(one.key) or CORRECTION.search(one.key) or _EARLIER.search(key):
+        if FINAL.search(f"{one.key}:") or CORRECTION.search(f"{one.key}:") or _EARLIER.search(key):
             continue  # what follows replaces another answer, or is replaced: the prose grammar reads it
         if _AFTERTHOUGHT.match(signs, one.end):
             continue

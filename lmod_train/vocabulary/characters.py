@@ -41,7 +41,7 @@ OTHERS = {
 }
 """Plain sign -> look-alikes with the same meaning."""
 
-MARKS = {"yes": "✓✔✅☑🗸√", "no": "✗✘❌✕✖☒❎🗶×"}
+MARKS = {"yes": "✓✔✅☑🗸√👍", "no": "✗✘❌✕✖☒❎🗶×👎"}
 """Answer -> ticks or crosses."""
 
 BOXES = {"on": "☑◉●🔘⬛■", "off": "☐□◻⬜○◯"}

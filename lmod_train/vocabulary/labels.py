@@ -19,8 +19,9 @@ BEHIND_ZH = "(?:结果|名称|结论|类别|选项|标签|情况)?"
 
 SUBJECTS_EN = (
     "conditions?", "questions?", "items?", "features?", "signs?", "targets?", "names?", "pathology|pathologies",
-    "query", "tasks?", "finding", "condition asked|asked condition", "statement", "abnormality", "lesion",
-    "criterion|criteria", "fields?", "attributes?", "keys?", "propert(?:y|ies)", "parameters?", "findings",
+    "query", "tasks?", "finding", "condition asked|asked condition", "statement", "claim", "assertion", "hypothesis",
+    "q", "abnormality", "lesion", "criterion|criteria", "fields?", "attributes?", "keys?", "propert(?:y|ies)",
+    "parameters?", "findings",
 )  # fmt: skip
 SUBJECTS_ZH = (
     "病变", "问题", "征象", "项目", "病种", "名称", "体征", "检查项目", "字段", "指标", "病症", "题目", "陈述",
@@ -30,13 +31,14 @@ DIAGNOSES_EN = ("diagnos[ie]s", "diseases?", "classification", "impression", "dx
 DIAGNOSES_ZH = ("疾病", "诊断", "印象", "分类", "病名", "诊断意见", "诊断印象")
 """Keys of a diagnosis: an answer, or what is asked about where a key of an answer stands beside it."""
 ANSWERS_EN = (
-    "answers?", "ans", "verdict", "result", "present(?: or absent|/absent)?", "presence", "status", "value", "detected",
-    "exists?", "existence", "found", "seen", "observed", "visible", "positive", "decision", "prediction", "outputs?",
-    "response", "choice", "option", "judge?ment", "conclusion", "outcome", "determination", "assessment", "affected",
-    "(?:is|was) (?:it )?(?:present|there|detected|seen|found|visible|positive|observed|true)", "true ?/ ?false",
-    "yes ?/ ?no", "(?:has|have) (?:the |this )?(?:condition|disease|finding)", "finding present", "reading", "call",
-    "pick", "opinion", "match", "fit", "guess", "(?:statement |text )?(?:is )?(?:correct|accurate|true|valid)(?:ness)?",
-    "accuracy", "validity", "selection", "selected", "truth", "state", "presence in image", "reply", "interpretation",
+    "answers?", "ans", "verdict", "result", "present(?: or absent|/absent)?", "presence", "status", "values?",
+    "detected", "exists?", "existence", "found", "seen", "observed", "visible", "positive", "decision", "prediction",
+    "outputs?", "response", "choice", "option", "judge?ment", "conclusion", "outcome", "determination", "assessment",
+    "affected", "(?:is|was) (?:it )?(?:present|there|detected|seen|found|visible|positive|observed|true)",
+    "true ?/ ?false", "yes ?/ ?no", "(?:has|have) (?:the |this )?(?:condition|disease|finding)", "finding present",
+    "reading", "call", "pick", "opinion", "match", "fit", "guess", "corrected", "revised",
+    "(?:statement |text )?(?:is )?(?:correct|accurate|true|valid)(?:ness)?", "accuracy", "validity", "selection",
+    "selected", "truth", "state", "presence in image", "reply", "interpretation",
 )  # fmt: skip
 ANSWERS_ZH = (
     "是否存在", "存在", "存在与否", "有无", "是否", "有没有", "是否有", "是否患有", "是否患病", "是否可见", "结果",
@@ -66,6 +68,12 @@ PROBABILITIES_EN = (
 )  # fmt: skip
 PROBABILITIES_ZH = ("概率", "可能性", "分数", "评分", "得分", "患病概率", "风险")
 """Keys of a probability, which nobody asked for: a name with nothing else beside it is then no answer."""
+DENIED_EN = (
+    "(?:not (?:present|detected|seen|found)|absent|excluded?|ruled out|eliminated|rejected|dismissed|incorrect|wrong|not|negative"
+    "|least likely|unlikely|discarded)(?: (?:answers?|options?|choices?|conditions?|findings?|diagnos[ie]s|letters?|diseases?))?",
+)  # fmt: skip
+DENIED_ZH = ("排除", "不选", "错误选项", "不存在", "未见", "已排除", "除外", "阴性", "错误答案")
+"""Keys of what is denied."""
 EXTRAS_EN = (
     *EXPLANATION_LABELS[: 6], *PROBABILITIES_EN, "confiden(?:ce|t)(?: (?:level|score|rating|in %|%))?", "certainty",
     "uncertainty", "supporting (?:evidence|findings|features)", "explained", "thoughts?", "thinking", "analysis",
@@ -73,37 +81,12 @@ EXTRAS_EN = (
     "(?:key |main |visual |image |supporting )?(?:findings|features|observations|signs)", "recommendations?",
     "limitations?", "image quality", "eyes?", "side", "laterality", "images?", "modality", "basis", "references?",
     "summary", "caveats?", "disclaimer", "next steps?", "follow[ -]?up", "location", "coordinates", "color|colour",
-    "differentials?|differential diagnos[ie]s", "steps?", "method", "language",
+    "differentials?|differential diagnos[ie]s", "steps?", "method", "language", "examples?", "format", "legend",
+    "options", "choices", "schema", "template", "alternatives", "candidates", "possible (?:answers|values|labels)",
 )  # fmt: skip
 EXTRAS_ZH = (
     *EXPLANATION_LABELS[6:], *PROBABILITIES_ZH, "置信(?:度|水平|区间)", "把握(?:度|程度)?", "信心(?:指数)?", "可信度",
     "确信度", "备注", "建议", "描述", "所见", "影像所见", "分析", "证据", "推理(?:过程)?", "图像质量", "眼别", "细节",
-    "特征", "思考", "鉴别诊断", "局限性?", "图像描述", "观察", "免责声明", "位置",
+    "特征", "思考", "鉴别诊断", "局限性?", "图像描述", "观察", "免责声明", "位置", "示例", "格式", "候选",
 )  # fmt: skip
 """Keys of what is never an answer."""
-
-# TEMP
-VERDICT_LABELS = (
-    "(?:disease|condition)(?: name)?", "(?:primary |most likely |likely |final )?diagnosis", "(?:final )?answer",
-    "classification", "prediction", "category", "impression", "output", "印象", "verdict", "答", "result",
-    "(?:best |final |my )?(?:decision|judge?ment|assessment|determination|reading|call|choice|pick|response|opinion"
-    "|option|conclusion|match|fit|guess)",
-    "(?:selected|chosen|predicted|assigned) (?:answer|option|label|class|category|disease|condition|diagnosis)",
-    "判断(?:结果)?", "判定(?:结果)?", "(?:最终|总体)?结论", "(?:我的)?选择", "判读(?:结果)?", "疾病(?:名称)?",
-    "诊断(?:结果)?", "最终诊断", "(?:最终)?答案", "结果", "分类",
-)  # fmt: skip
-QUESTION_COLUMNS_EN = ("(?:condition|disease|finding|question|feature|sign|diagnosis|patholog(?:y|ies)|item)s?",)
-"""Heads of the column with the questions."""
-QUESTION_COLUMNS_ZH = ("疾病", "病变", "问题", "征象", "项目", "诊断")
-ANSWER_COLUMNS_EN = (
-    "present(?: or absent|/absent| in image)?", "presence", "answer", "status", "result", "value", "detected", "seen",
-    "true ?/ ?false", "yes ?/ ?no", "verdict", "assessment", "response",
-)  # fmt: skip
-"""Heads of the column with the answers."""
-ANSWER_COLUMNS_ZH = ("是否存在", "存在", "有无", "结果", "答案", "判断", "是否")
-OTHER_COLUMNS_EN = (
-    "eye", "image", "side", "patient", "no\\.?", "#", "descriptions?", "comments?", "notes?", "remarks?", "details?",
-    "(?:key |supporting |main )?(?:findings|features|signs)", "interpretation", "basis", "confidence",
-)  # fmt: skip
-"""Heads of columns with neither."""
-OTHER_COLUMNS_ZH = ("眼别", "图像", "描述", "备注", "说明", "解释", "依据", "理由", "原因", "所见")
