@@ -100,8 +100,10 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(
-    r"(?:(?:the|my|this|patient'?s?|predicted|estimated|approximate|most|likely|probable|best|final|assigned) ){0,4}(?:sex ?/ ?)?"
-    r"(?P<label>age(?: ?(?:group|range|bracket|band|category))?|group)(?: (?:of|for) (?:the|this) patient)?(?: (?:label|number|id))?"
+    r"(?:(?:the|my|this|patient'?s?|predicted|estimated|approximate|most|likely|probable|best|final"
+    r"|assigned) ){0,4}(?:sex ?/ ?)?"
+    r"(?P<label>age(?: ?(?:group|range|bracket|band|category))?|group)(?: (?:of|for) (?:the"
+    r"|this) patient)?(?: (?:label|number|id))?"
     r"|(?:患者|预测|估计|推测|所属)?的?(?P<han>年龄(?:组|段|分组|范围)?|组别?)"
 )
 _SPAN = rf"(?:<\s?[0-9]{{1,3}}|[0-9]{{1,3}}{_TO}[0-9]{{1,3}}|[0-9]{{1,3}}\s?\+)"

@@ -34,7 +34,16 @@ from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.parsing.refusal import is_refusal
 from lmod_train.parsing.respelling import correct_spelling
 from lmod_train.parsing.slots import Kind, Separator, Value, kinds_of, slot_after, value_at
-from lmod_train.parsing.stance import LONGEST_CLAUSE, Stance, clause_spans, denies, describes_whole_eye, hedges, stance
+from lmod_train.parsing.stance import (
+    LONGEST_CLAUSE,
+    Stance,
+    clause_spans,
+    denies,
+    describes_whole_eye,
+    hedges,
+    is_earned,
+    stance,
+)
 from lmod_train.parsing.structure import EMPTY, TICKED, Slot, is_probability, role_of
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import answers
@@ -57,6 +66,9 @@ _UNHEALTHY = re.compile(
 )  # "Not normal: glaucoma."
 _ABSTAINS = re.compile(r"[.;]?\n\s{0,3}(?:I(?![a-z])|我)")
 _JOINED = re.compile(r"(?<![a-z])(?:or|nor|and|versus|vs)(?![a-z])|[/,;或与和及]", re.IGNORECASE)
+_BETWEEN = re.compile(
+    r"(?<![a-z])between [^,.;\n]{1,60}? and [^,.;\n]{1,60},\s?(?=(?:i|my|the|it)(?![a-z]))", re.IGNORECASE
+)
 _NOR = re.compile(r"(?<![a-z])nor(?![a-z])", re.IGNORECASE)
 _DENYING_WORD = re.compile(r"(?<![a-z])not(?![a-z])|n't|不|非", re.IGNORECASE)
 _NON = re.compile(r"(?<![a-z])non(?=[a-z]{5})", re.IGNORECASE)
@@ -75,6 +87,14 @@ class _Concept:
     mention: re.Pattern[str] | None
     kind: re.Pattern[str] | None
     adjective: bool
+
+    @property
+    def is_sex(self) -> bool:
+        """Whether it is a sex, which sentences name in other words than a disease: "from a male patient"."""
+        return (
+            self.mention is not None
+            and self.mention.fullmatch("male" if self.asserted == "MALE" else "female") is not None
+        )
 
     def is_kind(self, mention: re.Match[str]) -> bool:
         """Return whether a mention names a subtype only: denying it does not deny the concept."""
@@ -114,6 +134,7 @@ def choice_in_prose(text: str, choices: Sequence[str], in_slot: bool = False) ->
     if not text.strip():
         return Unparsed("empty")
     concepts = _concepts(tuple(choices))
+    text = _BETWEEN.sub("", text)
     text = without_losses(_UNHEALTHY.sub("\n", _NON.sub("non-", text)))
     if len(concepts) == 1 and (mention := concepts[0].mention) is not None:
         text = resolve_pronoun(text, mention)
@@ -172,7 +193,8 @@ def _concept(name: str | None, by_stance: Mapping[bool, str]) -> _Concept:
 
 _LIGHT = re.compile(
     r"does|do|is|are|the|this|that|these|patient(?:'s)?|eye|image|photo(?:graph)?|fundus|has|have|had|having|shows?|display"
-    r"|contains?|with|suffer(?:s|ing)? from|present|presence|of|any|signs?|evidence|features?|there|diagnos(?:is|ed)|diseases?"
+    r"|contains?|with|suffer(?:s|ing)? from|present|presence|of|any|signs?|evidence|features?|there|diagnos(?:is"
+    r"|ed)|diseases?"
     r"|status|visible|seen|found|in|it|an?|on|retinal?|condition|detected|detection|finding|answer|result|exists?|here|for"
     r"|no|not|non|without|absent|absence|free|lacks?|negative|positive|true|you|see|can|asked|what|q|question|whether|if"
     r"|would|say|think|class|label|image-level|given|affected|by|or|to|be|identified|observed|shown"
@@ -242,7 +264,9 @@ def _names(name: str, concept: _Concept) -> bool | None:
 
 
 _SUBJECT = re.compile(
-    r"(?:the |this |it )?(?:finding |condition |disease |sign |abnormality )?(?:is|was|are|were) (?=absent|present|not )", re.IGNORECASE
+    r"(?:the |this |it )?(?:finding |condition |disease |sign |abnormality )?(?:is|was|are|were) (?=absent"
+    r"|present|not )",
+    re.IGNORECASE,
 )
 _NO_VALUE = re.compile(r"\W{0,4}(?:[a-z]{0,2}|[0-9]{1,9}(?:[./][0-9]{1,9})?\s?%?|[TFYN]/[TFYN])\W{0,4}")
 _LIGHT_WORDS = re.compile(rf"(?<![a-z])(?:{_LIGHT.pattern})(?![a-z])", re.IGNORECASE)
@@ -273,9 +297,7 @@ def _of_named(
     return stated
 
 
-def _claims_of(
-    kinds: Sequence[Kind], concept: _Concept, denied: bool, concepts: Sequence[_Concept]
-) -> list[Claim]:
+def _claims_of(kinds: Sequence[Kind], concept: _Concept, denied: bool, concepts: Sequence[_Concept]) -> list[Claim]:
     exclusive = {concept.asserted, *(other.asserted for other in concepts)} - {concept.asserted}
     against = concept.denied or (exclusive.pop() if len(concepts) == len(exclusive) + 1 == 2 else None)
     claims: list[Claim] = []
@@ -461,6 +483,8 @@ def _of_mention(scope: _Scope, mention: re.Match[str], concept: _Concept, can_be
     at, beyond = mention.start() - first, mention.end() - first
     if concept.adjective and not describes_whole_eye(around, at, beyond):
         return ()
+    if mention["non"] and concept.kind is not None and concept.kind.fullmatch(mention[0][len(mention["non"]) :]):
+        return ()  # "non-neovascular AMD"
     slot = slot_after(scope.text, mention.end())
     claims = _of_slot(*slot, around[:at], bool(mention["non"])) if slot else None
     if len(scope.concepts) > 1 and _ABSTAINS.match(scope.text, mention.end()):
@@ -477,6 +501,8 @@ def _of_mention(scope: _Scope, mention: re.Match[str], concept: _Concept, can_be
             or is_conclusion(around, at, beyond, concept.adjective)
         )
         found = stance(around, at, beyond, bare) if sentence and not scope.asks else None
+        if found == "asserted" and not concept.is_sex and not is_earned(around[:at]):
+            found = None
         claims = _of_stance(found, bool(mention["non"]))
     if concept.is_kind(mention):  # "no proliferative retinopathy" does not deny other kinds
         return tuple(claim for claim in claims if claim is not False)

@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 from lmod_train.parsing.contrast import split_contrasts
-from lmod_train.parsing.coordination import expand_coordination
+from lmod_train.parsing.coordination import expand_coordination, expand_headings
 from lmod_train.parsing.normalise import normalise
 from lmod_train.parsing.parenthesis import without_parentheses
 from lmod_train.parsing.retraction import without_retractions
@@ -47,17 +47,25 @@ _MARK = re.compile(
 )  # but "> grade 2" is a limit
 _NOT_SIGN = re.compile(r"\\(?:lnot|neg)(?![a-z])|¬")
 _PREFIXED = re.compile(
-    r"(?<![a-z])(?P<prefix>non|fe|un|in|ab)(?:(?:\s{1,3}|[\s\"']{0,3}-[\s\"']{0,4})(?=[\"']?(?P<word>[a-z]{4,20})))[\"']?", re.IGNORECASE
+    r"(?<![a-z])(?P<prefix>non|fe|un|in|ab)(?:(?:\s{1,3}|[\s\"']{0,3}-[\s\"']{0,4})(?=[\"']?(?P<word>[a-z]{4,20})))[\"']?",
+    re.IGNORECASE,
 )
 _JOINED = {"fe": ("male",), "un": ("true", "likely"), "in": ("correct", "accurate"), "ab": ("normal",)}
+_OPERATOR = re.compile(
+    r"(?:^|(?<=[\s:=\"'{(]))[!~?](?=[A-Za-z\u4e00-\u9fff])|\s?(?:!=|≠)\s?", re.MULTILINE
+)  # "!glaucoma"
 _LIMIT = re.compile(r"<\s{1,3}(?=[0-9])")  # "< 18" is a limit as well
 _INVISIBLE = {"Cc", "Cf", "Co", "Cs"}
 
 
 _FORM = re.compile(
-    r"^[^\n]{0,200}<(?:JUSTIFICATIONS?|EXPLANATIONS?|AN INTEGER|GROUP_LABEL|disease_name|TRUE/FALSE|MALE/FEMALE)>[^\n]{0,200}$", re.MULTILINE
+    r"^[^\n]{0,200}<(?:JUSTIFICATIONS?|EXPLANATIONS?|AN INTEGER|GROUP_LABEL|disease_name|TRUE/FALSE"
+    r"|MALE/FEMALE)>[^\n]{0,200}$",
+    re.MULTILINE,
 )  # the format of the prompt, repeated
-_RULE = re.compile(r"^[ \t]{0,9}(?:(?:-[ ]?){3,80}|(?:\*[ ]?){3,80}|={3,80})[ \t]{0,9}$", re.MULTILINE)  # a horizontal line
+_RULE = re.compile(
+    r"^[ \t]{0,9}(?:(?:-[ ]?){3,80}|(?:\*[ ]?){3,80}|={3,80})[ \t]{0,9}$", re.MULTILINE
+)  # a horizontal line
 _QUOTE = re.compile(rf"^[ \t]{{0,3}}>[ \t](?!{_GRADE})(?=[^\s0-9]|[0-9]{{1,2}}[.)、])", re.MULTILINE | re.IGNORECASE)
 _WRITTEN_BREAK = re.compile(r"\\n(?=[A-Z0-9\s*#|{\[\u4e00-\u9fff-]|$)")  # a backslash and an n
 _CODE = re.compile(r"```\w{0,12}|`")
@@ -66,13 +74,13 @@ _ROWS = re.compile(r"<(?P<close>/)?tr(?: [^<>\n]{0,80})?>", re.IGNORECASE)
 
 
 def unmasked(text: str) -> str:
-    """Return a reply without special tokens, entities and invisible characters, with all its other markup.
+    r"""Return a reply without special tokens, entities and invisible characters, with all its other markup.
 
     Rows of HTML tables become rows of Markdown.
 
     Example:
         >>> unmasked("&lt;AMD&gt;\u200b</s>"), unmasked("<tr><td>AMD</td><td>No</td></tr>")
-        ('<AMD> ', '\\n|AMD | No|')
+        ('<AMD> ', '\n|AMD | No|')
     """
     text = _WRITTEN_BREAK.sub("\n", text)
     text = _RULE.sub("", _QUOTE.sub("", _SPECIAL.sub(" ", html.unescape(text)).strip()))
@@ -134,9 +142,8 @@ def clean(text: str) -> str:
     )
     text = _LIMIT.sub("<", text)
     text = _LEFT_BLANK.sub(" ? ", _RUN.sub(r"\1\1\1", text))
+    text = _OPERATOR.sub(lambda sign: {"?": "possible ", "=": " is not "}.get(sign[0].strip()[-1], "not "), text)
     text = _PREFIXED.sub(_joined, _MARK.sub(" ", _HASH.sub(" ", text)))
     lines = (" ".join(line.split()) for line in text.split("\n"))
-    text = _FOR_EXAMPLE.sub(
-        "for example", _THAT_IS.sub("that is", "\n".join(line for line in lines if line))
-    )
-    return without_retractions(split_contrasts(without_parentheses(expand_coordination(text))))
+    text = _FOR_EXAMPLE.sub("for example", _THAT_IS.sub("that is", "\n".join(line for line in lines if line)))
+    return without_retractions(split_contrasts(without_parentheses(expand_coordination(expand_headings(text)))))

@@ -6,6 +6,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
+from lmod_train.parsing.cues import any_of
+from lmod_train.vocabulary import negation
 from lmod_train.vocabulary.conditions import CONDITIONS
 
 _HAN = "(?:糖尿病|高血压)性?"
@@ -55,3 +57,50 @@ def expand_coordination(text: str) -> str:
     for pattern, last in _LATIN:
         text = pattern.sub(rf"\g<first> {last}", text)
     return _CHINESE.sub(lambda m: f"{m[0]}视网膜病变", text)
+
+
+_ITEM = r"(?:\s{0,5}(?:[-•*]|[0-9]{1,2}[.)])\s{0,3}[^\n]{1,120}(?:\n|$))"
+_LIST = re.compile(
+    rf"(?P<head>[^\n]{{2,120}}?)(?:[:：]|(?<=findings))\s{{0,3}}\n(?P<items>{_ITEM}{{1,20}})", re.IGNORECASE
+)
+_IN_LINE = re.compile(r"(?P<head>[^\n.;。]{2,80}?)[:：]\s{0,3}(?P<items>[^\n.;:。]{2,200})")
+_DENIES = re.compile(
+    any_of(negation.DENIALS_EN, negation.DENIALS_ZH)
+    + r"|(?<![a-z])(?:negative|not present|absent|ruled out)(?![a-z])|阴性|均未见",
+    re.IGNORECASE,
+)
+_LEAVES_OPEN = re.compile(
+    r"differential|rule out|risk|suspect|consider|possib|could|might|to exclude|鉴别|待排|可能|疑似", re.IGNORECASE
+)
+_BEGINNING = re.compile(r"(?P<mark>^\s{0,5}(?:[-•*]|[0-9]{1,2}[.)])?\s{0,3})(?=\w)", re.MULTILINE)
+
+
+def expand_headings(text: str) -> str:
+    r"""Return the text with each item of a list denied or left open as its heading says.
+
+    Example:
+        >>> expand_headings("No evidence of:\n- DR\n- glaucoma"), expand_headings("Absent findings: AMD, DR")
+        ('No evidence of:\n- no DR\n- no glaucoma', 'Absent findings: no AMD, no DR')
+    """
+
+    def of_lines(found: re.Match[str]) -> str:
+        word = _word_for(found["head"])
+        items = _BEGINNING.sub(rf"\g<mark>{word}", found["items"]) if word else found["items"]
+        return f"{found['head']}:\n{items}" if word else found[0]
+
+    def in_line(found: re.Match[str]) -> str:
+        word = _word_for(found["head"]) if _GOVERNS.search(found["head"]) else ""
+        if not word:
+            return found[0]
+        items = re.sub(r"(?:^|(?<=[,、])) ?(?:and |or |和|及)?(?=\w)", f" {word}", found["items"])
+        return f"{found['head']}:{items}"
+
+    return _IN_LINE.sub(in_line, _LIST.sub(of_lines, text))
+
+
+_GOVERNS = re.compile(r"(?:following|findings?|conditions?|diseases?|signs?|以下|下列|所见)", re.IGNORECASE)
+
+
+def _word_for(head: str) -> str:
+    """Return what a heading says of the items below it: "no", "possible", or nothing."""
+    return "possible " if _LEAVES_OPEN.search(head) else "no " if _DENIES.search(head) else ""

@@ -12,9 +12,9 @@ from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import final_statement, split_explanation
 from lmod_train.parsing.forms import forms_of, pattern_of
 from lmod_train.parsing.predicate import as_condition, renamed
-from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
+from lmod_train.parsing.reading import Claim, answer_in
 from lmod_train.parsing.stance import WINDOW, clauses, contains_negation, stance, statements
-from lmod_train.parsing.structure import Slot, role_of
+from lmod_train.parsing.structure import Slot
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import answers
 from lmod_train.vocabulary.conditions import CONDITIONS

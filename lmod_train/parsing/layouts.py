@@ -23,7 +23,8 @@ _LONGEST_ROW = 4000
 _RULE = re.compile(r"[ \t]{0,9}\|?(?:\s?:?-{2,60}:?\s?\|?){1,12}[ \t]{0,9}$", re.MULTILINE)
 _ON, _OFF = "".join(BOXES["on"]), "".join(BOXES["off"])
 _BOX = re.compile(
-    rf"\[\s?(?P<x>[xX*{MARKS['yes']}])\s?\]|(?P<none>\[[ _]?\])|\(\s?(?P<radio>[xX*{MARKS['yes']}●•◉⦿])\s?\)|(?P<hollow>\([ _]?\))"
+    rf"\[\s?(?P<x>[xX*{MARKS['yes']}])\s?\]|(?P<none>\[[ _]?\])|\(\s?(?P<radio>[xX*{MARKS['yes']}●•◉⦿])\s?\)"
+    rf"|(?P<hollow>\([ _]?\))"
     rf"|(?P<on>[{_ON}])\ufe0f?|(?P<off>[{_OFF}])\ufe0f?|(?P<yes>[{MARKS['yes']}])\ufe0f?|(?P<no>[{MARKS['no']}])\ufe0f?"
 )
 _LABEL_END = re.compile(r"\s-\s|[;\n]|\s[(]|:\s|[.。](?:\s|$)|[,|]")
@@ -32,13 +33,19 @@ _FIELD = re.compile(
     rf"\s{{0,9}}{_BULLET}[*_\"'(\[#|{{]{{0,5}}\s?(?P<key>(?:\d{{1,3}}(?=\s?[*_\"'\])]{{0,4}}\s?[:=])|[^\W\d_])[^\n:=;|?!。]{{0,80}}?|[#])"
     r"(?P<tail>[*_\"')\]]{0,5})\s{0,3}(?:[-=]{1,2}>|[:=|]{1,2})[*_]{0,3}"
 )
-_DASHED = re.compile(rf"\s{{0,9}}{_BULLET}[*_\"'(\[]{{0,5}}(?P<key>[^\W\d_][^\n:=;|?!。,-]{{0,40}}?)[*_\"')\]]{{0,5}}\s-{{1,2}}\s")
+_DASHED = re.compile(
+    rf"\s{{0,9}}{_BULLET}[*_\"'(\[]{{0,5}}(?P<key>[^\W\d_][^\n:=;|?!。,-]{{0,40}}?)[*_\"')\]]{{0,5}}\s-{{1,2}}\s"
+)
 _PAIR = re.compile(
     r"(?:^|(?<=[\n(]))\s{0,3}(?P<q>[\"']?)(?P<key>[^\W\d][^\n,:;|\"'()]{1,60}?)(?P=q)\s?[,;]\s?(?P<q2>[\"']?)(?P<value>[^\n,:;|\"'()]{1,20})(?P=q2)"
     r"(?=\s{0,3}(?:[,;)\n]|$))",
 )  # a row of two cells: "AMD","no"
-_HEADING = re.compile(rf"\s{{0,3}}{_BULLET}[*_\"'#]{{0,5}}\s?(?P<key>[^\W\d_][^\n:=;|?!。.,]{{0,40}}?)[*_\"'#]{{0,5}}\s{{0,3}}$")
-_SEPARATOR = re.compile(r"[;\n]|&(?=[\w%-]{1,40}=)|\s\|\s(?=[^\n:=|]{1,40}[:=])|\s-{1,2}\s(?=[^\W\d_][^\n:=|]{0,30}[:=])|(?<=\?)\s{1,3}(?=[^\W\d_][^\n:=?]{0,30}[:=])|(?<!\b[A-Ha-h])(?<!\b[0-9])(?<!\.)\.(?=\s|$)|\.(?=\s[^\W\d_][^\n:=|.;]{0,40}[:=])|。")
+_HEADING = re.compile(
+    rf"\s{{0,3}}{_BULLET}[*_\"'#]{{0,5}}\s?(?P<key>[^\W\d_][^\n:=;|?!。.,]{{0,40}}?)[*_\"'#]{{0,5}}\s{{0,3}}$"
+)
+_SEPARATOR = re.compile(
+    r"[;\n]|&(?=[\w%-]{1,40}=)|\s\|\s(?=[^\n:=|]{1,40}[:=])|\s-{1,2}\s(?=[^\W\d_][^\n:=|]{0,30}[:=])|(?<=\?)\s{1,3}(?=[^\W\d_][^\n:=?]{0,30}[:=])|(?<!\b[A-Ha-h])(?<!\b[0-9])(?<!\.)\.(?=\s|$)|\.(?=\s[^\W\d_][^\n:=|.;]{0,40}[:=])|。"
+)
 _COMMA = re.compile(r",(?=\s{0,3}[*_\"'(]{0,3}[^\W\d_][^\n:=;,|?!.。]{0,40}(?:[-=]>|[:=]))")
 
 
@@ -73,10 +80,10 @@ class BoxList:
 
 
 def tags(plain: str, is_known: Callable[[str], bool]) -> list[Group]:
-    """Return the closed pairs of tags with known names; neighbours are members of one group.
+    r"""Return the closed pairs of tags with known names; neighbours are members of one group.
 
     Example:
-        >>> (group,) = tags("<condition>AMD</condition>\\n<present>no</present> <b>x</b>", lambda name: name != "b")
+        >>> (group,) = tags("<condition>AMD</condition>\n<present>no</present> <b>x</b>", lambda name: name != "b")
         >>> [(key, node.text) for key, node in group.members]
         [('condition', 'AMD'), ('present', 'no')]
         >>> tags("<AMD> <TRUE>", lambda name: True)
@@ -148,9 +155,7 @@ def tables(plain: str, kind_of: Callable[[str], CellKind]) -> list[tuple[Group, 
     return found
 
 
-def _tables(
-    plain: str, kind_of: Callable[[str], CellKind]
-) -> Iterator[tuple[int, int, list[list[Word]], bool]]:
+def _tables(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[tuple[int, int, list[list[Word]], bool]]:
     """Yield start, end, rows of cells, and whether there is a head, of each run of lines with cells."""
     rows: list[list[Word]] = []
     start = end = at = 0
@@ -207,7 +212,9 @@ def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind
     pairs = len(rows[0]) == 2 and all(len(row) <= 2 for row in rows)
     keyed = any(kind_of(row[0].text) in ("heading", "key") for row in rows[1:])
     if pairs and (not headed or keyed or len(rows) == 1):
-        is_pair = kinds[1] in ("word", "name") or (kinds[0] == "heading" and kinds[1] not in ("heading", "key", "either"))
+        is_pair = kinds[1] in ("word", "name") or (
+            kinds[0] == "heading" and kinds[1] not in ("heading", "key", "either")
+        )
         return [Group([(row[0].text, row[1]) for row in rows[headed and not is_pair :] if len(row) == 2])]
     if headed:
         heads = [cell.text for cell in rows[0]]
@@ -217,12 +224,12 @@ def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind
 
 
 def box_lists(plain: str) -> list[BoxList]:
-    """Return the lists of check boxes and ticks.
+    r"""Return the lists of check boxes and ticks.
 
     Example:
         >>> def read(text):
         ...     return [(boxes.name, [(c.label, c.state) for c in boxes.choices]) for boxes in box_lists(text)]
-        >>> read("- [x] GLAUCOMA\\n- [ ] NON-GLAUCOMA"), read("AMD: TRUE ☐ FALSE ☑")
+        >>> read("- [x] GLAUCOMA\n- [ ] NON-GLAUCOMA"), read("AMD: TRUE ☐ FALSE ☑")
         ([('', [('GLAUCOMA', 'on'), ('NON-GLAUCOMA', 'off')])], [('AMD', [('TRUE', 'off'), ('FALSE', 'on')])])
     """
     lists: list[BoxList] = []
@@ -246,7 +253,7 @@ def box_lists(plain: str) -> list[BoxList]:
 
 
 def _of_line(line: str, at: int) -> BoxList | None:
-    marks = [m for m in _BOX.finditer(line[:2000])]
+    marks = list(_BOX.finditer(line[:2000]))
     if not marks:
         return None
     before = line[: marks[0].start()].strip(" \t-*•>_.")
@@ -264,7 +271,11 @@ def _of_line(line: str, at: int) -> BoxList | None:
             key, colon, own = label.rpartition(":")
             if colon and i == 0 and own.strip():
                 name, label = key.strip(" -*•>_\"'"), own
-        choices.append(Choice(label.strip(" \t-*•>_.;,|/:\"'"), _state(mark), mark.lastgroup not in ("yes", "no") or mark[0][0] == "☒"))
+        choices.append(
+            Choice(
+                label.strip(" \t-*•>_.;,|/:\"'"), _state(mark), mark.lastgroup not in ("yes", "no") or mark[0][0] == "☒"
+            )
+        )
     return BoxList(name, choices, at, at + len(line))
 
 
@@ -298,9 +309,9 @@ def pairs(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[Field]:
 def fields(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[Field]:
     r"""Yield the fields ``key: value`` of all lines; several may stand on one line, behind semicolons or commas.
 
-    A value ends at a semicolon, a full stop, or a comma with another key behind it. A key at the end of its line has its
-    value on the next one; so has a heading that is the name of an answer. A heading that names something is what the
-    fields below it are about: a field with the key "condition".
+    A value ends at a semicolon, a full stop, or a comma with another key behind it. A key at the end of its line has
+    its value on the next one; so has a heading that is the name of an answer. A heading that names something is what
+    the fields below it are about: a field with the key "condition".
 
     Args:
         plain: The text with its signs normalised.
@@ -358,5 +369,3 @@ def _pieces(plain: str) -> Iterator[tuple[int, int]]:
 def _bare(value: str) -> str:
     """Return a value without quotes and emphasis around it, and without a comment as in YAML."""
     return re.split(r"\s#\s", value, maxsplit=1)[0].strip(" \t*_\"'`,").strip()
-
-

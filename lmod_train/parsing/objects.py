@@ -27,7 +27,8 @@ class Word:
 @dataclass(slots=True)
 class Group:
     """An object, with `members` as pairs of key and value; or a list, whose keys are empty; `is_row` for a
-    row of a table, whose keys are the heads of the columns."""
+    row of a table, whose keys are the heads of the columns.
+    """
 
     members: list[tuple[str, Node]] = field(default_factory=list)
     start: int = 0
@@ -129,9 +130,8 @@ class _Reader:
             self._close(self.at)
             return bool(self.stack)
         self.key = ""
-        if not self.stack[-1][0].is_list:
-            if not self._read_key():
-                return self._lone_word()
+        if not self.stack[-1][0].is_list and not self._read_key():
+            return self._lone_word()
         return self._read_value()
 
     def _next(self) -> str:

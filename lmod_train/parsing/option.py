@@ -58,7 +58,11 @@ _STRONG_AFTER = re.compile(
 _WRONG_AFTER = re.compile(
     rf"[\"')\]]{{0,3}}\s?(?:{any_of(options.WRONG_AFTER, options.WRONG_AFTER_ZH)})", re.IGNORECASE
 )
-_NOT_CHOSEN = re.compile(r"不(?:应该?|能|会|该|可)?选(?:择)?(?:选项)?\s?$")
+_NOT_CHOSEN = re.compile(
+    r"不(?:应该?|能|会|该|可)?选(?:择)?(?:选项)?\s?$|(?<![a-z])(?:except|excluding|other than|but not"
+    r"|apart from)\s(?:for\s)?(?:option\s)?$",
+    re.IGNORECASE,
+)
 _STEP = re.compile(
     rf",\s?(?={any_of(options.STEPS_EN, options.STEPS_ZH)})|(?<![^\n.;])\s?(?:no|yes|well),\s", re.IGNORECASE
 )
@@ -94,7 +98,8 @@ def parse_option(text: str, choices: Sequence[str]) -> str | Unparsed:
 _JUDGED_YES = re.compile(rf"\W{{0,3}}(?:{any_of(options.YES_EN, options.YES_ZH)})\W{{0,3}}", re.IGNORECASE)
 _JUDGED_NO = re.compile(rf"\W{{0,3}}(?:{any_of(options.NO_EN, options.NO_ZH)}|[0-9.%?]{{1,5}})\W{{0,3}}", re.IGNORECASE)
 _LONE_KEY = re.compile(
-    r"(?:image )?quality|grade|severity|location|region|lesions?|management|treatment|step|stage|level|class|decision|[a-z]{2}"
+    r"(?:image )?quality|grade|severity|location|region|lesions?|management|treatment|step|stage|level|class"
+    r"|decision|[a-z]{2}"
 )
 _LETTER_NAME = re.compile(r"(?:option |choice |选项)?([A-Za-z])[.)]?")
 
@@ -120,7 +125,11 @@ def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
             return IGNORED
         return of_name if isinstance(of_name, str) else _in_prose(named[1].upper(), choices) if named else None
     if slot.name and not slot.role and plain(slot.name) != "letter":
-        lone = slot.layout == "object" and _LONE_KEY.fullmatch(plain(slot.name)) and re.fullmatch(r"\W{0,3}[A-H]\W{0,3}", value)
+        lone = (
+            slot.layout == "object"
+            and _LONE_KEY.fullmatch(plain(slot.name))
+            and re.fullmatch(r"\W{0,3}[A-H]\W{0,3}", value)
+        )
         return _in_prose(value, choices) if lone else None
     stated = _in_prose(value, choices)
     if isinstance(stated, str) or stated.reason in ("ambiguous", "out_of_range"):
@@ -191,7 +200,11 @@ def _opening(text: str, final: bool) -> list[int]:
     With `final`, only the opening counts; a text without one states what its first clause asserts.
     """
     slot = _SLOT.match(text)
-    if slot and not text[slot.end() :].lstrip(" \"')").startswith("?"):
+    if (
+        slot
+        and not _WRONG_AFTER.match(text, slot.end("group"))
+        and not text[slot.end() :].lstrip(" \"')").startswith("?")
+    ):
         later = "" if final else text[slot.end() :]
         alone = "".join(m["group"] for m in _ALONE.finditer(later))
         return [*_numbers(slot["group"] + alone), *_of_clauses(later, strong=True)]
@@ -203,7 +216,7 @@ def _of_clauses(text: str, strong: bool = False) -> Iterator[int]:
     """Yield the options that clauses assert; with `strong`, only those that words choose or that stand alone."""
     for clause in _statements(text):
         for group in _GROUP.finditer(clause):
-            denied = _WRONG_AFTER.match(clause, group.end()) or _NOT_CHOSEN.search(clause[: group.start()][-9:])
+            denied = _WRONG_AFTER.match(clause, group.end()) or _NOT_CHOSEN.search(clause[: group.start()][-24:])
             if denied or (strong and not _is_chosen(clause, group)):
                 continue
             if stance(clause, group.start(), group.end(), bare=True) == "asserted":

@@ -7,7 +7,7 @@ import re
 from lmod_train.vocabulary.discourse import PARENTHESES_AFTER_VERB_EN
 
 _PARENTHESIS = re.compile(
-    rf"(?<=[a-z])(?P<verb>\s(?:is|are|was|were|has|have|had|be|shows?|seems?|appears?|suggests?)),\s"
+    rf"(?<=[a-z])(?P<verb>\s(?:is|are|was|were|has|have|had|be|shows?|seems?|appears?|suggests?|(?:does|do|did|is|are|can|would)(?:\snot|n't))),\s"
     rf"(?:{'|'.join(PARENTHESES_AFTER_VERB_EN)}),\s",
     re.IGNORECASE,
 )

@@ -59,12 +59,15 @@ _REVERSED = re.compile(
 )
 _END = re.compile(r"[\n;(\[{}\]|]|\.(?:\s|$)|\s[\-–—]\s|。|；|\bexplanation|\bjustification", re.IGNORECASE)
 _LIGHT = re.compile(
-    r"^(?:(?:the|an?|it|is|this|likely|probably|clearly|type|structure|region|of|be|to|appears|most|my answer|again|also)"
+    r"^(?:(?:the|an?|it|is|this|likely|probably|clearly|type|structure|region|of|be|to|appears|most|my answer"
+    r"|again|also)"
     r"\s{1,3}){1,9}",
     re.IGNORECASE,
 )
 _NEXT = re.compile(r",?\s(?:and|while|whereas)(?:\sthe)?$", re.IGNORECASE)  # "Box 1 is the iris and box 2 ..."
-_DECORATION = re.compile(r"(?:\s?/(?:type|structure|label|answer|region)|[^\w)\]])$", re.IGNORECASE)  # a closing tag, an emoji
+_DECORATION = re.compile(
+    r"(?:\s?/(?:type|structure|label|answer|region)|[^\w)\]])$", re.IGNORECASE
+)  # a closing tag, an emoji
 _AND = re.compile(r",\s?(?:and\s)?|;\s?|\sand\s|[、和]", re.IGNORECASE)
 _MAY_FOLLOW = re.compile(
     r"\s{0,3}(?:$|:\s|(?:rather than|instead of|as opposed to|(?:and )?not)\s"
@@ -75,7 +78,9 @@ _MAY_FOLLOW = re.compile(
 )
 _OPENING = re.compile(r"[\s\"'(\[:=\-,]{0,9}")
 _REGIONS = re.compile(r"^\s{0,3}(?:the )?(?:regions?|boxes|areas|区域)\s?[:]\s{0,3}$", re.IGNORECASE | re.MULTILINE)
-_ANSWER = re.compile(r"^\s{0,3}(?:(?:final )?answer|result|结论|答案|结果)\s?[:=]\s{0,3}(?=[0-9#(])", re.IGNORECASE | re.MULTILINE)
+_ANSWER = re.compile(
+    r"^\s{0,3}(?:(?:final )?answer|result|结论|答案|结果)\s?[:=]\s{0,3}(?=[0-9#(])", re.IGNORECASE | re.MULTILINE
+)
 _NUMBERED = re.compile(
     rf"[^0-9\n]{{0,30}}?[0-9]{{1,9}}(?:\s?(?:,|&|and|和|、)\s?[0-9]{{1,9}}){{0,30}}[^\w]{{0,4}}(?:{_TYPE}|号?{_REGION}|answer|label)?",
     re.IGNORECASE,
@@ -125,7 +130,12 @@ def _of_slot(slot: Slot, choices: tuple[str, ...]) -> list[tuple[int, str]]:
     """Return the regions that a slot names by number, each with its type."""
     numbers = [int(n) for n in re.findall("[0-9]{1,9}", slot.name)] if _NUMBERED.fullmatch(slot.name.strip()) else []
     value = clean(slot.value)
-    if not numbers and slot.layout == "object" and value.isdigit() and (named := _structure(slot.name, choices)) in choices:
+    if (
+        not numbers
+        and slot.layout == "object"
+        and value.isdigit()
+        and (named := _structure(slot.name, choices)) in choices
+    ):
         return [(int(value), named)]  # {"Choroid": 1}
     if not numbers:
         regions = _in_prose(value, choices) if slot.role else None

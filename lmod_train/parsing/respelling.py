@@ -39,6 +39,8 @@ def _corrected(field: re.Match[str], meant: Mapping[str, str]) -> str:
     if label and not (label in _LABELS or nearest(label, _LABELS)):
         return field[0]
     choice = meant.get(word) or nearest(word, meant)
+    if choice and word.startswith("non") != choice.casefold().startswith("non"):
+        return field[0]  # "new glaucoma"
     return f"answer: {choice}" if choice and (label or word not in meant) else field[0]
 
 

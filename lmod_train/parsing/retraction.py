@@ -23,6 +23,15 @@ _CHINESE = re.compile(
 )
 
 
+_DENIED_LATER = re.compile(
+    r"(?:^|(?<=[\n.;!。]))[^\n.;!?。]{1,200}[.;,!]\s{0,3}(?:but |however,? "
+    r"|then again,? )?(?:no,? )?(?:actually,? )?(?:it|this|that)\s?"
+    r"(?:is not|isn't|was not|wasn't|'s not|does not|doesn't)(?: really| actually)?(?=\s?(?:[.;!\n]|$))"
+    r"|(?:^|(?<=[\n;。!]))[^\n;。!?,]{1,60},\s?(?:但|其实|实际上|事实上|现已?|最终|后来|却|可){0,3}(?:并?不是|(?:被)?否定|(?:被)?排除|否认|并非如此)(?:了|的)?(?=[.。;!\n]|$)",
+    re.IGNORECASE,
+)  # "This is glaucoma. No, it isn't."
+
+
 def without_retractions(text: str) -> str:
     """Return the text without retracted first thoughts, or "taken back" in place of a thought that is all the text.
 
@@ -32,7 +41,7 @@ def without_retractions(text: str) -> str:
         >>> without_retractions("I initially thought of glaucoma.")
         'taken back.'
     """
-    for pattern in (_ENGLISH, _CHINESE):
+    for pattern in (_ENGLISH, _CHINESE, _DENIED_LATER):
         text = pattern.sub(_taken_back, text)
     return text
 

@@ -26,7 +26,8 @@ _FIELD = re.compile(
 _AGAIN = re.compile(r"(?:\s?(?:or|and|,))?\s?(?:sex|gender|性别)\s?[:=]\s?", re.IGNORECASE)
 _NAME = re.compile(
     r"(?:(?:the|my|this|patient'?s?|person'?s?|subject'?s?|predicted|biological|estimated|likely|most|probable|final|inferred"
-    r"|apparent|is|answer) ){0,4}(?:sex|gender)(?: of (?:the|this) (?:patient|person|subject))?(?: ?/ ?age(?: ?group)?)?"
+    r"|apparent|is|answer) ){0,4}(?:sex|gender)(?: of (?:the|this) (?:patient|person"
+    r"|subject))?(?: ?/ ?age(?: ?group)?)?"
     r"(?: (?:prediction|estimate|label|class))?"
     r"|(?:该|此|这位|本|预测|估计|推测|判断|最可能|生物学)?(?:患者|病人|受检者)?的?性别(?:判断|预测|推测|估计|分类)?(?:结果)?"
 )
@@ -71,7 +72,9 @@ def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
         return stated
     if not named and not (slot.role and re.fullmatch(r"\W{0,3}[MFmf]\W{0,3}", slot.value)):
         return read_slot(slot, choices)
-    value = _LETTER.sub(_spelled, _FIELD.sub(_labelled, _OPEN.sub(" ", _AGAIN.sub(" / ", own_part_of_two(clean(slot.value))))))
+    value = _LETTER.sub(
+        _spelled, _FIELD.sub(_labelled, _OPEN.sub(" ", _AGAIN.sub(" / ", own_part_of_two(clean(slot.value)))))
+    )
     return read_slot(replace(slot, name="answer", role="answer", value=value), choices)
 
 

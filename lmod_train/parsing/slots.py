@@ -140,8 +140,8 @@ def kinds_of(value: str) -> tuple[Kind, ...]:
     """Return the kinds of a value if it is an answer or abstention and nothing else; empty for any other text.
 
     Example:
-        >>> kinds_of("No."), kinds_of("<TRUE>"), kinds_of("not detected"), kinds_of("N/A"), kinds_of("0"), kinds_of("no cup")
-        (('no',), ('yes',), ('no',), ('refused',), ('no',), ())
+        >>> [kinds_of(text) for text in ("No.", "<TRUE>", "not detected", "N/A", "0", "no cup")]
+        [('no',), ('yes',), ('no',), ('refused',), ('no',), ()]
     """
     text = normalise(value).lstrip(_AROUND.replace("!", "")).rstrip(_AROUND)
     if bracketed := _BRACKETED.fullmatch(text):

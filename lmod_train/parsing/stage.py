@@ -21,7 +21,10 @@ _HAN = "".join(w for w in numerals.NUMERALS if not w.isascii())
 _LATIN_LABEL = "|".join([*(w for w in numerals.STAGE_LABELS if w.isascii()), *numerals.SCALE_LABELS])
 _HAN_LABEL = "|".join(w for w in numerals.STAGE_LABELS if not w.isascii())
 _NOT_ME = r"(?!i(?:'|\s(?:would|will|can|could|have|had|am|was|assign|see|think|believe|choose|pick|give|gave|estimate"
-_NOT_ME += r"|find|found|judge|select|say|read|infer|propose|grade|score|rate|stage|classify|put|call|label|settle|go|opt|take)(?![a-z])))"  # "the stage I would give" is no stage one
+_NOT_ME += (
+    r"|find|found|judge|select|say|read|infer|propose|grade|score|rate|stage|classify|put|call|label|settle|go|opt"
+)
+_NOT_ME += r"|take)(?![a-z])))"  # "the stage I would give" is no stage one
 _NUMERAL = rf"{_NOT_ME}(?:[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))"
 _NUMBER = rf"(?P<r>r)?(?P<number>{_NUMERAL})(?![.][0-9])(?:(?:st|nd|rd|th)(?![a-z]))?(?:m[0-9])?"
 _STOP = r"(?=\s{0,3}(?:$|[,;:/)\]}\"'.!?|\n~-]))"
@@ -58,7 +61,11 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _FIELD_BETWEEN = re.compile(rf"^\W{{0,4}}(?:somewhere\s)?between\s(?={_NUMERAL}\sand\s)", re.IGNORECASE)
-_BOUND = re.compile(r"(?:at least|at most|no (?:more|less) than|beyond|(?:worse|better|higher|lower|more|less) than|short of|above|below|up to|至少|至多|超过|低于)\s{0,3}(?:an?\s)?$", re.IGNORECASE)
+_BOUND = re.compile(
+    r"(?:at least|at most|no (?:more|less) than|beyond|(?:worse|better|higher|lower|more|less) than|short of"
+    r"|above|below|up to|至少|至多|超过|低于)\s{0,3}(?:an?\s)?$",
+    re.IGNORECASE,
+)
 _ORDINAL = re.compile(
     r"(?<![a-z0-9])(?P<number>first|second|third|fourth|[0-9]{1,2}(?=st|nd|rd|th))(?:st|nd|rd|th)?(?=[\s-](?:stage|grade))",
     re.IGNORECASE,
@@ -72,7 +79,8 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )  # "the stage of the macular hole is"
 _STAGE_NAME = re.compile(
-    rf"(?!(?:i|we|he|at|initial|first|previous|earlier|next|max(?:imum)?|min(?:imum)?|not|no|excluded?|other|possible)(?![a-z]))(?:[a-z()'/]{{1,20}} ){{0,5}}?(?:{_LATIN_LABEL})"
+    rf"(?!(?:i|we|he|at|initial|first|previous|earlier|next|max(?:imum)?|min(?:imum)?|not|no|excluded?|other"
+    rf"|possible)(?![a-z]))(?:[a-z()'/]{{1,20}} ){{0,5}}?(?:{_LATIN_LABEL})"
     r"(?: (?:number|value|label|result|code))?(?: (?:of|for|i|we|that)(?: [\w()']{1,20}){1,14}?)?(?: \([^()]{0,20}\))?"
     rf"|[^\W\da-z]{{0,12}}(?:{_HAN_LABEL}|级别|等级)(?:结果|等级|级别)?|(?:icdr|sdrg|gass)(?:分期|分级|等级|级别)(?:结果)?"
 )

@@ -23,7 +23,7 @@ WINDOW = 160
 
 
 _BREAK = re.compile(
-    r"[!?;。！？；\n]|\.(?![0-9])|" + any_of(discourse.CONTRASTS_EN, discourse.CONTRASTS_ZH), re.IGNORECASE
+    r"[!?;。！？；\n]|\s\|\s|\.(?![0-9])|" + any_of(discourse.CONTRASTS_EN, discourse.CONTRASTS_ZH), re.IGNORECASE
 )
 _DENIAL = re.compile(any_of(negation.DENIALS_EN, negation.DENIALS_ZH), re.IGNORECASE)
 _DOUBLED = re.compile(any_of(negation.DOUBLE_NEGATIONS_EN, negation.DOUBLE_NEGATIONS_ZH), re.IGNORECASE)
@@ -128,23 +128,62 @@ _NEGATOR = re.compile(any_of(negation.NEGATORS_EN, negation.NEGATORS_ZH), re.IGN
 _NEUTRAL = re.compile(any_of(negation.NEUTRAL_EN, negation.NEUTRAL_ZH), re.IGNORECASE)
 _NEITHER = re.compile(r"(?<![a-z])neither(?P<one>[^.;:]{1,80}?)\snor(?![a-z])", re.IGNORECASE)
 _REACH_END = re.compile(
-    rf"[,:;|({{\[、]|{any_of(negation.SCOPE_ENDS_EN)}|{any_of(negation.REACH_ENDS_EN, negation.REACH_ENDS_ZH)}", re.IGNORECASE
+    rf"[,:;|({{\[、]|{any_of(negation.SCOPE_ENDS_EN)}|{any_of(negation.REACH_ENDS_EN, negation.REACH_ENDS_ZH)}",
+    re.IGNORECASE,
 )
 
 
 _NEGATED_BEHIND = re.compile(
-    r"[\s\"')\]]{0,3}(?:\w{1,12}\s){0,2}?(?:cannot|(?:can|could|is|was|does|did|has|should|would)(?: not|n't)|never)(?!\s(?:only|just|merely))(?![a-z])"
-    r"|[\s\"')\]]{0,3}(?:的|诊断|征象|表现){0,2}(?:不(?!仅|但|同|规则|均)|未|无法|难以)",
+    r"[\s\"')\]]{0,3}(?:\w{1,12}\s){0,2}?(?:cannot|(?:can|could|is|was|does|did|has|should|would)(?: not|n't)"
+    r"|never)(?!\s(?:only|just|merely|in doubt|in question))(?![a-z])"
+    r"|[\s\"')\]]{0,3}(?:的|诊断|征象|表现){0,2}(?:不(?!仅|但|同|规则|均)|未|无法|难以)"
+    r"|[^,.;:]{0,40}?(?<![a-z])(?:in (?:neither|no) |nowhere)"
+    r"|\W{1,4}(?:no|not|none|false|absent|negative|wrong|incorrect)(?![a-z])(?!\s\w)|-(?:free|like)(?![a-z])",
     re.IGNORECASE,
 )  # "a diagnosis of glaucoma cannot ..."
+_CALLED_FALSE = re.compile(
+    r"\s(?:is|are|was|were) (?:present|seen|there|visible|found)[\"']?\s?(?:here )?(?:is|was|would be) (?:wrong"
+    r"|incorrect|false|untrue|mistaken|an error)",
+    re.IGNORECASE,
+)  # "the claim that drusen are present is false"
+_EVIDENCE = (
+    r"signs?|evidence|features?|findings?|indicati(?:ons?|ve)|suggestive|suspicion|cases?|diagnos[ie]s|presence|pictures?|appearance"
+    r"|patterns?|stages?|forms?|types?|degree|typical|characteristics?|changes?|symptoms?|criteria|extent|amount|number|areas?|spots?"
+    r"|patch(?:es)?|clusters?|plenty|lots?|lot|couple|bit|because|image|photo(?:graph)?|picture|example|instance|show(?:s|ing)?|result"
+    r"|effects?|consequences?|traces?|hints?|kind|history|stigmata|hallmarks?|proof|indicators?|likelihood|probability|chance|all|some|most"
+    r"|any|several|many|none|one|out|top|part|full|and|or|terms|consists|consisting|speaks?|composed|made|suffer(?:s|ing)?|affected|caused"
+    r"|explained|rather|instead|more|result(?:s|ing)?|arising|due|label|class|answer|option|choice|favou?r|that|those|other|free|absence|lack(?:ing)?|shortage|dearth|devoid|void|doubt"
+)
+_NOT_EARNED = re.compile(
+    rf"[!~?]\s?$|\(-\)\s?$|(?<![a-z])non\W{{1,4}}$|(?<![a-z])in\s$"
+    rf"|(?<![a-z])(?!(?:{_EVIDENCE})\s)[a-z]{{2,20}}\s(?:of|from|by|than)\s(?:(?:an?|the|any)\s)?$"
+    r"|(?<![a-z])(?:prone|chance|risk|predisposed)\s(?:of|to|for)\s$|(?<![a-z])(?:everything|anything"
+    r"|something)\s(?:but|other than)\s$|误$",
+    re.IGNORECASE,
+)  # what stands directly before a name without asserting it: "devoid of", "different from", "large in"
+_OF_SOMETHING_ELSE = re.compile(
+    r"(?<![a-z])(?:no|not|n't)\s(?:\w{1,12}\s){0,3}?(?:information|opinion|cure|idea|comment|data|question|test|treatment|know|all|every|each"
+    r"|mention(?:ed)?)\s(?:\w{1,12}\s){0,3}$|没有(?:办法|提到|提及|谈到|涉及|说明|询问)[^,]{0,4}$|未(?:提及|评估|说明|检查|询问)$",
+    re.IGNORECASE,
+)  # "no information on", "not all"
+
+
+def is_earned(before: str) -> bool:
+    """Return whether the words directly before the name of a disease can assert it.
+
+    Example:
+        >>> is_earned("evidence of "), is_earned("devoid of "), is_earned("different from ")
+        (True, False, False)
+    """
+    return _NOT_EARNED.search(before) is None
 
 
 def negators_before(before: str) -> int:
     """Return how many negating words stand before a mention, within reach of it and outside idioms.
 
     Example:
-        >>> negators_before("I cannot agree that this is "), negators_before("no haze, this is "), negators_before("no doubt ")
-        (1, 0, 0)
+        >>> [negators_before(text) for text in ("I cannot agree that this is ", "no haze, this is ", "no doubt ")]
+        [1, 0, 0]
     """
     before = _NEITHER.sub(r"not\g<one> ", _NEUTRAL.sub(" ", before))
     end = last(_REACH_END, before)
@@ -176,7 +215,11 @@ def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | No
     before, after = clause[max(0, start - WINDOW) : start], clause[end : end + WINDOW]
     found = _stance(clause, start, before, after, bare)
     if found is not None and start_of_denied_absence(before, after) is None:
+        if found == "asserted" and _CALLED_FALSE.match(after):
+            return "denied"
         if found == "asserted" and _NEGATED_BEHIND.match(after):
+            return None
+        if found == "denied" and _OF_SOMETHING_ELSE.search(before):
             return None
         accounted = found == "denied" and (_reach(before, after) == "reaches" or not _DENIED_AFTER.match(after))
         if negators_before(before) > accounted:

@@ -1,9 +1,9 @@
 """Decode the structure of a reply: JSON, tags, tables, check boxes and lines ``key: value``.
 
 Structure is decoded before prose is read, from text with its markup. Every layout gives *slots*: what is asked about,
-what is said of it, and what stands beside it and is never an answer (explanation, confidence). Objects, tags, tables and
-boxes are consumed whole. A line is consumed only if a reader finds an answer or an abstention in its value; otherwise it
-stays in the prose.
+what is said of it, and what stands beside it and is never an answer (explanation, confidence). Objects, tags, tables
+and boxes are consumed whole. A line is consumed only if a reader finds an answer or an abstention in its value;
+otherwise it stays in the prose.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ def decode(text: str) -> Decoded:
 
 
 _QUOTED = re.compile(
-    r"(?<![a-z])(?:example|e\.g|format|template|schema|would|if|never|not|cannot|can't|n't|instead of|such as|like)(?![a-z])[^.;!?\n。]{0,60}[:\s`'\"]$"
+    r"(?<![a-z])(?:example|e\.g|format|template|schema|would|if|never|not|cannot|can't|n't|instead of|such as"
+    r"|like)(?![a-z])[^.;!?\n。]{0,60}[:\s`'\"]$"
     r"|(?:例如|格式|示例|如果|不是|不会|不能)[^.;!?\n。]{0,30}$",
     re.IGNORECASE,
 )  # an object that is quoted as an example, or denied
@@ -196,17 +197,20 @@ _ROLES: dict[Role, re.Pattern[str]] = {
 }
 _THING = "(?:answer|diagnosis|option|choice|condition|finding|disease|letter)"
 _DENIED_KEY = re.compile(
-    rf"(?:(?:the|my|an?) )?(?:{_THING}s? (?:is |are )?)?(?:considered and )?(?:not|wrong|incorrect|excluded?|ruled out|rejected|eliminated"
+    rf"(?:(?:the|my|an?) )?(?:{_THING}s? (?:is |are )?)?(?:considered and )?(?:not|wrong|incorrect|excluded?"
+    rf"|ruled out|rejected|eliminated"
     rf"|dismissed|least likely|unlikely|absent|not the)(?: {_THING}s?)?"
     "|(?:答案|诊断|选项)?(?:排除|错误|不选|未见|否定|不是|并非)的?(?:选项|答案|诊断|疾病|项)?"
 )  # "answer is not", "least likely diagnosis"
 _NAMED = re.compile(pattern_of(form for term in CONDITIONS for form in forms_of(term.name)))
 _NEUTRAL = re.compile(
-    r"arguments?|args|param(?:eter)?s?|inputs?|data|function|tools?|tool calls?|payload|report|content|message|json|body"
+    r"arguments?|args|param(?:eter)?s?|inputs?|data|function|tools?|tool calls?|payload|report|content|message"
+    r"|json|body"
     r"|response format|properties|en|zh|english|chinese|eye|left|right|od|os|exam|image|patient"
 )
 _OWN_NAMES = re.compile(
-    r"(?:\w{1,20} )?(?:stage|grade|level|icdr|sdrg|sex|gender|age|age group|age range|letter)|分期|分级|性别|年龄组?|年龄段"
+    r"(?:\w{1,20} )?(?:stage|grade|level|icdr|sdrg|sex|gender|age|age group|age range|letter)|分期|分级|性别"
+    r"|年龄组?|年龄段"
 )
 
 
@@ -325,6 +329,8 @@ def _of_members(
     for key, value, role in by_role:
         if (key, value, role) == about:
             continue
+        if role == "id" and about is not None and about[2] != "id":
+            continue
         if role == "type" and has_answer and (about is None or about[2] != "id"):
             continue
         name = about[1] if about and role else f"{parent} {_CAMEL.sub(' ', key)}".strip()
@@ -340,9 +346,15 @@ def _roles(keys: Sequence[str], is_row: bool) -> list[Role]:
     roles = [role_of(key) for key in keys]
     if is_row and roles[:1] == ["answer"] and "answer" in roles[1:]:
         roles[0] = "subject"
-    if is_row and roles and roles[0] in ("", "extra") and not {"subject", "diagnosis", "id"} & set(roles):
-        if "answer" in roles[1:] and not _is_name(plain(keys[0])):
-            roles[0] = "subject"
+    named = {"subject", "diagnosis", "id"} & set(roles)
+    if (
+        is_row
+        and roles[:1] in (["extra"], [""])
+        and not named
+        and "answer" in roles[1:]
+        and not _is_name(plain(keys[0]))
+    ):
+        roles[0] = "subject"
     if roles.count("subject") > 1 and not {"answer", "diagnosis", "type"} & set(roles):  # "feature" and "finding"
         first = roles.index("subject")
         roles = ["answer" if role == "subject" and i > first else role for i, role in enumerate(roles)]
@@ -356,7 +368,11 @@ def _about(members: Sequence[tuple[str, str, Role]]) -> tuple[str, str, Role] | 
         numbered = one[2] == "id" and len(members) > 1 and re.search("[0-9]", one[1])
         if numbered and not ("subject" in roles and "answer" in roles):
             return one
-    for wanted, others in (("subject", ("answer", "diagnosis", "type")), ("diagnosis", ("answer",)), ("type", ("answer",))):
+    for wanted, others in (
+        ("subject", ("answer", "diagnosis", "type")),
+        ("diagnosis", ("answer",)),
+        ("type", ("answer",)),
+    ):
         if wanted in roles and set(others) & set(roles):
             one = members[roles.index(wanted)]  # type: ignore[arg-type]
             return None if wanted == "type" and kinds_of(one[1]) else one
@@ -368,7 +384,9 @@ def _ticked(members: Sequence[tuple[str, str, Role]]) -> list[str] | None:
     blank = [(key, value, role) for key, value, role in members if not value.strip() or _TICK.fullmatch(value.strip())]
     columns = [(key, value) for key, value, role in blank if not role or kinds_of(key)]
     if len(columns) < sum(not role for _, _, role in members):
-        columns = [(key, value) for key, value, _ in members if plain(key) in _WORDS and (not value.strip() or kinds_of(value))]
+        columns = [
+            (key, value) for key, value, _ in members if plain(key) in _WORDS and (not value.strip() or kinds_of(value))
+        ]
     if len(columns) < 2 or len({plain(key) for key, _ in columns}) < len(columns):
         return None
     ticked = [key for key, value in columns if _TICK.fullmatch(value.strip()) or kinds_of(value) == ("yes",)]
@@ -437,8 +455,12 @@ def _of_lines(signs: str) -> Iterator[Slot]:
     yield from _of_fields(together, signs)
 
 
-_EARLIER = re.compile(r"(?<![a-z])(?:first|initial(?:ly)?|original(?:ly)?|previous(?:ly)?|earlier)(?![a-z])|最初|起初|原先|原本|开始")
-_AFTERTHOUGHT = re.compile(r"[\s.;!,]{0,4}(?:(?:hm{1,3}|well|but|wait),?\s)?or\s(?:rather|maybe|perhaps|is it)", re.IGNORECASE)
+_EARLIER = re.compile(
+    r"(?<![a-z])(?:first|initial(?:ly)?|original(?:ly)?|previous(?:ly)?|earlier)(?![a-z])|最初|起初|原先|原本|开始"
+)
+_AFTERTHOUGHT = re.compile(
+    r"[\s.;!,]{0,4}(?:(?:hm{1,3}|well|but|wait),?\s)?or\s(?:rather|maybe|perhaps|is it)", re.IGNORECASE
+)
 
 
 def is_requested(slot: Slot) -> bool:

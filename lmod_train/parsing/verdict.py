@@ -124,7 +124,20 @@ def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
     return None if slot.layout == "line" else UNKNOWN
 
 
+_DOUBTS = re.compile(
+    r"(?<![a-z])(?:doubts?|disputes?|den(?:y|ies)|disagrees?|(?:not|n't) (?:think|believe|say|agree"
+    r"|accept))(?![a-z])|怀疑|不(?:认为|觉得|相信|同意)",
+    re.IGNORECASE,
+)
+_ASKS_FALSE = re.compile(
+    rf"(?:{any_of(words.FALSE_EN, words.FALSE_ZH)})[^.!\n]{{0,20}}\?\W{{0,4}}(?:yes|no|是|否|不是)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
 def _in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
+    if _ASKS_FALSE.search(text):  # "Is it false? No."
+        return Unparsed("no_match", text.strip()[:80])
     text = _CROSS.sub(" false; ", _TICK.sub(" true; ", text))
     if _EITHER.search(text) and len(set(_verdicts(_EITHER.sub(" ", text)))) != 1:
         return Unparsed("ambiguous", "states both")
@@ -159,6 +172,10 @@ def _of_clause(clause: str) -> Iterator[bool]:
         own = re.split(r"[,:]", before)[-1]
         denial = _NOT.search(before)
         stem = before[: denial.start()] if denial else before
+        if not denial and _DOUBTS.search(own):
+            continue
+        if denial and _NOT.search(stem):
+            continue  # 没有不对
         if _INSTEAD.search(before) or _HEDGE.search(own) or not _is_said_of_statement(stem, clause):
             continue
         yield polarity != bool(denial)

@@ -178,10 +178,12 @@ def one_answer_unread(case: Case) -> str:
     best, worst = max(shares, key=lambda truth: shares[truth]), min(shares, key=lambda truth: shares[truth])
     if shares[best] >= MOSTLY_READ and shares[worst] <= MOSTLY_UNREAD:
         stated = f"{100 * shares[best]:.0f} % of the replies are read where the truth is {best}"
-        return f"{stated}, and {100 * shares[worst]:.0f} % where it is {worst}: is one answer written in a form of its own?"
+        other = f"{100 * shares[worst]:.0f} % where it is {worst}"
+        return f"{stated}, and {other}: is one answer written in a form of its own?"
     never = [truth for truth in shares if not given[truth]]
-    if never and given.total() >= LEAST_ANSWERS and given.total() < COLLAPSED * sum(map(len, read.values())):
-        return f"{_few(never)} is never read as an answer, and {sum(map(len, read.values())) - given.total()} replies are not read"
+    unread = sum(map(len, read.values())) - given.total()
+    if never and given.total() >= LEAST_ANSWERS and unread > (1 - COLLAPSED) * (given.total() + unread):
+        return f"{_few(never)} is never read as an answer, and {unread} replies are not read"
     return ""
 
 

@@ -35,6 +35,8 @@ SLOT_NO_ZH = ("未见(?:明显)?(?:异常)?", "未(?:发现|检出|提示|显示
 SLOT_REFUSED_EN = (
     "unknown", "uncertain", "undetermined", "undeterminable", "indeterminate", "inconclusive", "ungradable",
     "ungradeable", "unclear", "unsure", "n/?a", "null", "nan",
+    "not (?:assessed|evaluated|examined|known|stated|mentioned|reported|tested|graded)", "no (?:data|information"
+    "|comment|opinion|answer)",
     "not (?:applicable|available|gradable|gradeable|assessable|determinable|determined|sure|certain|clear|possible)",
     "(?:unable|impossible|not able|not possible|difficult) to (?:determine|tell|say|assess|judge|diagnose|decide|answer"
     "|evaluate|grade|confirm|identify|see|interpret)",

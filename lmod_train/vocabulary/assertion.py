@@ -36,6 +36,7 @@ ASSERTED_AFTER_EN = (
     "what (?:i|we)(?: would|'d| will| shall| should)? (?:say|see|call|think|pick|choose|answer|conclude|find"
     "|go with|diagnose)" "(?! (?:it |this )?(?:only )?(?:if|unless|were|had))",
     "(?:very |quite )?high(?! tension| pressure)", "probable",
+    "(?:correct|right|true)(?=\\s?(?:$|[,.;:]))", "not in (?:doubt|question)",
     "the (?:most likely |likely |correct |right |best |probable |primary )?(?:diagnosis|disease|condition|answer)",
     "the (?:best|closest|most fitting|most plausible) (?:fit|match|answer|option|choice|explanation|description|label)",
     "(?:fits?|matches|explains?|suits?)(?: (?:it|this|the \\w{1,12}|these|them))?(?: (?:image|findings|picture))? best",

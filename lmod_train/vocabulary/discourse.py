@@ -25,7 +25,8 @@ FINAL_EN = (
     "(?:my |the )?final (?:answer|diagnosis|decision|verdict)",
     "(?:my |the )?(?:correct|corrected|revised|amended|updated) (?:answer|diagnosis|stage|grade|level|group|age group"
     "|sex|reading|response|result|label|assessment|classification|verdict|conclusion|output)",
-    "final(?=\\s?:)", "the answer should (?:have been|be)", "the answer (?:(?:to|for) (?:\\w{1,12} ){1,4}?)?(?:is|=)(?! only)",
+    "final(?=\\s?:)", "the answer should (?:have been|be)", "the answer (?:(?:to|for) (?:\\w{1,12}"
+    " ){1,4}?)?(?:is|=)(?! only)",
 )  # fmt: skip
 """Announcements of a final answer."""
 FINAL_ZH = (

@@ -20,7 +20,8 @@ CONDITIONALS_ZH = ("如果", "若", "假如", "假设")
 OTHER_SUBJECTS_EN = (
     "(?:grand|step|god)?(?:mother|father|parent|son|daughter|child)(?:-in-law)?s?", "brothers?", "sisters?",
     "siblings?", "twins?", "aunts?", "uncles?", "cousins?", "nieces?", "nephews?", "husbands?", "wife", "spouse",
-    "relatives?", "famil(?:y|ies)(?: members?)?", "friends?", "neighbou?rs?", "colleagues?", "(?:mum|mom|dad)",
+    "relatives?", "famil(?:y|ies)(?: members?)?", "friends?", "neighbou?rs?", "colleagues?", "doctors?",
+    "physicians?", "nurses?", "examiners?", "(?:mum|mom|dad)",
     "(?:another|(?:the )?(?:previous|last|other|next|earlier)) (?:patient|person|case|subject|eye|image|photograph)",
     "(?:fellow|contralateral|opposite) eye",
 )  # fmt: skip
@@ -37,6 +38,7 @@ _OTHER_AUTHORS = (
 )
 """Authors other than the reply itself: "the screener entered stage 4"."""
 HEDGES_EN = (
+    "at odds with", "different (?:from|to)", "least likely(?: \\w{1,12})? (?:is|would be)",
     _INVERTED_CONDITION, rf"if(?! {_FORCED_CHOICE})", "whether", "may", "might",
     "could(?! (?:find|see|detect|identify|discern|observe|spot|note) (?:no|none|neither))", "possibly", "possible",
     "possibility of", "potential(?:ly)?", "perhaps", "maybe", "cannot be sure", "neither non[- ]\\w{1,20} nor",
@@ -88,8 +90,8 @@ HEDGES_EN = (
 )  # fmt: skip
 """Hedges in front of a mention."""
 HEDGES_ZH = (
-    "是否", "(?<!很)(?<!极)(?<!最)(?<!更)(?<!较)(?<!不)(?<!不太)(?<!不大)可能(?!性)", "不能(?:说|称|认为)",
-    "(?:不好|很难|难)说", "不(?:敢|愿|肯|便)(?:断言|断定|说|称|认定)",
+    "误诊", "有别于", "是否", "(?<!很)(?<!极)(?<!最)(?<!更)(?<!较)(?<!不)(?<!不太)(?<!不大)可能(?!性)",
+    "不能(?:说|称|认为)", "(?:不好|很难|难)说", "不(?:敢|愿|肯|便)(?:断言|断定|说|称|认定)",
     "(?:不能|无法|难以|不可|尚不能)(?:完全|明确)?(?:排除|除外|判断|确定|诊断|确认|区分|给出|提供|识别)",
     "不(?:排除|除外)", "疑似", "可疑", "怀疑", "待排", "如果", "若", "假如", "假设", "风险", "筛查", "用于", "治疗",
     "例如", "比如", "鉴别", f"(?:{'|'.join(OTHER_SUBJECTS_ZH)})",
@@ -103,8 +105,17 @@ SUSPICIONS_ZH = ("怀疑", "可疑")
 HEDGED_AFTER_EN = (
     "were (?:the|it|there|this|these)",
     "(?:(?:is|are|remains|yet) ){0,2}to be (?:confirmed|discussed|excluded|ruled out|verified|determined|clarified)",
+    ",? ?(?:only )?(?:if|unless|provided)", "(?:is|are|can be|was) (?:present|diagnosed|seen|found) (?:only"
+    " )?(?:if|when|unless|without|in the (?:fellow|other))",
+    "(?:tests?|stud(?:y|ies)|experts?|assessment|evaluation|clinics?|drops|databases?|data ?sets?|grad(?:e|ing)"
+    " (?:can|could)|repair|research)(?![a-z])",
+    "(?:is|are|was|were|has|have)? ?(?:been )?not (?:been )?(?:assessed|evaluated|examined|mentioned|stated"
+    "|reported|tested|known|graded|documented)",
+    "(?:is|are) not (?:curable|always|necessarily|usually|often|contagious|reversible|painful|all)", "has no"
+    " (?:cure|early|symptoms|single|known)",
     "nor non",
-    "(?:runs |is |was |has been )?(?:in|within) (?:(?:the|his|her|their) )?(?:family|relatives|mother|father|siblings?|fellow eye|other eye)",
+    "(?:runs |is |was |has been )?(?:in|within) (?:(?:the|his|her|their) )?(?:family|relatives|mother|father"
+    "|siblings?|fellow eye|other eye)",
     "would be (?:premature|rash|hasty|speculat\\w{1,6}"
     "|too (?:early|much|bold)|going too far|an? (?:guess|overstatement))",
     "(?:only )?(?:if|unless|provided|when)",

@@ -7,8 +7,10 @@ words such as "final" and "result" before and behind it ("my final answer", "dia
 from __future__ import annotations
 
 BEFORE_EN = (
-    r"(?:(?:the|my|your|a|final|overall|main|primary|most likely|likely|probable|predicted|selected|chosen|assigned|given"
-    r"|requested|correct|best|clinical|model|image|patient(?:'s)?|binary|short|this|is|overall|principal|suspected) ){0,3}"
+    r"(?:(?:the|my|your|a|final|overall|main|primary|most likely|likely|probable|predicted|selected|chosen"
+    r"|assigned|given"
+    r"|requested|correct|best|clinical|model|image|patient(?:'s)?|binary|short|this|is|overall|principal"
+    r"|suspected|corrected|revised|updated|amended) ){0,3}"
 )
 BEHIND_EN = (
     r"(?: (?:name|text|value|code|result|string|word|choice|option|label|class|category|letter|here|in image)){0,2}"
@@ -69,8 +71,10 @@ PROBABILITIES_EN = (
 PROBABILITIES_ZH = ("概率", "可能性", "分数", "评分", "得分", "患病概率", "风险")
 """Keys of a probability, which nobody asked for: a name with nothing else beside it is then no answer."""
 DENIED_EN = (
-    "(?:not (?:present|detected|seen|found)|absent|excluded?|ruled out|eliminated|rejected|dismissed|incorrect|wrong|not|negative"
-    "|least likely|unlikely|discarded)(?: (?:answers?|options?|choices?|conditions?|findings?|diagnos[ie]s|letters?|diseases?))?",
+    "(?:not (?:present|detected|seen|found)|absent|excluded?|ruled out|eliminated|rejected|dismissed|incorrect"
+    "|wrong|not|negative"
+    "|least likely|unlikely|discarded)(?: (?:answers?|options?|choices?|conditions?|findings?|diagnos[ie]s"
+    "|letters?|diseases?))?",
 )  # fmt: skip
 DENIED_ZH = ("排除", "不选", "错误选项", "不存在", "未见", "已排除", "除外", "阴性", "错误答案")
 """Keys of what is denied."""

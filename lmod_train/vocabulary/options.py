@@ -128,12 +128,16 @@ AFTER_LETTER_A = (
 """Words behind the letter A that no article has behind it."""
 
 WRONG_AFTER = (
+    "would (?:only )?be (?:correct|right|the answer) if",
+    r"[-(]\s?(?:wrong|incorrect|eliminated|excluded|ruled" " out|no)(?![a-z])", "is (?:hardly|scarcely|anything but)",
     r"(?:is|was|are|were|seems|appears|would be|can be) (?:(?:clearly|therefore|also|both|all|thus) )?"
     r"(?:not|never|less|wrong|incorrect|unlikely|false|excluded|ruled out|eliminated|inappropriate|implausible|out)",
     "(?:can|cannot|can't|could|does|doesn't|do|don't) (?:not|be (?:excluded|eliminated|ruled out)|fit|match|apply)",
     "(?:isn't|aren't|wasn't)",
-)
-WRONG_AFTER_ZH = ("(?:选?项)?(?:[都均皆也]?(?:是|为|可以?|应|被)?(?:不|错|排除|否))",)
+)  # fmt: skip
+WRONG_AFTER_ZH = (
+    "除外", "(?:选?项)?(?:有误|最不可能)", "(?:选?项)?(?:[都均皆也]?(?:是|为|可以?|应|被)?(?:不|错|排除|否))",
+)  # fmt: skip
 """Words behind an option that deny it."""
 
 STEPS_EN = ("only", "it is", "it's", "so", "therefore", "thus", "hence", "i", "we", "leaving", "rather", "just")

@@ -54,11 +54,12 @@ HEDGES_ZH = (
 )  # fmt: skip
 """Words before a verdict that leave it open."""
 NOT_EN = (
+    r"(?:anything but|nowhere near|no longer|short of|the opposite of|hardly|scarcely)(?: (?:an?|the))?",
     r"(?:not|never|hardly|far from|neither|no|cannot be|can't be)(?: (?:an?|be|at all|really|actually|the))?",
     r"(?:is|was|are|does|do|did|would)n't(?: (?:an?|be))?",
 )
 NOT_ZH = (
-    "并?不", "并?没有?", "并?无", "并?非", "并?不是", "不算", "不太", "不够", "并?没有?(?:任何|什么)", "不能算",
-    "并?不存在",
+    "挑不出", "没什么", "[谈称算]不上", "不尽", "并?不", "并?没有?", "并?无", "并?非", "并?不是", "不算", "不太",
+    "不够", "并?没有?(?:任何|什么)", "不能算", "并?不存在",
 )  # fmt: skip
 """Words directly before a verdict that turn it into its opposite."""

@@ -63,6 +63,6 @@ CHANGES: dict[str, Callable[[str], str | None]] = {
     "labelled_zh": _cell("结论：{r}"),
     "box": _cell("- [x] {r}"),
     "json": _as_json,
-    "explained": lambda reply: f"{reply.rstrip()}\nExplanation: as seen in the image." if "xplanation" not in reply else None,
+    "explained": lambda reply: None if "xplanation" in reply else f"{reply.rstrip()}\nExplanation: as seen.",
 }
 """Name -> change."""

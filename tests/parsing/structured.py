@@ -16,46 +16,56 @@ NAMED = (
     '{"{x}": "{v}"}', '{"{x}": "{v}", "explanation": "the image was looked at"}', "{'{x}': '{v}'}", "{{x}: {v}}",
     '```json\n{\n  "{x}": "{v}",\n  "confidence": 0.9\n}\n```', 'Here is my answer:\n{"{x}": "{v}"}\nThank you.',
     '{"condition": "{x}", "present": "{v}"}', '{"present": "{v}", "condition": "{x}"}',
-    '{"disease": "{x}", "answer": "{v}", "confidence": 0.05}', '{"finding": "{x}", "status": "{v}", "explanations": "as seen"}',
+    '{"disease": "{x}", "answer": "{v}", "confidence": 0.05}',
+    '{"finding": "{x}", "status": "{v}", "explanations": "as seen"}',
     '{"question": "Does the patient have {x}?", "answer": "{v}"}', '{"result": {"{x}": "{v}"}}',
     '{"findings": [{"name": "{x}", "present": "{v}"}]}', '[{"condition": "{x}", "value": "{v}"}]',
-    '{"{x}": {"present": "{v}", "probability": 0.4, "reason": "as seen"}}', '{"{x}_present": "{v}"}', '{"has_{x}": "{v}"}',
-    '{"name": "report", "arguments": {"condition": "{x}", "present": "{v}"}}', '["{x}", "{v}"]',
+    '{"{x}": {"present": "{v}", "probability": 0.4, "reason": "as seen"}}', '{"{x}_present": "{v}"}',
+    '{"has_{x}": "{v}"}', '{"name": "report", "arguments": {"condition": "{x}", "present": "{v}"}}', '["{x}", "{v}"]',
     '<tool_call>{"name": "report", "arguments": "{\\"condition\\": \\"{x}\\", \\"present\\": \\"{v}\\"}"}</tool_call>',
     '{"condition": "{x}", "present": "{v}", "explanation": "the reply was cut off in the mid',
-    "<condition>{x}</condition><present>{v}</present>", "<result><condition>{x}</condition>\n<answer>{v}</answer></result>",
-    "<{x}>{v}</{x}>", "<diagnosis>{x}</diagnosis>\n<present>{v}</present>\n<explanation>as seen</explanation>",
+    "<condition>{x}</condition><present>{v}</present>",
+    "<result><condition>{x}</condition>\n<answer>{v}</answer></result>", "<{x}>{v}</{x}>",
+    "<diagnosis>{x}</diagnosis>\n<present>{v}</present>\n<explanation>as seen</explanation>",
     "| Condition | Present |\n|---|---|\n| {x} | {v} |", "| {x} | {v} |", "{x} | {v}",
     "| Finding | Answer | Confidence |\n|:--|:-:|--:|\n| {x} | {v} | 90% |",
     "| Field | Value |\n|---|---|\n| Condition | {x} |\n| Present | {v} |\n| Explanation | as seen |",
     "| {x} | Explanation |\n|---|---|\n| {v} | as seen |", "Condition | Present\n--- | ---\n{x} | {v}",
     "<table><tr><th>Condition</th><th>Present</th></tr><tr><td>{x}</td><td>{v}</td></tr></table>",
-    "Condition: {x}\nPresent: {v}", "Condition: {x}; Present: {v}", "Condition: {x}, Present: {v}", "condition = {x}; present = {v}",
-    "**Condition:** {x}\n**Answer:** {v}\n**Explanation:** as seen", "- condition: {x}\n- present: {v}", "{x}: {v}", "{x} = {v}",
-    "- **{x}**: {v}", "{x} → {v}", "**{x}:** **{v}**", "condition: {x}\npresent: {v}\nexplanation: as seen", "{x}: {v}; Explanations: as seen",
-    "## {x}\n**Answer:** {v}", "Finding: {x}\nStatus: {v}.", "Disease: {x}; Result: {v}; Confidence: 0.9",
+    "Condition: {x}\nPresent: {v}", "Condition: {x}; Present: {v}", "Condition: {x}, Present: {v}",
+    "condition = {x}; present = {v}", "**Condition:** {x}\n**Answer:** {v}\n**Explanation:** as seen",
+    "- condition: {x}\n- present: {v}", "{x}: {v}", "{x} = {v}", "- **{x}**: {v}", "{x} → {v}", "**{x}:** **{v}**",
+    "condition: {x}\npresent: {v}\nexplanation: as seen", "{x}: {v}; Explanations: as seen", "## {x}\n**Answer:** {v}",
+    "Finding: {x}\nStatus: {v}.", "Disease: {x}; Result: {v}; Confidence: 0.9",
 )  # fmt: skip
 NAMED_ZH = (
-    '{"{x}": "{v}"}', '{"疾病": "{x}", "是否存在": "{v}"}', '{"病变": "{x}", "结论": "{v}", "置信度": 0.8}', "{“{x}”：“{v}”}",
-    '{"诊断": "{x}", "结果": "{v}", "依据": "如图所示"}', "| 疾病 | 是否存在 |\n|---|---|\n| {x} | {v} |", "| {x} | {v} |", "{x}：{v}",
-    "疾病：{x}\n是否存在：{v}", "疾病：{x}；判断：{v}；理由：如图所示", "**{x}**：{v}", "<疾病>{x}</疾病><结论>{v}</结论>", "{x}={v}", "{x}→{v}",
+    '{"{x}": "{v}"}', '{"疾病": "{x}", "是否存在": "{v}"}', '{"病变": "{x}", "结论": "{v}", "置信度": 0.8}',
+    "{“{x}”：“{v}”}", '{"诊断": "{x}", "结果": "{v}", "依据": "如图所示"}',
+    "| 疾病 | 是否存在 |\n|---|---|\n| {x} | {v} |", "| {x} | {v} |", "{x}：{v}", "疾病：{x}\n是否存在：{v}",
+    "疾病：{x}；判断：{v}；理由：如图所示", "**{x}**：{v}", "<疾病>{x}</疾病><结论>{v}</结论>", "{x}={v}", "{x}→{v}",
     '```json\n{"项目": "{x}", "答案": "{v}"}\n```', "| 项目 | 结果 | 说明 |\n|---|---|---|\n| {x} | {v} | 如图 |",
 )  # fmt: skip
 PLAIN = (
-    '{"answer": "{v}"}', '{"answer": {v}}', '{"present": "{v}", "confidence": 0.7}', "{'answer': '{v}', 'explanation': 'as seen'}",
-    '{"result": {"label": "{v}"}}', '```json\n{"final_answer": "{v}"}\n```', '{"verdict": "{v}", "why": "as seen"}', "<answer>{v}</answer>",
-    "<result>{v}</result>", "<response><answer>{v}</answer><explanation>as seen</explanation></response>", "Answer: {v}", "answer = {v}",
-    "**Answer:** {v}", "Answer:\n{v}", "## Answer\n{v}", "Result: {v}; Explanation: as seen", "Verdict: **{v}**", "\\boxed{{v}}",
-    "\\boxed{\\text{{v}}}", "$\\boxed{\\textbf{{v}}}$", "| Answer |\n|---|\n| {v} |", "| Answer | Explanation |\n|---|---|\n| {v} | as seen |",
-    "结论：{v}", '{"结论": "{v}"}', "答案：{v}；解释：如图", "- answer: {v}\n- confidence: 0.9", '{"answer": "{v}", "explanation": "cut o',
+    '{"answer": "{v}"}', '{"answer": {v}}', '{"present": "{v}", "confidence": 0.7}',
+    "{'answer': '{v}', 'explanation': 'as seen'}", '{"result": {"label": "{v}"}}',
+    '```json\n{"final_answer": "{v}"}\n```', '{"verdict": "{v}", "why": "as seen"}', "<answer>{v}</answer>",
+    "<result>{v}</result>", "<response><answer>{v}</answer><explanation>as seen</explanation></response>",
+    "Answer: {v}", "answer = {v}", "**Answer:** {v}", "Answer:\n{v}", "## Answer\n{v}",
+    "Result: {v}; Explanation: as seen", "Verdict: **{v}**", "\\boxed{{v}}", "\\boxed{\\text{{v}}}",
+    "$\\boxed{\\textbf{{v}}}$", "| Answer |\n|---|\n| {v} |", "| Answer | Explanation |\n|---|---|\n| {v} | as seen |",
+    "结论：{v}", '{"结论": "{v}"}', "答案：{v}；解释：如图", "- answer: {v}\n- confidence: 0.9",
+    '{"answer": "{v}", "explanation": "cut o',
 )  # fmt: skip
 CHOSEN = (
-    "- [x] {a}\n- [ ] {b}", "- [ ] {b}\n- [x] {a}", "☑ {a}\n☐ {b}", "☐ {b}  ☑ {a}", "✅ {a}\n❌ {b}", "{b} ❌\n{a} ✅", "[ ] {b}   [X] {a}",
-    "(x) {a}\n( ) {b}", "| {a} | {b} |\n|---|---|\n| ✓ | |", "| {b} | {a} |\n|---|---|\n| | x |", "✅ {a}", "{a} ✅", "[x] {a}", "● {a}\n○ {b}",
-    "Answer: [x] {a} [ ] {b}", "- [X] **{a}**\n- [ ] **{b}**\n\nExplanation: as seen", "{a} ☑ / {b} ☐", "☒ {a}\n☐ {b}",
+    "- [x] {a}\n- [ ] {b}", "- [ ] {b}\n- [x] {a}", "☑ {a}\n☐ {b}", "☐ {b}  ☑ {a}", "✅ {a}\n❌ {b}", "{b} ❌\n{a} ✅",
+    "[ ] {b}   [X] {a}", "(x) {a}\n( ) {b}", "| {a} | {b} |\n|---|---|\n| ✓ | |", "| {b} | {a} |\n|---|---|\n| | x |",
+    "✅ {a}", "{a} ✅", "[x] {a}", "● {a}\n○ {b}", "Answer: [x] {a} [ ] {b}",
+    "- [X] **{a}**\n- [ ] **{b}**\n\nExplanation: as seen", "{a} ☑ / {b} ☐", "☒ {a}\n☐ {b}",
 )  # fmt: skip
 
-PAIRS = (("TRUE", "FALSE"), ("Yes", "No"), ("true", "false"), ("present", "absent"), ("positive", "negative"), ("1", "0"))
+PAIRS = (
+    ("TRUE", "FALSE"), ("Yes", "No"), ("true", "false"), ("present", "absent"), ("positive", "negative"), ("1", "0"),
+)  # fmt: skip
 PAIRS_ZH = (("是", "否"), ("有", "无"), ("存在", "不存在"), ("阳性", "阴性"), ("True", "False"))
 CHOICES = {
     "glaucoma": (("GLAUCOMA", "NON-GLAUCOMA"), ("Glaucoma", "Non-glaucoma"), ("青光眼", "非青光眼")),
@@ -95,7 +105,8 @@ def pairs() -> Iterator[tuple[str, str, str, str]]:
         for layout in CHOSEN:
             for yes, no in PAIRS[:2]:
                 yield ask, layout, fill(layout, a=yes, b=no), fill(layout, a=no, b=yes)
-    for name, layouts, words in (("Glaucoma", NAMED, PAIRS), ("GLAUCOMA", NAMED, PAIRS), ("青光眼", NAMED_ZH, PAIRS_ZH)):
+    both = (("Glaucoma", NAMED, PAIRS), ("GLAUCOMA", NAMED, PAIRS), ("青光眼", NAMED_ZH, PAIRS_ZH))
+    for name, layouts, words in both:
         for layout in layouts:
             for yes, no in words:
                 yield "glaucoma", layout, fill(layout, x=name, v=yes), fill(layout, x=name, v=no)

@@ -92,7 +92,10 @@ def test_an_ordinary_case_and_an_empty_one_trigger_none(case):
         ("unparsed above 5 %", replace(QUIET, items=items("-b" + "ab" * 9))),
         ("unparsed above 5 %", replace(QUIET, items=items("!!!!" + "ab" * 8))),
         ("one answer not read", replace(QUIET, items=items("a" * 14 + "!" * 7 + "b" * 9, "a" * 14 + "b" * 16))),
-        ("one answer not read", replace(QUIET, items=items("a" * 7 + "!" * 7 + "b" * 2 + "!" * 14, "a" * 14 + "b" * 16))),
+        (
+            "one answer not read",
+            replace(QUIET, items=items("a" * 7 + "!" * 7 + "b" * 2 + "!" * 14, "a" * 14 + "b" * 16)),
+        ),
         ("one answer not read", replace(QUIET, items=items("a" * 9 + "!" * 9, "a" * 9 + "b" * 9))),
         ("leak between splits", replace(QUIET, leaks={"exact": 0})),
         ("other task version", replace(QUIET, installed=0)),
