@@ -11,8 +11,9 @@ from lmod_train.failures.form import template
 from lmod_train.failures.loop import loop
 from lmod_train.failures.textbook import generic
 from lmod_train.parsing.age_group import parse_age_group
-from lmod_train.parsing.choice import mentions_choice, parse_choice
+from lmod_train.parsing.choice import parse_choice
 from lmod_train.parsing.clean import clean
+from lmod_train.parsing.concepts import mentions_choice
 from lmod_train.parsing.cues import CORRECTION, FINAL, any_of
 from lmod_train.parsing.finding import parse_finding
 from lmod_train.parsing.severity import parse_level

@@ -6,11 +6,14 @@ import html
 import re
 import unicodedata
 
-from lmod_train.parsing.contrast import split_contrasts
-from lmod_train.parsing.coordination import expand_coordination, expand_headings
 from lmod_train.parsing.normalise import normalise
-from lmod_train.parsing.parenthesis import without_parentheses
-from lmod_train.parsing.retraction import without_retractions
+from lmod_train.parsing.rewriting import (
+    expand_coordination,
+    expand_headings,
+    split_contrasts,
+    without_parentheses,
+    without_retractions,
+)
 
 _HTML = re.compile(
     r"</?(?:b|i|u|em|strong|span|div|p|br|hr|pre|code|li|ul|ol|h[1-6]|sub|sup|small|table|tbody|thead|tr|td|th|font|a)"
@@ -80,7 +83,7 @@ def unmasked(text: str) -> str:
 
     Example:
         >>> unmasked("&lt;AMD&gt;\u200b</s>"), unmasked("<tr><td>AMD</td><td>No</td></tr>")
-        ('<AMD> ', '\n|AMD | No|')
+        ('<AMD>', '\n|AMD | No|')
     """
     text = _WRITTEN_BREAK.sub("\n", text)
     text = _RULE.sub("", _QUOTE.sub("", _SPECIAL.sub(" ", html.unescape(text)).strip()))

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from lmod_train.parsing.choice import choice_in_prose, read_slot
+from lmod_train.parsing.choice import read_slot
+from lmod_train.parsing.choice_in_prose import choice_in_prose
 from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import final_statement, split_explanation
 from lmod_train.parsing.forms import forms_of, pattern_of

@@ -67,7 +67,7 @@ def objects(plain: str, text: str) -> list[Group]:
         >>> def read(text):
         ...     return [[(key, node.text) for key, node in group.members] for group in objects(text, text)]
         >>> read('so {"AMD": false, \'DR\': None, } and {glaucoma = no; why: "a "flat" cup"}')
-        [[('AMD', 'false'), ('DR', 'None')], [('glaucoma', 'no'), ('why', 'a "flat" cup')]]
+        [[('AMD', 'false'), ('DR', 'null')], [('glaucoma', 'no'), ('why', 'a "flat" cup')]]
         >>> read('The eye {left} shows [1] a disc'), read('{"AMD": false, "why": "the mac')
         ([], [[('AMD', 'false')]])
     """

@@ -15,12 +15,13 @@ from lmod_train.parsing.clean import clean
 from lmod_train.parsing.confidence import without_confidence
 from lmod_train.parsing.cues import any_of, final_statement, split_explanation
 from lmod_train.parsing.forms import plain
+from lmod_train.parsing.keys import role_of
 from lmod_train.parsing.limits import open_limits
 from lmod_train.parsing.option_signs import LETTER, TEXT, index_of, mark
 from lmod_train.parsing.reading import IGNORED, UNKNOWN, Claim, answer_in
 from lmod_train.parsing.slots import kinds_of
 from lmod_train.parsing.stance import clause_spans, stance
-from lmod_train.parsing.structure import EMPTY, TICKED, Slot, role_of
+from lmod_train.parsing.structure import EMPTY, TICKED, Slot
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import options
 

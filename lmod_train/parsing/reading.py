@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import CORRECTION, FINAL, after, last, split_explanation
+from lmod_train.parsing.keys import role_of
 from lmod_train.parsing.refusal import declines
 from lmod_train.parsing.stance import clauses
-from lmod_train.parsing.structure import PLACE, Slot, decode, is_requested, role_of
+from lmod_train.parsing.structure import PLACE, Slot, decode, is_requested
 from lmod_train.parsing.visible import visible_text
 from lmod_train.types import Answer, Parser, Reply, Unparsed
 from lmod_train.vocabulary.characters import MARKS

@@ -9,9 +9,8 @@ from functools import lru_cache
 from lmod_train.parsing.clean import clean
 from lmod_train.parsing.cues import CORRECTION, FINAL, last
 from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
-from lmod_train.parsing.nearest import nearest
 from lmod_train.parsing.numbering import normalise_numbering
-from lmod_train.parsing.respelling import correct_labels
+from lmod_train.parsing.spelling import correct_labels, nearest
 from lmod_train.parsing.structure import PLACE, Slot, decode
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary.structures import TYPE_SLOT

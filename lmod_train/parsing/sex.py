@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lmod_train.parsing.choice import choice_in_prose, read_slot
+from lmod_train.parsing.choice import read_slot
+from lmod_train.parsing.choice_in_prose import choice_in_prose
 from lmod_train.parsing.clean import clean
 from lmod_train.parsing.forms import plain
 from lmod_train.parsing.reading import Claim, answer_in

@@ -172,7 +172,7 @@ def is_earned(before: str) -> bool:
     """Return whether the words directly before the name of a disease can assert it.
 
     Example:
-        >>> is_earned("evidence of "), is_earned("devoid of "), is_earned("different from ")
+        >>> is_earned("evidence of "), is_earned("different from "), is_earned("as is common in ")
         (True, False, False)
     """
     return _NOT_EARNED.search(before) is None

@@ -15,30 +15,35 @@ from functools import lru_cache
 from typing import Literal
 
 from lmod_train.parsing.cues import CORRECTION, FINAL, final_statement
-from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
-from lmod_train.parsing.layouts import BoxList, CellKind, Field, box_lists, fields, pairs, short_label, tables, tags
+from lmod_train.parsing.forms import plain
+from lmod_train.parsing.keys import (
+    CAMEL,
+    NEUTRAL,
+    OWN_NAMES,
+    TRUTH_WORDS,
+    Role,
+    is_closed,
+    is_known,
+    is_name,
+    kind_of,
+    role_of,
+)
+from lmod_train.parsing.layouts import BoxList, Field, box_lists, fields, pairs, short_label, tables, tags
 from lmod_train.parsing.normalise import in_place, normalise
 from lmod_train.parsing.objects import Group, Word, objects
 from lmod_train.parsing.slots import kinds_of
-from lmod_train.vocabulary import labels
 from lmod_train.vocabulary.characters import BOXES, MARKS
-from lmod_train.vocabulary.conditions import CONDITIONS
 
 Layout = Literal["object", "tag", "table", "box", "line"]
-Role = Literal["id", "subject", "diagnosis", "answer", "type", "denied", "extra", ""]
-"""What a key announces: the number of a region, what is asked about, a diagnosis, an answer, a type or label, what is
-denied, something that is never an answer; or nothing known, as the name of a disease does."""
 Span = tuple[int, int]
-
 PLACE = "\ua490"
 """Sign that stands in the prose for each part that was taken out."""
 TICKED, EMPTY = "✓", "☐"
 """Values of a name with a ticked and with an empty box."""
+_LONGEST_NAME = 60
 _NESTED = 3
 """Objects within the text of a value (arguments of a tool call) are read up to this depth."""
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _TICK = re.compile(rf"[xX{MARKS['yes']}{BOXES['on']}]\ufe0f?")
-_LONGEST_KEY = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +121,10 @@ def decode(text: str) -> Decoded:
 
     for group in objects(signs, text):
         take(group, "object", [group])
-    for group in tags(signs, _is_known) if "</" in signs else []:
+    for group in tags(signs, is_known) if "</" in signs else []:
         if not _is_one_answer(group):
             take(group, "tag", [group])
-    for table, rows in tables(_without(signs, whole), _kind_of):
+    for table, rows in tables(_without(signs, whole), kind_of):
         take(table, "table", rows)
     for boxes in box_lists(signs):
         if _answers(boxes):
@@ -147,105 +152,9 @@ def _without(text: str, spans: Iterable[Span]) -> str:
     return text
 
 
-# -- what a key announces --------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=4096)
-def role_of(key: str) -> Role:
-    """Return what a key announces.
-
-    Example:
-        >>> [role_of(key) for key in ("isPresent", "final_answer", "Condition", "结论", "Confidence (%)", "Drusen")]
-        ['answer', 'answer', 'subject', 'answer', 'extra', '']
-    """
-    if len(key) > _LONGEST_KEY:
-        return ""
-    word = plain(re.sub(r"\s?\([^()]{0,20}\)?$", "", _CAMEL.sub(" ", key))).strip(" .?!*#\"'()")
-    if word in _WORDS:  # "True: ..." is an answer with its reason
-        return ""
-    for role, pattern in _ROLES.items():
-        if pattern.fullmatch(word):
-            return role
-    return "denied" if _DENIED_KEY.fullmatch(word) and not _NAMED.search(key) else ""
-
-
-def is_probability(key: str) -> bool:
-    """Return whether a key announces a probability, which is neither an answer nor a confidence in one.
-
-    Example:
-        >>> is_probability("probability"), is_probability("confidence")
-        (True, False)
-    """
-    return _PROBABILITY.fullmatch(plain(_CAMEL.sub(" ", key))) is not None
-
-
-def _keys(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:
-    own = rf"{labels.BEFORE_EN}(?:{'|'.join(english)}){labels.BEHIND_EN}(?: ?\([^()]{{0,20}}\))?"
-    return re.compile(rf"{own}|{labels.BEFORE_ZH}(?:{'|'.join(chinese)}){labels.BEHIND_ZH}")
-
-
-_WORDS = frozenset(("true", "false", "yes", "no", "对", "错", "是", "否", "正确", "错误"))
-_PROBABILITY = _keys(labels.PROBABILITIES_EN, labels.PROBABILITIES_ZH)
-_ROLES: dict[Role, re.Pattern[str]] = {
-    "extra": _keys(labels.EXTRAS_EN, labels.EXTRAS_ZH),
-    "denied": _keys(labels.DENIED_EN, labels.DENIED_ZH),
-    "id": _keys(labels.IDS_EN, labels.IDS_ZH),
-    "subject": _keys(labels.SUBJECTS_EN, labels.SUBJECTS_ZH),
-    "diagnosis": _keys(labels.DIAGNOSES_EN, labels.DIAGNOSES_ZH),
-    "answer": _keys(labels.ANSWERS_EN, labels.ANSWERS_ZH),
-    "type": _keys(labels.TYPES_EN, labels.TYPES_ZH),
-}
-_THING = "(?:answer|diagnosis|option|choice|condition|finding|disease|letter)"
-_DENIED_KEY = re.compile(
-    rf"(?:(?:the|my|an?) )?(?:{_THING}s? (?:is |are )?)?(?:considered and )?(?:not|wrong|incorrect|excluded?"
-    rf"|ruled out|rejected|eliminated"
-    rf"|dismissed|least likely|unlikely|absent|not the)(?: {_THING}s?)?"
-    "|(?:答案|诊断|选项)?(?:排除|错误|不选|未见|否定|不是|并非)的?(?:选项|答案|诊断|疾病|项)?"
-)  # "answer is not", "least likely diagnosis"
-_NAMED = re.compile(pattern_of(form for term in CONDITIONS for form in forms_of(term.name)))
-_NEUTRAL = re.compile(
-    r"arguments?|args|param(?:eter)?s?|inputs?|data|function|tools?|tool calls?|payload|report|content|message"
-    r"|json|body"
-    r"|response format|properties|en|zh|english|chinese|eye|left|right|od|os|exam|image|patient"
-)
-_OWN_NAMES = re.compile(
-    r"(?:\w{1,20} )?(?:stage|grade|level|icdr|sdrg|sex|gender|age|age group|age range|letter)|分期|分级|性别"
-    r"|年龄组?|年龄段"
-)
-
-
-def _is_known(name: str) -> bool:
-    """Return whether the name of a tag is known: a key, or the name of something that is asked about."""
-    word = plain(name)
-    return role_of(name) != "" or _OWN_NAMES.fullmatch(word) is not None or _is_name(word)
-
-
-@lru_cache(maxsize=4096)
-def _kind_of(word: str) -> CellKind:
-    """Return what a word of a table or line is."""
-    bare = plain(word).strip(" .?!*#\"'()")
-    if kinds_of(bare) and role_of(word) not in ("", "denied"):
-        return "either"
-    if _is_heading(word):
-        return "heading"
-    if bare in _WORDS or (kinds_of(bare) and role_of(word) == "") or re.fullmatch("[0-9]{1,3}", bare):
-        return "word"
-    if role_of(word):
-        return "word" if kinds_of(bare) and role_of(word) == "denied" else "key"
-    return "name" if _is_name(bare) or re.fullmatch("[a-h]|male|female", bare) else ""
-
-
-@lru_cache(maxsize=4096)
-def _is_name(word: str) -> bool:
-    return term_of(re.sub(r"^(?:non |非)", "", word)) is not None
-
-
 def _is_one_answer(group: Group) -> bool:
     """Return whether tags hold an answer alone, ``<answer>...</answer>``: cleaning makes it a final answer."""
     return len(group.members) == 1 and plain(group.members[0][0]) == "answer"
-
-
-# -- objects, tags and rows ------------------------------------------------------------------------------------------
 
 
 def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...], depth: int = 0) -> Iterator[Slot]:
@@ -278,7 +187,7 @@ def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...]
         of_words = node.is_list and any(isinstance(own, Word) for _, own in node.members)
         if role == "extra" and (of_words or not _CONTAINER.search(plain(key))):
             continue
-        neutral = role or role_of(parent) or _NEUTRAL.fullmatch(plain(key))
+        neutral = role or role_of(parent) or NEUTRAL.fullmatch(plain(key))
         below = key if of_words and role else "" if neutral else f"{parent} {key}".strip()
         yield from _of_group(node, below, layout, spans, depth + 1)
 
@@ -319,7 +228,7 @@ def _of_members(
         name = subjects[0] if subjects else parent
         yield from (Slot(name, value, "answer", layout, spans, extra) for value in ticked)
         return
-    if len(by_role) > 1 and (chosen := [one for one in by_role if _CHOSEN.fullmatch(plain(_CAMEL.sub(" ", one[0])))]):
+    if len(by_role) > 1 and (chosen := [one for one in by_role if _CHOSEN.fullmatch(plain(CAMEL.sub(" ", one[0])))]):
         if any(kinds_of(value) == ("no",) for _, value, _ in chosen):
             return  # {"answer": "A", "correct": false}
         by_role = [one for one in by_role if one not in chosen or not kinds_of(one[1])]
@@ -333,7 +242,7 @@ def _of_members(
             continue
         if role == "type" and has_answer and (about is None or about[2] != "id"):
             continue
-        name = about[1] if about and role else f"{parent} {_CAMEL.sub(' ', key)}".strip()
+        name = about[1] if about and role else f"{parent} {CAMEL.sub(' ', key)}".strip()
         yield Slot(name, value, role, layout, spans, extra)
 
 
@@ -352,7 +261,7 @@ def _roles(keys: Sequence[str], is_row: bool) -> list[Role]:
         and roles[:1] in (["extra"], [""])
         and not named
         and "answer" in roles[1:]
-        and not _is_name(plain(keys[0]))
+        and not is_name(plain(keys[0]))
     ):
         roles[0] = "subject"
     if roles.count("subject") > 1 and not {"answer", "diagnosis", "type"} & set(roles):  # "feature" and "finding"
@@ -374,7 +283,7 @@ def _about(members: Sequence[tuple[str, str, Role]]) -> tuple[str, str, Role] | 
         ("type", ("answer",)),
     ):
         if wanted in roles and set(others) & set(roles):
-            one = members[roles.index(wanted)]  # type: ignore[arg-type]
+            one = members[roles.index(wanted)]
             return None if wanted == "type" and kinds_of(one[1]) else one
     return None
 
@@ -385,7 +294,9 @@ def _ticked(members: Sequence[tuple[str, str, Role]]) -> list[str] | None:
     columns = [(key, value) for key, value, role in blank if not role or kinds_of(key)]
     if len(columns) < sum(not role for _, _, role in members):
         columns = [
-            (key, value) for key, value, _ in members if plain(key) in _WORDS and (not value.strip() or kinds_of(value))
+            (key, value)
+            for key, value, _ in members
+            if plain(key) in TRUTH_WORDS and (not value.strip() or kinds_of(value))
         ]
     if len(columns) < 2 or len({plain(key) for key, _ in columns}) < len(columns):
         return None
@@ -393,23 +304,14 @@ def _ticked(members: Sequence[tuple[str, str, Role]]) -> list[str] | None:
     return ticked if 0 < len(ticked) < len(columns) else ["?"]
 
 
-# -- boxes -----------------------------------------------------------------------------------------------------------
-
-
-def _is_closed(label: str) -> bool:
-    """Return whether a label is an answer or a name and nothing else, so that a tick beside it answers."""
-    word = plain(short_label(label))
-    return bool(kinds_of(word)) or _is_name(word) or re.fullmatch("[a-h]|[0-9]", word) is not None
-
-
 def _answers(boxes: BoxList) -> bool:
     """Return whether boxes or ticks are an answer, and no decoration of sentences."""
     states = {choice.state for choice in boxes.choices}
     if not boxes.name and not any(choice.label for choice in boxes.choices):
         return not any(choice.is_box for choice in boxes.choices)  # a tick alone; "(X)" is a letter
-    if any(choice.is_box for choice in boxes.choices) or all(_is_closed(choice.label) for choice in boxes.choices):
+    if any(choice.is_box for choice in boxes.choices) or all(is_closed(choice.label) for choice in boxes.choices):
         return True
-    return len(boxes.choices) > 1 and len(states) > 1 and all(len(c.label) <= _LONGEST_KEY for c in boxes.choices)
+    return len(boxes.choices) > 1 and len(states) > 1 and all(len(c.label) <= _LONGEST_NAME for c in boxes.choices)
 
 
 def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
@@ -432,16 +334,13 @@ def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
             yield boxes.name, choice.label if said == ("no",) else "?", "answer"
 
 
-# -- lines -----------------------------------------------------------------------------------------------------------
-
-
 def _of_lines(signs: str) -> Iterator[Slot]:
     """Yield the slots of the fields of all lines; fields go together up to one whose key comes again."""
     together: list[Field] = []
     known: set[str] = set()
-    for one in pairs(signs, _kind_of):
+    for one in pairs(signs, kind_of):
         yield Slot(one.key, one.value, "", "line", ((one.start, one.end),))
-    for one in fields(signs, _kind_of):
+    for one in fields(signs, kind_of):
         key = plain(one.key)
         if FINAL.search(f"{one.key}:") or CORRECTION.search(f"{one.key}:") or _EARLIER.search(key):
             continue  # what follows replaces another answer, or is replaced: the prose grammar reads it
@@ -465,11 +364,7 @@ _AFTERTHOUGHT = re.compile(
 
 def is_requested(slot: Slot) -> bool:
     """Return whether a slot is a line of the requested format, which sentences explain and do not contradict."""
-    return slot.layout == "line" and (slot.role != "" or _OWN_NAMES.fullmatch(plain(slot.name)) is not None)
-
-
-def _is_heading(text: str) -> bool:
-    return role_of(text) in ("answer", "diagnosis") or _OWN_NAMES.fullmatch(plain(text)) is not None
+    return slot.layout == "line" and (slot.role != "" or OWN_NAMES.fullmatch(plain(slot.name)) is not None)
 
 
 def _of_fields(together: Sequence[Field], signs: str) -> Iterator[Slot]:
@@ -499,4 +394,4 @@ def _whole_sentence(one: Field, role: Role, signs: str, others: Sequence[Field])
 def _role_in_line(one: Field) -> Role:
     """Return the role of a field's key; a subject is a name and no sentence."""
     role = role_of(one.key)
-    return "" if role == "subject" and len(one.value) > 2 * _LONGEST_KEY else role
+    return "" if role == "subject" and len(one.value) > 2 * _LONGEST_NAME else role

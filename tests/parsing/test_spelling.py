@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmod_train.parsing.respelling import correct_labels, correct_spelling
+from lmod_train.parsing.spelling import correct_labels, correct_spelling
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
 
