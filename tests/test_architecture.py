@@ -139,7 +139,7 @@ NO_MIRROR = {
     ),
     "modules/base.py": "abstract; its promises are tested on every module, resuming and checkpoints among them",
     **dict.fromkeys(
-        (f"parsing/{name}.py" for name in ("cues", "forms", "nearest", "stance")),
+        (f"parsing/{name}.py" for name in ("choice_in_prose", "concepts", "cues", "forms", "stance")),
         "a rule inside the parsers; the labelled replies of tests/parsing reach it and say what must come out",
     ),
     "phantom/truth.py": "a noun; tests/curation/test_truth.py compares it with the records of every source",

@@ -126,6 +126,9 @@ _OLD = re.compile(r"(?<![a-z])(?:age[ds]?|old|y/?o|elderly)(?![a-z])|岁|年龄"
 _ALONE = re.compile(
     r"[\s\"'(\[.:]{0,9}(?:(?:about|around|approximately|roughly|circa)\s)?(?P<n>[0-9]{1,3})[\s\"')\].,]{0,9}"
 )
+_COMPARED = re.compile(
+    r"(?<![a-z])(?:younger|older|less|more|other|lower|higher|greater) than\s(?:the\s)?$", re.IGNORECASE
+)
 _OF_SEX = re.compile(r"^\W{0,9}(?:male|female|man|woman|m|f|男性?|女性?)\s?[/,]\s?", re.IGNORECASE)
 
 
@@ -248,7 +251,9 @@ def _stated(parts: Sequence[str], spans: Sequence[Span], bare: bool = False) -> 
             yield _bare_number(int(alone["n"]), spans)
             continue
         for m, span, is_age in _mentioned(clause, spans):
-            if (bare or is_age) and stance(clause, m.start(), m.end(), bare=True) == "asserted":
+            if is_age and _COMPARED.search(clause, max(0, m.start() - 24), m.start()):
+                yield (0, _EVERY)
+            elif (bare or is_age) and stance(clause, m.start(), m.end(), bare=True) == "asserted":
                 yield span
 
 

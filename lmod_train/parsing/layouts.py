@@ -215,7 +215,10 @@ def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind
         is_pair = kinds[1] in ("word", "name") or (
             kinds[0] == "heading" and kinds[1] not in ("heading", "key", "either")
         )
-        return [Group([(row[0].text, row[1]) for row in rows[headed and not is_pair :] if len(row) == 2])]
+        both: list[tuple[str, Node]] = [
+            (row[0].text, row[1]) for row in rows[headed and not is_pair :] if len(row) == 2
+        ]
+        return [Group(both)] if both else []
     if headed:
         heads = [cell.text for cell in rows[0]]
         return [Group(list(zip(heads, row, strict=False)), is_row=True) for row in rows[1:]]

@@ -146,9 +146,9 @@ _QUOTED = re.compile(
 
 
 def _without(text: str, spans: Iterable[Span]) -> str:
-    """Return the text with line breaks in the stead of some spans, so that every place stays."""
+    """Return the text with a sign and line breaks in the stead of some spans, so that every place stays."""
     for start, end in spans:
-        text = f"{text[:start]}{chr(10) * (end - start)}{text[end:]}"
+        text = f"{text[:start]}{PLACE}{chr(10) * (end - start - 1)}{text[end:]}"
     return text
 
 
@@ -344,7 +344,7 @@ def _of_lines(signs: str) -> Iterator[Slot]:
         key = plain(one.key)
         if FINAL.search(f"{one.key}:") or CORRECTION.search(f"{one.key}:") or _EARLIER.search(key):
             continue  # what follows replaces another answer, or is replaced: the prose grammar reads it
-        if _AFTERTHOUGHT.match(signs, one.end):
+        if _AFTERTHOUGHT.match(signs, one.end) or one.value.startswith(PLACE):
             continue
         if key in known:
             yield from _of_fields(together, signs)

@@ -77,7 +77,7 @@ class AgeGroup(Task):
     """
 
     name = "age_group"
-    version = 4
+    version = 5
     choices = tuple(group.label for group in AGE_GROUPS)
     wordings = tuple((PROMPTS[name], *PARAPHRASES[name]) for name in PROMPTS)
 

@@ -94,7 +94,7 @@ class Anatomy(Task):
     """
 
     name = "anatomy"
-    version = 5
+    version = 6
     wordings = tuple((PROMPTS[name], *PARAPHRASES[name]) for name in PROMPTS)
 
     def __init__(

@@ -152,7 +152,7 @@ class BinaryQuestion(_Bilingual):
     """
 
     name = "binary_question"
-    version = 1
+    version = 2
     choices = (*TRUE_FALSE["en"], *TRUE_FALSE["zh"])
     templates = BINARY
 
@@ -184,7 +184,7 @@ class SingleChoiceQuestion(_Bilingual):
     """
 
     name = "single_choice_question"
-    version = 1
+    version = 2
     templates = SINGLE_CHOICE
 
     def __init__(self, language: str | None = None, stated: Stated = "letter") -> None:

@@ -29,7 +29,7 @@ class _Writing(Task, ABC):
     """A request for text to be written, whose content is checked and not scored."""
 
     choices: tuple[str, ...] = ()
-    version = 1
+    version = 2
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield nothing: the records are made from captions."""

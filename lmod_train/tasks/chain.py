@@ -48,7 +48,7 @@ class Chain(Task):
     """
 
     name = "chain"
-    version = 1
+    version = 2
     choices = ()
     joins_parts = True
 

@@ -50,7 +50,7 @@ class Conditions(Task):
     """
 
     name = "conditions"
-    version = 4
+    version = 5
     choices = ("TRUE", "FALSE")
     wordings = ((PROMPT, *PARAPHRASES),)
 

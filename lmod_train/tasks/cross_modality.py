@@ -38,7 +38,7 @@ class CrossModality(Task):
     """
 
     name = "cross_modality"
-    version = 1
+    version = 2
     choices = ()
 
     def __init__(self, confidence: bool = True, without: bool = False, sources: list[str] | None = None) -> None:

@@ -45,7 +45,7 @@ class FourWay(Task):
     """
 
     name = "four_way"
-    version = 3
+    version = 4
     choices = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
     wordings = ((PROMPT, *PARAPHRASES),)
 

@@ -43,7 +43,7 @@ class Glaucoma(Task):
     """
 
     name = "glaucoma"
-    version = 3
+    version = 4
     choices = ("GLAUCOMA", "NON-GLAUCOMA")
     wordings = ((PROMPT, *PARAPHRASES),)
 

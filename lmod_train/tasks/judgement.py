@@ -47,7 +47,7 @@ class Judgement(Task):
     """
 
     name = "judgement"
-    version = 1
+    version = 2
 
     def __init__(
         self,

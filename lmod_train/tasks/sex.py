@@ -59,7 +59,7 @@ class Sex(Task):
     """
 
     name = "sex"
-    version = 4
+    version = 5
     choices = tuple(SEXES.values())
     wordings = tuple((PROMPTS[name], *PARAPHRASES[name]) for name in PROMPTS)
 

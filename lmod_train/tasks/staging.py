@@ -79,7 +79,7 @@ class Staging(Task):
     """
 
     name = "staging"
-    version = 3
+    version = 4
     wordings = tuple((PROMPTS[name], *PARAPHRASES[name]) for name in PROMPTS)
 
     def __init__(

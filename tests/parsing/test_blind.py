@@ -1,0 +1,90 @@
+"""Replies that were written and labelled before the parsers were run on them, by writers who had not read the parsers.
+
+`blind.jsonl` holds 900 replies, a third of them structured and half of them hard; some have a second defensible
+reading, ``alt``. `attacks.jsonl` holds what readers who attacked the parsers found to be misread, with denials of one
+name in many wordings.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmod_train.lettering import LETTERS
+from lmod_train.types import Unparsed
+from tests.parsing import bilingual
+from tests.parsing.asked import parse as parse_asked
+from tests.parsing.options import OPTIONS
+
+OPPOSITES = (("GLAUCOMA", "NON-GLAUCOMA"), ("TRUE", "FALSE"), ("True", "False"), ("对", "错"), ("MALE", "FEMALE"))
+OPPOSITE = dict(OPPOSITES) | {no: yes for yes, no in OPPOSITES}
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()]
+
+
+def found(row: dict[str, Any]) -> Any:
+    """Return the answer that is read, options by their letter; ``?`` with the reason where there is none."""
+    ask, reply = row["ask"], row["reply"]
+    if ask in bilingual.CHOICES:
+        return bilingual.outcome(ask, reply)
+    answer = parse_asked(ask, reply, row.get("finish", "stop"))
+    if isinstance(answer, Unparsed):
+        return f"?{answer.reason}"
+    if ask.startswith("option "):
+        return LETTERS[OPTIONS[ask.split()[1]].index(str(answer))]
+    return {str(number): words for number, words in answer.items()} if isinstance(answer, dict) else answer
+
+
+def agrees(read: Any, label: Any) -> bool:
+    if isinstance(label, dict) and isinstance(read, dict):
+        return label.keys() == read.keys() and all(label[n] in ("*", read[n]) for n in label)
+    return bool(read == label)
+
+
+def is_unread(read: Any) -> bool:
+    return isinstance(read, str) and read.startswith("?")
+
+
+def is_right(row: dict[str, Any], read: Any) -> bool:
+    """Return whether a reading is that of the label or the second defensible one."""
+    labels = [row[key] for key in ("answer", "alt") if key in row]
+    unread = "outcome" in row or row.get("alt") == "?"
+    return (unread and is_unread(read)) or any(agrees(read, label) for label in labels)
+
+
+def measured(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the replies that are misread, those among them read as the opposite, and those without an answer."""
+    wrong = [row | {"read": read} for row in rows if not is_right(row, read := found(row))]
+    flipped = [row for row in wrong if OPPOSITE.get(str(row.get("answer")), "") == row["read"]]
+    invented = [row for row in wrong if "outcome" in row and not is_unread(row["read"])]
+    return wrong, flipped, invented
+
+
+BLIND, ATTACKS = rows_of("blind.jsonl"), rows_of("attacks.jsonl")
+
+
+@pytest.mark.parametrize(("kind", "share"), [("ordinary", 0.985), ("hard", 0.93)])
+def test_replies_of_unseen_writers_are_read(kind: str, share: float) -> None:
+    rows = [row for row in BLIND if row["kind"] == kind]
+    wrong, flipped, invented = measured(rows)
+    assert len(rows) > 400
+    assert len(wrong) <= (1 - share) * len(rows), [(row["ask"], row["reply"], row["read"]) for row in wrong]
+    assert flipped == []
+    assert len(invented) <= 0.003 * len(rows)
+
+
+def test_structured_replies_are_read() -> None:
+    rows = [row for row in BLIND if row.get("structured")]
+    assert len(measured(rows)[0]) <= 0.015 * len(rows)
+
+
+def test_what_attacks_found_is_read_or_left_open() -> None:
+    wrong, flipped, invented = measured(ATTACKS)
+    assert len(ATTACKS) > 250
+    assert (flipped, invented) == ([], [])
+    assert len(wrong) <= 0.1 * len(ATTACKS), [(row["ask"], row["reply"], row["read"]) for row in wrong]
