@@ -36,7 +36,7 @@ _SUPPORT = re.compile(
     re.IGNORECASE,
 )  # opens a reason
 _SIGN = re.compile(r"[\s\"'\])}>]{0,6}(?P<sign>[:=+]|-(?!\w))")
-_ANNOUNCED = re.compile(r"[\s\"'\])}]{0,6}(?::|-|\s-)\s{0,3}(?=(?:[\w'-]{1,30}[\s,]{1,2}){3})")
+_ANNOUNCED = re.compile(r"[\s\"'\])}]{0,6}(?::|-|\s-)\s{0,3}(?=(?:[\w'-]{1,30}[\s,]{1,2}){2}[\w'-])")
 _REASON = re.compile(
     r"[\s\"')\]]{0,3}\s?(?:[-:,]\s)?(?:(?P<because>because|since|due to|owing to|based on|as evidenced by|in view of"
     r"|on account of)|with)\s(?=[a-z])",
@@ -100,7 +100,10 @@ def is_option_with_reason(clause: str, option: str, beyond: str = "") -> bool:
         False
     """
     clause = clause[: 2 * LONGEST_BARE].lstrip(" \"'([{-")
-    if not (option.isupper() and clause.startswith(option)):
+    dashed = re.match(r"\s-{1,2}\s", clause[len(option) :]) and clause[:1].isupper()
+    if not (option.isupper() and clause.startswith(option)) and not (
+        dashed and clause.casefold().startswith(option.casefold())
+    ):
         return False
     if clause[len(option) :] == ":":
         return not value_follows(beyond)  # "GLAUCOMA: Explanation: ..."

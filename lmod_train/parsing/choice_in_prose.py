@@ -41,6 +41,7 @@ from lmod_train.parsing.stance import (
 )
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary import answers
+from lmod_train.vocabulary.characters import MARKS
 
 Claims = tuple[bool | Unparsed, ...]
 """The claims about one mention: asserted (True), denied (False), or the reason why its slot holds no answer."""
@@ -62,7 +63,17 @@ _JOINED = re.compile(r"(?<![a-z])(?:or|nor|and|versus|vs)(?![a-z])|[/,;或与和
 _BETWEEN = re.compile(
     r"(?<![a-z])between [^,.;\n]{1,60}? and [^,.;\n]{1,60},\s?(?=(?:i|my|the|it)(?![a-z]))", re.IGNORECASE
 )
+_OVER = re.compile(r"(?<=[a-z])\s(?:over|rather than|instead of)\snon-?\s?[a-z]{4,20}", re.IGNORECASE)
+_DECORATED = re.compile(rf"[{MARKS['yes']}{MARKS['no']}]\ufe0f?\s{{0,3}}(?=[^\W_])")
 _NOR = re.compile(r"(?<![a-z])nor(?![a-z])", re.IGNORECASE)
+_RESTRICTED = re.compile(
+    r"(?<![a-z])(?:vitreous|pre-?retinal|sub-?retinal|sub-?hyaloid|intraretinal|large|soft|hard"
+    r"|flame(?:-shaped)?|further|other|additional|more|proliferative|active|fresh)\s$",
+    re.IGNORECASE,
+)
+_EXCEPT = re.compile(
+    r",?\s(?:except|apart from|other than|aside from|but for|save)(?![a-z])|,?(?:除外|以外)", re.IGNORECASE
+)
 _DENYING_WORD = re.compile(r"(?<![a-z])not(?![a-z])|n't|不|非", re.IGNORECASE)
 _NON = re.compile(r"(?<![a-z])non(?=[a-z]{5})", re.IGNORECASE)
 
@@ -78,7 +89,7 @@ def choice_in_prose(text: str, choices: Sequence[str], in_slot: bool = False) ->
     if not text.strip():
         return Unparsed("empty")
     concepts = concepts_of(tuple(choices))
-    text = _BETWEEN.sub("", text)
+    text = _OVER.sub("", _BETWEEN.sub("", _DECORATED.sub(_undecorated, text)))
     text = without_losses(_UNHEALTHY.sub("\n", _NON.sub("non-", text)))
     if len(concepts) == 1 and (mention := concepts[0].mention) is not None:
         text = resolve_pronoun(text, mention)
@@ -94,6 +105,11 @@ def choice_in_prose(text: str, choices: Sequence[str], in_slot: bool = False) ->
         return answer
     later = _verdict(final, concepts)  # a correction that gives its reason first
     return later if isinstance(later, str) else answer
+
+
+def _undecorated(mark: re.Match[str]) -> str:
+    """Return a tick or cross in front of an answer; nothing for one in front of any other words."""
+    return mark[0] if value_at(mark.string, mark.end()) else ""
 
 
 def _verdict(text: str, concepts: Sequence[Concept], final: bool = False) -> str | Unparsed:
@@ -187,9 +203,13 @@ def _claims(scope: _Scope) -> Iterator[Claim]:
             left_open = mention
         denied = mention if mention["non"] else denied
         plain_mention = mention if len(concepts) == 1 and not mention["non"] else plain_mention
-        if denied and (
-            (left_open and _are_joined(scope.text, left_open, denied))
-            or (plain_mention and _NOR.search(scope.text, plain_mention.end(), denied.start()))
+        if (
+            denied
+            and not scope.asks
+            and (
+                (left_open and _are_joined(scope.text, left_open, denied))
+                or (plain_mention and _NOR.search(scope.text, plain_mention.end(), denied.start()))
+            )
         ):
             yield Unparsed("ambiguous", "both choices")
         for claim in found:
@@ -249,9 +269,18 @@ def _of_mention(scope: _Scope, mention: re.Match[str], concept: Concept, can_be_
         if found == "asserted" and not concept.is_sex and not is_earned(around[:at]):
             found = None
         claims = _of_stance(found, bool(mention["non"]))
+    if claims == (False,) and _names_one_kind(scope.text, mention, around[:at]):
+        return ()  # "several dot haemorrhages and no vitreous haemorrhage", "no haemorrhage except one dot haemorrhage"
     if concept.is_kind(mention):  # "no proliferative retinopathy" does not deny other kinds
         return tuple(claim for claim in claims if claim is not False)
     return claims
+
+
+def _names_one_kind(clause: str, mention: re.Match[str], before: str) -> bool:
+    """Return whether a denied name is one kind of what the clause names elsewhere too, or has an exception."""
+    if _EXCEPT.match(clause, mention.end()):
+        return True
+    return bool(_RESTRICTED.search(before)) and len(mention.re.findall(clause)) > 1
 
 
 def _of_stance(found: Stance | None, non: bool) -> Claims:

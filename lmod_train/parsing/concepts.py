@@ -16,9 +16,10 @@ from lmod_train.parsing.normalise import normalise
 from lmod_train.vocabulary import answers
 
 _DENYING = re.compile(
-    r"(?:non|not|no)[\s\-_]+(?P<concept>.+)|(?P<concept2>.+?)[\s\-_]+(?:false|no|absent|negative)", re.IGNORECASE
+    r"(?:non|not|no)[\s\-_]{1,3}(?P<concept>.{1,80})|(?P<concept2>.{1,80}?)[\s\-_]{1,3}(?:false|no|absent|negative)",
+    re.IGNORECASE,
 )
-_AFFIRMING = re.compile(r"(?P<concept>.+?)[\s\-_]+(?:true|yes|present|positive)", re.IGNORECASE)
+_AFFIRMING = re.compile(r"(?P<concept>.{1,80}?)[\s\-_]{1,3}(?:true|yes|present|positive)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,9 @@ def _in_prose(text: str, choices: Sequence[str], finding: Finding) -> str | Unpa
     hedged = own and not _LOGICAL.search(head)  # "AMD may be present"
     if hedged or _other(finding.condition).search(head) or _of_another(head, finding):
         return Unparsed("no_match", head.strip()[:80])
-    return choice_in_prose(text, (yes, no))
+    general = choice_in_prose(text, (yes, no))
+    stated = _stated_last(head, finding.condition, choices)
+    return stated if stated and isinstance(general, Unparsed) and general.reason == "no_match" else general
 
 
 def _named(text: str, finding: Finding, claims: Mapping[str, str]) -> str | Unparsed:
@@ -142,6 +144,22 @@ def _bare(head: str, condition: str, choices: Sequence[str]) -> set[str]:
         if not _OTHER_LABEL.search(_own(condition).sub(" ", part[: m.start()]))
         if stance(part, m.start(), m.end(), bare=True) == "asserted"
     }
+
+
+_LAST_WORD = re.compile(
+    r"(?:(?:i'd|i would|i'll|i will|to) (?:answer|say|go with|choose|pick|conclude|mark (?:this|it) as)"
+    r"|(?:hence|thus|therefore|so|answer)[,:]?|labell?ed|answer (?:is|would be))\s"
+    r"(?:clearly |probably |most likely )?(?P<word>(?-i:TRUE|FALSE))(?=\W{0,4}(?:$|[.;\n]))",
+    re.IGNORECASE,
+)
+
+
+def _stated_last(head: str, condition: str, choices: Sequence[str]) -> str | None:
+    """Return the choice behind a word that chooses it: "I'd answer TRUE.", "deposits are seen, so FALSE"."""
+    chosen = [m for m in _LAST_WORD.finditer(head) if not contains_negation(head[max(0, m.start() - 40) : m.start()])]
+    found = {m["word"] for m in chosen}
+    stated = _bare(head, condition, choices)
+    return stated.pop() if len(found) == len(stated) == 1 else None
 
 
 def _of_another(head: str, finding: Finding) -> bool:

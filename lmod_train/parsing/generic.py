@@ -39,6 +39,8 @@ _SEVERAL = re.compile(r"\s(?:patients|people|persons|individuals|subjects)(?=\s[
 _DOES = re.compile(r"\s(?:shows?|makes?|presents?\swith|features)(?![a-z])", re.IGNORECASE)
 _HABIT = re.compile(rf"\s{{1,3}}(?:{any_of(generic.HABITUALS_EN)})", re.IGNORECASE)
 _ZH_IN = re.compile(r"(?<![存现龄])在(?:正常|健康|典型|早期|晚期)?$")
+_ZH_IS = re.compile("(?:是|为)$")
+_ZH_SIGN = re.compile("的(?:典型|常见|早期|主要|重要)(?:体征|表现|征象|特征|标志)")  # "an enlarged cup is a sign of"
 _ZH_AMONG = re.compile(r"(?:患者|病人|者|眼)?(?:中|里|时|的情况)")
 _ZH_AFTER = re.compile("|".join(generic.GENERIC_AFTER_ZH))
 _ZH_THIS = re.compile(r"(?:是|为|属于|来自|系|显示|符合)(?:一?[名位例张幅个])?(?:患有?|没?有|无)?$")
@@ -63,6 +65,8 @@ def is_generic(before: str, after: str) -> bool:
     if (one and (_DOES_SO if one["has"] else _SUBJECT_DOES).match(after)) or (
         _AMONG.search(before) and _SUBJECTS.match(after)
     ):
+        return True
+    if _ZH_IS.search(before) and _ZH_SIGN.match(after):
         return True
     if _ZH_IN.search(before) and _ZH_AMONG.match(after):
         return True

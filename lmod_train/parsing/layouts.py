@@ -259,6 +259,8 @@ def _of_line(line: str, at: int) -> BoxList | None:
     marks = list(_BOX.finditer(line[:2000]))
     if not marks:
         return None
+    if all(re.search(r"[^\W_]\s{0,2}[:：]\s{0,3}$", line[: mark.start()]) for mark in marks):
+        return None  # fields, "Scar: ✅. Drusen: ❌."
     before = line[: marks[0].start()].strip(" \t-*•>_.")
     behind = line[marks[-1].end() :].strip(" \t*_.;,|")
     name = re.split(r"[:?]\s{0,3}$", before)[0].strip(" *_\"'") if re.search(r"[:?]$", before) else ""
@@ -274,6 +276,7 @@ def _of_line(line: str, at: int) -> BoxList | None:
             key, colon, own = label.rpartition(":")
             if colon and i == 0 and own.strip():
                 name, label = key.strip(" -*•>_\"'"), own
+        label = re.sub(r"^\s{0,3}[0-9]{1,2}[.)]\s", "", label)
         choices.append(
             Choice(
                 label.strip(" \t-*•>_.;,|/:\"'"), _state(mark), mark.lastgroup not in ("yes", "no") or mark[0][0] == "☒"

@@ -113,7 +113,7 @@ def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Calla
         return answer
     beside = prose(_unplaced(split_explanation(rest)[0]))
     if answer is UNKNOWN and all(slot.layout == "box" for slot, _ in claims):
-        return beside  # ticks in front of an explanation
+        return beside if isinstance(beside, str) else answer  # ticks in front of an explanation
     if isinstance(beside, str) and beside != answer and answer is not UNKNOWN:
         return Unparsed("ambiguous", f"{answer if isinstance(answer, str) else answer.detail} and {beside}")
     return answer
@@ -124,7 +124,8 @@ def _claim(
 ) -> Claim | None:
     """Return what a slot says; a value may be structured itself, ``{"answer": "Stage: 3"}``, or be a sentence."""
     answers = slot.role in ("answer", "diagnosis")
-    if answers and slot.layout != "line" and len(slot.value) < len(text) and decode(slot.value).slots:
+    is_unnamed = not slot.name or bool(role_of(slot.name))
+    if answers and is_unnamed and slot.layout != "line" and len(slot.value) < len(text) and decode(slot.value).slots:
         inner = answer_in(slot.value, read_slot, prose)
         if isinstance(inner, str) or inner.reason == "ambiguous":
             return inner

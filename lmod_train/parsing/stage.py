@@ -27,7 +27,7 @@ _NOT_ME += (
 _NOT_ME += r"|take)(?![a-z])))"  # "the stage I would give" is no stage one
 _NUMERAL = rf"{_NOT_ME}(?:[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))"
 _NUMBER = rf"(?P<r>r)?(?P<number>{_NUMERAL})(?![.][0-9])(?:(?:st|nd|rd|th)(?![a-z]))?(?:m[0-9])?"
-_STOP = r"(?=\s{0,3}(?:$|[,;:/)\]}\"'.!?|\n~-]))"
+_STOP = r"(?=\s{0,3}(?:$|[,;:/)\]}\"'.!?|\n~期级阶-]))"
 _RELABELLED = rf"(?:(?:{_LATIN_LABEL})\s{{0,2}}(?:[:=]\s{{0,2}})?)?"
 _JOIN = rf"(?:-|/|~|,|&|(?:to|or|and|through)(?![a-z])|[或至到和、])\s{{0,3}}{_RELABELLED}"
 _OTHER = (
@@ -86,7 +86,8 @@ _STAGE_NAME = re.compile(
 )
 _RANGE = re.compile(r"\W{0,3}(?:[<>≤≥]\s?[0-9]{1,2}(?!\s?>)|[0-9]\s?:\s?[0-9])")  # "> 2", "2 → 3"
 _DEFINED = re.compile(
-    r"\s{0,2}(?:means|stands for|denotes|signifies|is defined as|refers to|describes|表示|代表|指)", re.IGNORECASE
+    r"\s{0,2}(?:requires|needs|means|stands for|denotes|signifies|is defined as|refers to|describes|表示|代表|指)",
+    re.IGNORECASE,
 )
 _NOT_STATED = re.compile(r"\s{0,3}(?:\?|(?:only\s)?(?:if|unless|provided)(?![a-z]))", re.IGNORECASE)
 _FIELD_END = re.compile(r"[\n;}|。]|[.](?=\s|$)|$")

@@ -291,6 +291,12 @@ def contains_negation(text: str) -> bool:
     return _DENIAL.search(text) is not None
 
 
+_EXCEPTION = re.compile(
+    r"(?<![a-z])(?:other than|apart from|aside from|besides|except(?:ing| for)?|beyond(?! the))(?![a-z])|除(?!外)",
+    re.IGNORECASE,
+)
+
+
 def _reach(before: str, after: str) -> Literal["reaches", "none", "unclear"]:
     """Return whether the last negation before a mention reaches it.
 
@@ -301,6 +307,8 @@ def _reach(before: str, after: str) -> Literal["reaches", "none", "unclear"]:
     if denial is None:
         return "none"
     between = before[denial.end() :]
+    if _EXCEPTION.search(between):
+        return "unclear"  # "no abnormality other than"
     if _SCOPE_END.search(between):
         return "none"
     if any("," not in before[m.end() :] for m in _DOUBLED.finditer(before)):

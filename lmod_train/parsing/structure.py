@@ -242,7 +242,8 @@ def _of_members(
             continue
         if role == "type" and has_answer and (about is None or about[2] != "id"):
             continue
-        name = about[1] if about and role else f"{parent} {CAMEL.sub(' ', key)}".strip()
+        own = "" if parent and role == "answer" else CAMEL.sub(" ", key)  # {"scar": {"value": false}}
+        name = about[1] if about and role else f"{parent} {own}".strip()
         yield Slot(name, value, role, layout, spans, extra)
 
 
@@ -323,13 +324,14 @@ def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
         yield boxes.name, "?", "answer"
         return
     for choice in on:
-        yield boxes.name, choice.label or TICKED, "answer"
+        short = short_label(choice.label)
+        yield boxes.name, (short if is_closed(short) else choice.label) or TICKED, "answer"
     for choice in off:
         yield choice.label, EMPTY, ""
     for choice in crossed:
         said = kinds_of(short_label(choice.label))
         if not said:
-            yield choice.label or boxes.name, MARKS["no"][0], ""
+            yield short_label(choice.label) or boxes.name, MARKS["no"][0], ""
         elif not on:  # "❌ FALSE"; a cross before "TRUE" says two things
             yield boxes.name, choice.label if said == ("no",) else "?", "answer"
 

@@ -47,7 +47,7 @@ class Judgement(Task):
     """
 
     name = "judgement"
-    version = 2
+    version = 1
 
     def __init__(
         self,

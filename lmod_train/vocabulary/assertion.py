@@ -12,15 +12,17 @@ ASSERTIONS_EN = (
     "classif(?:y|ied)", "think", "believe", "say", "choose", "select", "pick", "conclude", "answer", "see", "supports?",
     "supporting", "meets? the criteria for", "belongs? to", "positive for",
     "(?:speaks?|argues?|points?) (?:strongly |clearly )?for", "lean(?:ing)? towards?", "guess", "estimate", "predict",
-    "favou?rs?", "go with", "call (?:this|it)", "opt for", "label(?:led)? as", "i\\.?e\\.?,?",
-    "(?:high|strong) (?:probability|likelihood|chance)", "vote (?:is )?for", "(?:must|has to|have to|can only) be",
+    "favou?rs?", "go with", "call (?:this|it)", "opt for", "falls? (?:in|into|under)", "(?:be|is) labell?ed(?: as)?",
+    "mark (?:this|it) as", "label(?:led)? as", "i\\.?e\\.?,?", "(?:high|strong) (?:probability|likelihood|chance)",
+    "vote (?:is )?for", "(?:must|has to|have to|can only) be",
     "(?:label|answer|diagnosis|verdict|class|disease|category) should be",
     r"(?<!would\s)(?<!could\s)(?<!might\s)(?<!may\s)(?<!to\s)makes? (?:it|this)", "amount(?:s|ing)? to",
     "add(?:s|ing)? up to", "arrived? at", "everything (?:\\w{1,12} ){0,5}?(?:says?|speaks|screams|points)",
     "(?:hence|ergo|thus|therefore|consequently) (?:(?:clearly|most|likely|probably) ){0,2}(?:an? )?$", "there's",
     "(?:i|we) (?:can )?(?:find|found|count|notice|note|spot|observe|identify|detect)", "settled? (?:on|for)",
     "(?:put|mark|file|note|set|write) (?:\\w{1,10} ){1,2}down as",
-    "(?:my|the) (?:\\w{1,12} )?(?:choice|pick|answer|vote|call|label|option|decision|fit|match) "
+    "(?:my|the) (?:\\w{1,12} )?(?:choice|pick|answer|vote|call|label|option|decision|fit|match|assessment|impression"
+    "|conclusion|diagnosis|reading) "
     "(?:\\w{1,12} ){0,5}would be",
 )  # fmt: skip
 """Assertions in front of a mention."""
@@ -35,10 +37,11 @@ ASSERTED_AFTER_EN = (
     "my (?:\\w{1,10} )?(?:answer|choice|pick|diagnosis|guess|verdict|vote)", "(?:located|situated)",
     "what (?:i|we)(?: would|'d| will| shall| should)? (?:say|see|call|think|pick|choose|answer|conclude|find"
     "|go with|diagnose)" "(?! (?:it |this )?(?:only )?(?:if|unless|were|had))",
-    "(?:very |quite )?high(?! tension| pressure)", "probable",
-    "(?:correct|right|true)(?=\\s?(?:$|[,.;:]))", "not in (?:doubt|question)",
+    "(?:very |quite )?high(?! tension| pressure)", "probable", "(?:correct|right|true)(?=\\s?(?:$|[,.;:]))",
+    "not in (?:doubt|question)",
     "the (?:most likely |likely |correct |right |best |probable |primary )?(?:diagnosis|disease|condition|answer)",
-    "the (?:best|closest|most fitting|most plausible) (?:fit|match|answer|option|choice|explanation|description|label)",
+    "the (?:best|closest|correct|right|most fitting|most plausible) "
+    "(?:classification|category|reading|fit|match|answer|option|choice|explanation|description|label)",
     "(?:fits?|matches|explains?|suits?)(?: (?:it|this|the \\w{1,12}|these|them))?(?: (?:image|findings|picture))? best",
 )  # fmt: skip
 """Assertions behind a mention."""

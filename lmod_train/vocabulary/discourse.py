@@ -22,14 +22,18 @@ PARENTHESES_AFTER_VERB_EN = (
 )  # fmt: skip
 """Parentheses between commas behind a verb, without effect on the statement."""
 FINAL_EN = (
+    "(?:up)?on (?:re-?examination|reflection|review)(?=\\s?[:,])",
+    "after (?:re-?examination|reconsideration|review|re-?evaluation|(?:a )?(?:second|closer) look)(?=\\s?[:,])",
+    "the (?:most appropriate|best|most likely|right) answer (?:is|=)",
     "(?:my |the )?final (?:answer|diagnosis|decision|verdict)",
     "(?:my |the )?(?:correct|corrected|revised|amended|updated) (?:answer|diagnosis|stage|grade|level|group|age group"
     "|sex|reading|response|result|label|assessment|classification|verdict|conclusion|output)",
-    "final(?=\\s?:)", "the answer should (?:have been|be)", "the answer (?:(?:to|for) (?:\\w{1,12}"
-    " ){1,4}?)?(?:is|=)(?! only)",
+    "final(?=\\s?:)", "the answer should (?:have been|be)",
+    "the answer (?:(?:to|for) (?:\\w{1,12}" " ){1,4}?)?(?:is|=)(?! only)",
 )  # fmt: skip
 """Announcements of a final answer."""
 FINAL_ZH = (
+    "(?:复核|复查|复审|重新(?:评估|审阅|判断|检查))后(?=[:,])",
     "最终(?:答案|诊断|结论|判断)", "(?<!问题的)答案(?:应该?)?(?:是|为)",
     "(?:更正|纠正|修正|修改|改正|订正)(?:之)?后的?(?:答案|诊断|结论|结果|判断|分期|分级|年龄组|性别)?",
 )  # fmt: skip

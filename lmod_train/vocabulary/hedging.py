@@ -38,10 +38,17 @@ _OTHER_AUTHORS = (
 )
 """Authors other than the reply itself: "the screener entered stage 4"."""
 HEDGES_EN = (
-    "at odds with", "different (?:from|to)", "least likely(?: \\w{1,12})? (?:is|would be)",
-    _INVERTED_CONDITION, rf"if(?! {_FORCED_CHOICE})", "whether", "may", "might",
-    "could(?! (?:find|see|detect|identify|discern|observe|spot|note) (?:no|none|neither))", "possibly", "possible",
-    "possibility of", "potential(?:ly)?", "perhaps", "maybe", "cannot be sure", "neither non[- ]\\w{1,20} nor",
+    "(?:is|are|can be|may be|could be) (?:often |usually |commonly )?(?:(?:an?|one of the|the (?:classic|typical)) "
+    "(?:\\w{1,12} ){0,2}(?:signs?|features?|symptoms?|markers?)|(?:an?|one of the|the) (?:\\w{1,12} )?hallmarks?) of",
+    "(?:often |commonly |usually |frequently )?associated with",
+    "to (?:classify|label|call|diagnose|grade)(?: \\w{1,12}){0,2} as",
+    "(?:greater|larger|more|higher|above|over|exceeding)(?: than)? [0-9.]{1,5} (?:is |are )?"
+    "(?:suggestive of|suggests?|indicates?|means?)",
+    "(?:difficult|hard|impossible) to (?:believe|argue|accept)", "at odds with", "different (?:from|to)",
+    "least likely(?: \\w{1,12})? (?:is|would be)", _INVERTED_CONDITION, rf"if(?! {_FORCED_CHOICE})", "whether", "may",
+    "might", "could(?! (?:find|see|detect|identify|discern|observe|spot|note) (?:no|none|neither))", "possibly",
+    "possible", "possibility of", "potential(?:ly)?", "perhaps", "maybe", "cannot be sure",
+    "neither non[- ]\\w{1,20} nor",
     "neither (?:confirm|diagnose|establish|include) nor (?:exclude|rule out|deny|refute)",
     "(?:look|looking|search|searching|check|watch) for",
     "(?:cannot|can't|can not|could not) be (?:said|concluded|stated|established)",
@@ -90,6 +97,7 @@ HEDGES_EN = (
 )  # fmt: skip
 """Hedges in front of a mention."""
 HEDGES_ZH = (
+    "(?:大于|超过|高于)[0-9.]{1,5}(?:即|则|时)?(?:提示|考虑|诊断)",
     "误诊", "有别于", "是否", "(?<!很)(?<!极)(?<!最)(?<!更)(?<!较)(?<!不)(?<!不太)(?<!不大)可能(?!性)",
     "不能(?:说|称|认为)", "(?:不好|很难|难)说", "不(?:敢|愿|肯|便)(?:断言|断定|说|称|认定)",
     "(?:不能|无法|难以|不可|尚不能)(?:完全|明确)?(?:排除|除外|判断|确定|诊断|确认|区分|给出|提供|识别)",
@@ -103,17 +111,17 @@ SUSPICIONS_EN = (
 """Hedges that become denials behind a negation: "not suspicious for glaucoma", "no concern for glaucoma"."""
 SUSPICIONS_ZH = ("怀疑", "可疑")
 HEDGED_AFTER_EN = (
-    "were (?:the|it|there|this|these)",
+    "(?:requires?|needs) (?:an?|the|at least)", "were (?:the|it|there|this|these)",
     "(?:(?:is|are|remains|yet) ){0,2}to be (?:confirmed|discussed|excluded|ruled out|verified|determined|clarified)",
-    ",? ?(?:only )?(?:if|unless|provided)", "(?:is|are|can be|was) (?:present|diagnosed|seen|found) (?:only"
+    ",? ?(?:only )?(?:if|unless|provided)",
+    "(?:is|are|can be|was) (?:present|diagnosed|seen|found) (?:only"
     " )?(?:if|when|unless|without|in the (?:fellow|other))",
     "(?:tests?|stud(?:y|ies)|experts?|assessment|evaluation|clinics?|drops|databases?|data ?sets?|grad(?:e|ing)"
     " (?:can|could)|repair|research)(?![a-z])",
     "(?:is|are|was|were|has|have)? ?(?:been )?not (?:been )?(?:assessed|evaluated|examined|mentioned|stated"
     "|reported|tested|known|graded|documented)",
-    "(?:is|are) not (?:curable|always|necessarily|usually|often|contagious|reversible|painful|all)", "has no"
-    " (?:cure|early|symptoms|single|known)",
-    "nor non",
+    "(?:is|are) not (?:curable|always|necessarily|usually|often|contagious|reversible|painful|all)",
+    "has no" " (?:cure|early|symptoms|single|known)", "nor non",
     "(?:runs |is |was |has been )?(?:in|within) (?:(?:the|his|her|their) )?(?:family|relatives|mother|father"
     "|siblings?|fellow eye|other eye)",
     "would be (?:premature|rash|hasty|speculat\\w{1,6}"

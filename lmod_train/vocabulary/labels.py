@@ -38,14 +38,15 @@ ANSWERS_EN = (
     "outputs?", "response", "choice", "option", "judge?ment", "conclusion", "outcome", "determination", "assessment",
     "affected", "(?:is|was) (?:it )?(?:present|there|detected|seen|found|visible|positive|observed|true)",
     "true ?/ ?false", "yes ?/ ?no", "(?:has|have) (?:the |this )?(?:condition|disease|finding)", "finding present",
-    "reading", "call", "pick", "opinion", "match", "fit", "guess", "corrected", "revised",
+    "reading", "call", "pick", "opinion", "match(?:es)?", "fits?", "guess", "corrected", "revised",
     "(?:statement |text )?(?:is )?(?:correct|accurate|true|valid)(?:ness)?", "accuracy", "validity", "selection",
     "selected", "truth", "state", "presence in image", "reply", "interpretation",
 )  # fmt: skip
 ANSWERS_ZH = (
     "是否存在", "存在", "存在与否", "有无", "是否", "有没有", "是否有", "是否患有", "是否患病", "是否可见", "结果",
     "答案", "答", "判断", "判定", "判读", "结论", "回答", "选择", "选项", "阳性", "是否阳性", "检出", "是否检出",
-    "状态", "值", "意见", "检测", "诊断结论", "对错", "正误", "是否正确", "评估", "取值", "所选",
+    "状态", "值", "意见", "检测", "诊断结论", "对错", "正误", "(?:是否)?(?:符合|匹配)", "是否正确", "评估",
+    "取值", "所选",
 )  # fmt: skip
 """Keys of an answer."""
 IDS_EN = (
