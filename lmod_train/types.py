@@ -560,7 +560,9 @@ class Collate(Protocol):
 
 
 Parser = Callable[[str, Sequence[str]], Answer | Unparsed]
-"""Function from text and choices to an answer or the reason why there is none; it never raises or guesses."""
+"""Function from a reply without its thinking and choices to an answer or the reason why there is none.
+
+Its text still has its markup: braces, tags and tables (`lmod_train.parsing.structure`). It never raises or guesses."""
 
 SampleStream = Iterator[Sample | Dropped]
 """Samples of a source, and the files it left out."""
