@@ -38,7 +38,9 @@ CORRECTION = re.compile(f"{_LEAD}(?:{any_of(discourse.CORRECTIONS_EN, discourse.
 CONCLUSION = re.compile(f"{_LEAD}(?:{any_of(discourse.CONCLUSIONS_EN, discourse.CONCLUSIONS_ZH)})", re.IGNORECASE)
 _LABEL = f"(?:{any_of(labels.EXPLANATION_LABELS)})"
 EXPLANATION = re.compile(rf"{_LABEL}[\"']?\s{{0,3}}[:=]|(?<=\n){_LABEL}\s-\s", re.IGNORECASE)
-_AGAIN = re.compile(rf"\n(?P<head>[^\n]{{1,80}}?;\s{{0,3}}){_LABEL}\s{{0,3}}[:=]", re.IGNORECASE)
+_AGAIN = re.compile(
+    rf"(?:\n|[.;。]\s{{0,3}})(?P<head>[^\n.;。]{{1,80}}?;\s{{0,3}}){_LABEL}\s{{0,3}}[:=]", re.IGNORECASE
+)
 _LEAD_IN = re.compile(r"\n[\s\"'(\[{*•-]{0,6}(?:[0-9]{1,2}[.)]\s?)?$")
 _LINK = re.compile(
     r"[\s:=\-,]{0,9}(?:(?:is|should be|would be|that|it is|it's)(?![a-z])[\s:=\-,]{0,9})?[是为]?[\s:]{0,9}",
@@ -60,11 +62,13 @@ def final_statement(text: str) -> str | None:
 def split_explanation(text: str) -> tuple[str, bool]:
     r"""Return the text before the explanation, without its bullet, and whether there is an explanation.
 
-    The head of each later line with an explanation is appended, as it is a further answer.
+    The head of each later line or sentence with an explanation is appended, as it is a further answer.
 
     Example:
         >>> split_explanation("GLAUCOMA\n- Explanation: no haemorrhage"), split_explanation("GLAUCOMA")
         (('GLAUCOMA', True), ('GLAUCOMA', False))
+        >>> split_explanation("TRUE; Explanation: yellow dots. FALSE; Explanation: reflections.")
+        ('TRUE; \nFALSE; ', True)
     """
     explained = EXPLANATION.search(text)
     if explained is None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from lmod_train.parsing.clean import clean
-from lmod_train.parsing.cues import EXPLANATION, any_of, final_statement
+from lmod_train.parsing.cues import any_of, final_statement, split_explanation
 from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.parsing.slots import kinds_of
 from lmod_train.parsing.stance import clause_spans
@@ -143,15 +143,10 @@ def _in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
         return Unparsed("ambiguous", "states both")
     final = final_statement(text)
     stated = set(_verdicts(final, first=True)) if final is not None else set()
-    stated = stated or set(_verdicts(_without_explanation(text))) or set(_verdicts(text))
+    stated = stated or set(_verdicts(split_explanation(text)[0])) or set(_verdicts(text))
     if len(stated) == 1:
         return choices[0] if stated.pop() else choices[1]
     return Unparsed("ambiguous", "states both") if stated else Unparsed("no_match", text.strip()[:80])
-
-
-def _without_explanation(text: str) -> str:
-    explained = EXPLANATION.search(text)
-    return text[: explained.start()] if explained else text
 
 
 def _verdicts(text: str, first: bool = False) -> Iterator[bool]:
