@@ -25,12 +25,15 @@ _LOGICAL = re.compile(r"(?<![a-z])(?:true|false|yes)(?![a-z])", re.IGNORECASE)
 _BARE = re.compile(
     r"(?<![\w-])(?:TRUE|FALSE|[Tt]rue(?=\W{0,9}$|[,:)])|[Ff]alse(?=\W{0,9}$|[,:)]))(?![\w-])"
 )  # not "a true scar"
+_NUMBERED = r"(?:[0-9]{1,2}[.)]\s{1,3})?"
 _OTHER_LABEL = re.compile(
-    r"^\W{0,9}(?!(?i:answer|verdict|diagnosis|result|label)\b)[^\W\d][^:=\n]{0,60}[:=][^:=]{0,9}$"
+    rf"(?:^|[.;。])\W{{0,9}}{_NUMBERED}(?!(?i:answer|verdict|diagnosis|result|label)\b)"
+    r"[^\W\d][^:=\n]{0,60}[:=][^:=]{0,9}$"
 )
 _LABEL = re.compile(
-    r"(?:^|[\n;,{|])[\s\"'*(\[-]{0,6}(?P<label>[^\W\d][\w \-()/]{0,60})[\"']?\s{0,3}[:=]\s{0,3}[\"'(\[]{0,2}"
-    r"(?:true|false|yes|no|present|absent|positive|negative|是|否|有|无|阳性|阴性)(?=\s{0,3}(?:$|[\"'.;,\n)}]))",
+    rf"(?:^|[\n;,{{|。])[\s\"'*(\[-]{{0,6}}{_NUMBERED}(?P<label>[^\W\d][\w \-()/]{{0,60}})"
+    rf"[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"'(\[]{{0,2}}(?:{pattern_of([*answers.YES, *answers.NO])})"
+    r"(?=\s{0,3}(?:$|[\"'.;,\n)}。]))",
     re.IGNORECASE,
 )
 _GENERAL = re.compile(

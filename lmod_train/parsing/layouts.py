@@ -208,12 +208,15 @@ def _cells(line: str, at: int, sign: str) -> list[Word]:
 
 def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind]) -> list[Group]:
     kinds = [kind_of(cell.text) for cell in rows[0]]
-    headed = ruled or (len(rows) > 1 and all(kind in _HEADS for kind in kinds))
+    is_row = "name" in kinds and "either" in kinds  # "| AMD | present |"
+    headed = ruled or (len(rows) > 1 and all(kind in _HEADS for kind in kinds) and not is_row)
     pairs = len(rows[0]) == 2 and all(len(row) <= 2 for row in rows)
     keyed = any(kind_of(row[0].text) in ("heading", "key") for row in rows[1:])
     if pairs and (not headed or keyed or len(rows) == 1):
-        is_pair = kinds[1] in ("word", "name") or (
-            kinds[0] == "heading" and kinds[1] not in ("heading", "key", "either")
+        is_pair = (
+            is_row
+            or kinds[1] in ("word", "name")
+            or (kinds[0] == "heading" and kinds[1] not in ("heading", "key", "either"))
         )
         both: list[tuple[str, Node]] = [
             (row[0].text, row[1]) for row in rows[headed and not is_pair :] if len(row) == 2

@@ -181,7 +181,8 @@ def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...]
         for _, word in words:
             yield Slot(parent, word.text, role_of(parent) or "answer", layout, spans)  # {"absent": ["drusen"]}
     else:
-        yield from _of_members([(key, word.text) for key, word in words], parent, layout, spans, group.is_row)
+        for members in _repeated([(key, word.text) for key, word in words]):
+            yield from _of_members(members, parent, layout, spans, group.is_row)
     for key, node in inner:
         role = role_of(key)
         of_words = node.is_list and any(isinstance(own, Word) for _, own in node.members)
@@ -190,6 +191,13 @@ def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...]
         neutral = role or role_of(parent) or NEUTRAL.fullmatch(plain(key))
         below = key if of_words and role else "" if neutral else f"{parent} {key}".strip()
         yield from _of_group(node, below, layout, spans, depth + 1)
+
+
+def _repeated(members: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Return the members apart where their first key comes again behind another one: tags of several conditions."""
+    keys = [plain(key) for key, _ in members]
+    starts = [0, *(i for i, key in enumerate(keys) if i and key == keys[0] != keys[i - 1])]
+    return [members[start:end] for start, end in zip(starts, [*starts[1:], len(members)], strict=True)]
 
 
 def _zipped(words: list[tuple[str, Word]], group: Group) -> list[tuple[str, Word]]:

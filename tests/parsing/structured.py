@@ -1,15 +1,17 @@
 r"""Structured layouts of replies, with each answer and its opposite: pairs for the test of symmetric reading.
 
-A layout of `NAMED` has ``{x}`` for the name that is asked about and ``{v}`` for the answer; one of `PLAIN` has ``{v}``
-alone; one of `CHOSEN` has ``{a}`` for the choice that is meant and ``{b}`` for another one.
+A layout of `NAMED` has ``{x}`` for the name that is asked about and ``{v}`` for the answer; one of `MANY` has also
+another name, ``{y}``, with its own answer ``{w}``; one of `PLAIN` has ``{v}`` alone; one of `CHOSEN` has ``{a}``
+for the choice that is meant and ``{b}`` for another one.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import product
 
-from lmod_train.vocabulary.findings import FINDINGS
+from lmod_train.vocabulary.findings import FINDINGS, Finding
 from tests.parsing.grids import NAMES, NAMES_ZH
 
 NAMED = (
@@ -44,6 +46,26 @@ NAMED_ZH = (
     "| 疾病 | 是否存在 |\n|---|---|\n| {x} | {v} |", "| {x} | {v} |", "{x}：{v}", "疾病：{x}\n是否存在：{v}",
     "疾病：{x}；判断：{v}；理由：如图所示", "**{x}**：{v}", "<疾病>{x}</疾病><结论>{v}</结论>", "{x}={v}", "{x}→{v}",
     '```json\n{"项目": "{x}", "答案": "{v}"}\n```', "| 项目 | 结果 | 说明 |\n|---|---|---|\n| {x} | {v} | 如图 |",
+)  # fmt: skip
+MANY = (
+    '{"{y}": "{w}", "{x}": "{v}"}', '{"{x}": "{v}", "{y}": "{w}"}', "{{y}: {w}, {x}: {v}}",
+    '[{"condition": "{y}", "present": "{w}"}, {"condition": "{x}", "present": "{v}"}]',
+    '{"findings": [{"name": "{x}", "status": "{v}"}, {"name": "{y}", "status": "{w}"}]}',
+    '{"findings": {"{y}": "{w}", "{x}": "{v}"}, "explanation": "as seen"}',
+    '{"{y}": {"present": "{w}", "confidence": 0.7}, "{x}": {"present": "{v}", "confidence": 0.9}}',
+    "<condition>{y}</condition><present>{w}</present>\n<condition>{x}</condition><present>{v}</present>",
+    "<{x}>{v}</{x}>\n<{y}>{w}</{y}>",
+    "| Condition | Present |\n|---|---|\n| {y} | {w} |\n| {x} | {v} |", "| {x} | {v} |\n| {y} | {w} |",
+    "| {y} | {x} |\n|---|---|\n| {w} | {v} |", "Condition,Present\n{y},{w}\n{x},{v}", "{y}: {w}\n{x}: {v}",
+    "{x}: {v}; {y}: {w}", "- **{y}**: {w}\n- **{x}**: {v}", "{y} = {w}, {x} = {v}", "1. {x}: {v}\n2. {y}: {w}",
+    "Condition: {y}; Present: {w}\nCondition: {x}; Present: {v}", "### {x}\nPresent: {v}\n\n### {y}\nPresent: {w}",
+    "- condition: {y}\n  present: {w}\n- condition: {x}\n  present: {v}", "{x}: {v}\n{y}: {w}",
+)  # fmt: skip
+MANY_ZH = (
+    '{"{y}": "{w}", "{x}": "{v}"}', '[{"疾病": "{x}", "结论": "{v}"}, {"疾病": "{y}", "结论": "{w}"}]',
+    "{y}：{w}；{x}：{v}", "{x}：{v}\n{y}：{w}", "| 疾病 | 是否存在 |\n|---|---|\n| {y} | {w} |\n| {x} | {v} |",
+    "疾病：{y}，是否存在：{w}\n疾病：{x}，是否存在：{v}",
+    "<疾病>{x}</疾病><结论>{v}</结论>\n<疾病>{y}</疾病><结论>{w}</结论>", "- **{y}**：{w}\n- **{x}**：{v}",
 )  # fmt: skip
 PLAIN = (
     '{"answer": "{v}"}', '{"answer": {v}}', '{"present": "{v}", "confidence": 0.7}',
@@ -99,6 +121,7 @@ def pairs() -> Iterator[tuple[str, str, str, str]]:
                 for layout in layouts:
                     for yes, no in words:
                         yield ask, layout, fill(layout, x=name, v=yes), fill(layout, x=name, v=no)
+        yield from _beside_another(finding)
         for layout in PLAIN:
             for yes, no in PAIRS:
                 yield ask, layout, fill(layout, v=yes), fill(layout, v=no)
@@ -119,6 +142,18 @@ def pairs() -> Iterator[tuple[str, str, str, str]]:
                     yield ask, own, fill(own, v=one), fill(own, v=other)
             for layout in CHOSEN:
                 yield ask, layout, fill(layout, a=one, b=other), fill(layout, a=other, b=one)
+
+
+def _beside_another(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the pairs where another name stands beside that of the finding, with each of both answers."""
+    is_macula = "macula" in finding.condition  # a macular hole is an abnormal macula
+    others = ("Cataract", "白内障") if is_macula else ("Macular hole", "黄斑裂孔")
+    ways = zip((NAMES, NAMES_ZH), (MANY, MANY_ZH), (PAIRS, PAIRS_ZH), others, strict=True)
+    for own, layouts, words, other in ways:
+        for name in (name for of, name in own if of is finding):
+            for layout, (yes, no), beside in product(layouts, words, (0, 1)):
+                filled = fill(layout, x=name, y=other, w=(yes, no)[beside])
+                yield f"conditions {finding.condition}", layout, fill(filled, v=yes), fill(filled, v=no)
 
 
 def _labelled(layout: str, label: str) -> str:
