@@ -332,6 +332,15 @@ def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
         yield boxes.name, "?", "answer"
         return
     for choice in on:
+        named = _OWN_VALUE.search(choice.label)
+        if (
+            named
+            and not boxes.name
+            and not kinds_of(choice.label[: named.start()].strip())
+            and kinds_of(named["value"])
+        ):
+            yield choice.label[: named.start()].strip(), named["value"], ""  # "[x] AMD - no"
+            continue
         short = short_label(choice.label)
         yield boxes.name, (short if is_closed(short) else choice.label) or TICKED, "answer"
     for choice in off:
@@ -342,6 +351,11 @@ def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
             yield short_label(choice.label) or boxes.name, MARKS["no"][0], ""
         elif not on:  # "❌ FALSE"; a cross before "TRUE" says two things
             yield boxes.name, choice.label if said == ("no",) else "?", "answer"
+
+
+_OWN_VALUE = re.compile(
+    r"\s{0,3}(?:[-=]{1,2}>|→|\s-{1,2}\s|[,:=(])\s{0,3}\(?(?P<value>[^\s,;.()]{1,12})\)?\s{0,3}(?=$|[,;.(])"
+)
 
 
 def _of_lines(signs: str) -> Iterator[Slot]:
