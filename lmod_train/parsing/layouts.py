@@ -250,9 +250,8 @@ def box_lists(plain: str) -> list[BoxList]:
             else:
                 lists.append(found)
         at += len(line)
-    hollow = {"off"}
     for one in lists:
-        if hollow & {c.state for c in one.choices if c.is_box}:  # beside empty boxes a crossed one is ticked
+        if any(c.state == "off" and c.is_box for c in one.choices):  # beside empty boxes a crossed one is ticked
             for choice in one.choices:
                 choice.state = "on" if choice.state == "no" and choice.is_box else choice.state
     return lists

@@ -79,7 +79,7 @@ class Decoded:
     def prose(self, lines: Iterable[Slot] = ()) -> str:
         """Return the text with a `PLACE` in the stead of all that is consumed, `lines` included."""
         parts, at = [], 0
-        for start, end in sorted({*self.whole, *(span for slot in lines for span in slot.spans)}):
+        for start, end in self._taken(lines):
             if start >= at:
                 parts += [self.text[at:start], f"\n{PLACE}\n"]
             at = max(at, end)
@@ -87,9 +87,11 @@ class Decoded:
 
     def place_of(self, slot: Slot, lines: Iterable[Slot] = ()) -> int:
         """Return how many signs `PLACE` stand before that of a slot in its prose."""
-        taken = sorted({*self.whole, *(span for line in lines for span in line.spans)})
         first = min(start for start, _ in slot.spans)
-        return sum(end <= first for _, end in taken)
+        return sum(end <= first for _, end in self._taken(lines))
+
+    def _taken(self, lines: Iterable[Slot]) -> list[Span]:
+        return sorted({*self.whole, *(span for slot in lines for span in slot.spans)})
 
 
 @lru_cache(maxsize=8)  # the answer, the confidence and the words they were read from come from one text
@@ -111,9 +113,12 @@ def decode(text: str) -> Decoded:
     slots: list[Slot] = []
     whole: list[Span] = []
 
+    def is_free(span: Span) -> bool:
+        return all(end <= span[0] or start >= span[1] for start, end in whole)
+
     def take(group: Group, layout: Layout, rows: Sequence[Group]) -> None:
         span = (group.start, group.end)
-        if all(end <= span[0] or start >= span[1] for start, end in whole):
+        if is_free(span):
             whole.append(span)
             if _QUOTED.search(signs, max(0, span[0] - 100), span[0]):
                 return
@@ -127,11 +132,10 @@ def decode(text: str) -> Decoded:
     for table, rows in tables(_without(signs, whole), kind_of):
         take(table, "table", rows)
     for boxes in box_lists(signs):
-        if _answers(boxes):
-            span = (boxes.start, boxes.end)
-            if all(end <= span[0] or start >= span[1] for start, end in whole):
-                whole.append(span)
-                slots += [Slot(name, value, role, "box", (span,)) for name, value, role in _of_boxes(boxes)]
+        span = (boxes.start, boxes.end)
+        if _answers(boxes) and is_free(span):
+            whole.append(span)
+            slots += [Slot(name, value, role, "box", (span,)) for name, value, role in _of_boxes(boxes)]
     slots += _of_lines(_without(signs, whole))
     slots = [replace(slot, name=normalise(slot.name)) for slot in sorted(slots, key=lambda slot: slot.spans)]
     return Decoded(text, tuple(slots), tuple(sorted(whole)))
@@ -332,14 +336,9 @@ def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
         yield boxes.name, "?", "answer"
         return
     for choice in on:
-        named = _OWN_VALUE.search(choice.label)
-        if (
-            named
-            and not boxes.name
-            and not kinds_of(choice.label[: named.start()].strip())
-            and kinds_of(named["value"])
-        ):
-            yield choice.label[: named.start()].strip(), named["value"], ""  # "[x] AMD - no"
+        own = None if boxes.name else _OWN_VALUE.search(choice.label)
+        if own and kinds_of(own["value"]) and not kinds_of(label := choice.label[: own.start()].strip()):
+            yield label, own["value"], ""  # "[x] AMD - no"
             continue
         short = short_label(choice.label)
         yield boxes.name, (short if is_closed(short) else choice.label) or TICKED, "answer"
