@@ -13,7 +13,7 @@ from lmod_train.parsing.forms import forms_of, pattern_of
 from lmod_train.parsing.keys import is_probability, role_of
 from lmod_train.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.parsing.refusal import is_refusal
-from lmod_train.parsing.slots import Kind, kinds_of, value_at
+from lmod_train.parsing.slots import Kind, kinds_of, no_answer, value_at
 from lmod_train.parsing.stance import clause_spans
 from lmod_train.parsing.structure import EMPTY, TICKED, Slot
 from lmod_train.types import Unparsed
@@ -153,7 +153,7 @@ def _claims_of(kinds: Sequence[Kind], concept: Concept, denied: bool, concepts: 
     claims: list[Claim] = []
     for kind in kinds:
         if kind in ("refused", "open"):
-            claims.append(Unparsed("refused" if kind == "refused" else "no_match", kind))
+            claims.append(no_answer(kind))
         elif kind == "yes" or not denied:  # the double negation of "non-glaucoma: no" is left unread
             stated = concept.asserted if (kind == "yes") != denied else against
             claims += [stated] if stated else []

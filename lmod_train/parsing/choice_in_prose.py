@@ -27,7 +27,7 @@ from lmod_train.parsing.forms import pattern_of
 from lmod_train.parsing.reading import Claim
 from lmod_train.parsing.refusal import is_refusal
 from lmod_train.parsing.rewriting import resolve_pronoun, without_losses
-from lmod_train.parsing.slots import Separator, Value, slot_after, value_at
+from lmod_train.parsing.slots import Separator, Value, no_answer, slot_after, value_at
 from lmod_train.parsing.spelling import correct_spelling
 from lmod_train.parsing.stance import (
     LONGEST_CLAUSE,
@@ -299,7 +299,7 @@ def _of_slot(separator: Separator, value: Value, before: str, non: bool) -> Clai
     claims: list[bool | Unparsed] = []
     for kind in kinds:
         if kind in ("refused", "open"):
-            claims.append(Unparsed("refused" if kind == "refused" else "no_match", kind))
+            claims.append(no_answer(kind))
         elif not denied or separator == "question":
             claims.append((kind == "yes") != denied)
         elif kind == "yes":

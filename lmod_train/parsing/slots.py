@@ -13,6 +13,7 @@ from typing import Literal
 
 from lmod_train.parsing.cues import any_of
 from lmod_train.parsing.normalise import normalise
+from lmod_train.types import Unparsed
 from lmod_train.vocabulary import answers
 from lmod_train.vocabulary.characters import MARKS
 
@@ -129,6 +130,11 @@ def _slot_after(text: str, end: int) -> tuple[Separator, Value] | None:
     lead = _WEAK.match(text, end)
     weak = (_WEAK_VALUE.match(text, lead.end()) or _DIGIT.match(text, lead.end())) if lead else None
     return None if weak is None else ("weak", _with_alternative(text, weak))
+
+
+def no_answer(kind: Kind) -> Unparsed:
+    """Return why a value that abstains, refused or open, is no answer."""
+    return Unparsed("refused" if kind == "refused" else "no_match", kind)
 
 
 _AROUND = " \t\n*_\"'<>.,;!。"
