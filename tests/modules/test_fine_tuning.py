@@ -526,7 +526,8 @@ def test_the_rows_of_a_fine_tuned_head_are_put_in_the_order_of_the_choices(folde
     module = FineTuning(str(file), WORDS, "tiny", 32, finetuned=True, finetuned_classes=list(WORDS[::-1]))
     module.configure_model()
     images = torch.randn(4, 3, 32, 32)
-    assert torch.equal(module.eval()(images), truth.eval()(images)) and truth(images).std() > 0.01
+    # rows in another order are another matrix product to the last bit, on some processors
+    assert torch.allclose(module.eval()(images), truth.eval()(images), atol=1e-5) and truth(images).std() > 0.01
     said, answered = answering(folder, module)
     assert answered and "tensors loaded" in said[0], "it needs no checkpoint"
 
