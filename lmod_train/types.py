@@ -373,6 +373,10 @@ def own_part(answer: str, choices: Sequence[str]) -> str:
     return f"{label}{colon}{own[0]}" if len(own) == 1 else answer
 
 
+NOT_ASKED = "not asked: "
+"""Beginning of the error of a reply to a record that no request was sent for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The reply to a record with its finish reason: one line of ``replies/rank-<r>.jsonl``.
@@ -408,6 +412,11 @@ class Reply:
     settings: str = ""
     likelihoods: Mapping[str, float] = field(default_factory=dict)
     asked: str = ""
+
+    @property
+    def not_asked(self) -> bool:
+        """Whether no request was sent for the record, as the command had stopped asking; no file holds such a reply."""
+        return self.error.startswith(NOT_ASKED)
 
 
 @dataclass(frozen=True, slots=True)

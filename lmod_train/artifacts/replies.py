@@ -27,7 +27,8 @@ def reply_line(reply: Reply) -> str:
 def read_replies(folder: Path) -> dict[Key, Reply]:
     """Read every ``rank-*.jsonl`` of a ``replies`` folder; the last line of a key (id, step, asked) wins.
 
-    A reply is not displaced by a failure: where a run goes on with fewer processes, the file that lists the failure may
+    Lines of records that were not asked, as earlier versions wrote them, are not read. A reply is not displaced by a
+    failure: where a run goes on with fewer processes, the file that lists the failure may
     come after the one with the reply.
 
     An incomplete last line, left by a kill, is passed over; a damaged line elsewhere is an error, as it is not ours. No
@@ -46,6 +47,8 @@ def read_replies(folder: Path) -> dict[Key, Reply]:
                 reply = _reply_of(line)
             except (ValueError, TypeError, AttributeError) as error:
                 raise ArtifactError(file, f"line {number} is not a reply ({error})", f"delete line {number}") from error
+            if reply.not_asked:
+                continue
             key = reply.id, reply.step, reply.asked
             if key not in replies or has_failed(replies[key]) or not has_failed(reply):
                 replies[key] = reply
@@ -55,6 +58,21 @@ def read_replies(folder: Path) -> dict[Key, Reply]:
 def has_failed(reply: Reply) -> bool:
     """Return whether there is no reply but an error."""
     return bool(reply.error) or reply.finish_reason == "error"
+
+
+def models_of(replies: Iterable[Reply]) -> list[str]:
+    """Return the names of the models that gave some replies, sorted.
+
+    A failed request, or one that a filter withheld, has no name that a server returned; its name counts if there is no
+    other.
+
+    Example:
+        >>> models_of([Reply("a", "YES", model="m-2026"), Reply("b", "", "error", "HTTP 500", model="m")])
+        ['m-2026']
+    """
+    several = list(replies)
+    named = {r.model for r in several if r.finish_reason in ("stop", "length", "refusal") and not has_failed(r)}
+    return sorted(named or {r.model for r in several})
 
 
 def _reply_of(line: bytes) -> Reply:

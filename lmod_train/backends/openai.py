@@ -13,7 +13,7 @@ from lmod_train.backends.endpoint.address import check_encrypted, checked, is_ow
 from lmod_train.backends.endpoint.asking import Asking
 from lmod_train.backends.endpoint.background import Background
 from lmod_train.backends.endpoint.batch import RequestBatch, Writing
-from lmod_train.backends.endpoint.budget import Budget, Spending
+from lmod_train.backends.endpoint.budget import BY_REQUESTS, UNMETERED, Budget, Spending
 from lmod_train.backends.endpoint.client import Client
 from lmod_train.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.backends.endpoint.images import ImagePolicy
@@ -116,6 +116,8 @@ class OpenAI(StreamBackend):
         lines = [f"{self._urls[0]}: {self._opened.spending.summary()}"]
         if asking.not_asked:
             lines.append(f"{asking.not_asked} records were not asked: {asking.stopped}")
+        if asking.stopped == UNMETERED:
+            lines.append(f"Next: {BY_REQUESTS}")
         if asking.without_text:
             length = self._decoding.max_new_tokens
             lines.append(

@@ -6,7 +6,7 @@ computed by the function that `rescore` and the report call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -61,6 +61,7 @@ class GenerationEval(Callback):
         self._usable: dict[tuple[str, str], Reply] = {}
         self._sent: dict[str, str] = {}
         self._answers: dict[str, Answer | Unparsed] = {}
+        self._failed: Collection[str] = frozenset()
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Register the records that are already answered, which are determined once the weights are loaded."""
@@ -77,9 +78,10 @@ class GenerationEval(Callback):
             self._replies = {id: r for id, r in found.items() if not has_failed(r)}
             self._answers = {}
             _log_asked_again(self._current(saved), len(found) - len(self._replies))
+            self._failed = found.keys() - self._replies.keys()
             return list(self._replies)
 
-        data.leave_out(frozenset if stage == "fit" else answered)
+        data.leave_out(frozenset if stage == "fit" else answered, lambda: self._failed)
         data.ask_when_due(self._due)
         if stage == "fit":
             self._begin(trainer, module, stage)
@@ -142,7 +144,7 @@ class GenerationEval(Callback):
             score_answers(run.bert_scores, self._encoders, found)
 
     def _take(self, trainer: Trainer, replies: Sequence[Reply], batch: Batch) -> None:
-        """Append the replies of a batch.
+        """Append the replies of a batch; records that were not asked have none.
 
         Raises:
             RuntimeError: The ids of the replies are not those of the batch.
@@ -151,7 +153,8 @@ class GenerationEval(Callback):
             return
         if {r.id for r in replies} != {r.id for r in batch.records}:
             raise RuntimeError("a responder must return one reply per record of the batch, with its id")
-        marked = [replace(_writable(r), asked=self._sent.get(r.id, self._asked[r.id])) for r in replies]
+        sent = [r for r in replies if not r.not_asked]
+        marked = [replace(_writable(r), asked=self._sent.get(r.id, self._asked[r.id])) for r in sent]
         self._file.append(marked)
         self._replies |= {r.id: r for r in marked}
 

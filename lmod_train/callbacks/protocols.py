@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -41,11 +41,13 @@ class EvaluationData(Protocol):
         """Return the records that a command evaluates: ``validate``, ``test``, ``predict``, or ``fit``."""
         ...
 
-    def leave_out(self, answered: Callable[[], Iterable[str]]) -> None:
-        """Leave records out of evaluation that have a reply.
+    def leave_out(self, answered: Callable[[], Iterable[str]], failed: Callable[[], Collection[str]] = ...) -> None:
+        """Leave records out of evaluation that have a reply, and ask those last whose request has failed before.
 
         Args:
-            answered: Function that returns their ids; called for each evaluation loader, after the weights are loaded.
+            answered: Function that returns the ids of the records with a reply; called for each evaluation loader,
+                after the weights are loaded.
+            failed: Function that returns the ids of those that failed; called after `answered`.
         """
         ...
 

@@ -60,11 +60,22 @@ LIGHTNING = {
     "test": "Ask a model the questions of the test split and score its replies.",
     "predict": "Ask a model the questions of a split and write its replies without scoring them.",
 }
+ASKING: dict[str, Callable[[Sequence[str]], int]] = {
+    "judge": judge.run,
+    "ask-questions": drafts.run,
+    "captions": captions.run,
+    "judge-captions": judge_captions.run,
+}
+"""Commands of this package that ask a model; they take the options of `validate` too."""
+
 LATE = {"doctor": "Check weights, data and configuration of a training without starting it; options of fit."}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status: 0, 2 for an error the user can correct, 130 if interrupted.
+    """Run one command and return its exit status.
+
+    It is 0, 2 for an error the user can correct, 3 if a model was asked and records have no reply, and 130
+    if the command was interrupted.
 
     Args:
         arguments: Command and options, without the program's name; default: those of the process.
@@ -100,14 +111,8 @@ def _run(arguments: list[str]) -> int:
         from lmod_train import __version__
 
         print(__version__)
-    elif arguments[0] == "judge":
-        judge.run(arguments[1:])
-    elif arguments[0] == "ask-questions":
-        drafts.run(arguments[1:])
-    elif arguments[0] == "captions":
-        captions.run(arguments[1:])
-    elif arguments[0] == "judge-captions":
-        judge_captions.run(arguments[1:])
+    elif arguments[0] in ASKING:
+        return ASKING[arguments[0]](arguments[1:])
     elif arguments[0] in PLAIN:
         from lmod_train.cli.parse import call
 
@@ -150,12 +155,13 @@ def _each(series: Series) -> int:
 
     if series.commands[0][0] == "doctor":
         return _late(series.commands[0])
+    status = 0
     for command in series.commands:
-        _late(command, once=True)
+        status = max(status, _late(command, once=True))
         release()
     if is_first():
         _summarise(series)
-    return 0
+    return status
 
 
 def _summarise(series: Series) -> None:
@@ -177,8 +183,7 @@ def _late(arguments: list[str], once: bool = False) -> int:
 
     if arguments[0] == "doctor":
         return doctor.run(arguments[1:])
-    experiment.run(arguments, once)
-    return 0
+    return experiment.run(arguments, once)
 
 
 def overview() -> str:

@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from lmod_train.cli.drafting import Asking
-from lmod_train.cli.experiment import options, performed, rescored
+from lmod_train.cli.ended import Ended
+from lmod_train.cli.experiment import asked, options, performed
 from lmod_train.cli.noise import silenced
 from lmod_train.datamodules.requests import RequestData
 from lmod_train.errors import BadArgument, FolderBusy, FolderConflict
@@ -45,11 +46,8 @@ class Comparing(Asking):
             raise FolderBusy(option, folder, error.holder) from None
 
 
-def start(requests: Path, folder: Path, task: str, model: Sequence[str], kind: type[Asking] = Captioning) -> bool:
+def start(requests: Path, folder: Path, task: str, model: Sequence[str], kind: type[Asking] = Captioning) -> Ended:
     """Ask a model for the requests that have no reply, and derive the predictions of their folder.
-
-    Returns:
-        Whether the predictions were derived; False for a shard that leaves this to the last of the running ones.
 
     Args:
         requests: File of the requests.
@@ -61,6 +59,4 @@ def start(requests: Path, folder: Path, task: str, model: Sequence[str], kind: t
     data = ["--data.requests", str(requests), "--data.tasks", json.dumps([{"class_path": task}])]
     with silenced(sys.stderr.isatty()), ExitStack() as held:
         chosen = options() | {"datamodule_class": RequestData}
-        experiment = performed(kind, held, chosen, ["validate", *data, "--run", str(folder), *model])
-        shard = experiment.datamodule.shard
-        return experiment.trainer.is_global_zero and rescored(folder, held, shard, "asked")
+        return asked(performed(kind, held, chosen, ["validate", *data, "--run", str(folder), *model]), held, "asked")

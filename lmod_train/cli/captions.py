@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jsonargparse.typing import NonNegativeInt
 
+from lmod_train.cli.ended import Ended
 from lmod_train.cli.judge import parted
 from lmod_train.errors import BadArgument
 
@@ -56,15 +57,15 @@ def captions(
     _captions([], table, model, out, kinds, filter, keywords, balance, balance_with, seed, limit)
 
 
-def run(arguments: Sequence[str]) -> None:
-    """Run `captions` with its own options and those of the model and devices."""
+def run(arguments: Sequence[str]) -> int:
+    """Run `captions` with its own options and those of the model and devices; return its exit status."""
     from lmod_train.cli.parse import values_of
     from lmod_train.cli.terminal import harmless
 
     own, others = parted(arguments)
     values = values_of(captions, "captions", own)
     with harmless():
-        _captions(others, **values)
+        return _captions(others, **values)
 
 
 def _captions(
@@ -79,7 +80,7 @@ def _captions(
     balance_with: Any,
     seed: int,
     limit: int,
-) -> None:
+) -> int:
     from lmod_train.cli.names import check_names
     from lmod_train.drafting.captions.steps import Settings, requests
     from lmod_train.formats.caption_drafts import GENERATION, REWRITING, Folder, lines, write_lists
@@ -95,20 +96,24 @@ def _captions(
     folder = Folder(out, {one.key: one for one in found}, settings, tuple(left))
     folder.write()
     copy_images(found, table, out)
-    if not _asked(folder, GENERATION, CaptionQuestions().records(found, chosen), options):
-        return
+    generated = _asked(folder, GENERATION, CaptionQuestions().records(found, chosen), options)
+    if not generated.scored:
+        return generated.status
     altering = requests(folder.prepared(), folder.captions, settings)
-    if altering and not _asked(folder, REWRITING, altering, options):
-        return
+    rewritten = _asked(folder, REWRITING, altering, options) if altering else Ended(True)
+    status = max(generated.status, rewritten.status)
+    if not rewritten.scored:
+        return status
     drafts = folder.balanced()
     write_lists(folder, drafts)
     print("\n".join(lines(folder, drafts)))
     if drafts.items:
         print(f"next: `python -m lmod_train review-captions {out} --blank SHEET.csv`")
+    return status
 
 
-def _asked(folder: Folder, name: str, records: Sequence[Record], options: Sequence[str]) -> bool:
-    """Ask for the requests of a run that have no reply; return whether its predictions were derived."""
+def _asked(folder: Folder, name: str, records: Sequence[Record], options: Sequence[str]) -> Ended:
+    """Ask for the requests of a run that have no reply."""
     from lmod_train.artifacts.records import write_records
     from lmod_train.cli.captioning import start
 

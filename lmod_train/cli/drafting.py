@@ -11,7 +11,8 @@ from typing import Any
 
 from lightning.pytorch.cli import LightningArgumentParser
 
-from lmod_train.cli.experiment import Experiment, options, performed, rescored
+from lmod_train.cli.ended import Ended
+from lmod_train.cli.experiment import Experiment, asked, options, performed
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.datamodules.drafts import DraftData
@@ -50,11 +51,8 @@ class Asking(Experiment):
             raise FolderBusy("--out" if error.option == "--run" else error.option, folder, error.holder) from None
 
 
-def start(curated: Path, stages: Sequence[str], seed: int, limit: int, model: Sequence[str]) -> bool:
+def start(curated: Path, stages: Sequence[str], seed: int, limit: int, model: Sequence[str]) -> Ended:
     """Ask a model for the drafts that are missing, and derive the predictions of their folder.
-
-    Returns:
-        Whether the predictions were derived; False for a shard that leaves this to the last of the running ones.
 
     Args:
         curated: Curated folder whose images the drafts are about.
@@ -68,6 +66,4 @@ def start(curated: Path, stages: Sequence[str], seed: int, limit: int, model: Se
     data += ["--data.stages", json.dumps(list(stages))] if stages else []
     with silenced(sys.stderr.isatty()), ExitStack() as held:
         chosen = options() | {"datamodule_class": DraftData}
-        experiment = performed(Asking, held, chosen, ["validate", *data, *model])
-        folder, shard = Path(experiment.trainer.default_root_dir), experiment.datamodule.shard
-        return experiment.trainer.is_global_zero and rescored(folder, held, shard, "asked")
+        return asked(performed(Asking, held, chosen, ["validate", *data, *model]), held, "asked")

@@ -41,18 +41,18 @@ def ask_questions(
     _ask([], curated, model, out, stages, seed, limit)
 
 
-def run(arguments: Sequence[str]) -> None:
-    """Run `ask-questions` with its own options and those of the model and devices."""
+def run(arguments: Sequence[str]) -> int:
+    """Run `ask-questions` with its own options and those of the model and devices; return its exit status."""
     from lmod_train.cli.parse import values_of
     from lmod_train.cli.terminal import harmless
 
     own, others = parted(arguments)
     values = values_of(ask_questions, "ask-questions", own)
     with harmless():
-        _ask(others, **values)
+        return _ask(others, **values)
 
 
-def _ask(others: Sequence[str], curated: Path, model: str, out: Path, stages: str, seed: int, limit: int) -> None:
+def _ask(others: Sequence[str], curated: Path, model: str, out: Path, stages: str, seed: int, limit: int) -> int:
     from lmod_train.artifacts.manifest import read_manifest
     from lmod_train.cli.names import check_names
 
@@ -62,8 +62,10 @@ def _ask(others: Sequence[str], curated: Path, model: str, out: Path, stages: st
     check_names("validate", options)
     from lmod_train.cli.drafting import start
 
-    if start(curated, chosen, seed, limit, options):
+    ended = start(curated, chosen, seed, limit, options)
+    if ended.scored:
         print("\n".join(_checked(out)))
+    return ended.status
 
 
 def _stages(typed: str) -> list[str]:

@@ -32,6 +32,7 @@ from lmod_train.callbacks.training_set import TrainingSet
 from lmod_train.callbacks.tripwires import Collapsed, Tripwires
 from lmod_train.cli import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS, default_run
+from lmod_train.cli.ended import INCOMPLETE, Ended
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.other_regime import in_another_regime
@@ -42,6 +43,7 @@ from lmod_train.cli.settle import settled
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.terminal import lines
 from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.datamodules.shard import Shard
 from lmod_train.doctor.read_back import ReadBack
 from lmod_train.errors import BadArgument, FolderBusy, LmodError, NotScored, Unbuildable
 from lmod_train.files import remove
@@ -51,7 +53,7 @@ from lmod_train.report.chain_table import chain_tables
 from lmod_train.report.headline import headline, headline_table
 from lmod_train.report.languages import KINDS, language_tables
 from lmod_train.report.other_regimes import regime_tables
-from lmod_train.report.rescore import rescore
+from lmod_train.report.rescore import account_of, rescore
 from lmod_train.report.results import read_outcomes, read_run_scores
 from lmod_train.report.tripwires import draw_probes
 from lmod_train.report.writers.markdown import markdown
@@ -235,8 +237,11 @@ def options() -> dict[str, Any]:
     }
 
 
-def run(arguments: list[str], once: bool = False) -> None:
+def run(arguments: list[str], once: bool = False) -> int:
     """Run one of Lightning's commands, then write predictions and scores from the replies.
+
+    Returns:
+        The exit status: 0, or `INCOMPLETE` if a record that was to be asked has no reply.
 
     Args:
         arguments: The command and its options.
@@ -246,9 +251,10 @@ def run(arguments: list[str], once: bool = False) -> None:
         os.environ.setdefault("WANDB_MODE", "offline")  # without a key, wandb would wait for input
     with silenced(sys.stderr.isatty()), ExitStack() as held:
         try:
-            _run(arguments, held, once)
+            return _run(arguments, held, once)
         except Trained as done:
             rank_zero_info(f"{done}: the training is complete")
+            return 0
 
 
 def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], arguments: list[str] | None) -> Any:
@@ -271,7 +277,7 @@ def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], a
         raise
 
 
-def _run(arguments: list[str], held: ExitStack, once: bool = False) -> None:
+def _run(arguments: list[str], held: ExitStack, once: bool = False) -> int:
     given = None if arguments == sys.argv[1:] else arguments  # Lightning warns if arguments are passed twice
     experiment = performed(Experiment, held, options() | {"once": once}, given)
     folder = Path(experiment.trainer.default_root_dir)
@@ -284,13 +290,13 @@ def _run(arguments: list[str], held: ExitStack, once: bool = False) -> None:
         write_trained(folder, trainer.current_epoch, trainer.global_step, training_of(folder) | _warnings(trainer))
     elif experiment.loaded:
         write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
-    answered = any(file.stat().st_size for file in Run(folder).replies.glob("*.jsonl"))
-    if experiment.subcommand != "predict" and experiment.trainer.is_global_zero and answered:
-        trusted = [*experiment.config[experiment.subcommand].trust, *experiment.own]
-        if rescored(folder, held, experiment.datamodule.shard, "answered", trusted):
-            against = [Path(other) for other in experiment.config[experiment.subcommand].against]
-            print(lines(scored(folder, trusted)))
-            print(lines(compared(folder, against, trusted, arguments)), end="")
+    trusted = [*experiment.config[experiment.subcommand].trust, *experiment.own]
+    ended = asked(experiment, held, "answered", trusted)
+    if ended.scored:
+        against = [Path(other) for other in experiment.config[experiment.subcommand].against]
+        print(lines(scored(folder, trusted)))
+        print(lines(compared(folder, against, trusted, arguments)), end="")
+    return ended.status if experiment.subcommand != "fit" else 0
 
 
 def _warnings(trainer: Any) -> dict[str, dict[str, str]]:
@@ -299,30 +305,40 @@ def _warnings(trainer: Any) -> dict[str, dict[str, str]]:
     return {"warnings": found} if found else {}
 
 
-def rescored(folder: Path, held: ExitStack, shard: str, done: str, trusted: Sequence[str] = ()) -> bool:
-    """Score a run and print what was done; a shard leaves it to the last of those that write to the folder.
+def asked(experiment: Experiment, held: ExitStack, done: str, trusted: Sequence[str] = ()) -> Ended:
+    """Score the run of an experiment, print what was done, and return how it has ended.
+
+    A shard leaves the scores to the last of those that write to the folder, and `predict` computes none; their status
+    is that of the records which this command was to ask.
 
     Args:
-        folder: Folder of the run.
+        experiment: The experiment, after its command has run.
         held: Stack that holds the lock of the folder; a shard releases it first.
-        shard: Part of the records that this process has asked, ``i/n``; empty for all.
         done: What has been done to the records, in the line of a shard that leaves the scores to another.
         trusted: Modules outside this package with task classes that the run names.
-
-    Returns:
-        Whether the scores were computed.
     """
-    if shard:
+    if not experiment.trainer.is_global_zero:
+        return Ended()
+    folder, data = Path(experiment.trainer.default_root_dir), experiment.datamodule
+    written = any(file.stat().st_size for file in Run(folder).replies.glob("*.jsonl"))
+    if experiment.subcommand == "fit" and not written:  # it has no validation
+        return Ended()
+    if data.shard:
         held.close()  # the last of the shards finds the folder free
     try:
-        written = rescore(folder, trusted)
+        if written and experiment.subcommand != "predict":
+            print("\n".join(rescore(folder, trusted)))
+            return Ended(True, 0 if read_run_scores([folder])[0].complete() else INCOMPLETE)
     except FolderBusy:
-        if not shard:
+        if not data.shard:
             raise
-        print(f"{folder}: shard {shard} is {done}; the last of the running shards computes the scores")
-        return False
-    print("\n".join(written))
-    return True
+        print(f"{folder}: shard {data.shard} is {done}; the last of the running shards computes the scores")
+    own = data.asked(str(experiment.subcommand))
+    own = Shard.parse(data.shard).of(own) if data.shard else own
+    account = account_of(folder, data.tasks, {record.id for record in own})
+    if not account.complete or experiment.subcommand == "predict":
+        print(f"{folder}: {account}")
+    return Ended(False, 0 if account.complete else INCOMPLETE)
 
 
 def scored(run: Path, trusted: Sequence[str] = ()) -> str:

@@ -73,15 +73,15 @@ def judge(
     )
 
 
-def run(arguments: Sequence[str]) -> None:
-    """Run the command with its own options and those of the judge's model and devices."""
+def run(arguments: Sequence[str]) -> int:
+    """Run the command with its own options and those of the judge's model and devices; return its exit status."""
     from lmod_train.cli.parse import values_of
     from lmod_train.cli.terminal import harmless
 
     own, others = parted(arguments)
     values = values_of(judge, "judge", own)
     with harmless():
-        _judge(others, **values)
+        return _judge(others, **values)
 
 
 WAIT = 60.0
@@ -111,17 +111,18 @@ def parted(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return own, others
 
 
-def _judge(others: Sequence[str], **given: Any) -> None:
+def _judge(others: Sequence[str], **given: Any) -> int:
     """Judge with a model, read verdicts, or write a sheet, and score the run; `given` are the values of `judge`."""
     from lmod_train.artifacts.predictions import read_predictions
     from lmod_train.artifacts.run import Run
     from lmod_train.lock import is_first
 
-    ways: dict[str, Callable[..., bool]] = {
+    ways: dict[str, Callable[..., tuple[bool, int]]] = {
         "model": partial(_ask_model, others),
         "verdicts": _read_people,
         "sheet": _write_sheet,
     }
+    """Way -> function that returns whether there are judgements to score with, and the exit status."""
     chosen = [way for way in ways if given[way]]
     if len(chosen) != 1:
         typed = " ".join(f"--{way}" for way in chosen) or "none"
@@ -131,25 +132,28 @@ def _judge(others: Sequence[str], **given: Any) -> None:
     if given["attacks"] and not given["model"]:
         cure = f"add `--model`, e.g. `python -m lmod_train judge {given['run']} --model openai --attacks 100`"
         raise BadArgument("--attacks", given["attacks"], "a model that is tested", cure)
-    judged = ways[chosen[0]](run, read_predictions(run.predictions), given)
+    judged, status = ways[chosen[0]](run, read_predictions(run.predictions), given)
     if judged and is_first():
         _join(run, given["trust"] or ())
+    return status
 
 
 def _names(given: Mapping[str, Any]) -> list[str]:
     return [name.strip() for name in given["tasks"].split(",") if name.strip()]
 
 
-def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> bool:
+def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> tuple[bool, int]:
     from lmod_train.formats.verdicts import write_sheet
     from lmod_train.tasks.judgement_replies import to_judge
 
     count = write_sheet(given["sheet"], to_judge(predictions, _names(given)))
     print(f"wrote {given['sheet']}: {count} replies to judge")
-    return False
+    return False, 0
 
 
-def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> bool:
+def _ask_model(
+    others: Sequence[str], run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]
+) -> tuple[bool, int]:
     from lmod_train.cli.names import check_names
     from lmod_train.tasks.judgement_replies import to_judge
 
@@ -160,10 +164,11 @@ def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction
     check_names("validate", options)
     from lmod_train.cli.judging import start
 
-    return start(run, given["name"], _names(given), asking, options, given["attacks"])
+    ended = start(run, given["name"], _names(given), asking, options, given["attacks"])
+    return ended.scored, ended.status
 
 
-def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> bool:
+def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> tuple[bool, int]:
     from lmod_train.formats.verdicts import add_verdicts, read_verdicts
     from lmod_train.report.rescore import rescore
     from lmod_train.tasks.judgement import Judgement
@@ -173,7 +178,7 @@ def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str
     for rater, line in add_verdicts(run, predictions, task, rows, given["name"] or "people"):
         rescore(run.judge(rater).folder)
         print(line)
-    return True
+    return True, 0
 
 
 def _asking(given: Mapping[str, Any]) -> dict[str, Any]:

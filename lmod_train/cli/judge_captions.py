@@ -35,18 +35,18 @@ def judge_captions(draft: Path, *, model: str, share: float = 0.2, seed: NonNega
     _judge_captions([], draft, model, share, seed)
 
 
-def run(arguments: Sequence[str]) -> None:
-    """Run `judge-captions` with its own options and those of the judge and devices."""
+def run(arguments: Sequence[str]) -> int:
+    """Run `judge-captions` with its own options and those of the judge and devices; return its exit status."""
     from lmod_train.cli.parse import values_of
     from lmod_train.cli.terminal import harmless
 
     own, others = parted(arguments)
     values = values_of(judge_captions, "judge-captions", own)
     with harmless():
-        _judge_captions(others, **values)
+        return _judge_captions(others, **values)
 
 
-def _judge_captions(others: Sequence[str], draft: Path, model: str, share: float, seed: int) -> None:
+def _judge_captions(others: Sequence[str], draft: Path, model: str, share: float, seed: int) -> int:
     from lmod_train.artifacts.records import write_records
     from lmod_train.cli.names import check_names
     from lmod_train.drafting.captions.compared import comparisons, sampled
@@ -66,8 +66,10 @@ def _judge_captions(others: Sequence[str], draft: Path, model: str, share: float
     from lmod_train.cli.captioning import Comparing, start
 
     write_records(folder.requests(PARITY), records)
-    if start(folder.requests(PARITY), folder.path / PARITY, records[0].task_class, options, Comparing):
+    ended = start(folder.requests(PARITY), folder.path / PARITY, records[0].task_class, options, Comparing)
+    if ended.scored:
         _report(folder)
+    return ended.status
 
 
 def _report(folder: Folder) -> None:

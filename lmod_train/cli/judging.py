@@ -14,7 +14,8 @@ from jsonargparse import Namespace
 from lightning.pytorch.cli import LightningArgumentParser
 
 from lmod_train.artifacts.run import PEOPLE, Run
-from lmod_train.cli.experiment import Experiment, options, performed, rescored
+from lmod_train.cli.ended import Ended
+from lmod_train.cli.experiment import Experiment, asked, options, performed
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.cli.settle import compare
@@ -77,11 +78,8 @@ def _compare(at: Run, beside: Run) -> None:
 
 def start(
     run: Run, name: str, of: Sequence[str], asking: Mapping[str, Any], model: Sequence[str], attacks: int = 0
-) -> bool:
+) -> Ended:
     """Ask a model for the judgements that are missing, and derive the predictions of its folder.
-
-    Returns:
-        Whether the predictions were derived; False for a shard that leaves this to the last of the running ones.
 
     Args:
         run: The judged run.
@@ -98,8 +96,7 @@ def start(
     with silenced(sys.stderr.isatty()), ExitStack() as held:
         chosen = options() | {"datamodule_class": JudgementData}
         experiment = performed(Judging, held, chosen, ["validate", *data, *folder, *model])
-        at, shard = Path(experiment.trainer.default_root_dir), experiment.datamodule.shard
-        return experiment.trainer.is_global_zero and rescored(at, held, shard, "judged")
+        return asked(experiment, held, "judged")
 
 
 def judge_name(model: Namespace) -> str:

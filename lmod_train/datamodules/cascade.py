@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -32,6 +32,7 @@ class CascadeLoader:
         rank: Rank of this process.
         ranks: Number of ranks.
         stream: Function that answers batches, for a module that reads ahead.
+        failed: Ids of records whose request has failed before; their chains are asked last.
     """
 
     def __init__(
@@ -44,8 +45,12 @@ class CascadeLoader:
         rank: int = 0,
         ranks: int = 1,
         stream: Stream | None = None,
+        failed: Collection[str] = (),
     ) -> None:
-        known = sorted(chains({r.id: r for r in records}), key=lambda chain: (chain[0].image, chain[0].id))
+        known = sorted(
+            chains({r.id: r for r in records}),
+            key=lambda chain: (any(r.id in failed for r in chain), chain[0].image, chain[0].id),
+        )
         parts = [_in_rounds(known[n::ranks], batch_size, whole=stream is not None) for n in range(ranks)]
         self._rounds, self._due, self._collate, self._root = parts[rank], due, collate, root
         self._batch_size, self._stream = batch_size, stream

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 from torch.utils.data import Sampler
@@ -11,19 +11,23 @@ from lmod_train.datamodules.lengths import Length, steps_of_like_length
 from lmod_train.types import Record
 
 
-def by_image(records: Sequence[Record], max_questions: int) -> list[list[int]]:
+def by_image(records: Sequence[Record], max_questions: int, failed: Collection[str] = ()) -> list[list[int]]:
     """Return indices of records in groups with the same images, at most `max_questions` in a group.
 
-    Groups are in the order of their first record; records without an image are groups of one.
+    Groups are in the order of their first record; records without an image are groups of one. Records that failed
+    before are in groups of their own after all others, so that those that a server always refuses keep none back.
 
     Args:
         records: Records in any order.
         max_questions: Maximum size of a group, from 1.
+        failed: Ids of records whose request has failed before.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
+    after: dict[tuple[str, ...], list[int]] = {}
     for position, record in enumerate(records):
-        groups.setdefault(record.image or (record.id,), []).append(position)
-    return [g[i : i + max_questions] for g in groups.values() for i in range(0, len(g), max_questions)]
+        (after if record.id in failed else groups).setdefault(record.image or (record.id,), []).append(position)
+    ordered = [*groups.values(), *after.values()]
+    return [g[i : i + max_questions] for g in ordered for i in range(0, len(g), max_questions)]
 
 
 class ImageBatches(Sampler[list[int]]):

@@ -128,6 +128,7 @@ class RecordsDataModule(LightningDataModule):
         self._training: RecordLoader | None = None
         self._continued: dict[str, Any] = {}
         self._answered: Callable[[], Iterable[str]] = frozenset
+        self._failed: Callable[[], Collection[str]] = frozenset
         self._due: Due = _refuse_cascade
 
     @property
@@ -261,13 +262,19 @@ class RecordsDataModule(LightningDataModule):
         """
         self._due = due
 
-    def leave_out(self, answered: Callable[[], Iterable[str]]) -> None:
-        """Leave records out of evaluation that have a reply.
+    def leave_out(
+        self, answered: Callable[[], Iterable[str]], failed: Callable[[], Collection[str]] = frozenset
+    ) -> None:
+        """Leave records out of evaluation that have a reply, and ask those last whose request has failed before.
+
+        So a run with records that a server always refuses comes to an end, however many they are.
 
         Args:
-            answered: Function that returns their ids; called for each evaluation loader, after the weights are loaded.
+            answered: Function that returns the ids of the records with a reply; called for each evaluation loader,
+                after the weights are loaded.
+            failed: Function that returns the ids of those that failed; called after `answered`.
         """
-        self._answered = answered
+        self._answered, self._failed = answered, failed
 
     def train_dataloader(self) -> RecordLoader:
         """Return the training loader; its order depends on seed and epoch.
@@ -381,7 +388,7 @@ class RecordsDataModule(LightningDataModule):
             self._refuse_classifier()
         if len(rounds(own)) > 1:
             return self._cascade(own)
-        groups = by_image(left, min(self._max_questions, self._eval_batch_size))
+        groups = by_image(left, min(self._max_questions, self._eval_batch_size), self._failed())
         rank, ranks = trainer.global_rank, trainer.world_size
         batches = ImageBatches(groups, self._eval_batch_size, rank=rank, ranks=ranks)
         loader, module = self._loader(left, batches), trainer.lightning_module
@@ -395,7 +402,8 @@ class RecordsDataModule(LightningDataModule):
         stream = module.stream if isinstance(module, ReadingAhead) else None
         rank, ranks = trainer.global_rank, trainer.world_size
         size, root = self._eval_batch_size, self.curated
-        return CascadeLoader(own, self._due, module.collate, root, size, rank, ranks, stream)
+        failed = self._failed()
+        return CascadeLoader(own, self._due, module.collate, root, size, rank, ranks, stream, failed)
 
     def _refuse_classifier(self) -> None:
         """Refuse to ask a classifier, whose replies do not depend on the question, in several ways."""

@@ -10,6 +10,7 @@ from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, N, Table, 
 from lmod_train.report.results import RunScores, read_run_scores
 from lmod_train.report.warnings import Warned
 from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.status import Account
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Row:
     chance: float | None
     majority: float | None
     unparsed: float | None
+    account: Account | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -61,12 +63,15 @@ def headline_rows(
             chance, majority, unparsed = (b.value if b else None for b in beside)
             numbers = (score.n, score.value, score.low, score.high, chance, majority, unparsed)
             phrases = tuple(w.phrase for w in (warned or {}).get((run.path, task), ()))
-            rows.append(Row(task, run.run, run.called, metric, *numbers, phrases))
+            rows.append(Row(task, run.run, run.called, metric, *numbers, run.account(task), phrases))
     return rows
 
 
 def headline_table(rows: Sequence[Row]) -> Table:
-    """Return the rows as a table; with a column of warnings if there are any.
+    """Return the rows as a table.
+
+    If a run is incomplete, columns count the records with a reply, which the score is over, those that failed and those
+    that were not asked. If there are warnings, they have a column.
 
     Example:
         >>> from lmod_train.report.writers.markdown import markdown
@@ -82,7 +87,14 @@ def headline_table(rows: Sequence[Row]) -> Table:
         for r in rows
     ]
     columns: list[str | Column] = ["task", "model", "run", "metric", N, SCORE, INTERVAL, *baselines]
+    if any(r.account and not r.account.complete for r in rows):
+        columns += [Column(head, "count") for head in ("replied", "failed", "not asked")]
+        lines = [[*line, *_counts(r.account)] for line, r in zip(lines, rows, strict=True)]
     if any(r.warnings for r in rows):
         columns.append("warnings")
         lines = [[*line, "; ".join(r.warnings)] for line, r in zip(lines, rows, strict=True)]
     return table("scores", columns, lines)
+
+
+def _counts(account: Account | None) -> list[Cell]:
+    return [account.replied, account.failed, account.not_asked] if account else [None, None, None]

@@ -12,6 +12,7 @@ from lmod_train.artifacts.run import Run
 from lmod_train.errors import ArtifactError
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.thumbnails import licences
+from lmod_train.scoring.status import Account
 
 
 def incomplete(results: Results) -> Iterator[str]:
@@ -22,18 +23,19 @@ def incomplete(results: Results) -> Iterator[str]:
     """
     yield from results.left_out
     for (name, outcomes), run in zip(results.outcomes.items(), results.runs, strict=True):
-        yield from _replies(name, run.path, len(outcomes.predictions) + outcomes.left_out)
+        yield from _replies(name, run.path, outcomes)
         yield from _config(name, run.path)
         yield from _images(name, results.images[name], outcomes)
     yield from _alike(results.outcomes)
     yield from _other_truths(results.outcomes)
 
 
-def _replies(name: str, run: Path, predictions: int) -> Iterator[str]:
-    asked = number_of_records(Run(run).records)
-    if predictions < asked:
+def _replies(name: str, run: Path, outcomes: Outcomes) -> Iterator[str]:
+    predictions, failed = len(outcomes.predictions) + outcomes.left_out, len(outcomes.failed)
+    account = Account(predictions - failed, failed, max(0, number_of_records(Run(run).records) - predictions))
+    if not account.complete:
         rest = "`validate` with the same options asks the rest"
-        yield f"{name}: {predictions} of {asked} records have a reply; scores are over these ({rest})"
+        yield f"{name} is incomplete: {account}; scores are over these replies ({rest})"
 
 
 def _config(name: str, run: Path) -> Iterator[str]:

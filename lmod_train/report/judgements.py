@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.artifacts.records import read_run_column, read_run_records
-from lmod_train.artifacts.replies import read_replies
+from lmod_train.artifacts.replies import models_of, read_replies
 from lmod_train.artifacts.run import PARSER, PEOPLE, Run
 from lmod_train.errors import BadArgument
 from lmod_train.report.rule_verdicts import rule_verdicts
@@ -86,7 +86,7 @@ def _judged(run: Run, judge: Run, predictions: Sequence[Prediction]) -> Judged:
     kept = current(read_run_column(judge.records, "asked"), read_replies(judge.replies).values()).replies
     found, stale = verdicts_on(task, due, stored, kept)
     verdicts = {judged_id(id): verdict for id, verdict in found.items()}
-    models = ", ".join(sorted({reply.model for reply in kept.values()} - {""}))
+    models = ", ".join(name for name in models_of(kept.values()) if name)
     people, itself = bool(config.get(PEOPLE)), judges_itself(run, judge)
     return Judged(judge.folder.name, task, models, tasks, verdicts, stale, people, itself)
 

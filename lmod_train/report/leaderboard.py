@@ -13,6 +13,7 @@ from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.latex import write_latex
 from lmod_train.report.writers.markdown import markdown, write_markdown
 from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.status import account_in
 
 WRITTEN = "leaderboard.md"
 BESIDE = ("chance", "majority", "share_unparsed")
@@ -72,12 +73,12 @@ def places_of(held: Sequence[Verified]) -> Table:
     """Return the leaderboard: a row per task and pack, tasks by name, best first."""
     baselines = [Column("chance", "number"), Column("majority", "number"), Column("unparsed", "percent")]
     names: list[str | Column] = ["task", "model", "run", "pack", "metric"]
-    columns = [*names, N, Column("records", "count"), SCORE, INTERVAL, *baselines, "remarks"]
+    columns = [*names, N, Column("records", "count"), Column("failed", "count"), SCORE, INTERVAL, *baselines, "remarks"]
     rows = [_row(v, task.name) for v in held for task in v.pack.tasks]
     return table("leaderboard", columns, sorted(rows, key=_order))
 
 
-_PLACE = ("task", "model", "run", "pack", "metric", "n", "records", "score").index("score")
+_PLACE = ("task", "model", "run", "pack", "metric", "n", "records", "failed", "score").index("score")
 
 
 def _order(row: Sequence[Cell]) -> tuple[str, float, str]:
@@ -89,10 +90,11 @@ def _row(held: Verified, task: str) -> list[Cell]:
     metric = headline_metric(held.scores, task)
     by_metric = {s.metric: s for s in held.scores if (s.task, s.subset) == (task, "all")}
     score = by_metric[metric]
+    account = account_in(held.scores, task)
     names: list[Cell] = [task, held.pack.model[:LONGEST], held.pack.run[:LONGEST], held.file[-LONGEST:], metric]
-    numbers: list[Cell] = [score.n, held.whole[task], score.value, (score.low, score.high)]
+    counts: list[Cell] = [score.n, held.whole[task], account.failed if account else None]
     beside: list[Cell] = [by_metric[m].value if m in by_metric else None for m in BESIDE]
-    return [*names, *numbers, *beside, "; ".join(held.remarks[task])]
+    return [*names, *counts, score.value, (score.low, score.high), *beside, "; ".join(held.remarks[task])]
 
 
 def _reasons(refused: Sequence[Refused]) -> Table:

@@ -12,6 +12,7 @@ from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.pack import Pack, PackedSource, PackedTask, write_pack
 from lmod_train.artifacts.predictions import read_predictions
 from lmod_train.artifacts.records import read_records, read_run_records
+from lmod_train.artifacts.replies import models_of
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.schema import SCHEMA_VERSION
 from lmod_train.artifacts.scores import read_scores
@@ -65,7 +66,7 @@ def pack(folder: Path, out: Path, curated: Path | None = None, trust: Sequence[s
     rows = {p.record.id: packed(p, c, keys) for p, (_, c) in _paired(again, predictions)}
     made = Pack(
         run=run.name,
-        model=", ".join(sorted({model_name(p.reply.model) for p in again})),
+        model=", ".join(map(model_name, models_of(p.reply for p in again))),
         schema=SCHEMA_VERSION,
         protocol=str(manifest.get("protocol") or ""),
         manifest=identity(manifest),

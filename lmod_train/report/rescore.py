@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lmod_train.artifacts.bert_scores import read_bert_scores
 from lmod_train.artifacts.predictions import write_predictions
 from lmod_train.artifacts.records import read_run_column, read_run_records
-from lmod_train.artifacts.replies import read_replies
+from lmod_train.artifacts.replies import models_of, read_replies
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import write_scores
 from lmod_train.errors import ArtifactError
 from lmod_train.lock import locked
 from lmod_train.report.warnings import Case, one_answer_unread
 from lmod_train.scoring.items import items_of
+from lmod_train.scoring.status import Account
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.cascade import current_in_rounds
@@ -28,8 +30,8 @@ from lmod_train.types import Prediction, Record, Score
 def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | None = None) -> list[str]:
     """Rewrite ``predictions.parquet`` and ``scores.csv`` of a run from its saved replies, and the judgements of them.
 
-    Records without a reply are left out. If replies of several checkpoint steps were saved, the latest reply of each
-    record counts. Judgements of a reply that has changed do not count.
+    Records without a reply, and failed requests, are left out and counted. If replies of several checkpoint steps were
+    saved, the latest reply of each record counts. Judgements of a reply that has changed do not count.
 
     Args:
         folder: Folder of the run, containing ``records.parquet`` and ``replies/``.
@@ -67,11 +69,14 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
         )
     judges, attacks = read_judged(run, predictions), read_attacks(run, predictions)
     encoded, changed = counted(read_bert_scores(run.bert_scores), predictions)
-    scores = [*scores_of(tasks, predictions), *bert_scores(predictions, encoded)]
+    scores = [*scores_of(tasks, predictions, records), *bert_scores(predictions, encoded)]
     scores += [*scores_of_judges(judges, predictions, tasks), *scores_of_attacks(attacks, judges, predictions)]
     write_predictions(run.predictions, predictions)
-    write_scores(run.scores, run.name, ", ".join(sorted({p.reply.model for p in predictions})), scores)
-    yield f"{run.folder}: {len(predictions)} of {len({r.id for r in records})} records have a reply"
+    write_scores(run.scores, run.name, ", ".join(models_of(p.reply for p in predictions)), scores)
+    account = _account([r for r in records if r.task in {task.name for task in tasks}], predictions)
+    yield f"{run.folder}: {account}"
+    if not account.complete:
+        yield f"incomplete: {' and '.join(_missing(account, predictions))}"
     yield from _left_out(saved)
     yield from _versions(tasks, records)
     yield from _steps(predictions)
@@ -82,6 +87,38 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
     if changed:
         yield f"left out: BERTScores of {changed} answers that have changed; `validate` computes them again"
     yield f"wrote {run.predictions} and {run.scores}"
+
+
+def _account(records: Sequence[Record], predictions: Sequence[Prediction]) -> Account:
+    failed = sum(p.status == "failed" for p in predictions)
+    return Account(len(predictions) - failed, failed, len({r.id for r in records}) - len(predictions))
+
+
+def _missing(account: Account, predictions: Sequence[Prediction]) -> Iterator[str]:
+    """Yield what is missing, with the most frequent error; scores are over the records with a reply."""
+    if account.failed:
+        errors = Counter(" ".join(p.reply.error.split()) for p in predictions if p.status == "failed")
+        (error, n), *others = errors.most_common()
+        more = f", {len(others)} other errors" if others else ""
+        yield f"{account.failed} requests failed ({n} with {error!r}{more})"
+    if account.not_asked:
+        yield f"{account.not_asked} records were not asked"
+
+
+def account_of(folder: Path, tasks: Mapping[str, Task], ids: Collection[str] | None = None) -> Account:
+    """Return what became of the records of a run that has no scores, such as one of `predict`, or of some of them.
+
+    Args:
+        folder: Folder of the run.
+        tasks: Name -> task.
+        ids: Record ids; None for all.
+    """
+    run = Run(folder)
+    records = read_run_records(run.records)
+    asked, replies = read_run_column(run.records, "asked"), read_replies(run.replies).values()
+    kept = current_in_rounds(records, tasks, asked, replies).replies
+    own = [r for r in records if ids is None or r.id in ids]
+    return _account(own, [p for task in tasks.values() for p in parse_replies(task, own, kept)])
 
 
 def _left_out(saved: Current) -> Iterator[str]:

@@ -17,7 +17,8 @@ from lmod_train.errors import BadArgument, LmodError, NotScored, Untrusted
 from lmod_train.escaping import for_terminal, without_folders
 from lmod_train.report.judgements import Judged, read_judged
 from lmod_train.report.shortcuts import shortcuts_of
-from lmod_train.scoring.items import Item, items_of
+from lmod_train.scoring.items import Item, item_of, items_of
+from lmod_train.scoring.status import Account, account_in
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
@@ -49,6 +50,14 @@ class RunScores:
     def tasks(self) -> list[str]:
         """Names of the tasks, in the order of the scores."""
         return list(dict.fromkeys(s.task for s in self.scores))
+
+    def account(self, task: str) -> Account | None:
+        """Return how many records of a task have a reply, failed and were not asked; None if scores do not state it."""
+        return account_in(self.scores, task)
+
+    def complete(self) -> bool:
+        """Whether every record has a reply, as far as the scores state it."""
+        return all(account.complete for task in self.tasks() if (account := self.account(task)))
 
     def find(self, task: str, metric: str, subset: str = "all") -> Score | None:
         """Return one score, None if the run does not have it."""
@@ -116,7 +125,8 @@ class Outcomes:
 
     Attributes:
         predictions: One per record id, in the order of the file.
-        items: Task -> items in the order of their ids.
+        items: Task -> items in the order of their ids, one per reply.
+        failed: Items of the records whose request failed, which no score contains.
         choices: Task -> its choices; empty if each question has its own.
         curated: The curated folder in the run's configuration, None if there is none.
         config: The run's configuration; empty if there is none.
@@ -137,6 +147,7 @@ class Outcomes:
     not_installed: Mapping[str, str] = field(default_factory=dict)
     tasks: Mapping[str, Task] = field(default_factory=dict)
     left_out: int = 0
+    failed: tuple[Item, ...] = ()
 
 
 def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
@@ -157,11 +168,12 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     config = Run(run).read_config()
     tasks, missing = _installed(everything, config, Trust(tuple(trust), run))
     predictions = tuple(p for p in everything if p.record.task not in missing)
-    items, choices = {}, {}
+    items, choices, failed = {}, {}, list[Item]()
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name]
-        found = items_of(own, truth_of(task))
-        items[task.name], choices[task.name] = [task.as_scored(item) for item in found], task.classes
+        truth = truth_of(task)
+        items[task.name], choices[task.name] = [task.as_scored(item) for item in items_of(own, truth)], task.classes
+        failed += [task.as_scored(item_of(p, truth(p))) for p in own if p.status == "failed"]
     data = config.get("data") or {}
     curated = (data.get("init_args") or data).get("curated")
     judged = tuple(read_judged(Run(run), predictions))
@@ -169,7 +181,9 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     by_name = {task.name: task for task in tasks}
     folder = Path(curated) if curated else None
     left_out = len(everything) - len(predictions)
-    return Outcomes(predictions, items, choices, folder, config, judged, versions, missing, by_name, left_out)
+    return Outcomes(
+        predictions, items, choices, folder, config, judged, versions, missing, by_name, left_out, tuple(failed)
+    )
 
 
 def _installed(

@@ -65,6 +65,7 @@ def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) 
         counted=counted,
         pooled=FOLDS in outcomes.config,
         own_options=outcomes.choices.get(task) == (),
+        account=run.account(task),
         training={phrase: for_terminal(text) for phrase, text in training_warnings(outcomes.config).items()},
     )
 

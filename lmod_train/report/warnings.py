@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from lmod_train.artifacts.replies import models_of
 from lmod_train.artifacts.training_set import BALANCED_TWICE, NOTHING_LEARNED
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.status import Account
 from lmod_train.types import Answer, Prediction, Score, Unparsed
 
 MOST_UNPARSED = 0.05
@@ -22,6 +24,9 @@ COLLAPSED, LEAST_ANSWERS = 0.95, 10
 
 MOSTLY_READ, MOSTLY_UNREAD = 0.8, 0.5
 """Shares of readable replies by which one answer is read and another is not."""
+
+INCOMPLETE = "incomplete"
+"""Phrase of a run in which records have no reply."""
 
 SAME = 2e-6
 """Maximum difference of equal scores; ``scores.csv`` has six decimals."""
@@ -47,6 +52,7 @@ class Case:
         pooled: Whether the replies are of several folds, whose trainings differ in length.
         own_options: Whether each question has options of its own, e.g. those of chains: they are texts, not classes.
         training: Phrase -> sentence of the warnings about the training of the model.
+        account: Number of records with a reply, failed and not asked; None if the scores do not state it.
     """
 
     items: Sequence[Item] = ()
@@ -61,6 +67,7 @@ class Case:
     own_options: bool = False
     pooled: bool = False
     training: Mapping[str, str] = field(default_factory=dict)
+    account: Account | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,13 @@ class Warned:
 def warnings_of(case: Case) -> list[Warned]:
     """Return the warnings about one task of one run, in the order of `CHECKS`."""
     return [Warned(phrase, text) for phrase, check in CHECKS.items() if (text := check(case))]
+
+
+def incomplete(case: Case) -> str:
+    """Return a sentence if records have no reply of the model, as their request failed or was not sent."""
+    if case.account is None or case.account.complete:
+        return ""
+    return f"{case.account}; scores are over the replies, and `validate` with the same options asks the rest"
 
 
 def other_replies(case: Case) -> str:
@@ -168,7 +182,7 @@ def one_answer_unread(case: Case) -> str:
         return ""
     read: dict[str, list[bool]] = {}
     for item in case.items:
-        if isinstance(item.truth, str) and item.choices and item.status != "failed":
+        if isinstance(item.truth, str) and item.choices:
             read.setdefault(item.truth, []).append(not isinstance(item.answer, Unparsed))
     given = Counter(item.answer for item in case.items if isinstance(item.answer, str))
     least = max(LEAST_ANSWERS, sum(map(len, read.values())) / max(2 * len(read), 1))
@@ -217,10 +231,10 @@ def other_version(case: Case) -> str:
 
 
 def mixed_settings(case: Case) -> str:
-    """Return a sentence if the replies are of several models, checkpoints or generation settings."""
-    replies = [p.reply for p in case.predictions]
+    """Return a sentence if the replies are of several models, checkpoints or generation settings; none if failed."""
+    replies = [p.reply for p in case.predictions if p.status != "failed"]
     several = {
-        "models": len({r.model for r in replies}),
+        "models": len(models_of(replies)),
         "checkpoint steps": 1 if case.pooled else len({r.step for r in replies}),
         "generation settings": len({r.settings for r in replies}),
     }
@@ -229,12 +243,11 @@ def mixed_settings(case: Case) -> str:
 
 
 def part_of_the_likelihoods(case: Case) -> str:
-    """Return a sentence if some replies have likelihoods and others have none; failed requests do not count."""
-    replied = [item for item in case.items if item.status != "failed"]
-    given = sum(bool(item.likelihoods) for item in replied)
-    if given in (0, len(replied)):
+    """Return a sentence if some replies have likelihoods and others have none."""
+    given = sum(bool(item.likelihoods) for item in case.items)
+    if given in (0, len(case.items)):
         return ""
-    return f"{given} of {len(replied)} replies have likelihoods; curves and calibration are of these only"
+    return f"{given} of {len(case.items)} replies have likelihoods; curves and calibration are of these only"
 
 
 def nothing_learned(case: Case) -> str:
@@ -248,6 +261,7 @@ def balanced_twice(case: Case) -> str:
 
 
 CHECKS: dict[str, Callable[[Case], str]] = {
+    INCOMPLETE: incomplete,
     "scores of other replies": other_replies,
     "one class only": one_class_only,
     "one patient behind a class": one_patient_behind_a_class,

@@ -66,7 +66,7 @@ def _of(task: str, run: RunScores, label: str, items: Sequence[Item]) -> Iterato
         least, most, sd = (run.find(task, f"{metric}_over_{factor}_{end}") for end in ("min", "max", "sd"))
         same = run.find(task, f"same_answer_over_{factor}")
         if pooled and least and most and sd and same:
-            known = [(item.id, item.tags) for item in items if item.status != "failed"]
+            known = [(item.id, item.tags) for item in items]
             rows = {ids[0]: ids for ids in compared(known, factor)}
             tested = once_each((id, by_id[id].tags) for id in rows)
             right = [[merit(by_id[id]) == 1 for id in rows[first]] for first in tested]

@@ -57,10 +57,11 @@ class Item:
 
 
 def items_of(predictions: Sequence[Prediction], truth: Callable[[Prediction], Answer | Unparsed]) -> list[Item]:
-    """Return one item per record id, in id order; an empty list without predictions.
+    """Return one item per record id with a reply, in id order; an empty list without predictions.
 
-    The last prediction of an id counts, so that padding duplicates of a distributed sampler count once. An empty region
-    answer counts as unparsed, as HR is undefined there (LMOD, section 3.2).
+    The last prediction of an id counts, so that padding duplicates of a distributed sampler count once. A failed
+    request says nothing about the model and is no item; `lmod_train.scoring.status.share_failed` counts these. An empty
+    region answer counts as unparsed, as HR is undefined there (LMOD, section 3.2).
 
     Args:
         predictions: In any order, ids may repeat.
@@ -70,10 +71,15 @@ def items_of(predictions: Sequence[Prediction], truth: Callable[[Prediction], An
         BadArgument: A reference reply cannot be read by its own task.
     """
     last = {p.record.id: p for p in predictions}
-    return [_item(last[key], truth(last[key])) for key in sorted(last)]
+    return [item_of(last[key], truth(last[key])) for key in sorted(last) if last[key].status != "failed"]
 
 
-def _item(prediction: Prediction, truth: Answer | Unparsed) -> Item:
+def item_of(prediction: Prediction, truth: Answer | Unparsed) -> Item:
+    """Return the item of one prediction, a failed one too.
+
+    Raises:
+        BadArgument: The reference reply cannot be read by its own task.
+    """
     record, answer = prediction.record, prediction.answer
     if isinstance(truth, Unparsed):
         raise BadArgument(

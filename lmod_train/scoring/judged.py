@@ -30,8 +30,8 @@ def judged_scores(
     judge's reply states no label) or were not sent to the judge count as wrong. It has no value while judgements are
     pending, as in a sample that people judged. ``accuracy_judged_answered`` is that share among the items with a
     verdict. ``share_judged_<label>`` is the share of each verdict, ``share_unjudged`` and ``share_pending`` those of
-    items that were to be judged, ``share_not_sent`` that of items whose outcome is known without a judge (no reply,
-    refused, cut off, empty, or in a loop); these shares sum to 1.
+    items that were to be judged, ``share_not_sent`` that of items whose outcome is known without a judge (refused, cut
+    off, empty, or in a loop); these shares sum to 1. An item whose judge's request failed is pending.
 
     Args:
         task: Name of the judged task.
@@ -66,10 +66,14 @@ def _columns(
         "labels": given,
         "judged": given.sum(axis=1),
         "right": given[:, [label in right for label in labels]].sum(axis=1),
-        "unjudged": np.array([isinstance(v, Unparsed) and v != PENDING for v in found], dtype=np.float64),
-        "pending": np.array([verdict == PENDING for verdict in found], dtype=np.float64),
+        "unjudged": np.array([isinstance(v, Unparsed) and not _is_pending(v) for v in found], dtype=np.float64),
+        "pending": np.array([_is_pending(verdict) for verdict in found], dtype=np.float64),
         "not_sent": np.array([verdict is None for verdict in found], dtype=np.float64),
     }
+
+
+def _is_pending(verdict: Answer | Unparsed | None) -> bool:
+    return isinstance(verdict, Unparsed) and verdict.reason == PENDING.reason
 
 
 def _judged(columns: Columns) -> Floats:

@@ -9,8 +9,9 @@ import logging
 from collections.abc import Iterable, Mapping
 
 from lmod_train.errors import BadArgument, LmodError
+from lmod_train.scoring.status import share_failed, share_not_asked
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.spread import scores_with_spread
+from lmod_train.tasks.spread import empty_scores, scores_with_spread
 from lmod_train.types import Answer, Prediction, Record, Reply, Score, Unparsed
 
 _LOG = logging.getLogger(__name__)
@@ -68,8 +69,13 @@ def _confidence(task: Task, reply: Reply, record: Record) -> float | None:
     return stated if stated is not None and 0 <= stated <= 1 else None
 
 
-def scores_of(tasks: Iterable[Task], predictions: Iterable[Prediction]) -> list[Score]:
-    """Return every figure of every task, tasks in the order given; a task without predictions gives none.
+def scores_of(tasks: Iterable[Task], predictions: Iterable[Prediction], records: Iterable[Record] = ()) -> list[Score]:
+    """Return every figure of every task, tasks in the order given; a task without predictions and records gives none.
+
+    Args:
+        tasks: The tasks.
+        predictions: Their predictions.
+        records: What was to be asked; where some of a task's records have no prediction, ``share_not_asked`` follows.
 
     Raises:
         BadArgument: There are predictions of a task that was not given; a figure must not go missing in silence.
@@ -77,7 +83,17 @@ def scores_of(tasks: Iterable[Task], predictions: Iterable[Prediction]) -> list[
     by_task: dict[str, list[Prediction]] = {}
     for prediction in predictions:
         by_task.setdefault(prediction.record.task, []).append(prediction)
-    scores = [score for task in tasks for score in scores_with_spread(task, by_task.pop(task.name, []))]
+    to_ask: dict[str, dict[str, Record]] = {}
+    for record in records:
+        to_ask.setdefault(record.task, {})[record.id] = record
+    scores: list[Score] = []
+    for task in tasks:
+        own, due = by_task.pop(task.name, []), to_ask.get(task.name, {})
+        missing = due.keys() - {p.record.id for p in own}
+        if not own and due:
+            scores += [*empty_scores(task, list(due.values())), share_failed(task.name, 0, 0)]
+        scores += scores_with_spread(task, own)
+        scores += [share_not_asked(task.name, len(missing), len(due))] if missing else []
     if by_task:
         raise BadArgument("tasks", sorted(by_task), "each task of the predictions among the tasks", "name it too")
     return scores

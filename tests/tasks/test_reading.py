@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from lmod_train.errors import BadArgument
+from lmod_train.scoring.status import share_failed
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
@@ -87,7 +88,7 @@ def test_a_padding_duplicate_counts_once_and_other_tasks_are_passed_over():
     records = [record("a"), record("a"), record("w", task="whisper")]
     predictions = parse_replies(Shout(), records, {"a": Reply("a", "no"), "w": Reply("w", "yes")})
     assert [p.record.id for p in predictions] == ["a"]
-    assert scores_of([Shout()], predictions) == [Score("shout", "all", "accuracy", 1, 0.0)]
+    assert scores_of([Shout()], predictions) == [Score("shout", "all", "accuracy", 1, 0.0), share_failed("shout", 0, 1)]
 
 
 def test_scores_come_task_by_task_and_none_for_a_task_without_predictions():
@@ -97,9 +98,29 @@ def test_scores_come_task_by_task_and_none_for_a_task_without_predictions():
     predictions = parse_replies(whisper, records, replies) + parse_replies(shout, records, replies)
     assert scores_of([shout, whisper], predictions) == [
         Score("shout", "all", "accuracy", 2, 0.5),
+        share_failed("shout", 0, 2),
         Score("whisper", "all", "accuracy", 1, 1.0),
+        share_failed("whisper", 0, 1),
     ]
     assert scores_of([shout, whisper], []) == []
+
+
+@pytest.mark.parametrize(
+    ("replies", "accuracy", "failed", "not_asked"),
+    [
+        ({"a": "yes", "b": "yes", "c": "yes"}, (3, 1 / 3), (3, 0.0), None),
+        ({"a": "yes", "b": None}, (1, 1.0), (2, 0.5), (3, 1 / 3)),
+        ({"a": None, "b": None, "c": None}, (0, None), (3, 1.0), None),
+        ({}, (0, None), (0, None), (3, 1.0)),
+    ],
+)
+def test_scores_are_over_replies_and_what_has_none_is_counted_beside_them(replies, accuracy, failed, not_asked):
+    records = [record("a"), record("b", "NO"), record("c", "NO")]
+    given = {id: Reply(id, text or "", error="" if text else "HTTP 500") for id, text in replies.items()}
+    scores = scores_of([Shout()], parse_replies(Shout(), records, given), [*records, record("w", task="whisper")])
+    found = {s.metric: (s.n, s.value) for s in scores}
+    expected = {"accuracy": accuracy, "share_failed": failed} | ({"share_not_asked": not_asked} if not_asked else {})
+    assert found == expected
 
 
 def test_predictions_of_a_task_not_given_are_an_error_that_names_it():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lmod_train.metrics.prediction import PredictionMetric
 from lmod_train.scoring.items import group_of
+from lmod_train.scoring.status import share_failed
 from lmod_train.tasks.glaucoma import PROMPT, Glaucoma
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.spread import scores_with_spread
@@ -74,7 +75,7 @@ def test_wordings_are_compared_on_the_questions_that_have_a_reply_in_each():
 
 @given(st.sets(st.integers(0, 29)))
 def test_a_constant_reply_has_no_spread_whatever_requests_failed(failed):
-    """A failed request counts as wrong in the score, but is no difference between two wordings."""
+    """A failed request is in no score, and is no difference between two wordings."""
     every = predictions(questions(10), lambda r: r.answer == "GLAUCOMA", wordings=3)
     some = [replace(p, answer=Unparsed("failed")) if i in failed else p for i, p in enumerate(every)]
     found = by_metric(scores_with_spread(TASK, some))
@@ -107,7 +108,7 @@ def test_the_interval_of_all_ways_is_that_of_the_questions(fields):
 
 def test_questions_asked_once_have_no_spread():
     one = predictions(questions(6), lambda r: True)
-    assert scores_with_spread(TASK, one) == TASK.score(one)
+    assert scores_with_spread(TASK, one) == [*TASK.score(one), share_failed(TASK.name, 0, 6)]
     assert scores_with_spread(TASK, []) == []
 
 

@@ -8,16 +8,17 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from lmod_train.backends.endpoint.budget import Spending
+from lmod_train.backends.endpoint.budget import UNMETERED, Spending
 from lmod_train.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.backends.endpoint.likelihood import NO_LIKELIHOODS, Method, of_prompts, of_reply, turn
 from lmod_train.backends.endpoint.outcome import Completion, Trouble, without_thinking
 from lmod_train.backends.endpoint.pace import Pace
 from lmod_train.backends.endpoint.request import Decoding
-from lmod_train.types import Record, Reply
+from lmod_train.types import NOT_ASKED, Record, Reply
 from lmod_train.wording import replies_of
 
 Result = tuple[Completion | Trouble, float, Any]
@@ -52,7 +53,7 @@ class Asking:
         self._random = random.Random()
         self._ended, self._stop = asyncio.Event(), asyncio.Event()
         self._unwritten: dict[str, asyncio.Semaphore] = {}
-        self._failed_in_a_row = 0
+        self._failed_in_a_row, self._any_answered = 0, False
         self.stopped, self.not_asked, self.without_text = "", 0, 0
         self.models: set[str] = set()
 
@@ -72,10 +73,10 @@ class Asking:
         if isinstance(ended, Completion):
             rated = await self._rated(record, messages, ended, received, method)
             if not isinstance(rated, Trouble):
-                self._failed_in_a_row = 0
+                self._failed_in_a_row, self._any_answered = 0, True
                 return self._replied(record, ended, rendered, seconds, rated, method)
-            ended = rated
-        if ended.text == self.stopped:
+            ended = replace(rated, text=f"no likelihoods: {rated.text}", sent=True)
+        if not ended.sent:
             return self._not_asked(record)
         self._count(ended)
         waited = time.perf_counter() - began
@@ -103,13 +104,15 @@ class Asking:
     ) -> dict[str, float] | Trouble:
         """Return the log-likelihoods of the choices, {} if there are none; a temporary failure as such."""
         texts = replies_of(record) if method.by != "none" else {}
-        if method.by == "logprobs" or not (texts and ended.tokens_in):
+        if method.by == "logprobs" or not (texts and ended.usage and ended.usage.tokens_in):
             return of_reply(received, texts) if texts else {}
         asked = [self._turn(messages, text, record.image) for text in texts.values()]
         results = await asyncio.gather(*asked)
         for trouble in (result for result, _, _ in results if isinstance(result, Trouble)):
             return trouble if trouble.again or self.stopped else {}
-        return of_prompts(dict(zip(texts, (body for _, _, body in results), strict=True)), ended.tokens_in, method)
+        return of_prompts(
+            dict(zip(texts, (body for _, _, body in results), strict=True)), ended.usage.tokens_in, method
+        )
 
     async def _turn(self, messages: Sequence[Mapping[str, Any]], text: str, images: tuple[str, ...]) -> Result:
         return await self.completed(turn(self._fields, messages, text), images)
@@ -134,7 +137,10 @@ class Asking:
         send = attempt or self._attempt
         for made in range(1, most + 1):
             with self._fleet.choose(images) as replica:
+                before = ended
                 ended, seconds, received = await send(replica, body)
+                if isinstance(ended, Trouble) and not ended.sent and made > 1:
+                    ended = before  # it was asked, and has failed
                 if isinstance(ended, Completion) or not ended.again or self.stopped:
                     break
                 wait = self._wait(replica, ended, made, images)
@@ -146,15 +152,16 @@ class Asking:
     async def _attempt(self, replica: Replica, body: Mapping[str, Any]) -> Result:
         async with replica.throttle.slot() as slot:
             if spent := await self._spent():
-                return Trouble(spent), 0.0, None
+                return Trouble(spent, sent=False), 0.0, None
             self._spending.begin()
-            began, used = time.perf_counter(), (0, 0)
+            began, used = time.perf_counter(), None
             try:
                 ended, received = await replica.client.attempt(body)
-                if isinstance(ended, Completion):
-                    used = ended.tokens_in, ended.tokens_out
+                used = ended.usage
+                if isinstance(ended, Completion) and used is None and self._spending.metered:
+                    self._end(UNMETERED)
             finally:
-                self._spending.end(*used)
+                self._spending.end(used)
                 self._ended.set()
                 self._ended = asyncio.Event()
             slot.fine, slot.slower = isinstance(ended, Completion), isinstance(ended, Trouble) and ended.slower
@@ -191,8 +198,11 @@ class Asking:
             await asyncio.wait_for(self._stop.wait(), seconds)
 
     def _count(self, trouble: Trouble) -> None:
-        """Count a failed record, and stop if all others would fail too."""
-        self._failed_in_a_row += 1
+        """Count a failed record, and stop if all others would fail too.
+
+        A request that was refused for itself says nothing about others once one of them was answered.
+        """
+        self._failed_in_a_row += not (trouble.own and self._any_answered)
         if trouble.hopeless:
             self._end(trouble.text)
         elif self._failed_in_a_row >= self._pace.give_up_after:
@@ -204,7 +214,7 @@ class Asking:
 
     def _not_asked(self, record: Record) -> Reply:
         self.not_asked += 1
-        return Reply(record.id, "", "error", f"not asked: {self.stopped}", model=self._model)
+        return Reply(record.id, "", "error", f"{NOT_ASKED}{self.stopped}", model=self._model)
 
     def _replied(
         self,
@@ -216,7 +226,7 @@ class Asking:
         method: Method,
     ) -> Reply:
         self.without_text += ended.ending == "length" and not without_thinking(ended.text)
-        self.models.add(ended.model or self._model)
+        self.models |= {ended.model} - {""}
         by = {"likelihoods_by": method.by} if likelihoods else {}
         settings = {**self._settings, "system_fingerprint": ended.fingerprint, **by}
         return Reply(
@@ -224,8 +234,8 @@ class Asking:
             ended.text,
             ended.ending,
             rendered=rendered,
-            tokens_in=ended.tokens_in,
-            tokens_out=ended.tokens_out,
+            tokens_in=ended.usage.tokens_in if ended.usage else 0,
+            tokens_out=ended.usage.tokens_out if ended.usage else 0,
             seconds=round(seconds, 6),
             model=ended.model or self._model,
             settings=json.dumps(settings, sort_keys=True),

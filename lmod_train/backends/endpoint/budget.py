@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lmod_train.backends.endpoint.outcome import Usage
 from lmod_train.errors import BadArgument
+
+UNMETERED = "the budget of tokens or money cannot be kept, as the server does not state the tokens of a reply (`usage`)"
+"""Reason to send no more requests."""
+BY_REQUESTS = (
+    "limit the requests instead: `--model.backend.budget.tokens 0 --model.backend.budget.money 0 "
+    "--model.backend.budget.requests 1000`"
+)
+"""Cure of a budget that cannot be kept."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +96,14 @@ class Spending:
         self.requests += 1
         self.in_flight += 1
 
-    def end(self, tokens_in: int = 0, tokens_out: int = 0) -> None:
-        """Count the tokens of a finished request; one without a reply counts none."""
+    @property
+    def metered(self) -> bool:
+        """Whether the budget limits tokens or costs, which only the server can state."""
+        return bool(self._budget.tokens or self._budget.money)
+
+    def end(self, used: Usage | None = None) -> None:
+        """Count the tokens of a finished request; one of which they are not known counts none."""
+        tokens_in, tokens_out = (used.tokens_in, used.tokens_out) if used else (0, 0)
         self.in_flight -= 1
         self.tokens_in, self.tokens_out = self.tokens_in + tokens_in, self.tokens_out + tokens_out
         self._largest = max(self._largest, tokens_in + tokens_out)
@@ -99,7 +114,7 @@ class Spending:
 
         Example:
             >>> spending = Spending(Budget())
-            >>> spending.begin(), spending.end(1000, 20), spending.summary()
+            >>> spending.begin(), spending.end(Usage(1000, 20)), spending.summary()
             (None, None, '1 requests, 1,000 prompt tokens, 20 reply tokens')
         """
         if not self.requests:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Literal
 
+from lmod_train.backends.endpoint.outcome import reasoning_of, text_of, without_thinking
 from lmod_train.types import Likelihoods
 
 LOWEST = -1e6
@@ -155,16 +157,17 @@ def of_prompts(bodies: Mapping[str, Any], prompt: int, method: Method) -> dict[s
 def of_reply(body: Any, texts: Mapping[str, str]) -> dict[str, float]:
     """Return the log-likelihood of each choice up to the first token in which it differs from all others.
 
-    Follows the generated reply as long as it is the beginning of several choices. At each of its tokens, every choice
-    takes the longest of the top tokens that it begins with.
+    Follows the tokens that spell the reply as long as it is the beginning of several choices. At each of them, every
+    choice takes the longest of the top tokens that it begins with. Tokens of reasoning before the reply do not count.
 
     Args:
         body: Response with ``logprobs``.
         texts: Choice -> reply in the requested format.
 
     Returns:
-        Choice -> log-likelihood; {} unless all choices are found: the reply is in another format, a choice is not among
-        the top tokens, or two share a token that was not generated ("1" and "10" where digits are tokens).
+        Choice -> log-likelihood; {} unless all choices are found: the reply is in another format, no tokens spell it, a
+        choice is not among the top tokens, or two share a token that was not generated ("1" and "10" where digits are
+        tokens).
     """
     left = {choice: text.encode() for choice, text in texts.items()}
     found: dict[str, float] = {}
@@ -195,14 +198,40 @@ def _longest(rest: bytes, top: Mapping[bytes, float]) -> bytes | None:
 
 
 def _reply_tokens(body: Any) -> list[tuple[bytes, float, dict[bytes, float]]]:
-    """Return the tokens of a reply: bytes, log-probability, and those of the top tokens; [] if absent or malformed."""
+    """Return the tokens that spell a reply: bytes, log-probability, and those of the top tokens.
+
+    They are the last ones that spell the content of the message, without reasoning in tags; [] if there are none, or
+    the log-probabilities are absent or malformed.
+    """
     try:
         read: list[tuple[bytes, float, dict[bytes, float]]] = []
-        for entry in body["choices"][0]["logprobs"]["content"]:
+        choice = body["choices"][0]
+        for entry in _spelling(choice["logprobs"]["content"], choice["message"]):
             read.append(_reply_token(entry, first=not any(chosen for chosen, _, _ in read)))
         return read
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         return []
+
+
+def _spelling(entries: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the entries from the first to the last token of the content; none unless they spell exactly this text.
+
+    Where other tokens stand before them, these must be the reasoning that the server returns beside the content, or end
+    with a mark such as ``</think>``: words that only the reasoning spells are not those of the content.
+    """
+    content = without_thinking(text_of(message.get("content"))).encode()
+    ends = list(accumulate(len(_bytes(entry, first=False)) for entry in entries))
+    whole = b"".join(_bytes(entry, first=False) for entry in entries)
+    at = whole.rfind(content)
+    begun, before = at + len(content), whole[: max(at, 0)].strip()
+    ended = before.endswith((reasoning_of(message).strip().encode() or b">", b">", b"]"))
+    if at < 0 or not content or (before and not ended):
+        return []
+    first = next(i for i, end in enumerate(ends) if end > at)
+    last = next(i for i, end in enumerate(ends) if end >= begun)
+    if whole[ends[first] - len(_bytes(entries[first], first=False)) : at].strip():
+        return []  # the content begins within a token
+    return entries[first : last + 1]
 
 
 def _reply_token(entry: Mapping[str, Any], first: bool) -> tuple[bytes, float, dict[bytes, float]]:

@@ -29,8 +29,27 @@ _WITHHELD = {"content_filter", "content_policy_violation", "invalid_prompt", "im
 _LATER = {408, 409, 425, 429}
 _SLOWER = {429, 503, 529}
 _NEVER_ANY = {401, 402}
+_OWN = {400, 413, 422}
 LONGEST = 300
 """Maximum characters of a server's message in an error."""
+
+NO_CONTENT = (
+    "no reply: the message has no text. Next: look at the server's log, and try the same request on another version of "
+    "the server"
+)
+REASONING_ONLY = (
+    "no reply: the server returned reasoning and no content. Next: start it without a reasoning parser, or with that "
+    "of this model (vLLM: `--reasoning-parser`)"
+)
+"""Errors of a complete reply without a text: the server has lost it, or took all of it for reasoning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Number of prompt tokens, and of generated tokens, including hidden reasoning."""
+
+    tokens_in: int
+    tokens_out: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +62,14 @@ class Completion:
             (declined; `text` is the refusal).
         model: Name of the model, as returned by the server.
         fingerprint: ``system_fingerprint``; empty if the server returns none.
-        tokens_in: Number of prompt tokens.
-        tokens_out: Number of generated tokens, including hidden reasoning.
+        usage: Tokens of the request; None if the server does not state them.
     """
 
     text: str
     ending: Ending
     model: str = ""
     fingerprint: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +83,9 @@ class Trouble:
         wait: Seconds to wait, as requested by the server.
         hopeless: Whether all other requests will fail too, e.g. because of a wrong key or an empty account.
         unreachable: Whether there was no connection to the server.
+        own: Whether the request itself was refused (400, 413, 422), which others need not be.
+        sent: Whether the request was sent at all; not after the command has stopped asking.
+        usage: Tokens that the server states although it returned no reply.
     """
 
     text: str
@@ -74,6 +94,9 @@ class Trouble:
     wait: float = 0.0
     hopeless: bool = False
     unreachable: bool = False
+    own: bool = False
+    sent: bool = True
+    usage: Usage | None = None
 
 
 def completion_of(body: Any, stated: bool = True) -> Completion | Trouble:
@@ -81,6 +104,9 @@ def completion_of(body: Any, stated: bool = True) -> Completion | Trouble:
 
     A reply without a finish reason is incomplete, e.g. as the stream broke off. An empty list of choices and an error
     instead of a reply also occur with status 200. In these cases the request is repeated.
+
+    A reply of no text (``""``) is one: the model said nothing. Where there is no text at all (``null``, or only
+    reasoning) although the reply is said to be complete, the server has lost it, and the request has failed.
 
     Args:
         body: Parsed JSON of any structure.
@@ -114,32 +140,50 @@ def _of_choice(choice: Mapping[str, Any], body: Mapping[str, Any], stated: bool)
         if ending != "content_filter":
             return Trouble("a choice without a message", again=True)
         message = {}  # Gemini: a reply that is withheld has none
-    text = f"{_thinking(message)}{_text(message.get('content'))}"
+    reasoning, content, usage = reasoning_of(message), message.get("content"), usage_of(body)
+    text = f"<think>{reasoning}</think>{text_of(content)}" if reasoning else text_of(content)  # parsers remove the tags
     if isinstance(message.get("refusal"), str) and message["refusal"]:
         text, ending = _word(message["refusal"]), "refusal"
-    used = body.get("usage")
-    usage: Mapping[str, Any] = used if isinstance(used, Mapping) else {}
-    return Completion(
-        text,
-        ending,
-        _word(body.get("model")),
-        _word(body.get("system_fingerprint")),
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
-    )
+    elif ending == "stop" and not text_of(content).strip() and (reasoning or not _has_text(content)):
+        return Trouble(REASONING_ONLY if reasoning else NO_CONTENT, usage=usage)
+    return Completion(text, ending, _word(body.get("model")), _word(body.get("system_fingerprint")), usage)
 
 
-def _text(content: object) -> str:
+def usage_of(body: Any) -> Usage | None:
+    """Return the tokens that a response states; None if they are missing or no counts.
+
+    Whole numbers may be written as a float or a text, as some servers do.
+
+    Example:
+        >>> usage_of({"usage": {"prompt_tokens": "100", "completion_tokens": 2.0}})
+        Usage(tokens_in=100, tokens_out=2)
+        >>> usage_of({"usage": {"prompt_tokens": 100}}) is None
+        True
+    """
+    stated = body.get("usage") if isinstance(body, Mapping) else None
+    if not isinstance(stated, Mapping):
+        return None
+    prompt, reply = _count(stated.get("prompt_tokens")), _count(stated.get("completion_tokens"))
+    return None if prompt is None or reply is None else Usage(prompt, reply)
+
+
+def _has_text(content: object) -> bool:
+    """Return whether a message has a text, which may be empty; ``null`` and a list of no text part are none."""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return any(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in parts)
+
+
+def text_of(content: object) -> str:
     """Return the text of a message, which some servers return as a list of parts."""
     if isinstance(content, list):
         return "".join(_word(part.get("text")) for part in content if isinstance(part, Mapping))
     return _word(content)
 
 
-def _thinking(message: Mapping[str, Any]) -> str:
-    """Return separately returned reasoning in the tags that parsers remove; empty if there is none."""
+def reasoning_of(message: Mapping[str, Any]) -> str:
+    """Return the reasoning that a server returns beside the content; empty if there is none."""
     thought = _word(message.get("reasoning_content") or message.get("reasoning"))
-    return f"<think>{thought}</think>" if thought.strip() else ""
+    return thought if thought.strip() else ""
 
 
 def without_thinking(text: str) -> str:
@@ -157,8 +201,13 @@ def _word(value: object) -> str:
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
 
 
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+def _count(value: object) -> int | None:
+    """Return a number of tokens; None if it is none."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def refused_status(status: int, headers: Mapping[str, str], body: str) -> Completion | Trouble:
@@ -187,7 +236,7 @@ def refused_status(status: int, headers: Mapping[str, str], body: str) -> Comple
         return Trouble(text, hopeless=True)
     again = status in _LATER or status >= 500
     wait = (wait_of(headers) or _stated_wait(parsed)) if again else 0.0
-    return Trouble(text, again, status in _SLOWER, wait, hopeless=status in _NEVER_ANY)
+    return Trouble(text, again, status in _SLOWER, wait, hopeless=status in _NEVER_ANY, own=status in _OWN)
 
 
 def wait_of(headers: Mapping[str, str]) -> float:

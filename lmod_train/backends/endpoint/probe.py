@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmod_train.backends.endpoint.asking import Asking
+from lmod_train.backends.endpoint.budget import BY_REQUESTS, UNMETERED
 from lmod_train.backends.endpoint.client import Client
 from lmod_train.backends.endpoint.key import Key
 from lmod_train.backends.endpoint.likelihood import (
@@ -82,6 +83,8 @@ async def probe(
             f"base_url={client.url!r}, model={decoding.model!r}: the test question failed: "
             f"{ended.text}. No record was sent.\nNext: {await _cure(ended, client, decoding, key)}"
         )
+    if asking.stopped == UNMETERED:
+        raise LmodError(f"base_url={client.url!r}: {UNMETERED}. No record was sent.\nNext: {BY_REQUESTS}")
     found = {name: received for name in FEATURES if (received := await _supported(asking, body, name)) is not None}
     method = NO_LIKELIHOODS if likelihoods == "none" else await _method(asking, body, likelihoods, found)
     return Support(ended.model or decoding.model, ended.fingerprint, frozenset(found), method)

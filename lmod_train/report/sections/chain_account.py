@@ -146,7 +146,7 @@ def _shuffled(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
 
 def _same(task: str, items: Sequence[Item]) -> list[Score]:
     """Return the share of questions with the same option as the answer in all orders."""
-    by_id = {item.id: item for item in items if item.status != "failed"}
+    by_id = {item.id: item for item in items}
     several = compared([(item.id, item.tags) for item in by_id.values()], "order")
     answers = [[by_id[id].answer for id in ids] for ids in several]
     return same_answer(task, "order", answers, [by_id[ids[0]].group for ids in several])

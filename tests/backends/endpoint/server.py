@@ -120,8 +120,11 @@ def completion(plan: Plan, n: int, secret: str) -> dict[str, Any]:
         given: list[dict[str, Any]] = [
             {"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in plan.top.items()
         ]
-        first = next((t for t in given if (text or "").startswith(t["token"])), {"token": "?", "logprob": -9.0})
-        choice["logprobs"] = {"content": [{**first, "top_logprobs": given}]}
+        whole = {"token": text or "?", "logprob": -9.0}
+        first = next((t for t in given if (text or "").startswith(t["token"])), whole)
+        rest = (text or "").removeprefix(first["token"])
+        last = {"token": rest, "logprob": -0.1, "bytes": list(rest.encode()), "top_logprobs": []}
+        choice["logprobs"] = {"content": [{**first, "top_logprobs": given}, *([last] if rest else [])]}
     elif plan.logprobs:
         choice["logprobs"] = {"content": [{"token": "OK", "logprob": -0.1, "top_logprobs": []}]}
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}

@@ -16,7 +16,7 @@ from lmod_train.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.backends.endpoint.images import ImagePolicy
 from lmod_train.backends.endpoint.key import Key
 from lmod_train.backends.endpoint.likelihood import Method
-from lmod_train.backends.endpoint.outcome import Completion, Trouble
+from lmod_train.backends.endpoint.outcome import Completion, Trouble, Usage
 from lmod_train.backends.endpoint.pace import Pace
 from lmod_train.backends.endpoint.probe import probe
 from lmod_train.backends.endpoint.request import Decoding
@@ -149,7 +149,7 @@ class Gate:
         if self.draw.random() < 0.2:
             return Trouble("overloaded", again=True, slower=self.draw.random() < 0.5), None
         self.replied.add(n)
-        return Completion("GLAUCOMA", "stop", tokens_in=5), {}
+        return Completion("GLAUCOMA", "stop", usage=Usage(5, 1)), {}
 
 
 async def idle():

@@ -3,6 +3,7 @@
 import pytest
 
 from lmod_train.backends.endpoint.budget import Budget, Spending
+from lmod_train.backends.endpoint.outcome import Usage
 from lmod_train.errors import BadArgument
 
 
@@ -11,7 +12,7 @@ def test_requests_are_counted_exactly():
     assert not spending.spent()
     for _ in range(2):
         spending.begin()
-        spending.end(100, 10)
+        spending.end(Usage(100, 10))
     assert spending.spent() == "the budget of 2 requests is spent"
 
 
@@ -20,12 +21,12 @@ def test_requests_in_flight_count_as_the_most_expensive_so_far(budget):
     spending = Spending(budget)
     spending.begin()
     assert not spending.spent()  # nothing is known yet
-    spending.end(100, 10)
+    spending.end(Usage(100, 10))
     spending.begin()
     assert not spending.spent()  # 110 + 110 in flight + 110 = 330
     spending.begin()
     assert spending.spent()
-    spending.end(50, 5)
+    spending.end(Usage(50, 5))
     spending.end()
     assert not spending.spent()
     assert (spending.requests, spending.tokens_in, spending.tokens_out) == (3, 150, 15)
@@ -34,7 +35,7 @@ def test_requests_in_flight_count_as_the_most_expensive_so_far(budget):
 def test_no_limit_is_never_spent():
     spending = Spending(Budget())
     spending.begin()
-    spending.end(10**9, 10**9)
+    spending.end(Usage(10**9, 10**9))
     assert spending.spent() == "" and spending.money == 0
 
 

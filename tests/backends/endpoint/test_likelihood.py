@@ -32,8 +32,10 @@ def entry(chosen, top):
     return {"token": chosen, "logprob": top.get(chosen, -8.0), "bytes": list(chosen.encode()), "top_logprobs": listed}
 
 
-def replied(*entries):
-    return {"choices": [{"logprobs": {"content": list(entries)}}]}
+def replied(*entries, content=..., **message):
+    """Return a response whose content is spelled by the tokens, or another one."""
+    spelled = "".join(e["token"] for e in entries if isinstance(e, dict)) if content is ... else content
+    return {"choices": [{"message": {"content": spelled, **message}, "logprobs": {"content": list(entries)}}]}
 
 
 def test_a_prompt_s_log_probabilities_are_summed_over_the_reply_and_its_end_token():
@@ -129,6 +131,34 @@ def test_a_common_beginning_is_followed():
     assert of_reply(body, deeper) == {"A 1": -3.5, "A 2": -0.6, "B": -1.0}
 
 
+THOUGHT = [entry("It", {"It": -0.1, "NO": -9.0}), entry(" is NO", {" is NO": -0.2}), entry(".", {".": -0.1})]
+ANSWER = [entry("YES", {"YES": -0.3, "NO": -1.5}), entry("<|end|>", {"<|end|>": -0.1})]
+OPENS, CLOSES = (entry(tag, {tag: -0.01}) for tag in ("<think>", "</think>\n\n"))
+EXPECTED = {"YES": -0.3, "NO": -1.5}
+
+
+@pytest.mark.parametrize(
+    ("entries", "message", "expected"),
+    [
+        (ANSWER, {"content": "YES"}, EXPECTED),
+        (ANSWER, {"content": "YES", "reasoning_content": "It is NO."}, EXPECTED),
+        ([*THOUGHT, *ANSWER], {"content": "YES", "reasoning_content": "It is NO."}, EXPECTED),
+        ([OPENS, *THOUGHT, CLOSES, *ANSWER], {"content": "YES", "reasoning": "It is NO."}, EXPECTED),
+        ([OPENS, *THOUGHT, CLOSES, *ANSWER], {"content": "<think>It is NO.</think>\n\nYES"}, EXPECTED),
+        ([OPENS, *THOUGHT, CLOSES, *ANSWER], {"content": "YES"}, EXPECTED),
+        (THOUGHT, {"content": "YES", "reasoning_content": "It is NO."}, {}),
+        ([*THOUGHT, *ANSWER], {"content": "YES", "reasoning_content": "Something else."}, {}),
+        ([*THOUGHT[:1], entry(" is YES", {" is YES": -0.1})], {"content": "YES", "reasoning_content": "It is YES"}, {}),
+        ([*THOUGHT[:1], *ANSWER], {"content": "YES", "reasoning_content": "It YES"}, {}),
+        (ANSWER, {"content": "YES; Explanation: pale"}, {}),
+        (ANSWER, {"content": None}, {}),
+        (ANSWER, {"content": ""}, {}),
+    ],
+)
+def test_likelihoods_are_of_the_tokens_that_spell_the_content(entries, message, expected):
+    assert of_reply(replied(*entries, **message), YES_NO) == expected
+
+
 def test_white_space_before_a_reply_is_passed_over():
     body = replied(entry("\n", {"\n": -0.1}), entry(" YES", {" YES": -0.3, " NO": -1.5, "NO": -7.0}))
     assert of_reply(body, YES_NO) == {"YES": -0.3, "NO": -1.5}
@@ -164,12 +194,11 @@ def test_one_and_ten_are_told_apart_only_by_tokens_of_their_own():
 
 
 def test_chinese_choices_are_compared_by_bytes():
-    half, other = entry("?", {"?": -0.5}), entry("无", {"无": -1.5})
-    half["bytes"] = [0xE6]  # of both characters
-    body = replied({**half, "top_logprobs": [half, other]})
-    assert of_reply(body, {"有": "有", "无": "无"}) == {}
-    half["bytes"] = [0xE6, 0x9C]
-    assert of_reply(body, {"有": "有", "无": "无"}) == {"有": -0.5, "无": -1.5}
+    other = entry("无", {"无": -1.5})
+    for first, rest, expected in (([0xE6], [0x9C, 0x89], {}), ([0xE6, 0x9C], [0x89], {"有": -0.5, "无": -1.5})):
+        half, tail = entry("?", {"?": -0.5}) | {"bytes": first}, entry("?", {"?": -0.1}) | {"bytes": rest}
+        body = replied({**half, "top_logprobs": [half, other]}, tail, content="有")
+        assert of_reply(body, {"有": "有", "无": "无"}) == expected, "the first byte is of both characters"
 
 
 def test_a_token_that_begins_two_choices_is_of_neither():

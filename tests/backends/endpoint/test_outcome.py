@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmod_train.backends.endpoint.outcome import Completion, Trouble, completion_of, refused_status, wait_of
+from lmod_train.backends.endpoint.outcome import (
+    Completion,
+    Trouble,
+    Usage,
+    completion_of,
+    refused_status,
+    usage_of,
+    wait_of,
+)
 
 
 def body(content="YES", reason="stop", **message):
@@ -18,7 +26,7 @@ def body(content="YES", reason="stop", **message):
 
 
 def test_a_reply_with_its_model_and_tokens():
-    assert completion_of(body()) == Completion("YES", "stop", "m-2026", "fp", 7, 2)
+    assert completion_of(body()) == Completion("YES", "stop", "m-2026", "fp", Usage(7, 2))
 
 
 @pytest.mark.parametrize(
@@ -41,6 +49,43 @@ def test_endings(made, text, ending):
     ended = completion_of(made)
     assert (ended.text, ended.ending) == (text, ending)
     ended.text.encode()
+
+
+@pytest.mark.parametrize(
+    ("made", "cure"),
+    [
+        (body(None), "the server's log"),
+        (body([]), "the server's log"),
+        (body([{"type": "image"}]), "the server's log"),
+        (body({"text": "YES"}), "the server's log"),
+        (body(None, reasoning_content="It is a disc."), "--reasoning-parser"),
+        (body("", reasoning="It is a disc."), "--reasoning-parser"),
+        (body([{"text": " "}], "eos_token", reasoning="It is a disc."), "--reasoning-parser"),
+    ],
+)
+def test_a_complete_reply_without_a_text_has_failed_and_one_of_no_text_is_empty(made, cure):
+    ended = completion_of(made)
+    assert isinstance(ended, Trouble) and not ended.again and ended.usage == Usage(7, 2)
+    assert cure in ended.text.partition("Next: ")[2]
+    made["choices"][0]["finish_reason"] = "length"
+    assert isinstance(completion_of(made), Completion), "cut off"
+    for text in ("", [{"text": ""}]):
+        assert completion_of(body(text)) == Completion("", "stop", "m-2026", "fp", Usage(7, 2))
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        ({"prompt_tokens": 7, "completion_tokens": 0}, Usage(7, 0)),
+        ({"prompt_tokens": "7", "completion_tokens": 2.0}, Usage(7, 2)),
+        ({"prompt_tokens": 7}, None), ({"prompt_tokens": 7, "completion_tokens": None}, None),
+        ({"prompt_tokens": 7, "completion_tokens": 2.5}, None), ({"prompt_tokens": "7 ", "completion_tokens": 2}, None),
+        ({"prompt_tokens": True, "completion_tokens": 2}, None), ({"prompt_tokens": -1, "completion_tokens": 2}, None),
+        ({"prompt_tokens": float("inf"), "completion_tokens": 2}, None), ([], None), (None, None), ("7", None),
+    ],
+)  # fmt: skip
+def test_tokens_are_counts_or_not_known(stated, expected):
+    assert usage_of({"usage": stated}) == expected and completion_of({**body(), "usage": stated}).usage == expected
 
 
 def test_a_server_that_never_states_the_end_is_believed_where_the_user_says_so():
@@ -85,7 +130,8 @@ def test_no_body_raises(made):
 )  # fmt: skip
 def test_statuses(status, again, slower, hopeless):
     ended = refused_status(status, {"retry-after": "7"}, '{"error": {"message": "why\\nnot"}}')
-    assert ended == Trouble(f"HTTP {status}: why not", again, slower, 7.0 if again else 0.0, hopeless)
+    own = status in (400, 413, 422)
+    assert ended == Trouble(f"HTTP {status}: why not", again, slower, 7.0 if again else 0.0, hopeless, own=own)
 
 
 def test_a_filtered_prompt_is_a_refusal_and_an_empty_account_is_hopeless():
