@@ -1,11 +1,16 @@
-"""Comparisons of runs on their common items."""
+"""Comparisons of runs on their common items.
+
+Runs are ranked, and the best of them is chosen, only on records that all ranked runs have a reply to. A run that has
+too few of the others' records is not ranked, and is named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +32,17 @@ from lmod_train.scoring.items import Item
 from lmod_train.scoring.letters import letters
 from lmod_train.scoring.merit import merit
 from lmod_train.scoring.power import detectable_difference, effective_pairs
+from lmod_train.scoring.subsets import SUBSETS
 from lmod_train.scoring.ways import compared_ids, once_each
+from lmod_train.tasks.conditions import Conditions
 from lmod_train.types import Score
+
+KEYS: Mapping[str, Callable[[Item], str]] = {
+    "modality": SUBSETS["modality"],
+    "source": SUBSETS["source"],
+    "condition": lambda item: item.variant,
+}
+"""Keys within whose values runs are compared; ``condition`` only in the task that asks about one at a time."""
 
 Runs = Mapping[str, Mapping[str, Sequence[Item]]]
 """Label of a run -> task -> items."""
@@ -37,6 +51,10 @@ ALL, BEST = "all", "best"
 FEW = 6
 """Largest number of runs of which all pairs are shown unless a reference is named."""
 SIGNIFICANT = 0.05
+LEAST_SHARE = 0.5
+"""Share of the records of one of the ranked runs that all of them have in common, at least."""
+NOT_COMPARED = "not compared"
+"""Stands in the place of the letters of a run that is not ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +69,8 @@ class Pair:
         p: P value of the same test with patients as the independent units; None without common items.
         difference: Mean score of first - second, with an interval over patients.
         detectable: Difference of shares of right items that these items could detect (see `scoring.power`).
+        alone: Number of items of each run that the other has no reply to, which are not compared.
+        subset: ``all``, or the ``key=value`` that the compared items have.
         adjusted: `p`, Holm-adjusted over all compared pairs.
         discovery: `p`, adjusted over them by Benjamini and Hochberg.
     """
@@ -62,6 +82,8 @@ class Pair:
     p: float | None
     difference: Score
     detectable: float | None
+    alone: tuple[int, int] = (0, 0)
+    subset: str = "all"
     adjusted: float | None = None
     discovery: float | None = None
 
@@ -73,7 +95,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A run of a task in the letter display: runs that share a letter do not differ significantly."""
+    """A run of a task in the letter display: runs that share a letter do not differ significantly.
+
+    Number of items and score are those on the common records; of a run that is not ranked, those of all its records.
+    """
 
     task: str
     run: str
@@ -125,8 +150,8 @@ def by_question(items: Sequence[Item]) -> dict[str, Item]:
     return dict(sorted(((ids[item.id], item) for item in items), key=lambda pair: pair[0]))
 
 
-def _common(a: _Scored, b: _Scored) -> _Common:
-    keys = [key for key in a.items if key in b.items]
+def _common(a: _Scored, b: _Scored, among: Collection[str] | None = None) -> _Common:
+    keys = [key for key in a.items if key in b.items and (among is None or key in among)]
     both = [a.items[key] for key in keys]
     asked = {item.id: place for place, item in enumerate(both)}
     once = sorted(asked[id] for id in once_each((item.id, item.tags) for item in both))
@@ -140,49 +165,149 @@ def _tables(runs: Runs) -> dict[str, dict[str, _Scored]]:
     return {t: {label: _Scored(by_question(items[t])) for label, items in runs.items() if t in items} for t in tasks}
 
 
-def pairs(runs: Runs, against: str = ALL) -> list[Pair]:
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The runs of a task that are ranked on their common records, and those that are not.
+
+    Attributes:
+        order: Labels from the highest mean score on the common records to the lowest; of equal ones the first is first.
+        keys: Ids of the common records.
+        left_out: Labels of the runs that share too few records with the others.
+    """
+
+    order: tuple[str, ...]
+    keys: frozenset[str]
+    left_out: tuple[str, ...]
+
+
+def _ranking(table: Mapping[str, _Scored], least: float) -> Ranking:
+    """Return the ranking with the most compared answers: pairs of runs times records that all of them have."""
+    by_size = sorted(table, key=lambda label: -len(table[label].items))
+    rankings = (_with(table, by_size, first, least) for first in by_size)
+    kept, keys = max(rankings, key=lambda one: comb(len(one[0]), 2) * len(one[1]))  # of equal ones the largest run's
+    ranked = [label for label in table if label in kept]
+    order = sorted(ranked, key=lambda label: -_mean(table[label], keys))
+    return Ranking(tuple(order), keys, tuple(label for label in table if label not in kept))
+
+
+def _with(
+    table: Mapping[str, _Scored], by_size: Sequence[str], first: str, least: float
+) -> tuple[set[str], frozenset[str]]:
+    """Return the runs that share enough records with one of them, and the records that all of these have."""
+    keys = frozenset(table[first].items)
+    needed, kept = least * len(keys), {first}
+    for label in by_size:
+        shared = keys & table[label].items.keys()
+        if shared and len(shared) >= needed:
+            keys, kept = shared, kept | {label}
+    return kept, keys
+
+
+def not_ranked(runs: Runs, least: float = LEAST_SHARE) -> Iterator[str]:
+    """Yield a sentence for each task of which runs are not ranked, as they share too few records with the others."""
+    for task, table in _tables(runs).items():
+        found = _ranking(table, least)
+        if found.left_out:
+            named = ", ".join(f"{label} ({len(table[label].items)})" for label in found.left_out)
+            yield (
+                f"{task}: {len(found.order)} runs are ranked on the {len(found.keys)} records that all of them have a "
+                f"reply to; not ranked, with the number of their records: {named}"
+            )
+
+
+def pairs(runs: Runs, against: str = ALL, least: float = LEAST_SHARE) -> list[Pair]:
     """Return the comparisons of runs on common tasks; an image is correct if every region is.
 
     Args:
         runs: The runs.
-        against: ``all`` for all pairs, ``best`` for the best run of each task (by its mean score, the first of equal
-            ones) against each other run, or the label of a run for this run against each other.
+        against: ``all`` for all pairs, ``best`` for the best run of each task (by its mean score on the common records,
+            the first of equal ones) against each other run, or the label of a run for this run against each other.
+        least: Share of the records of one ranked run that all have in common, at least.
 
     Raises:
         BadArgument: No run has the label `against`.
     """
+    found = [
+        _compared(task, first, second, table[first], table[second])
+        for task, first, second, table in _all_chosen(runs, against, least)
+    ]
+    return _with_corrections(found)
+
+
+def pairs_by_subset(runs: Runs, against: str = ALL, least: float = LEAST_SHARE) -> list[Pair]:
+    """Return the comparisons of `pairs` within each modality, source and condition with items of both runs.
+
+    P values are adjusted over all pairs that are returned; a key with one value among the common items has none.
+
+    Args:
+        runs: As those of `pairs`.
+        against: As that of `pairs`.
+        least: As that of `pairs`.
+
+    Raises:
+        BadArgument: No run has the label `against`.
+    """
+    found = [
+        _compared(task, first, second, table[first], table[second], subset, among)
+        for task, first, second, table in _all_chosen(runs, against, least)
+        for subset, among in _subsets(task, table[first], table[second])
+    ]
+    return _with_corrections(found)
+
+
+def _subsets(task: str, a: _Scored, b: _Scored) -> Iterator[tuple[str, set[str]]]:
+    """Yield ``key=value`` and the ids of the common items that have it."""
+    common = {key: a.items[key] for key in a.items if key in b.items}
+    for name, value_of in KEYS.items():
+        if name == "condition" and task != Conditions.name:
+            continue
+        values = {key: value_of(item) for key, item in common.items()}
+        if len(set(values.values()) - {""}) > 1:
+            for value in sorted(set(values.values()) - {""}):
+                yield f"{name}={value}", {key for key, own in values.items() if own == value}
+
+
+def _all_chosen(runs: Runs, against: str, least: float) -> Iterator[tuple[str, str, str, Mapping[str, _Scored]]]:
+    """Yield task, labels of both runs, and the items of all runs of the task, for each pair to compare."""
     if against not in (ALL, BEST, *runs):
         expected = f"{ALL}, {BEST}, or the label of a run: {', '.join(repr(label) for label in runs)}"
         raise BadArgument("against", against, expected, "e.g. `python -m lmod_train report RUN... --against best`")
-    found = [
-        _compared(task, first, second, _common(table[first], table[second]))
-        for task, table in _tables(runs).items()
-        for first, second in _chosen(table, against)
-    ]
+    for task, table in _tables(runs).items():
+        for first, second in _chosen(table, against, least):
+            yield task, first, second, table
+
+
+def _with_corrections(found: Sequence[Pair]) -> list[Pair]:
     ps = [pair.p for pair in found]
     both = zip(found, holm(ps), benjamini_hochberg(ps), strict=True)
     return [replace(pair, adjusted=adjusted, discovery=discovery) for pair, adjusted, discovery in both]
 
 
-def _chosen(table: Mapping[str, _Scored], against: str) -> Iterator[tuple[str, str]]:
+def _chosen(table: Mapping[str, _Scored], against: str, least: float) -> Iterator[tuple[str, str]]:
     if against == ALL:
         yield from combinations(table, 2)
         return
-    reference = _ranked(table)[0] if against == BEST else against
+    reference = _ranking(table, least).order[0] if against == BEST else against
     if reference in table:
         yield from ((reference, label) for label in table if label != reference)
 
 
-def _ranked(table: Mapping[str, _Scored]) -> list[str]:
-    """Return the labels of the runs from the highest mean score to the lowest."""
-    return sorted(table, key=lambda label: -_mean(table[label]))
+def _mean(scored: _Scored, keys: Collection[str]) -> float:
+    """Return the mean score on some of the items, in their order; 0 without any."""
+    own = scored.merits[[place for key, place in scored.places.items() if key in keys]]
+    return float(own.mean()) if len(own) else 0.0
 
 
-def _mean(scored: _Scored) -> float:
-    return float(scored.merits.mean()) if len(scored.merits) else 0.0
-
-
-def _compared(task: str, first: str, second: str, common: _Common) -> Pair:
+def _compared(
+    task: str,
+    first: str,
+    second: str,
+    a: _Scored,
+    b: _Scored,
+    subset: str = "all",
+    among: Collection[str] | None = None,
+) -> Pair:
+    common = _common(a, b, among)
     right, other, patients = common.tested
     test = mcnemar(right, other)
     difference = paired_difference(task, common.first.tolist(), common.second.tolist(), common.groups)
@@ -190,41 +315,55 @@ def _compared(task: str, first: str, second: str, common: _Common) -> Pair:
     if test.n:
         share = (test.only_first + test.only_second) / test.n
         detectable = detectable_difference(effective_pairs(right, other, patients), share)
-    return Pair(task, first, second, test, mcnemar_by_patient(right, other, patients), difference, detectable)
+    shared = len(a.items.keys() & b.items.keys())
+    alone = (len(a.items) - shared, len(b.items) - shared)
+    p = mcnemar_by_patient(right, other, patients)
+    return Pair(task, first, second, test, p, difference, detectable, alone, subset)
 
 
-def letter_display(runs: Runs) -> tuple[list[Place], int]:
+def letter_display(runs: Runs, least: float = LEAST_SHARE) -> tuple[list[Place], int]:
     """Return the runs of each task that three or more runs have, with their letters, and the number of tested pairs.
 
-    Two runs differ if p by patient, Holm-adjusted over all pairs of all these tasks, is below 0.05. Runs without common
-    items share a letter.
+    Scores and tests are on the records that all ranked runs have. Two runs differ if p by patient, Holm-adjusted over
+    all pairs of all these tasks, is below 0.05. A run that is not ranked has `NOT_COMPARED` instead of letters.
 
     Args:
         runs: The runs.
+        least: Share of the records of one ranked run that all have in common, at least.
     """
     tables = {task: table for task, table in _tables(runs).items() if len(table) > 2}
-    ranked = {task: _ranked(table) for task, table in tables.items()}
-    tested = [(task, i, j) for task in tables for i, j in combinations(range(len(ranked[task])), 2)]
-    ps = [
-        mcnemar_by_patient(*_common(tables[task][ranked[task][i]], tables[task][ranked[task][j]]).tested)
-        for task, i, j in tested
-    ]
+    ranked = {task: _ranking(table, least) for task, table in tables.items()}
+    tested = [(task, i, j) for task in tables for i, j in combinations(range(len(ranked[task].order)), 2)]
+    ps = []
+    for task, i, j in tested:
+        first, second = (tables[task][ranked[task].order[place]] for place in (i, j))
+        ps.append(mcnemar_by_patient(*_common(first, second, ranked[task].keys).tested))
     apart = [pair for pair, p in zip(tested, holm(ps), strict=True) if p is not None and p < SIGNIFICANT]
     places = []
-    for task, order in ranked.items():
-        found = letters(len(order), [(i, j) for own, i, j in apart if own == task])
-        rows = zip(order, found, strict=True)
-        places += [Place(task, run, len(tables[task][run].items), _mean(tables[task][run]), own) for run, own in rows]
+    for task, one in ranked.items():
+        found = letters(len(one.order), [(i, j) for own, i, j in apart if own == task])
+        if len(one.order) == 1:
+            found = [NOT_COMPARED]
+        for run, own in zip(one.order, found, strict=True):
+            places.append(Place(task, run, len(one.keys), _mean(tables[task][run], one.keys), own))
+        for run in one.left_out:
+            alone = tables[task][run]
+            places.append(Place(task, run, len(alone.items), _mean(alone, alone.items), NOT_COMPARED))
     return places, sum(p is not None for p in ps)
 
 
-def joint(runs: Runs) -> list[tuple[str, int, int, float, float]]:
-    """Return (task, runs, common questions, Q, p) of Cochran's Q test per task that three or more runs share."""
+def joint(runs: Runs, least: float = LEAST_SHARE) -> list[tuple[str, int, int, float, float]]:
+    """Return (task, runs, common questions, Q, p) of Cochran's Q test per task of which three or more runs are ranked.
+
+    Args:
+        runs: The runs.
+        least: Share of the records of one ranked run that all have in common, at least.
+    """
     rows = []
     for task, table in _tables(runs).items():
-        tables = list(table.values())
-        shared = set.intersection(*(set(scored.items) for scored in tables))
-        asked = {tables[0].items[key].id: key for key in shared}
+        ranking = _ranking(table, least)
+        tables = [table[label] for label in ranking.order]
+        asked = {tables[0].items[key].id: key for key in ranking.keys}
         common = [asked[id] for id in once_each((id, tables[0].items[key].tags) for id, key in asked.items())]
         if len(tables) > 2 and common:
             q, p = cochran_q([[t.merits[t.places[key]] == 1 for t in tables] for key in common])

@@ -16,6 +16,9 @@ from lmod_train.scoring.subsets import SUBGROUPS
 from lmod_train.scoring.ways import once_each
 from lmod_train.types import Score
 
+ENOUGH = 20
+"""Number of patients of a group that can be the best or the worst one; a smaller group is so by chance."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
@@ -31,9 +34,10 @@ class Fairness:
         test: Chi-square and Fisher's test, each question in one way of asking it.
         p: P value by permuting groups over patients.
         exact: Whether all permutations were counted.
-        gap: Difference of the best and the worst group of three patients or more; None with fewer than two of these.
+        gap: Difference of the best and the worst group of enough patients; None with fewer than two of these.
         opportunity: Class and gap of its recall; None for tasks without classes.
-        worst: Score of the worst group.
+        worst: Score of the worst group of enough patients.
+        small: The groups of fewer patients, in which neither gaps nor the worst group are.
         adjusted: `p`, Holm-adjusted over the keys of this run and task.
     """
 
@@ -49,6 +53,7 @@ class Fairness:
     gap: Gap | None
     opportunity: tuple[str, Gap] | None
     worst: Score | None
+    small: tuple[Group, ...]
     adjusted: float | None = None
 
 
@@ -63,7 +68,7 @@ class _Known:
 
 
 def fairness(
-    runs: Runs, choices: Mapping[str, Sequence[str]], keys: Sequence[str] = tuple(SUBGROUPS)
+    runs: Runs, choices: Mapping[str, Sequence[str]], keys: Sequence[str] = tuple(SUBGROUPS), least: int = ENOUGH
 ) -> list[Fairness]:
     """Return a result per task, key and run, in this order, where two or more groups are known.
 
@@ -71,13 +76,14 @@ def fairness(
         runs: Label of a run -> task -> items.
         choices: Task -> its choices; of two, equal opportunity is about the first.
         keys: Names in `SUBGROUPS`.
+        least: Number of patients that a group has at least, to be compared as the best or the worst one.
     """
     tasks = dict.fromkeys(task for items in runs.values() for task in items)
-    found = [one for task in tasks for key in keys for one in _of_key(runs, task, key, choices.get(task, ()))]
+    found = [one for task in tasks for key in keys for one in _of_key(runs, task, key, choices.get(task, ()), least)]
     return [adjusted for one in found if (adjusted := _adjusted(one, found))]
 
 
-def _of_key(runs: Runs, task: str, key: str, choices: Sequence[str]) -> Iterator[Fairness]:
+def _of_key(runs: Runs, task: str, key: str, choices: Sequence[str], least: int) -> Iterator[Fairness]:
     drawn: dict[tuple[tuple[str, ...], tuple[str, ...]], Relabelling] = {}  # runs of the same items share permutations
     for run, items in runs.items():
         known = _known(items.get(task, ()), key)
@@ -87,7 +93,7 @@ def _of_key(runs: Runs, task: str, key: str, choices: Sequence[str]) -> Iterator
         if same not in drawn:
             drawn = {same: relabelling(known.labels, known.patients)}
         unknown = len(items[task]) - len(known.items)
-        yield _fairness(task, run, key, known, unknown, drawn[same], choices)
+        yield _fairness(task, run, key, known, unknown, drawn[same], choices, least)
 
 
 def _known(items: Sequence[Item], key: str) -> _Known:
@@ -98,7 +104,14 @@ def _known(items: Sequence[Item], key: str) -> _Known:
 
 
 def _fairness(
-    task: str, run: str, key: str, known: _Known, unknown: int, permuted: Relabelling, choices: Sequence[str]
+    task: str,
+    run: str,
+    key: str,
+    known: _Known,
+    unknown: int,
+    permuted: Relabelling,
+    choices: Sequence[str],
+    least: int,
 ) -> Fairness:
     own = (known.values, known.labels, known.patients)
     groups = tuple(group_scores(task, key, *own))
@@ -112,9 +125,10 @@ def _fairness(
         test=_test(known, groups),
         p=permutation_p(known.values, permuted),
         exact=permuted.exact,
-        gap=gap(task, *own),
-        opportunity=_opportunity(task, known, choices),
-        worst=worst_group(task, groups),
+        gap=gap(task, *own, least=least),
+        opportunity=_opportunity(task, known, choices, least),
+        worst=worst_group(task, groups, least),
+        small=tuple(g for g in groups if g.patients < least),
     )
 
 
@@ -125,11 +139,11 @@ def _test(known: _Known, groups: Sequence[Group]) -> Independence | None:
     return independence(right, [sum(label == group.name for _, label, _ in asked) for group in groups])
 
 
-def _opportunity(task: str, known: _Known, choices: Sequence[str]) -> tuple[str, Gap] | None:
+def _opportunity(task: str, known: _Known, choices: Sequence[str], least: int) -> tuple[str, Gap] | None:
     if not choices or any(isinstance(item.truth, Mapping) for item in known.items):
         return None
     truths, positive = [label_of(item.truth) for item in known.items], choices[0] if len(choices) == 2 else None
-    return equal_opportunity(task, known.values, truths, known.labels, known.patients, positive)
+    return equal_opportunity(task, known.values, truths, known.labels, known.patients, positive, least)
 
 
 def _adjusted(one: Fairness, every: Sequence[Fairness]) -> Fairness:

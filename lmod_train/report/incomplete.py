@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.records import number_of_records
 from lmod_train.artifacts.run import Run
 from lmod_train.errors import ArtifactError
 from lmod_train.report.results import Outcomes, Results
+from lmod_train.report.seeds import by_series
 from lmod_train.report.thumbnails import licences
 from lmod_train.scoring.status import Account
+from lmod_train.types import Record
 
 
 def incomplete(results: Results) -> Iterator[str]:
@@ -26,6 +30,9 @@ def incomplete(results: Results) -> Iterator[str]:
         yield from _replies(name, run.path, outcomes)
         yield from _config(name, run.path)
         yield from _images(name, results.images[name], outcomes)
+        yield from _other_member(name, run.path, outcomes.config)
+    for folder, runs in by_series(results).items():
+        yield from _other_records(folder, {name: results.outcomes[name] for name, _ in runs})
     yield from _alike(results.outcomes)
     yield from _other_truths(results.outcomes)
 
@@ -65,6 +72,48 @@ def _images(name: str, curated: Path | None, outcomes: Outcomes) -> Iterator[str
     if unknown:
         listed = ", ".join(unknown)
         yield f"{name}: the manifest does not describe {listed}: whether the images may be redistributed is not known"
+
+
+_MEMBER = re.compile(r"(seed_)\d+|(fold_)\d+of\d+")
+
+
+def _other_member(name: str, run: Path, config: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a remark for each seed or fold whose replies are by the checkpoint of another one."""
+    own, weights = (_members(path) for path in (run, Path(str(config.get("weights") or ""))))
+    for kind in sorted(own.keys() & weights.keys()):
+        if own[kind] != weights[kind]:
+            yield (
+                f"{name}: its replies are by the checkpoint of {weights[kind]}, which was trained on other records or with "
+                f"another seed than {own[kind]} (evaluate the series by one command: `--ckpt_path FIT/checkpoints/...`)"
+            )
+
+
+def _members(path: Path) -> dict[str, str]:
+    """Return ``seed_`` or ``fold_`` -> the last part of a path that is a seed or a fold."""
+    found = [match for part in path.parts if (match := _MEMBER.fullmatch(part))]
+    return {match[1] or match[2]: match[0] for match in found}
+
+
+def _other_records(folder: Path, seeds: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield a remark for each seed of a series that was asked other records than the first, as after a new curation."""
+    asked = {name: {p.record.id: _asked_of(p.record) for p in found.predictions} for name, found in seeds.items()}
+    (first, ours), *others = asked.items()
+    for name, theirs in others:
+        counts = {
+            "are missing": len(ours.keys() - theirs.keys()),
+            "are added": len(theirs.keys() - ours.keys()),
+            "have other images, words or truths": sum(ours[id] != theirs[id] for id in ours.keys() & theirs.keys()),
+        }
+        if any(counts.values()):
+            listed = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
+            yield (
+                f"{folder.name}: the records of {name} are not those of {first} ({listed}): the spread over seeds is not "
+                f"of the training alone (ask all seeds from one curated folder)"
+            )
+
+
+def _asked_of(record: Record) -> tuple[object, ...]:
+    return record.image_sha256, record.messages, record.choices, record.answer
 
 
 def _alike(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:

@@ -75,20 +75,25 @@ def _group(
     return Group(name, len({p for _, p in own}), score)
 
 
-def compared_groups(groups: Sequence[Group]) -> list[Group]:
-    """Return the groups with an interval, of `MIN_PATIENTS` patients or more, from the lowest score to the highest."""
-    held = [g for g in groups if g.patients >= MIN_PATIENTS and g.score.low is not None]
+def compared_groups(groups: Sequence[Group], least: int = MIN_PATIENTS) -> list[Group]:
+    """Return the groups with an interval, of at least some patients, from the lowest score to the highest."""
+    held = [g for g in groups if g.patients >= max(least, MIN_PATIENTS) and g.score.low is not None]
     return sorted(held, key=lambda g: g.score.value or 0.0)
 
 
 def gap(
-    task: str, values: Sequence[float], labels: Sequence[str], patients: Sequence[str], classes: int = 1
+    task: str,
+    values: Sequence[float],
+    labels: Sequence[str],
+    patients: Sequence[str],
+    classes: int = 1,
+    least: int = MIN_PATIENTS,
 ) -> Gap | None:
     """Return the difference of the best and the worst group, with its interval clustered by patient.
 
-    A patient may have items in both groups, e.g. both eyes. Groups of fewer than `MIN_PATIENTS` patients are left out.
-    As the largest of several differences is chosen, the interval is widened for the number of pairs of groups (by the
-    normal quantiles of Bonferroni); that of two groups is not.
+    A patient may have items in both groups, e.g. both eyes. Groups of fewer than `least` patients are left out. As the
+    largest of several differences is chosen, the interval is widened for the number of pairs of groups (by the normal
+    quantiles of Bonferroni); that of two groups is not.
 
     Args:
         task: Name of the task.
@@ -96,6 +101,7 @@ def gap(
         labels: Group of each item.
         patients: Patient of each item.
         classes: Number of classes of which the one with the largest gap is chosen.
+        least: Number of patients that a group has at least, from `MIN_PATIENTS`.
 
     Returns:
         Metric ``gap``; None with fewer than two groups.
@@ -105,7 +111,7 @@ def gap(
         >>> found.best, found.worst, round(found.difference.value, 3)
         ('m', 'f', 0.667)
     """
-    held = compared_groups(group_scores(task, "", values, labels, patients))
+    held = compared_groups(group_scores(task, "", values, labels, patients), least)
     if len(held) < 2:
         return None
     worst, best = held[0].name, held[-1].name
@@ -133,6 +139,7 @@ def equal_opportunity(
     labels: Sequence[str],
     patients: Sequence[str],
     positive: str | None = None,
+    least: int = MIN_PATIENTS,
 ) -> tuple[str, Gap] | None:
     """Return the class with the largest gap of recall between groups, and this gap.
 
@@ -147,22 +154,22 @@ def equal_opportunity(
         labels: Group of each item.
         patients: Patient of each item.
         positive: The class to consider; None considers all.
+        least: Number of patients that a group has at least among the items of a class, from `MIN_PATIENTS`.
 
     Returns:
-        None if no considered class occurs in two groups of `MIN_PATIENTS` patients.
+        None if no considered class occurs in two groups of so many patients.
     """
     found, classes = [], sorted(set(truths)) if positive is None else [positive]
     for name in classes:
         places = [i for i, truth in enumerate(truths) if truth == name]
-        own = gap(
-            task, [right[i] for i in places], [labels[i] for i in places], [patients[i] for i in places], len(classes)
-        )
+        hits, groups, people = [right[i] for i in places], [labels[i] for i in places], [patients[i] for i in places]
+        own = gap(task, hits, groups, people, len(classes), least)
         found += [(name, own)] if own else []
     return max(found, key=lambda pair: pair[1].difference.value or 0.0, default=None)
 
 
-def worst_group(task: str, groups: Sequence[Group]) -> Score | None:
-    """Return the score of the worst group, of those with an interval.
+def worst_group(task: str, groups: Sequence[Group], least: int = MIN_PATIENTS) -> Score | None:
+    """Return the score of the worst group, of those with an interval and at least some patients.
 
     As the group is chosen on these data, its own interval would be too narrow: the interval is from the lowest lower
     end of all groups to the lowest upper end, these widened for the number of groups as in `gap`.
@@ -175,7 +182,7 @@ def worst_group(task: str, groups: Sequence[Group]) -> Score | None:
         >>> worst_group("t", two).value
         0.5
     """
-    held = compared_groups(groups)
+    held = compared_groups(groups, least)
     if not held:
         return None
     low = min(g.score.low for g in held if g.score.low is not None)

@@ -8,11 +8,12 @@ from typing import ClassVar
 from lmod_train.errors import BadArgument
 from lmod_train.report.comparisons import comparable
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Figure, Heads, N, Part, Text, table
-from lmod_train.report.fairness import Fairness, fairness
+from lmod_train.report.fairness import ENOUGH, Fairness, fairness
 from lmod_train.report.figures.forest import COLUMNS, DRAWN, draw_forest, drawn_groups
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.association import DRAWS
+from lmod_train.scoring.shares import MIN_PATIENTS
 from lmod_train.scoring.subgroups import Gap, Group
 from lmod_train.scoring.subsets import SUBGROUPS
 from lmod_train.types import Score
@@ -25,11 +26,11 @@ if one is below 1 or more than a fifth are below 5 (Cochran 1954). Both take ite
 print p values by age and sex without naming the test or the task; these two are what can be compared with them. By
 patient: groups permuted over patients, and within patients that have items of several groups (both eyes), in all ways
 or in {DRAWS:,}; it is the one to read. Holm: p by patient, adjusted for the keys of this task and model."""
-_GAPS = """Of groups of three patients or more. Gap: score of the best group minus that of the worst. Equal opportunity:
-the largest gap of the share found of a class (recall, true positive rate); with two classes, of the first. A gap is
-above 0 by chance, too: see p by patient. As groups and classes are chosen on these data, the intervals of gaps are
-widened for the number of pairs of groups and classes, and that of the worst group is from the lowest lower end of all
-groups to the lowest upper end, widened for their number."""
+_GAPS = """Of groups of {} patients or more; smaller ones are listed. Gap: score of the best group minus that of the
+worst. Equal opportunity: the largest gap of the share found of a class (recall, true positive rate); with two classes,
+of the first. A gap is above 0 by chance, too: see p by patient. As groups and classes are chosen on these data, the
+intervals of gaps are widened for the number of pairs of groups and classes, and that of the worst group is from the
+lowest lower end of all groups to the lowest upper end, widened for their number."""
 _SIZES: Heads = ["task", "key", "group", N, Column("patients", "count"), "models"]
 _SCORES: Heads = ["task", "key", "group", "model", N, Column("patients", "count"), SCORE, INTERVAL]
 _TEST: Heads = [
@@ -40,6 +41,7 @@ _SIGNED = Column("95 % interval", "signed_interval")
 _GAP: Heads = [
     "task", "key", "model", "best", "worst", Column("gap", "signed"), _SIGNED, "class",
     Column("equal opportunity", "signed"), _SIGNED, Column("worst group", "number"), INTERVAL,
+    "smaller groups (patients)",
 ]  # fmt: skip
 
 
@@ -48,26 +50,37 @@ class SubgroupFairness(Section):
 
     Args:
         keys: The keys to compare; by default all for which two or more groups are known.
+        least_patients: Number of patients, from 3, of a group whose score is compared as the best or the worst one.
     """
 
     title: ClassVar[str] = "Subgroups and fairness"
 
-    def __init__(self, keys: list[str] | None = None) -> None:
+    def __init__(self, keys: list[str] | None = None, least_patients: int = ENOUGH) -> None:
+        if least_patients < MIN_PATIENTS:
+            cure = f"set it in the config of the report, e.g. `least_patients: {ENOUGH}`"
+            raise BadArgument("least_patients", least_patients, f"{MIN_PATIENTS} or more", cure)
         unknown = [key for key in keys or () if key not in SUBGROUPS]
         if unknown:
             raise BadArgument("keys", unknown, f"some of {', '.join(SUBGROUPS)}", "correct the config of the report")
         self.keys = list(SUBGROUPS) if keys is None else keys
+        self.least_patients = least_patients
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the tables of sizes, scores, tests and gaps, and a forest plot per task and key."""
-        found = fairness(comparable(results), results.choices, self.keys)
+        found = fairness(comparable(results), results.choices, self.keys, self.least_patients)
         if found:
             yield Text(NOTE)
             yield table("subgroup_sizes", _SIZES, list(_sizes(found)), "Sizes of the groups")
             rows = [[f.task, f.key, g.name, f.run, *_group(g)] for f in found for g in f.groups]
             yield table("subgroups", _SCORES, rows, "Scores of the groups")
             yield table("subgroup_tests", _TEST, [_test(f) for f in found], "Tests between the groups", _TESTS)
-            yield table("subgroup_gaps", _GAP, [_gap(f) for f in found], "Gaps between the groups", _GAPS)
+            yield table(
+                "subgroup_gaps",
+                _GAP,
+                [_gap(f) for f in found],
+                "Gaps between the groups",
+                _GAPS.format(self.least_patients),
+            )
             for task, key in dict.fromkeys((f.task, f.key) for f in found):
                 yield _forest(task, key, [f for f in found if (f.task, f.key) == (task, key)])
 
@@ -102,7 +115,8 @@ def _gap(f: Fairness) -> list[Cell]:
     name, opportunity = f.opportunity or (None, None)
     ends = [(s.value, (s.low, s.high)) if s else (None, None) for s in (_of(f.gap), _of(opportunity), f.worst)]
     groups = [f.gap.best, f.gap.worst] if f.gap else [None, None]
-    return [f.task, f.key, f.run, *groups, *ends[0], name, *ends[1], *ends[2]]
+    small = ", ".join(f"{g.name} ({g.patients})" for g in f.small)
+    return [f.task, f.key, f.run, *groups, *ends[0], name, *ends[1], *ends[2], small]
 
 
 def _of(gap: Gap | None) -> Score | None:
