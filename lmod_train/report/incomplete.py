@@ -83,8 +83,8 @@ def _other_member(name: str, run: Path, config: Mapping[str, Any]) -> Iterator[s
     for kind in sorted(own.keys() & weights.keys()):
         if own[kind] != weights[kind]:
             yield (
-                f"{name}: its replies are by the checkpoint of {weights[kind]}, which was trained on other records or with "
-                f"another seed than {own[kind]} (evaluate the series by one command: `--ckpt_path FIT/checkpoints/...`)"
+                f"{name}: its replies are by the checkpoint of {weights[kind]}, which was trained on other records or "
+                f"with another seed than {own[kind]} (evaluate the series by one command: `--ckpt_path FIT/checkpoints/...`)"
             )
 
 
@@ -107,8 +107,8 @@ def _other_records(folder: Path, seeds: Mapping[str, Outcomes]) -> Iterator[str]
         if any(counts.values()):
             listed = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
             yield (
-                f"{folder.name}: the records of {name} are not those of {first} ({listed}): the spread over seeds is not "
-                f"of the training alone (ask all seeds from one curated folder)"
+                f"{folder.name}: the records of {name} are not those of {first} ({listed}): the spread over seeds is "
+                f"not of the training alone (ask all seeds from one curated folder)"
             )
 
 

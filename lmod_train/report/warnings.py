@@ -231,8 +231,12 @@ def other_version(case: Case) -> str:
 
 
 def mixed_settings(case: Case) -> str:
-    """Return a sentence if the replies are of several models, checkpoints or generation settings; none if failed."""
-    replies = [p.reply for p in case.predictions if p.status != "failed"]
+    """Return a sentence if the replies are of several models, checkpoints or generation settings.
+
+    Requests that failed or that a filter withheld state neither model nor settings of the server.
+    """
+    own = [p.reply for p in case.predictions if p.status != "failed"]
+    replies = [r for r in own if r.finish_reason != "content_filter"] or own
     several = {
         "models": len(models_of(replies)),
         "checkpoint steps": 1 if case.pooled else len({r.step for r in replies}),

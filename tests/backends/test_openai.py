@@ -20,6 +20,7 @@ from lmod_train.backends.endpoint.pace import Pace
 from lmod_train.backends.openai import OpenAI
 from lmod_train.chat.checkpoint import find
 from lmod_train.cli import experiment
+from lmod_train.cli.ended import INCOMPLETE
 from lmod_train.errors import BadArgument, LmodError, RunConflict
 from lmod_train.shipped import configs_folder
 from tests import forks
@@ -72,13 +73,16 @@ class World:
         return [str(a) for a in (*parts, *data, *quiet, *endpoint, "--run", self.run, *options)]
 
     def test(self, url, *options):
-        experiment.run(["test", *self.arguments(url, *options)])
+        """Run the command; return its exit status."""
+        return experiment.run(["test", *self.arguments(url, *options)])
 
     def replies(self):
         return {id: reply for (id, _, _), reply in read_replies(self.run / "replies").items()}
 
     def account(self):
-        return dict(Counter(p.status for p in read_predictions(self.run / "predictions.parquet")))
+        """Return how many records have each status, and how many were not asked."""
+        found = Counter(p.status for p in read_predictions(self.run / "predictions.parquet"))
+        return dict(found + Counter({"not asked": len(self.records) - found.total()}))
 
     def score(self, metric):
         rows = [s for _, _, s in read_scores(self.run / "scores.csv") if s.subset == "all" and s.metric == metric]
@@ -93,7 +97,8 @@ def test_the_account_equals_the_truth_after_runs_that_are_continued(world, seed)
         for _ in range(8):
             before = {id for id, reply in world.replies().items() if not has_failed(reply)}
             asked = server.stats()["asked"]
-            world.test(server.url, *QUICK, "--model.backend.pace.attempts", "2")
+            status = world.test(server.url, *QUICK, "--model.backend.pace.attempts", "2")
+            assert status == INCOMPLETE, "some are always refused"
             now = server.stats()["asked"]
             assert not {r.id for i, r in enumerate(world.records) if now[i] > asked[i]} & before, "asked twice"
             if {id for id, reply in world.replies().items() if has_failed(reply)} == failing:
@@ -102,7 +107,8 @@ def test_the_account_equals_the_truth_after_runs_that_are_continued(world, seed)
     assert world.account() == plan.truth()
     assert set(plan.truth()) == {"answered", "refused", "truncated", "unparsed", "failed"}
     fates = [plan.fate(i) for i in range(120)]
-    assert world.score("accuracy_strict") == pytest.approx(fates.count("right") / 120, abs=1e-6)
+    replied = 120 - fates.count("rejected")
+    assert world.score("accuracy_strict") == pytest.approx(fates.count("right") / replied, abs=1e-6)
     answered = fates.count("right") + fates.count("wrong")
     assert world.score("accuracy_answered") == pytest.approx(fates.count("right") / answered, abs=1e-6)
     assert set(stats["sent"].values()) - {stats["sent"][-1]} == {1}, "no reply was paid for twice"
@@ -143,18 +149,18 @@ def test_a_wrong_address_is_corrected_in_the_same_run_folder(world):
     with pytest.raises(LmodError, match="No record was sent"):
         world.test("http://127.0.0.1:9/v1", "--model.backend.pace.attempts", "1")
     with serving(world.plan()) as server:
-        world.test(server.url, "--data.limit", "4")
-    assert world.account() == {"answered": 4}
+        assert world.test(server.url, "--data.limit", "4") == 0
+    assert world.account() == {"answered": 4, "not asked": 116}
 
 
 def test_pace_budget_and_replicas_may_change_when_a_run_is_continued(world):
     with serving(world.plan()) as server:
-        world.test(server.url, "--model.backend.budget.requests", "20", "--model.backend.pace.concurrency", "2")
+        budget = ["--model.backend.budget.requests", "20", "--model.backend.pace.concurrency", "2"]
+        assert world.test(server.url, *budget) == INCOMPLETE
         assert sum(server.stats()["asked"].values()) == 20, "the probe included"
-        assert world.account() == {"answered": 17, "failed": 103}
-        failed = next(r for r in world.replies().values() if has_failed(r))
-        assert failed.error == "not asked: the budget of 20 requests is spent"
-        world.test(server.url, "--model.backend.replicas", f"[{server.url}]")
+        assert world.account() == {"answered": 17, "not asked": 103} and len(world.replies()) == 17
+        assert world.score("share_not_asked") == pytest.approx(103 / 120, abs=1e-6)
+        assert world.test(server.url, "--model.backend.replicas", f"[{server.url}]") == 0
         assert world.account() == {"answered": 120}
         assert max(c for n, c in server.stats()["asked"].items() if n >= 0) == 1
         with pytest.raises(RunConflict, match="max_new_tokens"):
@@ -171,15 +177,73 @@ def test_a_budget_of_tokens_or_money_is_kept(world, budget):
         world.test(server.url, *budget)
         spent = 110 * sum(server.stats()["sent"].values())
     assert 3300 - 110 < spent <= 3300
-    assert world.account()["failed"] == 120 - (spent // 110 - 3)
+    assert world.account()["not asked"] == 120 - (spent // 110 - 3)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_run_with_refused_records_is_finished_whatever_their_place(world, capsys, first):
+    """The server refuses thirty records, at the beginning or at the end: more than `give_up_after`."""
+    refused = range(30) if first else range(90, 120)
+    with serving(world.plan(refused=list(refused))) as server:
+        for _ in range(3):
+            assert world.test(server.url, "--model.backend.pace.concurrency", "2") == INCOMPLETE
+            before = server.stats()["asked"]
+    assert {n: before[n] for n in range(120) if n not in refused} == dict.fromkeys(set(range(120)) - {*refused}, 1)
+    assert world.account() == {"answered": 90, "failed": 30} and world.score("accuracy_strict") == 1.0
+    printed = capsys.readouterr().out
+    assert "90 of 120 records have a reply, 30 failed" in printed
+    assert re.search(r"\| replied \| failed \| not asked \|\n.*\n.*\|\s+90 \|\s+30 \|\s+0 \|", printed)
+
+
+def test_a_key_that_is_revoked_during_the_run_leaves_failed_and_not_asked_apart(world, capsys):
+    with serving(world.plan(revoked_after=40)) as server:
+        assert world.test(server.url, "--model.backend.pace.concurrency", "4") == INCOMPLETE
+        asked = sum(c for n, c in server.stats()["asked"].items() if n >= 0)
+    found = world.account()
+    assert found == {"answered": 37, "failed": asked - 37, "not asked": 120 - asked} and 1 <= found["failed"] <= 4
+    assert f"{found['failed']} requests failed ({found['failed']} with 'HTTP 401: no')" in capsys.readouterr().out
+    with serving(world.plan()) as server:
+        port_only_changes = ["--model.backend.base_url", server.url]
+        with pytest.raises(RunConflict, match="base_url"):
+            world.test(server.url, *port_only_changes)
+
+
+@pytest.mark.parametrize("usage", [None, "many", {"prompt_tokens": 7.5, "completion_tokens": 1}, {}])
+def test_a_budget_that_cannot_be_metered_is_said_before_a_record_is_sent_and_the_cure_helps(world, usage):
+    with serving(world.plan(usage=[usage])) as server:
+        with pytest.raises(
+            LmodError, match=r"the budget of tokens or money cannot be kept.*No record was sent"
+        ) as caught:
+            world.test(server.url, "--model.backend.budget.tokens", "99999")
+        cure = re.search(r"Next: .*`(--model.*)`", str(caught.value))[1].split()
+        assert world.test(server.url, "--model.backend.budget.tokens", "99999", *cure) == 0
+    assert world.account() == {"answered": 120}
+
+
+def test_a_server_that_stops_stating_its_tokens_stops_a_budget_of_tokens(world, capsys):
+    stated = {"prompt_tokens": 100, "completion_tokens": 10}
+    with serving(world.plan(usage=[stated] * 9 + [None])) as server:
+        options = ["--model.backend.budget.tokens", "99999", "--model.backend.pace.concurrency", "1"]
+        assert world.test(server.url, *options) == INCOMPLETE
+    assert world.account() == {"answered": 7, "not asked": 113}
+    assert "113 records were not asked: the budget of tokens or money cannot be kept" in capsys.readouterr().out
+
+
+def test_predict_counts_what_has_no_reply_and_its_status_says_so(world, capsys):
+    with serving(world.plan(refused=[3])) as server:
+        command = ["predict", *world.arguments(server.url), "--data.split", "test"]
+        assert experiment.run(command) == INCOMPLETE
+    assert "119 of 120 records have a reply, 1 failed" in capsys.readouterr().out
 
 
 def test_an_outage_ends_the_command_and_the_next_one_goes_on(world):
     with serving(world.plan(gone_after=40)) as server:
         port = server.port
-        world.test(server.url, *QUICK, "--model.backend.pace.attempts", "2", "--model.backend.pace.give_up_after", "5")
-    answered = world.account()["answered"]
-    assert 30 < answered <= 37 and world.account()["failed"] == 120 - answered
+        lost = ["--model.backend.pace.attempts", "2", "--model.backend.pace.give_up_after", "5"]
+        assert world.test(server.url, *QUICK, *lost) == INCOMPLETE
+    found = world.account()
+    answered = found["answered"]
+    assert 30 < answered <= 37 and 5 <= found["failed"] < 120 - answered and sum(found.values()) == 120
     with serving(world.plan(), port) as server:
         world.test(server.url)
         assert sum(c for n, c in server.stats()["asked"].items() if n >= 0) == 120 - answered
@@ -196,7 +260,8 @@ def test_the_key_is_nowhere(world, monkeypatch, capfd, caplog, status):
         calls = server.stats()["asked"]
     printed = capfd.readouterr()
     if status:
-        assert sum(c for n, c in calls.items() if n >= 0) >= 20 and world.account() == {"failed": 120}
+        asked = sum(c for n, c in calls.items() if n >= 0)
+        assert asked >= 20 and world.account() == {"failed": asked, "not asked": 120 - asked}
     texts = [f.read_bytes() for f in world.run.rglob("*") if f.is_file()]
     texts += [printed.out.encode(), printed.err.encode(), caplog.text.encode()]
     assert len(texts) > 5 and not [t for t in texts if SECRET.encode() in t or SECRET[:20].encode() in t]
@@ -240,7 +305,7 @@ def test_the_printed_cure_helps_as_typed(world, demand, given):
                 typed = re.search(r"add `(--model\.backend\.\S+ \S+)`", cure)
                 removed = "remove reasoning_effort from `--model.backend.extra`" in cure
                 given = given + typed[1].split() if typed else [] if removed else pytest.fail(cure)
-    assert world.account() == {"answered": 2}
+    assert world.account() == {"answered": 2, "not asked": 118}
 
 
 def test_replies_without_a_word_are_counted_with_a_cure(world, capsys):

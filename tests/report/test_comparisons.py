@@ -4,7 +4,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from lmod_train.errors import BadArgument
-from lmod_train.report.comparisons import letter_display, pairs
+from lmod_train.report.comparisons import NOT_COMPARED, joint, letter_display, not_ranked, pairs, pairs_by_subset
 from lmod_train.scoring.comparison import mcnemar_by_patient
 from tests.scoring.make import item
 
@@ -84,10 +84,13 @@ def test_letters_are_those_of_all_pairs_from_the_best_run():
     assert letter_display(drawn([0.2, 0.9])) == ([], 0)
 
 
-def test_runs_without_common_items_and_constant_ones_share_letters():
+def test_runs_without_common_items_are_not_compared_and_constant_ones_share_letters():
     apart = {"a": {"g": some({1}, {1, 2})}, "b": {"g": some({3}, {3, 4})}, "c": {"g": some(set(), {5})}}
     places, tested = letter_display(apart)
-    assert [p.letters for p in places] == ["a"] * 3 and tested == 0
+    assert [(p.run, p.n, p.score, p.letters) for p in places] == [
+        ("a", 2, 0.5, NOT_COMPARED), ("b", 2, 0.5, NOT_COMPARED), ("c", 1, 0.0, NOT_COMPARED)
+    ]  # fmt: skip
+    assert tested == 0
     same = {k: {"g": some(range(9), range(9))} for k in "abc"}
     assert [(p.letters, p.score) for p in letter_display(same)[0]] == [("a", 1.0)] * 3
     assert all((p.p, p.g, p.difference.value) == (1.0, None, 0.0) for p in pairs(same))
@@ -100,3 +103,79 @@ def test_p_by_patient_is_that_of_the_items():
     first, second = ([i.answer == "yes" for i in runs[k]["g"]] for k in ("m0", "m1"))
     ids = [str(k // 3) for k in range(60)]
     assert pairs(runs)[0].p == pytest.approx(mcnemar_by_patient(first, second, ids))
+
+
+def test_a_run_of_two_lucky_records_is_neither_the_best_nor_in_the_letters():
+    runs = drawn([0.5, 0.9, 0.3], 100)
+    runs["lucky"] = {"g": some(range(200), [3, 4])}
+    runs["other folder"] = {"g": some(range(400, 500), range(400, 430))}
+    assert [(p.first, p.second, p.test.n, p.alone) for p in pairs(runs, "best")] == [
+        ("m1", "m0", 100, (0, 0)), ("m1", "m2", 100, (0, 0)), ("m1", "lucky", 2, (98, 0)),
+        ("m1", "other folder", 0, (100, 30)),
+    ]  # fmt: skip
+    whole = {k: runs[k] for k in ("m0", "m1", "m2")}
+    assert pairs(runs, "best")[0].p == pairs(whole, "best")[0].p
+    places, tested = letter_display(runs)
+    assert tested == 3 and [(p.run, p.letters) for p in places[:3]] == [
+        (p.run, p.letters) for p in letter_display(whole)[0]
+    ]
+    assert [(p.run, p.n, p.letters) for p in places[3:]] == [
+        ("lucky", 2, NOT_COMPARED),
+        ("other folder", 30, NOT_COMPARED),
+    ]
+    assert joint(runs) == joint(whole)
+    assert list(not_ranked(runs)) == [
+        "g: 3 runs are ranked on the 100 records that all of them have a reply to; not ranked, with the number of their "
+        "records: lucky (2), other folder (30)"
+    ]
+    assert list(not_ranked(whole)) == []
+
+
+def test_runs_are_ranked_on_the_records_that_all_have():
+    """The run without replies to the hard half has the best score of its own, and the lowest one on what all have."""
+    easy, hard = range(60), range(60, 100)
+    runs = {
+        "a": {"g": some({*range(55), *range(60, 70)}, range(100))},
+        "b": {"g": some({*range(50), *range(60, 100)}, range(100))},
+        "part": {"g": some(range(45), easy)},
+    }
+    places, _ = letter_display(runs)
+    assert [(p.run, p.n, round(p.score, 3)) for p in places] == [("a", 60, 0.917), ("b", 60, 0.833), ("part", 60, 0.75)]
+    assert {(p.first, p.second) for p in pairs(runs, "best")} == {("a", "b"), ("a", "part")}
+    without = {k: runs[k] for k in ("a", "b")}
+    assert {(p.first, p.second) for p in pairs(without, "best")} == {("b", "a")}, "on the hard half b is better"
+    assert len(hard) == 40 and list(not_ranked(runs)) == [] and list(not_ranked(runs, least=0.7)) != []
+
+
+def test_two_runs_of_all_splits_and_many_of_the_test_split_are_ranked_on_the_test_split():
+    runs = {f"m{k}": {"g": some({1, 2, k}, range(10, 30))} for k in range(4)}
+    runs |= {f"all{k}": {"g": some({1, 2, k}, range(100))} for k in range(2)}
+    assert {p.n for p in letter_display(runs)[0]} == {20} and letter_display(runs)[1] == 15
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_run_that_is_better_on_one_modality_only_is_so_there(flipped):
+    def of(better):
+        right = {i for i in range(120) if (i % 2 and better) or i % 4 == 0}
+        return [
+            item(i, "yes" if i in right else "no", "yes", modality=("CFP", "OCT")[i % 2], source="s")
+            for i in range(120)
+        ]
+
+    runs = {"a": {"g": of(not flipped)}, "b": {"g": of(flipped)}}
+    found = {pair.subset: pair for pair in pairs_by_subset(runs)}
+    assert list(found) == ["modality=CFP", "modality=OCT"], "one source is no subset"
+    cfp, oct_ = found.values()
+    assert (cfp.test.n, cfp.p, cfp.adjusted) == (60, 1.0, 1.0)
+    assert oct_.test.n == 60 and oct_.adjusted < 1e-6 and oct_.difference.value == (-1.0 if flipped else 1.0)
+    assert [pair.adjusted for pair in found.values()] == pytest.approx(
+        multipletests([pair.p for pair in found.values()], method="holm")[1]
+    )
+
+
+def test_conditions_are_subsets_of_the_task_that_asks_about_one_at_a_time():
+    items = [item(i, "yes", "yes", variant=("amd", "drusen")[i % 2]) for i in range(8)]
+    both = {k: dict.fromkeys(("conditions", "g"), items) for k in "ab"}
+    assert [(p.task, p.subset) for p in pairs_by_subset(both)] == [
+        ("conditions", "condition=amd"), ("conditions", "condition=drusen")
+    ]  # fmt: skip

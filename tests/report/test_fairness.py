@@ -1,15 +1,18 @@
 """Scores, tests and gaps of groups, against the functions of scoring on items made by hand."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import chi2_contingency, fisher_exact
 from statsmodels.stats.multitest import multipletests
 
-from lmod_train.report.fairness import fairness
+from lmod_train.report.fairness import fairness as of_groups
 from lmod_train.types import Patient, Unparsed
 from tests.scoring.make import item
 
 CHOICES = {"g": ("yes", "no")}
+fairness = partial(of_groups, least=3)
 
 
 def some(seed, n=120, each=2, skill=0.6, **facts):
@@ -96,3 +99,21 @@ def test_regions_have_gaps_of_their_f1_and_no_equal_opportunity():
     one = fairness({"m": {"g": items}}, {"g": ()})[0]
     assert (one.gap.best, one.gap.difference.value, one.opportunity) == ("female", 0.25, None)
     assert one.test.p_fisher < 0.01, "an image is right if every region is"
+
+
+def test_gaps_are_between_groups_of_enough_patients_and_smaller_ones_are_listed():
+    """Of 21 patients of each sex, 19 of whom are of the third group, all right: it is the best one by chance."""
+    people = [("male", 21, 0.6), ("female", 20, 0.5), ("other", 19, 1.0)]
+    items = [
+        item(f"{sex}-{k}", "yes" if k < share * n else "no", "yes", group=f"{sex}-{k}", patient=Patient(camera=sex))
+        for sex, n, share in people
+        for k in range(n)
+    ]
+    (found,) = of_groups({"m": {"g": items}}, CHOICES, ["camera"])
+    assert (found.gap.best, found.gap.worst) == ("male", "female") and found.worst.value == 0.5
+    assert [(g.name, g.patients) for g in found.small] == [("other", 19)] and len(found.groups) == 3
+    assert found.opportunity[1].best == "male"
+    (lower,) = of_groups({"m": {"g": items}}, CHOICES, ["camera"], least=19)
+    assert lower.gap.best == "other" and lower.small == ()
+    (none,) = of_groups({"m": {"g": items}}, CHOICES, ["camera"], least=21)
+    assert none.gap is None and none.opportunity is None and len(none.small) == 2 and none.p is not None

@@ -7,6 +7,7 @@ from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.report.headline import headline, headline_rows, headline_table
 from lmod_train.report.results import RunScores
 from lmod_train.report.writers.markdown import markdown
+from lmod_train.scoring.status import share_failed, share_not_asked
 from lmod_train.types import Score
 
 
@@ -49,3 +50,23 @@ def test_a_model_that_is_a_folder_is_called_by_its_last_part():
         RunScores(Path("b"), "zero", "small_base", scores),
     ]
     assert [(r.model, r.run) for r in headline_rows(runs)] == [("merged", "tuned"), ("small_base", "zero")]
+
+
+def test_what_failed_or_was_not_asked_stands_beside_the_score_where_there_is_any():
+    whole = (Score("g", "all", "accuracy_strict", 9, 0.5), share_failed("g", 0, 9))
+    part = (
+        Score("g", "all", "accuracy_strict", 5, 1.0), share_failed("g", 3, 8), share_not_asked("g", 2, 10),
+        Score("h", "all", "accuracy_strict", 0, None), share_failed("h", 4, 4),
+    )  # fmt: skip
+    older = (Score("g", "all", "accuracy_strict", 9, 0.5),)
+    runs = [RunScores(Path(k), k, k, scores) for k, scores in (("whole", whole), ("part", part), ("older", older))]
+    printed = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in markdown(headline_table(headline_rows(runs))).splitlines()
+    ]
+    assert printed[0][-3:] == ["replied", "failed", "not asked"]
+    counts = {(line[0], line[2]): line[-3:] for line in printed[2:]}
+    assert counts[("g", "whole")] == ["9", "0", "0"] and counts[("g", "part")] == ["5", "3", "2"]
+    assert counts[("h", "part")] == ["0", "4", "0"]
+    assert not {"replied", "failed"} & {c.head for c in headline_table(headline_rows([runs[0], runs[2]])).columns}
+    assert [run.complete() for run in runs] == [True, False, True]

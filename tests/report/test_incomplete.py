@@ -9,9 +9,12 @@ import pytest
 import yaml
 
 from lmod_train.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.artifacts.records import write_run_records
+from lmod_train.artifacts.replies import ReplyFile
 from lmod_train.errors import ArtifactError, BadArgument, Untrusted
 from lmod_train.report.incomplete import incomplete
 from lmod_train.report.report import report
+from lmod_train.report.rescore import rescore
 from lmod_train.report.results import read_results
 from lmod_train.report.section import shipped_sections
 from lmod_train.report.sections.scores import Scores
@@ -42,8 +45,48 @@ def test_of_whole_runs_nothing_is_said(runs):
 def test_a_run_half_done_states_how_many_replies_it_has(runs):
     write_predictions(runs[0] / "predictions.parquet", read_predictions(runs[0] / "predictions.parquet")[:30])
     assert remarks(runs[0]) == [
-        "base: 30 of 72 records have a reply; scores are over these (`validate` with the same options asks the rest)"
+        "base is incomplete: 30 of 72 records have a reply, 42 not asked; scores are over these replies (`validate` with "
+        "the same options asks the rest)"
     ]
+
+
+def test_a_run_with_failed_requests_is_incomplete_and_its_page_lists_them(runs, tmp_path):
+    """After a rescore, as `validate` does, the headline has the counts, and no score contains what failed."""
+    before = read_results([runs[0]]).runs[0]
+    file = runs[0] / "predictions.parquet"
+    kept = read_predictions(file)
+    lost = [replace(p.reply, reply="", finish_reason="error", error="HTTP 500") for p in kept[:5]]
+    write_run_records(runs[0] / "records.parquet", [p.record for p in kept], {p.record.id: "x" for p in kept})
+    replies = [*lost, *(p.reply for p in kept[5:70])]
+    ReplyFile(runs[0] / "replies" / "rank-0.jsonl").append([replace(reply, asked="x") for reply in replies])
+    lines = rescore(runs[0])
+    assert f"{runs[0]}: 65 of 72 records have a reply, 5 failed, 2 not asked" in lines
+    assert "incomplete: 5 requests failed (5 with 'HTTP 500') and 2 records were not asked" in lines
+    found = read_results([runs[0]])
+    assert not found.runs[0].complete() and before.complete()
+    assert sum(map(len, found.items["base"].values())) == 65 and len(found.outcomes["base"].failed) == 5
+    assert "65 of 72 records have a reply, 5 failed, 2 not asked" in remarks(runs[0])[0]
+    printed = []
+    report([runs[0]], tmp_path / "out", log=printed.append)
+    assert "| replied | failed | not asked | warnings" in printed[0] and "incomplete" in printed[0]
+    assert "HTTP 500" in "".join(p.read_text() for p in (tmp_path / "out").rglob("*") if p.suffix in (".html", ".js"))
+
+
+def test_seeds_of_other_records_and_checkpoints_of_other_seeds_are_named(kept, tmp_path):
+    for seed in range(3):
+        shutil.copytree(kept[0], tmp_path / "S" / f"seed_{seed}")
+    file = tmp_path / "S" / "seed_1" / "predictions.parquet"
+    first, *rest = read_predictions(file)
+    write_predictions(file, [replace(first, record=replace(first.record, image_sha256=("0" * 64,))), *rest[1:]])
+    config = tmp_path / "S" / "seed_2" / "config.yaml"
+    config.write_text(config.read_text() + "weights: FIT/seed_0/checkpoints/best.ckpt\n")
+    said = remarks(*(tmp_path / "S" / f"seed_{seed}" for seed in range(3)))
+    other = [line for line in said if "not of the training alone" in line]
+    assert len(other) == 1 and "seed_1" in other[0]
+    assert "(1 are missing, 1 have other images, words or truths)" in other[0]
+    assert [line for line in said if "by the checkpoint of seed_0" in line and "than seed_2" in line]
+    config.write_text(config.read_text().replace("seed_0", "seed_2"))
+    assert not [line for line in remarks(tmp_path / "S" / "seed_2") if "by the checkpoint" in line]
 
 
 def test_a_run_without_configuration_is_shown(runs):

@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.report.warnings import CHECKS, Case, one_answer_unread, warnings_of
+from lmod_train.report.warnings import CHECKS, INCOMPLETE, Case, one_answer_unread, warnings_of
+from lmod_train.scoring.status import Account
 from lmod_train.types import Score, Unparsed
 from tests.scoring.make import item, prediction
 
@@ -39,6 +40,7 @@ UNPARSED = Score("glaucoma", "sex=male", "share_unparsed", 10, 0.1)
 COUNTED = replace(QUIET, stated=(SCORE, UNPARSED), counted=((0.9, 20), (0.1, 10)))
 
 CASES = {
+    INCOMPLETE: replace(QUIET, account=Account(18, failed=1, not_asked=1)),
     "scores of other replies": replace(COUNTED, counted=((0.9, 20), (0.2, 10))),
     "one class only": replace(QUIET, items=items("a" * 10 + "b" * 10, "a" * 20)),
     "one patient behind a class": replace(QUIET, items=items(groups=FEW_PATIENTS)),
@@ -112,9 +114,25 @@ def test_another_value_or_n_is_of_other_replies(score):
     assert phrases(replace(COUNTED, stated=(score, UNPARSED))) == ["scores of other replies"]
 
 
-def test_failed_requests_have_no_likelihoods_and_do_not_count():
-    failed = [item(99, Unparsed("failed"), WORDS[0], WORDS)]
-    assert phrases(replace(QUIET, items=[*items(**LIKELY), *failed])) == []
+def test_failed_requests_do_not_make_two_models_or_settings():
+    replies = asked(model="m-2026", settings='{"seed": 1}')
+    lost = [replace(p, reply=replace(p.reply, model="m", settings="", error="HTTP 500"), answer=Unparsed("failed"))
+            for p in replies[:2]]  # fmt: skip
+    withheld = [replace(p, reply=replace(p.reply, model="m", settings="{}", finish_reason="content_filter"))
+                for p in replies[2:3]]  # fmt: skip
+    assert phrases(replace(QUIET, predictions=[*lost, *withheld, *replies[3:]])) == []
+
+
+@pytest.mark.parametrize(
+    ("account", "text"),
+    [
+        (None, ""), (Account(20), ""), (Account(20, failed=1), "20 of 21 records have a reply, 1 failed;"),
+        (Account(0, not_asked=3), "0 of 3 records have a reply, 3 not asked;"),
+    ],
+)  # fmt: skip
+def test_records_without_a_reply_make_a_run_incomplete(account, text):
+    found = [w.text for w in warnings_of(replace(QUIET, account=account)) if w.phrase == INCOMPLETE]
+    assert (len(found) == 1 and found[0].startswith(text)) if text else found == []
 
 
 def test_replies_of_two_models_or_checkpoints_are_mixed():

@@ -59,6 +59,8 @@ class Plan:
     `kept`: number of images whose prefix the server keeps, the last ones that were asked about; hits are counted.
     `written`: the client's reply file, whose lines are counted with each request: `unwritten` is the largest number of
     questions that were asked and had no line yet.
+    `refused`: numbers of questions whose image is too large (413). `revoked_after`: requests after which the key is
+    refused. `usage`: what is stated as the tokens of each reply, the last entry of all that follow; empty for 110.
     """
 
     answers: list[str] = field(default_factory=list)
@@ -79,6 +81,9 @@ class Plan:
     demand: str = ""
     gone_after: int = 0
     written: str = ""
+    refused: list[int] = field(default_factory=list)
+    revoked_after: int = 0
+    usage: list[Any] = field(default_factory=list)
 
     def fate(self, n: int) -> str:
         """Return what becomes of a question however often it is asked."""
@@ -263,6 +268,10 @@ class Server:
             repeated = f"{secret} {json.dumps(secret)}" if self.plan.echo else ""
             headers = {"x-echo": secret, "retry-after": secret} if self.plan.echo else {}
             return await send(writer, self.plan.status, json.dumps({"error": {"message": f"no {repeated}"}}), headers)
+        if self.plan.revoked_after and self.requests > self.plan.revoked_after:
+            return await send(writer, 401, '{"error": {"message": "no"}}')
+        if n in self.plan.refused:
+            return await send(writer, 413, '{"error": {"message": "too large"}}')
         if n >= 0 and self.plan.fate(n) == "forbidden":
             return await send(writer, 400, '{"error": {"code": "content_filter", "message": "filtered"}}')
         if n >= 0 and self.plan.fate(n) == "flagged":
@@ -272,6 +281,8 @@ class Server:
         if n >= 0 and self.plan.fate(n) == "rejected":
             return await send(writer, 400, '{"error": {"code": "bad", "message": "this image cannot be read"}}')
         reply = completion(self.plan, n, secret)
+        if self.plan.usage:
+            reply["usage"] = self.plan.usage[min(self.requests, len(self.plan.usage)) - 1]
         if self.plan.prompts:
             reply["usage"]["prompt_tokens"] = len(tokens(self.plan, body))
             if "prompt_logprobs" in body:

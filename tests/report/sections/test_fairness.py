@@ -24,7 +24,7 @@ def results(runs):
 
 
 def tables(found, **options):
-    return {p.name: p for p in SubgroupFairness(**options).parts(found) if isinstance(p, Table)}
+    return {p.name: p for p in SubgroupFairness(**{"least_patients": 3} | options).parts(found) if isinstance(p, Table)}
 
 
 def rows(part):
