@@ -84,7 +84,8 @@ def _other_member(name: str, run: Path, config: Mapping[str, Any]) -> Iterator[s
         if own[kind] != weights[kind]:
             yield (
                 f"{name}: its replies are by the checkpoint of {weights[kind]}, which was trained on other records or "
-                f"with another seed than {own[kind]} (evaluate the series by one command: `--ckpt_path FIT/checkpoints/...`)"
+                f"with another seed than {own[kind]} (evaluate a series by one command: `test --seeds N --ckpt_path "
+                f"FIT/checkpoints/best.ckpt`)"
             )
 
 

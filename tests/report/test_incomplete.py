@@ -45,8 +45,8 @@ def test_of_whole_runs_nothing_is_said(runs):
 def test_a_run_half_done_states_how_many_replies_it_has(runs):
     write_predictions(runs[0] / "predictions.parquet", read_predictions(runs[0] / "predictions.parquet")[:30])
     assert remarks(runs[0]) == [
-        "base is incomplete: 30 of 72 records have a reply, 42 not asked; scores are over these replies (`validate` with "
-        "the same options asks the rest)"
+        "base is incomplete: 30 of 72 records have a reply, 42 not asked; scores are over these replies (`validate` "
+        "with the same options asks the rest)"
     ]
 
 
