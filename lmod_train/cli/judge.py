@@ -35,7 +35,7 @@ def judge(
 
     The model gets question, reference answer and reply as text, without the image. Its replies are stored in
     RUN/judgements/NAME as those of a run; the same command again judges only what has no current judgement. Replies
-    that failed, were refused or cut off, or are empty are not sent, and count as wrong. Scores are written to
+    that were refused or cut off, or are empty are not sent, and count as wrong. Scores are written to
     RUN/scores.csv with the judge's name. Other options, such as --model.backend.base_url and --trainer.devices, are
     those of `validate`.
 

@@ -19,7 +19,8 @@ READABLE = ("no_match", "ambiguous", "out_of_range", "parser_error")
 def given(prediction: Prediction) -> str | None:
     """Return the text of a reply that is sent to a judge, without thinking; None if its outcome is known without one.
 
-    Known are replies that failed, were refused or cut off, are empty, or fell into a loop: no answer, counted wrong.
+    Known are replies that were refused or cut off, are empty, or fell into a loop: no answer, counted wrong. A failed
+    request has no reply to judge.
 
     Example:
         >>> from lmod_train.types import Reply, Unparsed
