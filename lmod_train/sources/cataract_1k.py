@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +17,7 @@ from lmod_train.sources.cataract_1k_annotations import (
     read_supervisely,
 )
 from lmod_train.sources.clutter import entries, files_below, is_folder
-from lmod_train.sources.picture import size_differs
+from lmod_train.sources.picture import size_differs, stated_size
 from lmod_train.sources.spelling import plain_name
 from lmod_train.types import Dropped, Sample, SampleStream
 from lmod_train.vocabulary.structures import STRUCTURES
@@ -245,6 +245,7 @@ class Cataract1K(Source):
                 except UnreadableAnnotations as error:
                     yield self._cost(note, "unreadable annotation", str(error), key)
         differs = size_differs(image, *frame.size) if frame else ""
+        size = stated_size(*frame.size) if frame else None
         if frame and frame.reason:
             yield self._cost(read_from, frame.reason, f"{image.name}: {frame.detail}", key)
         elif frame and not frame.outlines:
@@ -258,7 +259,7 @@ class Cataract1K(Source):
             image=image,
             group=case,
             licence=self.licence,
-            outlines=frame.outlines if frame and not differs else (),
+            outlines=tuple(replace(o, drawn_on=size) for o in frame.outlines) if frame and not differs else (),
         )
 
 

@@ -13,7 +13,7 @@ from lmod_train.sources.base import UNPLACED
 from lmod_train.sources.clutter import entries
 from lmod_train.sources.labelme import UnreadableShapes, outlines_of, read_labelme, shapes_of
 from lmod_train.sources.marked import marked_folder
-from lmod_train.sources.picture import size_differs
+from lmod_train.sources.picture import size_differs, stated_size
 from lmod_train.sources.sheets import UnreadableSheet, misfit, read_sheet
 from lmod_train.sources.spelling import YES_NO, plain_name
 from lmod_train.sources.walked import WalkedSource, files_with_folders
@@ -142,10 +142,11 @@ class G1020(WalkedSource[_Found]):
             return ()
         try:
             content = read_labelme(path)
-            if differs := size_differs(image, content.get("imageWidth"), content.get("imageHeight")):
+            stated = content.get("imageWidth"), content.get("imageHeight")
+            if differs := size_differs(image, *stated):
                 found.dropped.append(self._cost(path, "size differs", differs, key=path.stem))
                 return ()
-            return outlines_of(shapes_of(content), names)
+            return outlines_of(shapes_of(content), names, stated_size(*stated))
         except UnreadableShapes as error:
             found.dropped.append(self._cost(path, "unreadable outline", str(error), key=path.stem))
             return ()

@@ -20,14 +20,16 @@ class Annotation:
         name: Class name as spelled in the export.
         points: (x, y) of two opposite corners of a box, or of every corner of a polygon, as fractions (0 to 1) of
             image width and height.
+        size: Width and height of the image as stated by a COCO file; None of a YOLO file.
     """
 
     name: str
     points: tuple[tuple[float, float], ...]
+    size: tuple[int, int] | None = field(default=None, compare=False)
 
     def outline(self, structure: str) -> Outline:
         """Return the same points as the outline of a structure."""
-        return Outline(structure, self.points, "side")
+        return Outline(structure, self.points, "side", self.size)
 
 
 class LabelProblem(Exception):
@@ -182,7 +184,7 @@ def _coco_annotation(annotation: Mapping[str, Any], size: tuple[float, float], n
     points = tuple((x / size[0], y / size[1]) for x, y in _coco_points(annotation))
     if not all(math.isfinite(value) for point in points for value in point):
         raise ValueError(f"bbox {annotation.get('bbox')!r} has values that are not finite")
-    return Annotation(names[kind], points)
+    return Annotation(names[kind], points, (round(size[0]), round(size[1])))
 
 
 def _coco_points(annotation: Mapping[str, Any]) -> Iterator[tuple[float, float]]:

@@ -88,7 +88,7 @@ def test_photographs_open_and_have_no_boxes_as_drawn(raw: Path) -> None:
         )
         boxed, problem = read_boxes(replace(sample, size=opened.image.size))
         assert [(r.structure, r.box) for r in boxed.regions] == list(truth.boxes) == []
-        assert problem is None
+        assert problem == ()
 
 
 def test_the_flaws_of_the_real_table_are_listed_row_by_row(raw: Path) -> None:
