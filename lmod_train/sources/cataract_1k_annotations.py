@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train import raw
+from lmod_train.sources.spelling import composed
 from lmod_train.types import Outline
 
 Point = tuple[float, float]
@@ -106,10 +107,10 @@ def read_coco(path: Path, structures: Mapping[str, str]) -> CocoFile:
         frame = _frame([_from_coco(a, classes) for a in marked.get(number, [])], structures)
         if ids.count(number) > 1:
             frame = Frame((), "unreadable annotation", f"{ids.count(number)} images have the id {number}")
-        elif name.casefold() in coco.frames:
+        elif composed(name.casefold()) in coco.frames:
             frame = Frame((), "unreadable annotation", f"{name} is listed more than once")
         frame = replace(frame, size=(row.get("width"), row.get("height")))
-        coco.frames[name.casefold()], coco.names[name.casefold()] = frame, name
+        coco.frames[composed(name.casefold())], coco.names[composed(name.casefold())] = frame, name
     lost = sorted(set(marked) - set(ids))
     coco.problems += [f"{len(marked[number])} annotations of image {number}, which is not listed" for number in lost]
     return coco

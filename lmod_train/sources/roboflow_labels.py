@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.raw import MOST_TABLE_BYTES, decoded, read_bytes, read_json, read_yaml
+from lmod_train.sources.spelling import composed
 from lmod_train.types import Outline
 
 
@@ -143,7 +144,7 @@ def read_coco(path: Path) -> CocoPart:
         categories = {int(c["id"]): str(c["name"]) for c in content["categories"]}
         above = {int(c["id"]): str(c.get("supercategory") or "none") for c in content["categories"]}
         images = {int(i["id"]): i for i in content["images"]}
-        files = {number: str(image["file_name"]) for number, image in images.items()}
+        files = {number: composed(str(image["file_name"])) for number, image in images.items()}
         found: dict[int, list[Mapping[str, Any]]] = {number: [] for number in images}
         for annotation in content["annotations"]:
             found[int(annotation["image_id"])].append(annotation)

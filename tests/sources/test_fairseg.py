@@ -238,3 +238,23 @@ def test_a_folder_without_files_is_an_error(tmp_path):
     (tmp_path / "ReadMe").mkdir()
     with pytest.raises(SourceNotFound, match="every npz file"):
         FairSeg(tmp_path).verify()
+
+
+def test_a_far_number_is_one_line(copy):
+    for number in ("00003", "00004", "00007"):
+        (copy / "All" / f"data_{number}.npz").unlink()
+    (copy / "All" / "data_00011.npz").rename(copy / "All" / "data_99000.npz")
+    found = [d for d in FairSeg(copy).samples() if isinstance(d, Dropped) and d.reason == "missing scan"]
+    assert [(d.key, d.detail.partition(" ")[0], d.extent) for d in found] == [
+        ("data_00003 to data_00004", "2", "gone"),
+        ("data_00007", "a", "gone"),
+        ("data_00011 to data_98999", "98,989", "gone"),
+    ]
+
+
+def test_many_gaps_are_counted_in_one_line(copy):
+    some = copy / "All" / "data_00001.npz"
+    for number in range(20, 100, 2):
+        shutil.copy(some, copy / "All" / f"data_{number:05d}.npz")
+    found = [d for d in FairSeg(copy).samples() if isinstance(d, Dropped) and d.reason == "missing scan"]
+    assert len(found) == 21 and found[-1].key == "20 further gaps" and found[-1].detail.startswith("20 further scans")
