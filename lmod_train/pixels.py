@@ -89,6 +89,23 @@ def _turned_back(image: Image.Image, orientation: int) -> Image.Image:
     return back
 
 
+SHORTEST, STEEPEST = 4, 50
+"""Shortest side of an image in pixels, and greatest ratio of its sides. The image processors of models fail beyond: a
+side of 1 or 3 is taken for the colours, and Qwen's refuse a ratio above 200."""
+
+
+def too_thin(image: Image.Image) -> str:
+    """Return why no model can be shown an image of this size; empty if it can.
+
+    Example:
+        >>> too_thin(Image.new("L", (400, 1))), too_thin(Image.new("L", (64, 48)))
+        ('400x1 pixels, expected sides of 4 or more, at most 50 to 1', '')
+    """
+    if min(image.size) >= SHORTEST and max(image.size) <= STEEPEST * min(image.size):
+        return ""
+    return f"{image.width}x{image.height} pixels, expected sides of {SHORTEST} or more, at most {STEEPEST} to 1"
+
+
 def open_rgb(path: Path) -> Image.Image:
     """Return a curated image as RGB.
 

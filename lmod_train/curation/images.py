@@ -21,14 +21,10 @@ from lmod_train.arrays import read_array
 from lmod_train.cells import image_bytes
 from lmod_train.curation.guard import detail_of
 from lmod_train.files import naming
-from lmod_train.pixels import UNREADABLE, jpeg_bytes, open_picture, orientation_of, upright
+from lmod_train.pixels import UNREADABLE, jpeg_bytes, open_picture, orientation_of, too_thin, upright
 from lmod_train.types import Cut, Dropped, Sample
 
 QUALITY = 95
-SHORTEST, STEEPEST = 4, 50
-"""Shortest side of an image in pixels, and greatest ratio of its sides. The image processors of models fail beyond: a
-side of 1 or 3 is taken for the colours, and Qwen's refuse a ratio above 200."""
-
 ROWS = 512
 """Of a large image that are worked on at a time."""
 
@@ -108,9 +104,8 @@ def open_image(sample: Sample, bits: int = 0) -> Opened | Dropped:
     except UNREADABLE as error:
         detail = detail_of(error, sample)
         return Dropped.of(sample, "read", "image_unreadable", detail)
-    if min(image.size) < SHORTEST or max(image.size) > STEEPEST * min(image.size):
-        detail = f"{image.width}x{image.height} pixels, expected sides of {SHORTEST} or more, at most {STEEPEST} to 1"
-        return Dropped.of(sample, "read", "image_too_thin", detail)
+    if thin := too_thin(image):
+        return Dropped.of(sample, "read", "image_too_thin", thin)
     faded = is_deep and max(high for _, high in image.getextrema()) < 64  # type: ignore[misc]  # of RGB: three pairs
     return Opened(image, sha256, size, orientation, most, used, faded)
 
