@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from lmod_train.curation.components import extent_of
+from lmod_train.curation.components import extent_of, extent_of_polygons
 from lmod_train.curation.images import cut_out
 from lmod_train.curation.orientation import Frame, SizeDiffers, Turned, orientation_between, size_after, turn
 from lmod_train.errors import BadArgument
@@ -60,9 +61,9 @@ def read_boxes(
     """Return the sample with a region for every structure in its outlines and masks, after those it had already.
 
     Boxes are in pixels of the upright photograph, whose width and height are `sample.size`. A structure's box is that
-    of all its pixels; a component that is far from the others is listed as ``mask_far_component``, also where
-    `rule` leaves it out. A structure without pixels gives no region; a mask without any is listed as ``mask_empty``
-    and costs nothing else.
+    of all its pixels. A component that is far from the others is listed as ``mask_far_component``, a polygon as
+    ``outline_far_part``, also where `rule` leaves it out. A structure without pixels gives no region; a mask without
+    any is listed as ``mask_empty`` and costs nothing else.
 
     A mask or outline that cannot be trusted leaves the sample without any region, as an image on which some structures
     are marked and others not would be asked about wrongly; the second value gives the reason: ``mask_unreadable``,
@@ -80,7 +81,10 @@ def read_boxes(
         if orientation == 1:
             regions += sample.regions
             known = []
-        regions += [_region_of(outline, frame, rule) for outline in (*known, *sample.outlines)]
+        for outline in (*known, *sample.outlines):
+            region, far = _region_of(outline, frame, rule)
+            regions.append(region)
+            listed += [Dropped.of(sample, "boxes", "outline_far_part", far, "part")] if far else []
         for mask in sample.masks:
             found, notes = _regions_in(mask, frame, rule)
             regions += found
@@ -100,8 +104,8 @@ class _Untrusted(Exception):
         self.reason, self.detail, self.file = reason, detail, file
 
 
-def _region_of(outline: Outline, frame: Frame, rule: BoxRule) -> Region:
-    """Return the region of an outline, in pixels of the upright photograph."""
+def _region_of(outline: Outline, frame: Frame, rule: BoxRule) -> tuple[Region, str]:
+    """Return the region of an outline, in pixels of the upright photograph, and its far polygons in words."""
     try:
         orientation = orientation_between(frame, outline.drawn_on, turned=rule.turned)
     except SizeDiffers as error:
@@ -110,10 +114,26 @@ def _region_of(outline: Outline, frame: Frame, rule: BoxRule) -> Region:
     if orientation is None:
         raise _unclear(frame, outline.structure)
     size = size_after(frame.size, orientation)  # as stored: swapping is its own inverse
+    box, far = _box_of(outline, size), ""
+    if len(outline.parts) > 1:
+        polygons = _polygons(outline, size)
+        kept, far = extent_of_polygons(polygons, outline.structure, rule.specks)
+        box = _box_of(Outline(outline.structure, tuple(point for i in kept for point in polygons[i])), size)
+    return Region(outline.structure, turn(box, orientation, size)), far
+
+
+def _box_of(outline: Outline, size: tuple[int, int]) -> Box:
     box = box_of(outline, size)
     if isinstance(box, str):
         raise _Untrusted("outline_unusable", box)
-    return Region(outline.structure, turn(box, orientation, size))
+    return box
+
+
+def _polygons(outline: Outline, size: tuple[int, int]) -> list[list[tuple[float, float]]]:
+    """Return the polygons of an outline in pixels."""
+    scale = size if outline.unit == "side" else (1, 1)
+    points = iter([(x * scale[0], y * scale[1]) for x, y in outline.points])
+    return [list(islice(points, n)) for n in outline.parts]
 
 
 def _unclear(frame: Frame, what: str, file: Path | None = None) -> _Untrusted:

@@ -1,7 +1,8 @@
-"""Connected components of a structure's mask: a stray pixel far from the structure moves its bounding box."""
+"""Parts of a structure: a stray pixel or polygon far from the others moves its bounding box."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,9 +61,46 @@ def extent_of(inside: npt.NDArray[np.bool_], structure: str, specks: float = 0.0
     if whole is None:
         return None
     sizes, boxes = _components(inside[whole.y0 : whole.y1, whole.x0 : whole.x1], whole)
+    return _extent(sizes, boxes, structure, specks, "component")
+
+
+def extent_of_polygons(
+    polygons: Sequence[Sequence[tuple[float, float]]], structure: str, specks: float = 0.0
+) -> tuple[list[int], str]:
+    """Return the indices of the polygons of a structure that count, and what was found far away, in words.
+
+    Args:
+        polygons: (x, y) in pixels of the corners of each polygon, or of two opposite corners of a box.
+        structure: Its name in the vocabulary.
+        specks: As of `extent_of`, by area.
+
+    Example:
+        >>> square = ((10.0, 10.0), (30.0, 10.0), (30.0, 30.0), (10.0, 30.0))
+        >>> extent_of_polygons([square, ((0.0, 0.0), (1.0, 1.0))], "pupil", specks=0.01)[0]
+        [0]
+    """
+    ends = [np.array([np.min(p, axis=0), np.max(p, axis=0)]) for p in polygons]
+    boxes = np.array([[*np.floor(low), *np.ceil(high)] for low, high in ends]).astype(np.int64)
+    sizes = np.array([max(1, round(_area(p))) for p in polygons])
+    found = _extent(sizes, boxes, structure, specks, "polygon")
+    kept = range(len(polygons)) if structure in SEVERAL else np.flatnonzero(sizes >= specks * sizes.max()).tolist()
+    return list(kept), found.far
+
+
+def _area(points: Sequence[tuple[float, float]]) -> float:
+    if len(points) == 2:
+        return abs((points[1][0] - points[0][0]) * (points[1][1] - points[0][1]))
+    x, y = np.array(points).T
+    return float(abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) / 2)
+
+
+def _extent(
+    sizes: npt.NDArray[np.int64], boxes: npt.NDArray[np.int64], structure: str, specks: float, part: str
+) -> Extent:
+    """Return box and far parts, from number of pixels and box (x0, y0, x1, y1) of each part."""
+    whole, largest = _around(boxes), int(sizes.max())
     if len(sizes) == 1:
         return Extent(whole)
-    largest = int(sizes.max())
     several = structure in SEVERAL
     small = (sizes <= STRAY_PIXELS) & (sizes < STRAY * largest) if several else sizes < SMALL * largest
     out = np.zeros_like(small) if several else sizes < specks * largest
@@ -71,7 +109,7 @@ def extent_of(inside: npt.NDArray[np.bool_], structure: str, specks: float = 0.0
     body, kept = _around(boxes[~small]), _around(boxes[~out])
     if not _moved(body, whole):
         return Extent(kept)
-    found = _counted(sizes[small & _beyond(boxes, body)])
+    found = _counted(sizes[small & _beyond(boxes, body)], part)
     measures = f"the box is {_sides(whole)} pixels with it, {_sides(body)} without"
     used = f"; {_sides(kept)} is used" if out.any() else ""
     return Extent(kept, f"{structure}: {found}, the largest has {largest}; {measures}{used}")
@@ -121,10 +159,10 @@ def _beyond(boxes: npt.NDArray[np.int64], body: Box) -> npt.NDArray[np.bool_]:
     return np.logical_or(before, behind)
 
 
-def _counted(sizes: npt.NDArray[np.int64]) -> str:
+def _counted(sizes: npt.NDArray[np.int64], part: str) -> str:
     most = int(sizes.max())
     pixels = f"{'at most ' if len(sizes) > 1 else ''}{most} pixel{'s' if most > 1 else ''}"
-    return f"{len(sizes)} far component{'s' if len(sizes) > 1 else ''} of {pixels}"
+    return f"{len(sizes)} far {part}{'s' if len(sizes) > 1 else ''} of {pixels}"
 
 
 def _sides(box: Box) -> str:

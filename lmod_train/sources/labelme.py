@@ -81,19 +81,24 @@ def outlines_of(
     Example:
         >>> shapes = [("disc", ((1.0, 1.0), (5.0, 5.0))), ("discloc", ((0.0, 0.0), (9.0, 9.0)))]
         >>> outlines_of(shapes, {"disc": "optic disc", "discloc": ""})
-        (Outline(structure='optic disc', points=((1.0, 1.0), (5.0, 5.0)), unit='pixel', drawn_on=None),)
+        (Outline(structure='optic disc', points=((1.0, 1.0), (5.0, 5.0)), unit='pixel', parts=(), drawn_on=None),)
     """
     unknown = sorted({label for label, _ in shapes} - set(names))
     if unknown:
         raise UnreadableShapes(f"unknown label {', '.join(map(repr, unknown))}, expected {', '.join(names)}")
     found = []
     for name, structure in names.items():
-        points = tuple(point for label, corners in shapes if label == name for point in corners)
-        if structure and points:
-            found.append(Outline(structure, points, drawn_on=size))
+        own = [corners for label, corners in shapes if label == name]
+        if structure and own:
+            points = tuple(point for corners in own for point in corners)
+            found.append(Outline(structure, points, parts=_parts(own), drawn_on=size))
     if not found:
         raise UnreadableShapes(f"no outline of {', '.join(name for name, structure in names.items() if structure)}")
     return tuple(found)
+
+
+def _parts(shapes: list[Points]) -> tuple[int, ...]:
+    return tuple(map(len, shapes)) if len(shapes) > 1 else ()
 
 
 def _shape(shape: Any, place: int) -> tuple[str, Points]:

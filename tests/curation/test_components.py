@@ -1,15 +1,17 @@
 """Far components of a mask are said, and left out of the box by option only."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from lmod_train.artifacts.records import read_records
+from lmod_train.curation.boxes import BoxRule, read_boxes
 from lmod_train.curation.components import bounding_box, extent_of
 from lmod_train.curation.pipeline import curate
-from lmod_train.types import Box
+from lmod_train.types import Box, Outline, Sample
 from tests.curation.world import Discs, Regions, truth_of
 
 BODY = Box(20, 30, 60, 70)
@@ -52,6 +54,20 @@ def test_several_lesions_are_kept_and_a_stray_pixel_is_said():
     inside = drawn(Box(100, 100, 103, 103), Box(0, 0, 1, 1))
     found = extent_of(inside, "hard exudates", specks=0.1)
     assert found.box == bounding_box(inside) and "1 far component of 1 pixel" in found.far
+
+
+@pytest.mark.parametrize("specks", [0.0, 0.05])
+def test_a_stray_polygon_is_said_and_left_out_by_option_only(specks):
+    square = ((20.0, 30.0), (60.0, 30.0), (60.0, 70.0), (20.0, 70.0))
+    points, parts = (*square, (0.0, 0.0), (1.0, 0.0), (1.0, 1.0)), (4, 3)
+    for one in (Outline("pupil", points, parts=parts),
+                Outline("pupil", tuple((x / 160, y / 120) for x, y in points), "side", parts)):  # fmt: skip
+        sample = Sample("s", "k", "LP", None, "g", "CC0", outlines=(one,), size=(160, 120))
+        boxed, (listed,) = read_boxes(sample, rule=BoxRule(specks=specks))
+        assert listed.reason == "outline_far_part" and "1 far polygon" in listed.detail
+        assert boxed.regions[0].box == (BODY if specks else Box(0, 0, 60, 70))
+    near = Outline("pupil", (*square, (30.0, 40.0), (31.0, 40.0), (31.0, 41.0)), parts=parts)
+    assert read_boxes(replace(sample, outlines=(near,)))[1] == ()
 
 
 def test_nothing_has_no_extent():
