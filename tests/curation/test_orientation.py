@@ -77,7 +77,7 @@ def annotated(tmp_path):
             given = {"outlines": (Outline("optic disc", corners, drawn_on=frame),)}
         elif kind == "side":
             sides = tuple((x / frame[0], y / frame[1]) for x, y in corners)
-            given = {"outlines": (Outline("optic disc", sides, "side", frame),)}
+            given = {"outlines": (Outline("optic disc", sides, "side", drawn_on=frame),)}
         elif kind == "bare":
             given = {"outlines": (Outline("optic disc", corners),)}
         else:
