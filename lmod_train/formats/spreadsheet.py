@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,6 @@ from pathlib import Path
 from lmod_train.errors import BadArgument
 from lmod_train.escaping import for_csv
 from lmod_train.files import write_durably
-from lmod_train.raw import decoded
 from lmod_train.sources.sheets import UnreadableSheet, read_workbook
 
 _DELIMITERS = ",;\t"
@@ -38,9 +38,8 @@ class Table:
     def read(self, path: Path) -> list[tuple[int, dict[str, str]]]:
         """Return line number and cells by column name of every row that is not empty.
 
-        The file is an xlsx workbook, of which the first sheet is read, or text in an encoding of
-        `lmod_train.raw.decoded`, whose columns are divided by comma, semicolon or tab. Names of columns are compared
-        without case.
+        The file is an xlsx workbook, of which the first sheet is read, or text in UTF-8, or UTF-16 with a byte order
+        mark, whose columns are divided by comma, semicolon or tab. Names of columns are compared without case.
 
         Raises:
             BadArgument: The file cannot be read, lacks a column or has it twice, or a row has more values than columns.
@@ -73,7 +72,8 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     if content.startswith(_WORKBOOK):
         numbered = enumerate(read_workbook(path)[0].rows, 1)
         return ((line, cells) for line, row in numbered for cells in [[_text(value) for value in row]] if any(cells))
-    text = decoded(content)
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = content.decode("utf-16" if wide else "utf-8-sig")
     first = next((line for line in text.splitlines() if line.strip()), "")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(_DELIMITERS, key=first.count), strict=True)
     return ((reader.line_num, row) for row in reader if row)
