@@ -43,6 +43,7 @@ UNREADABLE = (
 )
 """Exceptions of decoders for damaged files; a missing file is an OSError too."""
 
+_ORIENTATION = 0x0112  # tag of EXIF and TIFF
 _TURNED = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -56,7 +57,7 @@ _TURNED = {
 
 
 def open_picture(file: Path | bytes) -> Image.Image:
-    """Return the first frame of an image file, decoded, in its own mode and orientation (see `upright`).
+    """Return the first frame of an image file, decoded, in its own mode, the pixels as stored (see `upright`).
 
     Args:
         file: A path, or the file's bytes.
@@ -68,8 +69,41 @@ def open_picture(file: Path | bytes) -> Image.Image:
     data = file if isinstance(file, bytes) else read_bytes(file)
     with io.BytesIO(data) as stream:  # closing frees the bytes, which the image would keep
         image = _opened(data, stream)
+        turned = _orientation_of_tiff(image)
         image.load()
-    return image
+    return _turned_back(image, turned) if turned != 1 else image
+
+
+_STATED = "orientation as stored"
+"""Key of `Image.info` for a TIFF, of which Pillow turns the pixels and drops the orientation."""
+
+
+def _orientation_of_tiff(image: Image.Image) -> int:
+    stated = image.getexif().get(_ORIENTATION, 1) if image.format == "TIFF" else 1
+    return int(stated) if stated in _TURNED else 1
+
+
+def _turned_back(image: Image.Image, orientation: int) -> Image.Image:
+    back = image.transpose(_TURNED[{6: 8, 8: 6}.get(orientation, orientation)])
+    back.info[_STATED] = orientation
+    return back
+
+
+SHORTEST, STEEPEST = 4, 50
+"""Shortest side of an image in pixels, and greatest ratio of its sides. The image processors of models fail beyond: a
+side of 1 or 3 is taken for the colours, and Qwen's refuse a ratio above 200."""
+
+
+def too_thin(image: Image.Image) -> str:
+    """Return why no model can be shown an image of this size; empty if it can.
+
+    Example:
+        >>> too_thin(Image.new("L", (400, 1))), too_thin(Image.new("L", (64, 48)))
+        ('400x1 pixels, expected sides of 4 or more, at most 50 to 1', '')
+    """
+    if min(image.size) >= SHORTEST and max(image.size) <= STEEPEST * min(image.size):
+        return ""
+    return f"{image.width}x{image.height} pixels, expected sides of {SHORTEST} or more, at most {STEEPEST} to 1"
 
 
 def open_rgb(path: Path) -> Image.Image:
@@ -87,13 +121,20 @@ def open_rgb(path: Path) -> Image.Image:
 
 def picture_size(path: Path) -> tuple[int, int]:
     """Return width and height as stored, reading only the header; raises the errors of `open_picture`."""
+    return picture_frame(path)[0]
+
+
+def picture_frame(path: Path) -> tuple[tuple[int, int], int]:
+    """Return width and height as stored, and the EXIF orientation; otherwise as `picture_size`."""
     with open_file(path) as file:
         if file.read(2) in _ORDERS:  # the header of a TIFF can be anywhere in the file
             data = read_bytes(path)
-            return _opened(data, io.BytesIO(data)).size
+            opened = _opened(data, io.BytesIO(data))
+            turned = _orientation_of_tiff(opened)
+            return opened.size[::-1] if turned > 4 else opened.size, turned
         file.seek(0)
         with Image.open(file, formats=KINDS) as image:
-            return image.size
+            return image.size, orientation_of(image)
 
 
 _ORDERS = {b"II": "<", b"MM": ">"}
@@ -118,14 +159,34 @@ def upright(image: Image.Image) -> Image.Image:
     Raises:
         ValueError: Its EXIF block is invalid.
     """
+    turn = _TURNED.get(orientation_of(image))
+    if turn is None:
+        return image
+    turned = image.transpose(turn)
+    turned.info.pop(_STATED, None)
+    return turned
+
+
+def orientation_of(image: Image.Image) -> int:
+    """Return the EXIF orientation of an image, 2 to 8; 1 if it is upright as stored, or states none.
+
+    Raises:
+        ValueError: Its EXIF block is invalid.
+
+    Example:
+        >>> orientation_of(Image.new("L", (2, 2)))
+        1
+    """
+    if _STATED in image.info:
+        return int(image.info[_STATED])
     exif = image.info.get("exif")
     if isinstance(exif, bytes):
         _check_directory(exif.removeprefix(b"Exif\0\0"))
     profile = image.info.get("Raw profile type exif")
     if isinstance(profile, str) and len(profile) > 1 << 17:
         raise ValueError(f"an EXIF profile of {len(profile):,} characters")
-    turn = _TURNED.get(image.getexif().get(0x0112, 1))
-    return image if turn is None else image.transpose(turn)
+    stated = image.getexif().get(_ORIENTATION, 1)
+    return int(stated) if stated in _TURNED else 1
 
 
 def _check_directory(data: bytes) -> None:
@@ -220,7 +281,7 @@ def blank(data: bytes) -> bytes:
         True
     """
     if not data.startswith(b"\xff\xd8"):
-        return jpeg_bytes(open_picture(data).convert("RGB"))
+        return jpeg_bytes(upright(open_picture(data)).convert("RGB"))
     kept = b"".join(_segments(data))
     return data if kept == data else kept
 

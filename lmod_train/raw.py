@@ -6,9 +6,11 @@ names what was found, but not the path.
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import os
+import re
 import stat
 import zipfile
 from io import BufferedReader
@@ -84,7 +86,7 @@ def _check(mode: int) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file in UTF-8 (with or without byte-order mark) or cp1252.
+    """Return the content of a JSON file in an encoding of `decoded`.
 
     Integers of more than `MOST_DIGITS` digits are infinite, like ``1e999``.
 
@@ -92,11 +94,11 @@ def read_json(path: Path) -> Any:
         OSError: See `read_bytes`.
         ValueError: The file is too large, not text, not JSON, nested too deeply, or has too many lists and objects.
     """
-    data = read_bytes(path, MOST_TABLE_BYTES)
-    if data.count(b"[") + data.count(b"{") > MOST_CONTAINERS or data.count(b",") > MOST_COMMAS:
+    text = decoded(read_bytes(path, MOST_TABLE_BYTES))
+    if text.count("[") + text.count("{") > MOST_CONTAINERS or text.count(",") > MOST_COMMAS:
         raise ValueError(f"more than {MOST_CONTAINERS:,} lists and objects or {MOST_COMMAS:,} commas")
     try:
-        return json.loads(decoded(data), parse_int=whole_number)
+        return json.loads(text, parse_int=whole_number)
     except RecursionError as error:
         raise ValueError("lists and objects nested too deeply") from error
 
@@ -153,16 +155,81 @@ def whole_number(text: str) -> int | float:
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a file: UTF-8 with or without byte-order mark, otherwise cp1252.
+    """Return the text of a file in UTF-8, UTF-16 (each with or without byte-order mark), GB18030 or cp1252.
+
+    Without a mark, UTF-16 is known by its zero bytes, and GB18030 by several Chinese characters in a row, as in cp1252
+    most letters outside ASCII stand alone. A text that could be either is refused.
 
     Raises:
-        UnicodeDecodeError: It is neither, as some bytes are undefined in cp1252.
+        UnicodeError: It is none of these, or it is not clear which.
 
     Example:
-        >>> [decoded("João".encode(encoding)) for encoding in ("utf-8", "utf-8-sig", "cp1252")]
-        ['João', 'João', 'João']
+        >>> [decoded("João".encode(encoding)) for encoding in ("utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-be")]
+        ['João', 'João', 'João', 'João', 'João']
+        >>> decoded("1,视盘出血".encode("gb18030"))
+        '1,视盘出血'
     """
+    wide = _wide_encoding(data)
+    if wide:
+        return data.decode(wide).removeprefix("\ufeff")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return data.decode("cp1252")
+        return data.decode(_narrow_encoding(data))
+
+
+def _wide_encoding(data: bytes) -> str:
+    """Return the encoding of a text in UTF-16; empty for another."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    start = data[:4096]
+    upper, lower = start[::2].count(0), start[1::2].count(0)
+    if max(upper, lower) * 10 < max(len(start), 30) or (upper and lower):  # ASCII in every fifth place or more
+        return ""
+    return "utf-16-be" if upper else "utf-16-le"
+
+
+def start_of(data: bytes) -> str:
+    """Return the text of the first bytes of a file, whose last character may be cut; letters outside ASCII are lost.
+
+    Example:
+        >>> start_of("image_id,age".encode("utf-16")), start_of(b"image_id,age")
+        ('image_id,age', 'image_id,age')
+    """
+    wide = _wide_encoding(data)
+    text = data[: len(data) // 2 * 2].decode(wide, "ignore") if wide else data.decode("utf-8-sig", "ignore")
+    return text.removeprefix("\ufeff")
+
+
+_HIGH = re.compile(rb"[\x80-\xff]+")
+_UTF_8 = re.compile(rb"(?:[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})+")
+_CHINESE = re.compile(rb"(?:[\xa1-\xf7][\xa1-\xfe])+")
+_ALONE = re.compile(rb"[\xb0-\xd7][\xa1-\xfe]")
+"""A frequent Chinese character; few words in cp1252 have two such letters in a row (Portuguese CORAÇÃO, OPÇÕES)."""
+
+
+def _narrow_encoding(data: bytes) -> str:
+    """Return GB18030 or cp1252 for a text that is not UTF-8.
+
+    Raises:
+        UnicodeError: It could be either, or it is UTF-8 with damaged characters.
+    """
+    runs = _HIGH.findall(data)
+    if sum(_UTF_8.fullmatch(run) is not None for run in runs) * 2 > len(runs):
+        raise UnicodeError("text in UTF-8 with damaged characters; save it as UTF-8 again")
+    chinese = [run for run in runs if _CHINESE.fullmatch(run)]
+    is_long = any(len(run) > 2 for run in chinese)
+    if is_long and len(chinese) * 10 >= len(runs) * 9 and _decodes(data, "gb18030"):
+        return "gb18030"
+    alone = any(_ALONE.fullmatch(run) and run not in (b"\xc7\xc3", b"\xc7\xd5") for run in chinese)
+    if len(chinese) * 2 <= len(runs) or not (is_long or alone):
+        return "cp1252"
+    raise UnicodeError("text that may be GB18030 or cp1252; save it as UTF-8")
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -113,11 +113,16 @@ class Outline:
         structure: Name of the structure in the vocabulary.
         points: (x, y) of every corner, at least two; x to the right and y down from the image's upper left corner.
         unit: ``pixel`` for pixels of the raw image, ``side`` for fractions of its width and height.
+        parts: Number of points of each polygon if there are several; empty for one.
+        drawn_on: Width and height of the image as the annotation states them; None if it does not. They show whether
+            a photograph with an EXIF orientation was annotated as stored or upright.
     """
 
     structure: str
     points: tuple[tuple[float, float], ...]
     unit: Literal["pixel", "side"] = "pixel"
+    parts: tuple[int, ...] = field(default=(), compare=False)
+    drawn_on: tuple[int, int] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

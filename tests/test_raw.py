@@ -110,3 +110,23 @@ def test_yaml_that_is_deep_or_odd_is_a_value_error(tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(ValueError):
         read_yaml(tmp_path / "a.yaml")
+
+
+CHINESE = "编号,诊断\n1,糖尿病视网膜病变\n2,正常\n"
+PORTUGUESE = "id,nome\n1,alteração\n2,CORAÇÃO\n3,opções\n"
+
+
+@pytest.mark.parametrize("text", [CHINESE, PORTUGUESE, "id,name\n1,x\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_texts_in_unicode(text, encoding):
+    assert decoded(text.encode(encoding)) == text
+    assert decoded(("\ufeff" + text).encode(encoding)) in (text, "\ufeff" + text)
+    assert raw.start_of(text.encode(encoding)[:-1]).startswith(text[:5])
+
+
+def test_national_encodings_are_told_apart_or_refused():
+    assert decoded(CHINESE.encode("gb18030")) == CHINESE
+    assert decoded(PORTUGUESE.encode("cp1252")) == PORTUGUESE
+    for unclear in ("id,sex\n1,男\n2,女\n".encode("gb18030"), CHINESE.encode()[:-8] + b"\xe6\n"):
+        with pytest.raises(UnicodeError, match="save it as UTF-8"):
+            decoded(unclear)

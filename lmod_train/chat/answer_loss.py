@@ -67,16 +67,21 @@ def token_losses(
 
 
 def weight_of(batch: ChatBatch, max_tokens: int, over: Over) -> int:
-    """Return the denominator of the mean over a batch: its records or answer tokens, too long ones left out.
+    """Return the denominator of the mean over a batch: its records or answer tokens without those of `left_out`.
 
     Args:
         batch: As the family's dialect collates it.
         max_tokens: Maximum length of a record in tokens.
         over: Unit of equal weight in the mean.
     """
-    out = set(too_long(batch, max_tokens))
+    out = left_out(batch, max_tokens)
     kept = [ids for i, ids in enumerate(batch.answer_ids) if i not in out]
     return len(kept) if over == "answer" else sum(map(len, kept))
+
+
+def left_out(batch: ChatBatch, max_tokens: int) -> set[int]:
+    """Return the positions of records that are not trained on: too long ones, and refused ones."""
+    return {*too_long(batch, max_tokens), *batch.refused}
 
 
 def too_long(batch: ChatBatch, max_tokens: int) -> list[int]:
@@ -95,7 +100,7 @@ def batch_loss(
     device: torch.device | None = None,
     over: Over = "answer",
 ) -> Tensor:
-    """Return the loss of a batch: the mean over its answers or their tokens, records that are too long left out.
+    """Return the loss of a batch: the mean over its answers or their tokens, without records of `left_out`.
 
     Tower and projector run once, over each image once, whatever the batch holds: processes that share parameters
     synchronise there, and each must produce a gradient for every trained parameter.
@@ -111,7 +116,7 @@ def batch_loss(
         over: Unit of equal weight in the mean, see `answer_loss`.
     """
     prompts, answers, images = batch.prompt_ids, batch.answer_ids, batch.images_of
-    out = set(too_long(batch, max_tokens))
+    out = left_out(batch, max_tokens)
     rows = [[i] for i in range(len(batch)) if i not in out]
     if shared_prefix:
         kept = [i for row in rows for i in row]

@@ -6,7 +6,7 @@ A dialect needs the configuration, tokenizer and processor only, not the network
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,8 +21,7 @@ from lmod_train.chat.family import family_of
 from lmod_train.chat.pictures import Pictures
 from lmod_train.chat.prompting import Prompting
 from lmod_train.chat.rendering import Rendering
-from lmod_train.errors import BadArgument
-from lmod_train.pixels import open_rgb
+from lmod_train.pixels import open_rgb, too_thin
 from lmod_train.types import Record
 
 
@@ -132,22 +131,36 @@ class Dialect:
     def __call__(self, records: Sequence[Record], root: Path) -> ChatBatch:
         """Return records as a batch: each distinct image once, prompt and answer ids for each record.
 
+        A record whose words contain the model's image token, or whose image no model can be shown, has no prompt; one
+        whose answer contains it has no answer. Both are named in `ChatBatch.refused`.
+
         Raises:
             BadArgument: A record's messages or prompt have another number of image places than it has images.
         """
         rendered = [self.render(r) for r in records]
-        for record, (prompt, _) in zip(records, rendered, strict=True):
-            self._rendering.check_markers(record, prompt)
         shown = [self._shown(r) for r in records]
-        rows = {image: row for row, image in enumerate(dict.fromkeys(image for own in shown for image in own))}
-        images, expansions = self._prepared((open_rgb(root / path), beside) for path, beside in rows)
-        images_of = [tuple(rows[image] for image in own) for own in shown]
-        encoded = []
-        for record, (prompt, answer), own in zip(records, rendered, images_of, strict=True):
+        pictures = {path: open_rgb(root / path) for path in dict.fromkeys(path for r in records for path in r.image)}
+        refused = {i: why for i, record in enumerate(records) if (why := self._refusal(record, pictures))}
+        for i, (record, (prompt, _)) in enumerate(zip(records, rendered, strict=True)):
+            if i not in refused:
+                self._rendering.check_markers(record, prompt)
+        used = dict.fromkeys(image for i, own in enumerate(shown) if i not in refused for image in own)
+        rows = {image: row for row, image in enumerate(used)}
+        images, expansions = self._prepared((pictures[path], beside) for path, beside in rows)
+        images_of = [() if i in refused else tuple(rows[image] for image in own) for i, own in enumerate(shown)]
+        encoded: list[tuple[list[int], list[int]]] = []
+        for i, (record, (prompt, answer), own) in enumerate(zip(records, rendered, images_of, strict=True)):
+            if i in refused:
+                encoded.append(([], []))
+                continue
             ids = self.encode(prompt, answer, [expansions[row] for row in own])
-            self._check_places(record, ids[0] + ids[1], sum((images.tokens or [])[row] for row in own))
+            places, token = sum((images.tokens or [])[row] for row in own), self.family.image_token_id
+            if ids[0].count(token) != places:  # the token in another spelling than the marker
+                refused[i], images_of[i], ids = self._rendering.holding("words"), (), ([], [])
+            elif token in ids[1] or self._rendering.holds_marker(record.answer):
+                refused[i], ids = self._rendering.holding("answer"), (ids[0], [])
             encoded.append(ids)
-        return ChatBatch(
+        batch = ChatBatch(
             records,
             prompt_ids=[prompt for prompt, _ in encoded],
             answer_ids=[answer for _, answer in encoded],
@@ -155,18 +168,15 @@ class Dialect:
             images=images,
             images_of=images_of,
         )
+        batch.refused = refused
+        return batch
+
+    def _refusal(self, record: Record, pictures: Mapping[str, Image.Image]) -> str:
+        """Return why a record cannot be asked; empty if it can."""
+        thin = next((f"{path}: {why}" for path in record.image if (why := too_thin(pictures[path]))), "")
+        return thin or self._rendering.refusal(record)
 
     def _shown(self, record: Record) -> list[tuple[str, bool]]:
         """Return a record's images, each with whether the family prepares it as one of several images of a prompt."""
         beside = self.family.differs_beside and len(record.image) > 1
         return [(path, beside) for path in record.image]
-
-    def _check_places(self, record: Record, ids: Sequence[int], places: int) -> None:
-        found = ids.count(self.family.image_token_id)
-        if found != places:
-            raise BadArgument(
-                f"messages and answer of {record.id}",
-                f"{found} image tokens",
-                f"{places}, all from its images; its words must not contain the model's image token",
-                "leave the task out of data.tasks, or curate it again",
-            )

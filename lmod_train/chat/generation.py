@@ -74,10 +74,22 @@ def respond(
         kept: What the responder keeps of the images of a batch for later batches about them; None for nothing.
 
     Returns:
-        One reply per record, in the batch's order; an empty batch gives an empty list.
+        One reply per record, in the batch's order; a record that cannot be asked has an error in place of it. An empty
+        batch gives an empty list.
     """
+    own = ChatBatch.of(batch)
+    if unasked := own.unasked():
+        rest = own.part([i for i in range(len(own)) if i not in unasked])
+        replies = iter(respond(model, dialect, rest, decoding, name, step, kept) if len(rest) else [])
+        settings = str(decoding)
+        return [
+            Reply(record.id, "", "error", unasked[i], step=step, model=name, settings=settings)
+            if i in unasked
+            else next(replies)
+            for i, record in enumerate(own.records)
+        ]
     began = time.perf_counter()
-    own, kept = ChatBatch.of(batch), kept or Kept()
+    kept = kept or Kept()
     prompts, ends = own.prompt_ids, end_tokens(model, dialect)
     kept.begin(own)
     encoded = kept.encode(model, own.images)

@@ -19,7 +19,7 @@ from lmod_train.chat.pictures import Pictures
 from lmod_train.chat.prompting import Prompting
 from lmod_train.chat.rendering import Rendering
 from lmod_train.errors import BadArgument, WeightsMismatch
-from lmod_train.pixels import open_rgb
+from lmod_train.pixels import open_rgb, too_thin
 from lmod_train.types import Batch, Message, Part, Record
 
 
@@ -30,6 +30,7 @@ class PlainBatch(Batch):
         records: One record for each question.
         rendered: Each prompt as text, with one image marker per image.
         pictures: For each record its pictures in the order of its prompt, RGB.
+        refused: Index of a record that cannot be asked -> why.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class PlainBatch(Batch):
     ) -> None:
         super().__init__(records)
         self.rendered, self.pictures = list(rendered), [list(own) for own in pictures]
+        self.refused: dict[int, str] = {}
 
 
 class PlainDialect:
@@ -82,15 +84,25 @@ class PlainDialect:
     def __call__(self, records: Sequence[Record], root: Path) -> PlainBatch:
         """Return records as a batch; a picture that several records show is decoded once.
 
+        A record whose words contain the model's image token, or whose image no model can be shown, is named in
+        `PlainBatch.refused`.
+
         Raises:
             BadArgument: A record's messages or prompt have another number of image places than it has images.
         """
         files = dict.fromkeys(image for record in records for image in record.image)
-        decoded = {image: self._shaped(open_rgb(root / image)) for image in files}
+        opened = {image: open_rgb(root / image) for image in files}
+        thin = {image: f"{image}: {why}" for image, picture in opened.items() if (why := too_thin(picture))}
+        decoded = {image: picture if image in thin else self._shaped(picture) for image, picture in opened.items()}
         rendered = [self.rendering.prompt(record) for record in records]
-        for record, prompt in zip(records, rendered, strict=True):
-            self.rendering.check_markers(record, prompt)
-        return PlainBatch(records, rendered, [[decoded[image] for image in record.image] for record in records])
+        batch = PlainBatch(records, rendered, [[decoded[image] for image in record.image] for record in records])
+        for i, (record, prompt) in enumerate(zip(records, rendered, strict=True)):
+            why = next((thin[image] for image in record.image if image in thin), "") or self.rendering.refusal(record)
+            if why:
+                batch.refused[i] = why
+            else:
+                self.rendering.check_markers(record, prompt)
+        return batch
 
     def _shaped(self, picture: Image.Image) -> Image.Image:
         if self._family:

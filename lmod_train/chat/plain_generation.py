@@ -42,13 +42,15 @@ def respond(
         together: Whether records with equally many pictures are generated together, see `obstacle`.
 
     Returns:
-        One reply per record, in the batch's order; an empty batch gives an empty list.
+        One reply per record, in the batch's order; a record that cannot be asked has an error in place of it. An empty
+        batch gives an empty list.
 
     Raises:
         BadArgument: The processor refuses a record, e.g. as its class needs a picture or takes only one.
     """
     own = PlainBatch.of(batch)
-    replies: dict[int, Reply] = {}
+    given: dict[str, Any] = {"finish_reason": "error", "model": name, "settings": str(decoding)}
+    replies = {i: Reply(own.records[i].id, "", error=why, **given) for i, why in own.refused.items()}
     for rows in _groups(own, together and decoding.method == "papers"):
         replies |= dict(zip(rows, _replies(model, dialect, own, rows, decoding, name), strict=True))
     return [replies[row] for row in range(len(own))]
@@ -56,11 +58,12 @@ def respond(
 
 def _groups(batch: PlainBatch, together: bool) -> list[list[int]]:
     """Return the rows that are generated together: those with equally many pictures, which some classes need."""
+    asked = [row for row in range(len(batch)) if row not in batch.refused]
     if not together:
-        return [[row] for row in range(len(batch))]
+        return [[row] for row in asked]
     groups: dict[int, list[int]] = {}
-    for row, pictures in enumerate(batch.pictures):
-        groups.setdefault(len(pictures), []).append(row)
+    for row in asked:
+        groups.setdefault(len(batch.pictures[row]), []).append(row)
     return list(groups.values())
 
 

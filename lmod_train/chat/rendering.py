@@ -181,6 +181,22 @@ class Rendering:
             )
         return prompt, lead if begun == prompt else "", tail
 
+    def refusal(self, record: Record) -> str:
+        """Return why a record cannot be asked, as its words contain the model's image token; empty if it can."""
+        words = (part.text for message in record.messages for part in message.parts if part.type == "text")
+        if any(map(self.holds_marker, words)):
+            return self.holding("words")
+        return ""
+
+    def holding(self, part: str) -> str:
+        """Return the reason of a record whose words or answer contain the model's image token."""
+        return f"its {part} must not contain the model's image token ({getattr(self.processor, 'image_token', '')})"
+
+    def holds_marker(self, text: str) -> bool:
+        """Return whether a text contains the model's image token."""
+        marker = str(getattr(self.processor, "image_token", None) or "")
+        return bool(marker) and marker in text
+
     def check_markers(self, record: Record, prompt: str) -> None:
         """Check that the messages of a record and its prompt have one place for each of its images.
 

@@ -217,6 +217,9 @@ def curate(
     ):
         print(f"missing: {line}")
     _print_families(manifest, out)
+    for name, notes in manifest["sources"].items():
+        if notes.get("grey_bits", 16) < 16:
+            print(f"16-bit greys of {name} use {notes['grey_bits']} bits, which are taken for their full range")
     _print_drops(out)
     for name in outdated(read_dropped(out / "dropped.csv"), accepted) if accepted else ():
         print(f"accepted in {accept}, but no longer dropped: {', '.join(name)}")

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from lmod_train.curation.components import extent_of, extent_of_polygons
 from lmod_train.curation.images import cut_out
-from lmod_train.pixels import UNREADABLE
+from lmod_train.curation.orientation import Frame, SizeDiffers, Turned, orientation_between, size_after, turn
+from lmod_train.errors import BadArgument
+from lmod_train.pixels import UNREADABLE, orientation_of
 from lmod_train.raw import read_bytes
 from lmod_train.types import OTHER, Box, Dropped, MaskFile, Outline, Region, Sample
 
@@ -24,37 +29,119 @@ Pixels = npt.NDArray[np.integer[Any]]
 Coding = Mapping[str, tuple[int, ...]]
 
 
-def read_boxes(sample: Sample) -> tuple[Sample, Dropped | None]:
+@dataclass(frozen=True, slots=True)
+class BoxRule:
+    """How annotations become boxes.
+
+    Attributes:
+        turned: Where annotations lie if the photograph has an EXIF orientation and sizes do not show it: ``list``
+            leaves their regions out and lists the sample; ``stored`` is on the pixels as stored, ``upright`` on the
+            upright picture.
+        specks: Components of a mask with fewer pixels than this share of the structure's largest are left out; 0 keeps
+            all, as published.
+    """
+
+    turned: Turned = "list"
+    specks: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.turned not in get_args(Turned):
+            raise BadArgument("turned", self.turned, f"one of {', '.join(get_args(Turned))}", "the default is list")
+        if not 0 <= self.specks < 1:
+            cure = "0 keeps every component, 0.01 leaves out those below 1 % of the largest"
+            raise BadArgument("specks", self.specks, "a share of the largest component, 0 to below 1", cure)
+
+
+DEFAULT_RULE = BoxRule()
+
+
+def read_boxes(
+    sample: Sample, orientation: int = 1, rule: BoxRule = DEFAULT_RULE
+) -> tuple[Sample, tuple[Dropped, ...]]:
     """Return the sample with a region for every structure in its outlines and masks, after those it had already.
 
-    A structure's box is the bounding box of all its pixels, specks included: nothing is silently cleaned away. A
-    structure without pixels gives no region; a mask without any is listed as ``mask_empty`` and costs nothing else.
-    `sample.size` must be known.
+    Boxes are in pixels of the upright photograph, whose width and height are `sample.size`. A structure's box is that
+    of all its pixels. A component that is far from the others is listed as ``mask_far_component``, a polygon as
+    ``outline_far_part``, also where `rule` leaves it out. A structure without pixels gives no region; a mask without
+    any is listed as ``mask_empty`` and costs nothing else.
 
     A mask or outline that cannot be trusted leaves the sample without any region, as an image on which some structures
     are marked and others not would be asked about wrongly; the second value gives the reason: ``mask_unreadable``,
-    ``mask_size_differs``, ``mask_coding_unknown`` with the values present, or ``outline_unusable``. The image can
-    still serve tasks that need no regions.
+    ``mask_size_differs``, ``mask_coding_unknown`` with the values present, ``outline_unusable``, or
+    ``orientation_unclear``. The image can still serve tasks that need no regions.
+
+    Args:
+        sample: Its `size` must be known.
+        orientation: EXIF orientation by which the photograph was turned.
+        rule: How annotations become boxes.
     """
-    regions = list(sample.regions)
-    for outline in sample.outlines:
-        box = box_of(outline, sample.size)
-        if isinstance(box, str):
-            bare = replace(sample, regions=())
-            return bare, Dropped.of(sample, "boxes", "outline_unusable", box, "part")
-        regions.append(Region(outline.structure, box))
-    empty = None
-    for mask in sample.masks:
-        found = _regions_in(mask, sample.size)
-        if isinstance(found, tuple):
-            reason, detail = found
-            bare = replace(sample, regions=())
-            return bare, Dropped(sample.source, sample.key, str(mask.path), "boxes", reason, detail, "part")
-        if not found:
-            detail = "no structure in it"
-            empty = Dropped(sample.source, sample.key, str(mask.path), "boxes", "mask_empty", detail, "part")
-        regions += found
-    return replace(sample, regions=tuple(regions)), empty
+    frame, regions, listed = Frame(sample.size, orientation), list[Region](), list[Dropped]()
+    try:
+        known = [Outline(r.structure, ((r.box.x0, r.box.y0), (r.box.x1, r.box.y1))) for r in sample.regions]
+        if orientation == 1:
+            regions += sample.regions
+            known = []
+        for outline in (*known, *sample.outlines):
+            region, far = _region_of(outline, frame, rule)
+            regions.append(region)
+            listed += [Dropped.of(sample, "boxes", "outline_far_part", far, "part")] if far else []
+        for mask in sample.masks:
+            found, notes = _regions_in(mask, frame, rule)
+            regions += found
+            listed += [Dropped(sample.source, sample.key, str(mask.path), "boxes", *note, "part") for note in notes]
+    except _Untrusted as error:
+        file = str(error.file or sample.image or "")
+        untrusted = Dropped(sample.source, sample.key, file, "boxes", error.reason, error.detail, "part")
+        return replace(sample, regions=()), (untrusted,)
+    return replace(sample, regions=tuple(regions)), tuple(listed)
+
+
+class _Untrusted(Exception):
+    """A mask or outline that cannot be trusted, with its file; None for the photograph."""
+
+    def __init__(self, reason: str, detail: str, file: Path | None = None) -> None:
+        super().__init__(detail)
+        self.reason, self.detail, self.file = reason, detail, file
+
+
+def _region_of(outline: Outline, frame: Frame, rule: BoxRule) -> tuple[Region, str]:
+    """Return the region of an outline, in pixels of the upright photograph, and its far polygons in words."""
+    try:
+        orientation = orientation_between(frame, outline.drawn_on, turned=rule.turned)
+    except SizeDiffers as error:
+        detail = f"{outline.structure}: annotated at {_sides(outline.drawn_on)} pixels, image {_sides(frame.size)}"
+        raise _Untrusted("outline_unusable", detail) from error
+    if orientation is None:
+        raise _unclear(frame, outline.structure)
+    size = size_after(frame.size, orientation)  # as stored: swapping is its own inverse
+    box, far = _box_of(outline, size), ""
+    if len(outline.parts) > 1:
+        polygons = _polygons(outline, size)
+        kept, far = extent_of_polygons(polygons, outline.structure, rule.specks)
+        box = _box_of(Outline(outline.structure, tuple(point for i in kept for point in polygons[i])), size)
+    return Region(outline.structure, turn(box, orientation, size)), far
+
+
+def _box_of(outline: Outline, size: tuple[int, int]) -> Box:
+    box = box_of(outline, size)
+    if isinstance(box, str):
+        raise _Untrusted("outline_unusable", box)
+    return box
+
+
+def _polygons(outline: Outline, size: tuple[int, int]) -> list[list[tuple[float, float]]]:
+    """Return the polygons of an outline in pixels."""
+    scale = size if outline.unit == "side" else (1, 1)
+    points = iter([(x * scale[0], y * scale[1]) for x, y in outline.points])
+    return [list(islice(points, n)) for n in outline.parts]
+
+
+def _unclear(frame: Frame, what: str, file: Path | None = None) -> _Untrusted:
+    detail = (
+        f"the photograph has EXIF orientation {frame.orientation}, and {what} may lie on the stored or the upright "
+        f"pixels; check some, then set `--turned stored` or `--turned upright`"
+    )
+    return _Untrusted("orientation_unclear", detail, file)
 
 
 def box_of(outline: Outline, size: tuple[int, int]) -> Box | str:
@@ -91,14 +178,35 @@ def box_of(outline: Outline, size: tuple[int, int]) -> Box | str:
     return Box(left, top, right, bottom)
 
 
-def _regions_in(mask: MaskFile, size: tuple[int, int]) -> list[Region] | tuple[str, str]:
+def _regions_in(mask: MaskFile, frame: Frame, rule: BoxRule) -> tuple[list[Region], list[tuple[str, str]]]:
+    """Return the regions of a mask in pixels of the upright photograph, and (reason, detail) of what is listed."""
     try:
         image = cut_out(mask.path, b"" if mask.cut.arrays else read_bytes(mask.path), mask.cut)
+        own = orientation_of(image) if isinstance(image, Image.Image) else 1
     except UNREADABLE as error:
-        return "mask_unreadable", f"{type(error).__name__}: {error}".replace(str(mask.path), mask.path.name)[:500]
-    here = image.size if isinstance(image, Image.Image) else image.shape[1::-1]
-    if here != size:
-        return "mask_size_differs", f"mask {'x'.join(map(str, here))}, image {size[0]}x{size[1]}"
+        detail = f"{type(error).__name__}: {error}".replace(str(mask.path), mask.path.name)[:500]
+        raise _Untrusted("mask_unreadable", detail, mask.path) from error
+    size = image.size if isinstance(image, Image.Image) else tuple(image.shape[1::-1])
+    try:
+        orientation = orientation_between(frame, size, own, rule.turned)
+    except SizeDiffers as error:
+        detail = f"mask {_sides(size)}, image {_sides(frame.size)}"
+        raise _Untrusted("mask_size_differs", detail, mask.path) from error
+    if orientation is None:
+        raise _unclear(frame, "its mask", mask.path)
+    pixels, coding = _coded(image, mask)
+    del image
+    regions, notes = [], []
+    for name in (name for name in coding if name != BACKGROUND):
+        extent = extent_of(_inside(pixels, name, coding), name, rule.specks)
+        if extent is not None:
+            regions.append(Region(name, turn(extent.box, orientation, size)))
+            notes += [("mask_far_component", extent.far)] if extent.far else []
+    return regions, notes if regions else [("mask_empty", "no structure in it")]
+
+
+def _coded(image: Image.Image | npt.NDArray[Any], mask: MaskFile) -> tuple[Pixels, Coding]:
+    """Return the pixels of a mask as numbers, and the coding that holds for them."""
     seen = []
     readings = _readings(image)
     del image  # of four bytes a pixel; the readings let go of it before they make more of it
@@ -106,14 +214,15 @@ def _regions_in(mask: MaskFile, size: tuple[int, int]) -> list[Region] | tuple[s
         fitting = [c for c in mask.codings if _is_coloured(c) == coloured or (coloured and OTHER in c.values())]
         coding = coding_of(pixels, fitting)
         if coding is not None:
-            return [
-                Region(name, box)
-                for name in coding
-                if name != BACKGROUND and (box := bounding_box(_inside(pixels, name, coding))) is not None
-            ]
+            return pixels, coding
         if fitting or not coloured:
             seen.append(_listed(values_in(pixels), "#{:06x}" if coloured else "{}"))
-    return "mask_coding_unknown", "values present: " + (" or ".join(seen) or "none that are whole numbers")
+    detail = "values present: " + (" or ".join(seen) or "none that are whole numbers")
+    raise _Untrusted("mask_coding_unknown", detail, mask.path)
+
+
+def _sides(size: tuple[int, int] | None) -> str:
+    return "x".join(map(str, size or ()))
 
 
 def _is_coloured(coding: Coding) -> bool:
@@ -232,20 +341,6 @@ def values_in(pixels: Pixels) -> npt.NDArray[np.integer[Any]]:
     for values in begun:
         seen[values] = True
     return np.flatnonzero(seen).astype(pixels.dtype)
-
-
-def bounding_box(inside: npt.NDArray[np.bool_]) -> Box | None:
-    """Return the smallest box around all true pixels (height, width), None where there is none.
-
-    Example:
-        >>> inside = np.zeros((5, 6), dtype=bool); inside[1:3, 2] = True
-        >>> bounding_box(inside)
-        Box(x0=2, y0=1, x1=3, y1=3)
-    """
-    columns, rows = np.flatnonzero(inside.any(axis=0)), np.flatnonzero(inside.any(axis=1))
-    if not len(columns):
-        return None
-    return Box(int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
 
 
 def _listed(values: Pixels, form: str, most: int = 12) -> str:

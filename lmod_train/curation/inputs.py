@@ -181,14 +181,15 @@ def _row(item: Sample | Dropped, root: Path) -> dict[str, Any]:
     row["masks"] = [
         {"file": _file(m.path, root), "codings": [dict(c) for c in m.codings], "cut": _cut(m.cut)} for m in item.masks
     ]
+    row["outlines"] = [_without_empty(outline, "parts", "drawn_on") for outline in row["outlines"]]
     row["labels"] = dict(item.labels)
     row["asked"] = [_without_empty(question, "perturbation") for question in row["asked"]]
     return {name: value for name, value in row.items() if value or name not in ("shared_images", "asked")}
 
 
-def _without_empty(question: dict[str, Any], field: str) -> dict[str, Any]:
-    """Return a question without a field that is empty, so that folders curated before it existed stay the same."""
-    return {name: value for name, value in question.items() if value or name != field}
+def _without_empty(row: dict[str, Any], *fields: str) -> dict[str, Any]:
+    """Return a row without fields that are empty, so that folders curated before they existed stay the same."""
+    return {name: value for name, value in row.items() if value or name not in fields}
 
 
 def _cut(cut: Cut) -> dict[str, Any]:

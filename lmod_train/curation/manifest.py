@@ -67,7 +67,8 @@ def source_notes(
 ) -> dict[str, Any]:
     """Return for each source its licence, where it lay, how many samples were used and a hash over its files.
 
-    A source that has an account of its samples (`Source.account`) has it beside.
+    A source that has an account of its samples (`Source.account`) has it beside; one with 16-bit greys has the bits
+    that they use.
 
     The hash is over the sorted SHA-256s of every image and mask that could be read; of no file it is the hash of an
     empty text.
@@ -83,6 +84,7 @@ def source_notes(
     for source in sources:
         own = [p for p in several if p.source == source.name]
         account = source.account(sample for sample in kept if sample.source == source.name)
+        bits = max((p.bits for p in images.values() if p.source == source.name), default=0)
         files = sorted(digest for p in images.values() if p.source == source.name for digest in p.files)
         notes[source.name] = {
             "phantom": source.is_phantom,
@@ -94,6 +96,7 @@ def source_notes(
             "samples": sum(p.dropped is None for p in own),
             "files": len(files),
             "sha256": hashlib.sha256("\n".join(files).encode()).hexdigest(),
+            **({"grey_bits": bits} if bits else {}),
             **({"account": dict(account)} if account else {}),
         }
     return notes

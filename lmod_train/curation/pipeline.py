@@ -8,8 +8,8 @@ before the balance is known; those no record shows are removed.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -23,14 +23,17 @@ from lmod_train.curation import manifest
 from lmod_train.curation.accepted import Named, Refusal
 from lmod_train.curation.balance import Over
 from lmod_train.curation.beginning import check_arguments, finished
+from lmod_train.curation.boxes import DEFAULT_RULE, BoxRule
 from lmod_train.curation.cluster import cluster_crew
 from lmod_train.curation.division import divide
 from lmod_train.curation.filters import BoxFilter, cutoff_of
+from lmod_train.curation.images import used_bits
 from lmod_train.curation.inputs import Inputs, read_sources
 from lmod_train.curation.journal import NAME, Journal
+from lmod_train.curation.orientation import Turned
 from lmod_train.curation.prepare import Plan, lost, measure_all, prepare_all
 from lmod_train.curation.sharing import ImageIndex, images_of, prepared_sample
-from lmod_train.curation.splits import split
+from lmod_train.curation.splits import Place, split
 from lmod_train.curation.workers import Crew, local_crew, run
 from lmod_train.curation.writing import Results, write
 from lmod_train.files import sha256_of
@@ -52,6 +55,8 @@ def curate(
     split_by: Literal["group", "image"] = "group",
     longest_side: int | None = 1024,
     box_filter: BoxFilter = DEFAULT_FILTER,
+    turned: Turned = "list",
+    specks: float = 0.0,
     balance: Sequence[str] | None = None,
     balance_over: Over = "split",
     copies: Literal["report", "drop"] = "report",
@@ -82,6 +87,11 @@ def curate(
         longest_side: Maximum length of the longer side of curated images in pixels; smaller images keep their size, and
             None (null in YAML) keeps all sizes.
         box_filter: Filter of boxes that are too small.
+        turned: Where annotations lie if the photograph has an EXIF orientation and their size does not show it:
+            ``stored``, on the pixels as stored; ``upright``, on the upright picture; ``list`` leaves the boxes of such
+            photographs out and lists them.
+        specks: Leave connected components of a mask out of the box if they have fewer pixels than this share of the
+            structure's largest, e.g. 0.01; 0 keeps all, as published. Far components are listed in either case.
         balance: Names of the tasks whose classes are balanced; None balances every task that supports it.
         balance_over: Draw equally many questions of each class within every split (``split``), within every source of
             every split, leaving out sources without all classes, so that the source does not predict the answer
@@ -108,6 +118,7 @@ def curate(
         StrictDrops: Something was dropped that is not accepted, and `strict` is set; ``dropped.csv`` lists it.
     """
     check_arguments(tasks, out, balance, balance_over, copies, longest_side)
+    rule = BoxRule(turned, specks)
     if scheduler:  # other machines have another working directory
         sources, out = [s.at(s.root.absolute()) for s in sources], out.absolute()
     settings = {
@@ -120,6 +131,7 @@ def curate(
         "balance": sorted(balance) if balance is not None else None,
         "balance_over": balance_over,
         "copies": copies,
+        **({"boxes": asdict(rule)} if rule != DEFAULT_RULE else {}),  # so that folders of before it continue
         "foreign": abroad.fingerprint(abroad.photographs_in(foreign)),
         "tasks": {f"{t.name}/{t.language}": manifest.task_settings(t) for t in tasks},
     }
@@ -131,7 +143,7 @@ def curate(
         return finished(out, head, refusal)
     split((), ratios, by=split_by)  # refuses and warns before an hour of images
     out.mkdir(parents=True, exist_ok=True)
-    plan = Plan(out, seed, longest_side, box_filter, {}, tuple(tasks))
+    plan = Plan(out, seed, longest_side, box_filter, {}, tuple(tasks), rule)
     images = images_of(inputs.samples)
     journal = Journal(out, head)
     try:
@@ -152,7 +164,7 @@ def curate(
 def _prepare(inputs: Inputs, images: ImageIndex, plan: Plan, journal: Journal, crew: Crew, progress: bool) -> None:
     """Prepare every image that the journal does not hold: those that samples own with their boxes, the others bare."""
     owned = {(s.source, s.key) for s in inputs.samples if s.image is not None}
-    plan = replace(plan, cutoffs=_cutoffs(inputs.samples, plan.box_filter, crew))
+    plan = replace(plan, cutoffs=_cutoffs(inputs.samples, plan, crew))
     own = [s for s in images.samples if (s.source, s.key) in owned]
     shared = [s for s in images.samples if (s.source, s.key) not in owned]
 
@@ -163,19 +175,33 @@ def _prepare(inputs: Inputs, images: ImageIndex, plan: Plan, journal: Journal, c
     left = {is_own: [s for s in of_kind if not is_done(s)] for is_own, of_kind in ((True, own), (False, shared))}
     before = len(images.samples) - sum(map(len, left.values()))
     with tqdm(total=len(images.samples), initial=before, desc="curate", unit="image", disable=not progress) as bar:
-        for is_own, waiting in left.items():
-            of_kind = plan if is_own else replace(plan, tasks=())
-            for job in run(partial(prepare_all, plan=of_kind), waiting, crew, lost=lost):
-                journal.append(job)
-                bar.update(len(job))
+        for _ in range(2):  # the second time those that wait for the greys of their whole source
+            waiting: dict[Place, int] = {}
+            for is_own, samples in left.items():
+                of_kind = plan if is_own else replace(plan, tasks=())
+                for job in run(partial(prepare_all, plan=of_kind), samples, crew, lost=lost):
+                    done = [p for p in job if not p.waits]
+                    waiting |= {(p.source, p.key): p.grey for p in job if p.waits}
+                    journal.append(done)
+                    bar.update(len(done))
+            left = {is_own: [s for s in of_kind if (s.source, s.key) in waiting] for is_own, of_kind in left.items()}
+            plan = replace(plan, bits=_bits(waiting, journal))
 
 
-def _cutoffs(samples: Sequence[Sample], box_filter: BoxFilter, crew: Crew) -> dict[str, float]:
+def _bits(waiting: Mapping[Place, int], journal: Journal) -> dict[str, int]:
+    """Return source -> bits that all its 16-bit greys use together, of the sources with images that wait."""
+    greys = {place: p.grey for place, p in journal.done.items()} | dict(waiting)
+    sources = {source for source, _ in waiting}
+    return {source: used_bits(max(grey for (of, _), grey in greys.items() if of == source)) for source in sources}
+
+
+def _cutoffs(samples: Sequence[Sample], plan: Plan, crew: Crew) -> dict[str, float]:
     """Return the measure a box must reach, by source; only ranks need a look at all boxes first."""
     measures: defaultdict[str, list[float]] = defaultdict(list)
+    box_filter = plan.box_filter
     if box_filter.quantity == "percentile":
         own = [s for s in samples if s.image is not None]
-        for job in run(partial(measure_all, box_filter=box_filter), own, crew, lost=lambda _: []):
+        for job in run(partial(measure_all, box_filter=box_filter, rule=plan.boxes), own, crew, lost=lambda _: []):
             for source, measure in job:
                 measures[source].append(measure)
     return {source: cutoff_of(box_filter, measures[source]) for source in {s.source for s in samples}}

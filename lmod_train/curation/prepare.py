@@ -12,7 +12,7 @@ from typing import Any
 
 from PIL import Image
 
-from lmod_train.curation.boxes import read_boxes
+from lmod_train.curation.boxes import DEFAULT_RULE, BoxRule, read_boxes
 from lmod_train.curation.copies import thumbnail
 from lmod_train.curation.filters import BoxFilter, Loss, keep_boxes
 from lmod_train.curation.guard import died, guarded
@@ -30,7 +30,18 @@ from lmod_train.types import Box, Dropped, Question, Region, Sample
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What every worker must know; `cutoffs` holds for each source the measure a box must reach."""
+    """What every worker must know.
+
+    Attributes:
+        out: The curated folder.
+        seed: Seed of numbers and perturbations.
+        longest_side: Maximum length of the longer side in pixels; None keeps the size.
+        box_filter: Filter of boxes that are too small.
+        cutoffs: Source -> the measure that a box must reach.
+        tasks: Tasks that are asked.
+        boxes: How annotations become boxes.
+        bits: Source -> bits that its 16-bit greys use, as far as it is known.
+    """
 
     out: Path
     seed: int
@@ -38,6 +49,8 @@ class Plan:
     box_filter: BoxFilter
     cutoffs: Mapping[str, float]
     tasks: tuple[Task, ...]
+    boxes: BoxRule = DEFAULT_RULE
+    bits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +71,11 @@ class Prepared:
         thumbnail: By which copies are found (see `copies.thumbnail`).
         bytes: Size of the raw image file.
         dropped: Why there are no curated images; None where there are.
-        unmarked: Why there are images and yet no regions: a mask or outline that cannot be trusted; None otherwise.
+        listed: What is listed of an image that is kept: why it has no regions (a mask or outline cannot be trusted),
+            far components of masks, greys of an unclear range.
+        grey: Largest value of 16-bit grey whose file does not state the bits used; 0 for other images.
+        bits: Bits that were taken for its full range; 0 for other images.
+        waits: Whether it waits for the greys of the whole source to be known; nothing else is known of it yet.
     """
 
     source: str
@@ -73,8 +90,11 @@ class Prepared:
     thumbnail: str = ""
     bytes: int = 0
     dropped: Dropped | None = None
-    unmarked: Dropped | None = None
+    listed: tuple[Dropped, ...] = ()
     perturbed: Mapping[str, str] = field(default_factory=dict)
+    grey: int = 0
+    bits: int = 0
+    waits: bool = False
 
     @property
     def curated(self) -> dict[str, str]:
@@ -93,7 +113,8 @@ class Prepared:
         values["size"], values["files"] = tuple(row["size"]), tuple(row["files"])
         values["regions"] = tuple(Region(r["structure"], Box(**r["box"]), r["id"]) for r in row["regions"])
         values["lost"] = tuple((structure, reason) for structure, reason in row["lost"])
-        values |= {name: Dropped(**row[name]) if row[name] else None for name in ("dropped", "unmarked")}
+        values["dropped"] = Dropped(**row["dropped"]) if row["dropped"] else None
+        values["listed"] = tuple(Dropped(**one) for one in row["listed"])
         return cls(**values)
 
 
@@ -129,6 +150,8 @@ def prepare(sample: Sample, plan: Plan) -> Prepared:
     read = guarded(sample, lambda: _read(sample, plan))
     if isinstance(read, Dropped):
         return Prepared(sample.source, sample.key, files=_own_hash(sample), dropped=read)
+    if isinstance(read, Prepared):
+        return read
     done, small = read
     written = {}
     for name, of_name in _views(plan.tasks, numbered(sample, done)).items():
@@ -148,16 +171,22 @@ def _perturbed(image: Image.Image, name: str, sample: Sample, seed: int) -> Imag
     return perturbed(image, kind, grade, int(shuffle_key(seed, "perturb", kind, sample.source, sample.key), 16))
 
 
-def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image] | Dropped:
-    """Return what is known of a sample once its files are read, and its small image; nothing is written."""
-    opened = open_image(sample)
+def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image] | Prepared | Dropped:
+    """Return what is known of a sample once its files are read, and its small image; nothing is written.
+
+    An image of 16-bit grey that may use fewer bits waits until those of the whole source are known.
+    """
+    bits = plan.bits.get(sample.source, 0)
+    opened = open_image(sample, bits)
     if isinstance(opened, Dropped):
         return opened
+    if not bits and 0 < opened.most < _LOW:
+        return Prepared(sample.source, sample.key, grey=opened.most, waits=True)
     files = (opened.sha256, *_hashes([m.path for m in sample.masks]))
-    size, stored = opened.image.size, opened.bytes
+    size = opened.image.size
     small, scale = shrink(opened.image, plan.longest_side)
-    del opened  # four bytes a pixel, before the masks take theirs
-    boxed, unmarked = read_boxes(replace(sample, size=size, sha256=files[0]))
+    opened = replace(opened, image=small)  # four bytes a pixel less, before the masks take theirs
+    boxed, listed = read_boxes(replace(sample, size=size, sha256=files[0]), opened.orientation, plan.boxes)
     kept, lost = keep_boxes(boxed, plan.box_filter, plan.cutoffs[sample.source])
     ready = number(kept, plan.seed)
     done = Prepared(
@@ -169,10 +198,26 @@ def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image] | Dropped:
         lost,
         scale,
         thumbnail=thumbnail(small),
-        bytes=stored,
-        unmarked=unmarked,
+        bytes=opened.bytes,
+        listed=(*listed, *_unclear_greys(sample, opened)),
+        grey=opened.most,
+        bits=opened.bits,
     )
     return done, small
+
+
+_LOW = 1 << 14
+"""16-bit greys that are all below use at most a quarter of their range: they may be of fewer bits."""
+
+
+def _unclear_greys(sample: Sample, opened: Opened) -> Iterator[Dropped]:
+    """Yield the line for an image that uses less than a quarter of its range: it is dark, or of fewer bits."""
+    if opened.faded:
+        detail = "16-bit colours below a quarter of their range, read as 8 bits: too dark if they use fewer bits"
+        yield Dropped.of(sample, "read", "grey_range_unclear", detail, "part")
+    elif opened.most and 4 * opened.most < 1 << opened.bits:
+        detail = f"greys up to {opened.most}, but {opened.bits} bits are used in the source: too dark if of fewer bits"
+        yield Dropped.of(sample, "read", "grey_range_unclear", detail, "part")
 
 
 def open_guarded(sample: Sample) -> Opened | Dropped:
@@ -195,19 +240,23 @@ def prepare_all(samples: Sequence[Sample], plan: Plan) -> list[Prepared]:
     return [prepare(sample, plan) for sample in samples]
 
 
-def measure_all(samples: Sequence[Sample], box_filter: BoxFilter) -> list[tuple[str, float]]:
+def measure_all(
+    samples: Sequence[Sample], box_filter: BoxFilter, rule: BoxRule = DEFAULT_RULE
+) -> list[tuple[str, float]]:
     """Return source and measure of every box, for a filter that ranks them; unreadable files give none."""
     measures = []
     for sample in samples:
-        boxed = guarded(sample, partial(_boxed, sample))
+        boxed = guarded(sample, partial(_boxed, sample, rule))
         if not isinstance(boxed, Dropped):
             measures += [(sample.source, box_filter.measure(r.box, boxed.size)) for r in boxed.regions]
     return measures
 
 
-def _boxed(sample: Sample) -> Sample | Dropped:
+def _boxed(sample: Sample, rule: BoxRule) -> Sample | Dropped:
     opened = open_image(sample)
-    return opened if isinstance(opened, Dropped) else read_boxes(replace(sample, size=opened.image.size))[0]
+    if isinstance(opened, Dropped):
+        return opened
+    return read_boxes(replace(sample, size=opened.image.size), opened.orientation, rule)[0]
 
 
 def _views(tasks: Sequence[Task], sample: Sample) -> dict[str, set[bool]]:

@@ -96,7 +96,8 @@ def _copies(pairs: Sequence[Pair], results: Results) -> list[Sample]:
 
 def _dropped(results: Results, copies: Sequence[Sample]) -> list[Dropped]:
     """Return what was left out until the questions are asked."""
-    prepared = [d for p in results.done.values() for d in (p.dropped, p.unmarked) if d is not None]
+    prepared = [p.dropped for p in results.done.values() if p.dropped is not None]
+    prepared += [one for p in results.prepared.values() for one in p.listed]
     crossing = [Dropped.of(s, "leakage", "copy_in_other_split") for s in copies]
     return [*results.inputs.dropped, *prepared, *results.divided.contradictory, *crossing]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from lmod_train.drafting.captions.item import Left
@@ -12,6 +13,7 @@ from lmod_train.escaping import from_csv
 from lmod_train.files import sha256_of, write_durably
 from lmod_train.formats.spreadsheet import Table, cell
 from lmod_train.pixels import UNREADABLE, picture_size
+from lmod_train.sources.clutter import in_any_form
 from lmod_train.tasks.captioned.caption import Caption
 from lmod_train.vocabulary.modalities import unknown_words
 from lmod_train.vocabulary.phantoms import NOTE
@@ -68,6 +70,8 @@ def _caption(row: dict[str, str], folder: Path, phantom: bool) -> Caption | tupl
         or not (folder / path).resolve().is_relative_to(folder.resolve())
     ):
         return "no_image", f"{name or 'empty'}: expected a path below the folder of the table"
+    with suppress(ValueError, OSError):  # listed below
+        path = PurePosixPath(in_any_form(folder, str(path)).relative_to(folder).as_posix())
     try:
         picture_size(folder / path)
     except UNREADABLE as error:

@@ -12,10 +12,14 @@ from typing import Any, Literal
 
 from lmod_train.errors import BadArgument
 from lmod_train.formats.turns import parts_of
+from lmod_train.raw import decoded
+from lmod_train.sources.clutter import in_any_form
 from lmod_train.types import Dropped, Message, Part
 
 ROLES: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "human": "user", "gpt": "assistant"}
 """Who speaks, in LLaVA's words and in ours."""
+
+_TURNS = ("conversations", "conversatons")  # as LLaVA-Med's instruction files spell it
 
 STEP = "read"
 """Step of curation under which drops are listed."""
@@ -78,10 +82,9 @@ def _values(file: Path) -> Iterator[Any]:
         raise BadArgument("file", str(file), f"an existing file: {expected}", cure)
     try:
         if file.suffix == ".jsonl":
-            with file.open(encoding="utf-8-sig") as lines:
-                yield from (_line(line) for line in lines if line.strip())
+            yield from (_line(line) for line in decoded(file.read_bytes()).split("\n") if line.strip())
             return
-        values = json.loads(file.read_text(encoding="utf-8-sig"))
+        values = json.loads(decoded(file.read_bytes()))
     except (ValueError, RecursionError) as error:
         raise BadArgument("file", str(file), f"{expected} ({error})", cure) from error
     if not isinstance(values, list):
@@ -97,13 +100,12 @@ def _line(line: str) -> Any:
 
 
 def _dialogue(key: str, value: Any, images: Path) -> Dialogue:
-    if not isinstance(value, Mapping) or not isinstance(value.get("conversations"), list):
-        raise BadDialogue("not_an_item", f"expected an object with a list `conversations`, found {str(value)[:80]!r}")
-    turns = tuple(_turn(t) for t in value["conversations"])
+    spoken = _conversations(value)
+    turns = tuple(_turn(t) for t in spoken)
     roles = [t.role for t in turns]
-    spoken = roles[1:] if roles[:1] == ["system"] else roles
-    if not spoken or spoken != ["user", "assistant"] * (len(spoken) // 2):
-        found = ", ".join(str(t.get("from")) for t in value["conversations"])
+    alternating = roles[1:] if roles[:1] == ["system"] else roles
+    if not alternating or alternating != ["user", "assistant"] * (len(alternating) // 2):
+        found = ", ".join(str(t.get("from")) for t in spoken)
         raise BadDialogue(
             "roles", f"human and gpt must alternate, human first and gpt last; found {found or 'no turn'}"
         )
@@ -115,6 +117,14 @@ def _dialogue(key: str, value: Any, images: Path) -> Dialogue:
     if places != len(names):
         raise BadDialogue("image_places", f"{places} times <image> in the turns of human, {len(names)} images")
     return Dialogue(key, turns, tuple(_file(name, images) for name in names))
+
+
+def _conversations(value: Any) -> list[Any]:
+    """Return the turns of an item."""
+    named = [value.get(key) for key in _TURNS if key in value] if isinstance(value, Mapping) else []
+    if len(named) != 1 or not isinstance(named[0], list):
+        raise BadDialogue("not_an_item", f"expected an object with a list `conversations`, found {str(value)[:80]!r}")
+    return named[0]
 
 
 def _turn(value: Any) -> Message:
@@ -132,8 +142,9 @@ def _turn(value: Any) -> Message:
 
 def _file(name: str, images: Path) -> Path:
     root = images.absolute()
-    path = Path(os.path.normpath(root / name))  # a link inside the folder is the user's own and may lead anywhere
     try:
+        # a link inside the folder is the user's own and may lead anywhere
+        path = Path(os.path.normpath(in_any_form(root, name)))
         found = path.is_file()
     except (OSError, ValueError):  # a name too long, or with a zero byte in it
         raise BadDialogue("image_missing", f"no file of this name: {name[:80]!r}") from None

@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from lmod_train.chat.adapters import Lora, check_scale, trainable
-from lmod_train.chat.answer_loss import Over, batch_loss, too_long, weight_of
+from lmod_train.chat.answer_loss import Over, batch_loss, left_out, too_long, weight_of
 from lmod_train.chat.base_files import check_base, fingerprint, identity_of
 from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.checkpoint import Attention, find, load
@@ -32,8 +32,8 @@ from lmod_train.chat.prompting import Prompting
 from lmod_train.chat.tower_features import TowerFeatures, divided
 from lmod_train.errors import BadArgument
 from lmod_train.modules.base import LmodModule
+from lmod_train.modules.left_out import Refused, TooLong
 from lmod_train.modules.optimisation import Optimisation, optimiser
-from lmod_train.modules.too_long import TooLong
 from lmod_train.strategies.sharding import whole_tensors
 from lmod_train.types import Batch, Identity, Likelihoods, Reply
 
@@ -109,7 +109,7 @@ class VisionLanguageModel(LmodModule):
         self.dialect = Dialect(self._folder, prompt, images)
         self.collate = self.dialect
         self.shared_prefix, self.max_tokens = shared_prefix, max_tokens
-        self._too_long = TooLong(max_tokens)
+        self._too_long, self._refused = TooLong(max_tokens), Refused()
         self._tower_features, self.loss_over = tower_features, loss_over
         self.model: Any = None
 
@@ -151,12 +151,14 @@ class VisionLanguageModel(LmodModule):
             TowerFeatures(self.network, Path(self._tower_features))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the batch's part of its step's loss; log the loss and the number of too long records."""
+        """Return the batch's part of its step's loss; log the loss and how many records were left out."""
         own = ChatBatch.of(batch)
-        out = self._left_out(own)
+        self._list_left_out(own)
         loss = self.loss(own)
-        self.log("train/loss", loss, prog_bar=True, batch_size=max(len(batch) - out, 1))
-        self.log("train/too_long", out, on_step=False, on_epoch=True, reduce_fx="sum", sync_dist=True, batch_size=1)
+        kept = len(batch) - len(left_out(own, self.max_tokens))
+        self.log("train/loss", loss, prog_bar=True, batch_size=max(kept, 1))
+        for name, out in (("too_long", len(too_long(own, self.max_tokens))), ("refused", len(own.refused))):
+            self.log(f"train/{name}", out, on_step=False, on_epoch=True, reduce_fx="sum", sync_dist=True, batch_size=1)
         return loss * own.share
 
     def loss(self, batch: ChatBatch) -> Tensor:
@@ -202,14 +204,15 @@ class VisionLanguageModel(LmodModule):
     def _blank_image(self) -> Images:
         return self.dialect.images([Image.new("RGB", (64, 64))])
 
-    def _left_out(self, batch: ChatBatch) -> int:
-        """List the records that are too long in the run's folder, and return their number."""
-        prompts, answers = batch.prompt_ids, batch.answer_ids
-        out = too_long(batch, self.max_tokens)
-        if out and self._trainer is not None:
-            lengths = {batch.records[i].id: len(prompts[i]) + len(answers[i]) for i in out}
-            self._too_long.list(lengths, Path(self.trainer.default_root_dir), self.global_rank)
-        return len(out)
+    def _list_left_out(self, batch: ChatBatch) -> None:
+        """List the records that are not trained on in the run's folder, too long and refused ones."""
+        if self._trainer is None:
+            return
+        prompts, answers, ids = batch.prompt_ids, batch.answer_ids, [record.id for record in batch.records]
+        place = Path(self.trainer.default_root_dir), self.global_rank
+        lengths = {ids[i]: len(prompts[i]) + len(answers[i]) for i in too_long(batch, self.max_tokens)}
+        self._too_long.list(lengths, *place)
+        self._refused.list({ids[i]: why for i, why in batch.refused.items()}, *place)
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return the replies to a batch, decoded greedily."""

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from lmod_train.errors import SourceNotFound
-from lmod_train.raw import open_file
 from lmod_train.sources.base import Source
 from lmod_train.sources.brset_labels import IMAGE, PATIENT, missing_columns, read_row
 from lmod_train.sources.clutter import entries, files_below
-from lmod_train.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
-from lmod_train.sources.spelling import plain_name
+from lmod_train.sources.sheets import UnreadableSheet, misfit, read_header, read_sheet
+from lmod_train.sources.spelling import composed, plain_name, plain_stem
 from lmod_train.types import Sample, SampleStream
 
-_TABLES = ("labels_brset.csv", "labels.csv")
+_TABLES = ("labels_brset.csv", "labels.csv", "labels_brset.xlsx", "labels.xlsx")
 _MARKERS = {IMAGE, PATIENT, "dricdr", "drsdrg"}
 _KINDS = {".jpg", ".jpeg", ".png"}
 _PAPERS = {"license.txt", "sha256sums.txt", "readme.md", "readme.txt", "robots.txt"}
 _PHOTOGRAPHS = "fundus_photos"
 _NAME = "brazilian-ophthalmological"
 _TREE = """\
-  <root>/{labels_brset.csv|labels.csv}
+  <root>/{labels_brset.csv|labels.csv}           (or .xlsx)
   <root>/fundus_photos/img00001.jpg          (or images/, or beside the table)
   as wget leaves it:
     <root>/physionet.org/files/brazilian-ophthalmological/1.0.1/{labels_brset.csv,fundus_photos/img00001.jpg}"""
@@ -88,7 +87,7 @@ class Brset(Source):
         below = list(files_below(table.parent))
         photographs: dict[str, Path] = {}
         for file in (file for file in below if file.suffix.lower() in _KINDS):
-            taken = photographs.setdefault(file.stem.casefold(), file)
+            taken = photographs.setdefault(plain_stem(file), file)
             if taken != file:
                 yield self._twice(file, taken)
         met: set[str] = set()
@@ -105,9 +104,9 @@ class Brset(Source):
         """Yield the problems and the sample of one row; `met` collects the ids of the rows read so far."""
         named = Path(row[IMAGE])
         key = named.stem if named.suffix.lower() in _KINDS else row[IMAGE]
-        file = photographs.get(key.casefold())
-        problem = _problem(row, key, again=key.casefold() in met)
-        met.add(key.casefold())
+        file = photographs.get(composed(key.casefold()))
+        problem = _problem(row, key, again=composed(key.casefold()) in met)
+        met.add(composed(key.casefold()))
         if problem is not None:
             yield self._drop(table, *problem, key=key)
             return
@@ -137,20 +136,15 @@ class Brset(Source):
             if found is not None:
                 return found
             level = [p for folder in level for p in entries(folder) if p.is_dir() and not p.is_symlink()]
-        raise SourceNotFound(self.name, self.root, f"the table ({' or '.join(_TABLES)})", _TREE)
+        raise SourceNotFound(self.name, self.root, f"the table ({' or '.join(_TABLES[:2])})", _TREE)
 
 
 def _table_in(folder: Path) -> Path | None:
     """Return the table of a folder, recognised by name and header; only its first line is read."""
     named = {plain_name(p.name): p for p in entries(folder)}
     for table in (named[name] for name in _TABLES if name in named):
-        try:
-            with open_file(table) as file:
-                line = file.readline(4096).removeprefix(BOM_UTF8).decode("latin-1")
-        except (OSError, ValueError):
-            continue
-        for delimiter in ",;\t":
-            if {plain_header(cell) for cell in line.split(delimiter)} >= _MARKERS:
+        with suppress(UnreadableSheet):
+            if set(read_header(table)) >= _MARKERS:
                 return table
     return None
 

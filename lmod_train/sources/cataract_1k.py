@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -17,8 +17,8 @@ from lmod_train.sources.cataract_1k_annotations import (
     read_supervisely,
 )
 from lmod_train.sources.clutter import entries, files_below, is_folder
-from lmod_train.sources.picture import size_differs
-from lmod_train.sources.spelling import plain_name
+from lmod_train.sources.picture import size_differs, stated_size
+from lmod_train.sources.spelling import composed, plain_name
 from lmod_train.types import Dropped, Sample, SampleStream
 from lmod_train.vocabulary.structures import STRUCTURES
 
@@ -167,8 +167,8 @@ class Cataract1K(Source):
         """Yield frames without an annotation, and annotated frames without an image."""
         yield from self._missing("COCO annotation", read.frames, read.in_coco)
         yield from self._missing("Supervisely annotation", read.frames, read.in_supervisely)
-        keys = {key.casefold() for key in read.frames}
-        held = {key for key in read.named if key.casefold() in keys}
+        keys = {composed(key.casefold()) for key in read.frames}
+        held = {key for key in read.named if composed(key.casefold()) in keys}
         yield from self._missing("frame", read.named, held, "it is annotated", "gone")
 
     def _frames_root(self) -> list[Path]:
@@ -191,7 +191,7 @@ class Cataract1K(Source):
         content, file, problems = self._coco(coco)
         below = {plain_name(p.name): p for p in entries(folder) if p.is_dir()}
         img, ann = (below.get(name, folder / name) for name in ("img", "ann"))
-        notes = {p.name.casefold(): p for p in entries(ann) if p.suffix.lower() == ".json"}
+        notes = {composed(p.name.casefold()): p for p in entries(ann) if p.suffix.lower() == ".json"}
         taken: dict[str, Path] = {}
         inside = entries(img)
         # PNG, the dataset's own format, before copies in other formats
@@ -204,7 +204,7 @@ class Cataract1K(Source):
             else:
                 taken[image.stem] = image
                 note = _note_of(image, notes)
-                in_coco = not content.readable or image.name.casefold() in content.frames
+                in_coco = not content.readable or composed(image.name.casefold()) in content.frames
                 read.add(f"{case}/{image.stem}", image, coco=in_coco, note=note)
                 yield from self._frame(case, image, content, file, note)
         yield from problems
@@ -238,13 +238,14 @@ class Cataract1K(Source):
             if frame is not None:
                 break
             if kind == "coco":
-                frame, read_from = content.frames.get(image.name.casefold()), coco or image
+                frame, read_from = content.frames.get(composed(image.name.casefold())), coco or image
             elif note is not None:
                 try:
                     frame, read_from = read_supervisely(note, self.structures), note
                 except UnreadableAnnotations as error:
                     yield self._cost(note, "unreadable annotation", str(error), key)
         differs = size_differs(image, *frame.size) if frame else ""
+        size = stated_size(*frame.size) if frame else None
         if frame and frame.reason:
             yield self._cost(read_from, frame.reason, f"{image.name}: {frame.detail}", key)
         elif frame and not frame.outlines:
@@ -258,13 +259,13 @@ class Cataract1K(Source):
             image=image,
             group=case,
             licence=self.licence,
-            outlines=frame.outlines if frame and not differs else (),
+            outlines=tuple(replace(o, drawn_on=size) for o in frame.outlines) if frame and not differs else (),
         )
 
 
 def _note_of(image: Path, notes: Mapping[str, Path]) -> Path | None:
     """Return the Supervisely file of a frame: ``x.png.json``, or ``x.json`` as in older exports."""
-    return notes.get(f"{image.name}.json".casefold()) or notes.get(f"{image.stem}.json".casefold())
+    return notes.get(composed(f"{image.name}.json".casefold())) or notes.get(composed(f"{image.stem}.json".casefold()))
 
 
 def _below(root: Path, name: str) -> list[Path]:

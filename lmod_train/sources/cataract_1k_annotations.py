@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train import raw
+from lmod_train.sources.spelling import composed
 from lmod_train.types import Outline
 
 Point = tuple[float, float]
@@ -106,10 +107,10 @@ def read_coco(path: Path, structures: Mapping[str, str]) -> CocoFile:
         frame = _frame([_from_coco(a, classes) for a in marked.get(number, [])], structures)
         if ids.count(number) > 1:
             frame = Frame((), "unreadable annotation", f"{ids.count(number)} images have the id {number}")
-        elif name.casefold() in coco.frames:
+        elif composed(name.casefold()) in coco.frames:
             frame = Frame((), "unreadable annotation", f"{name} is listed more than once")
         frame = replace(frame, size=(row.get("width"), row.get("height")))
-        coco.frames[name.casefold()], coco.names[name.casefold()] = frame, name
+        coco.frames[composed(name.casefold())], coco.names[composed(name.casefold())] = frame, name
     lost = sorted(set(marked) - set(ids))
     coco.problems += [f"{len(marked[number])} annotations of image {number}, which is not listed" for number in lost]
     return coco
@@ -147,20 +148,20 @@ def read_json(path: Path) -> Any:
         raise UnreadableAnnotations(f"not a readable json file ({type(error).__name__}: {problem})") from error
 
 
-_Annotation = tuple[object, Sequence[Point] | None, str]
-"""Class name, points (None if unusable), and what was found instead of points."""
+_Annotation = tuple[object, Sequence[Point] | None, str, tuple[int, ...]]
+"""Class name, points (None if unusable), what was found instead of points, and number of points of each polygon."""
 
 
 def _frame(annotations: Sequence[_Annotation], structures: Mapping[str, str]) -> Frame:
     """Return all outlines of an image, or the first problem with one of them."""
     outlines = []
     try:
-        for name, points, found in annotations:
+        for name, points, found, parts in annotations:
             structure = _structure(name, structures)
             if structure and points is None:
                 raise _Unusable("unreadable annotation", f"{name}: {found}")
             if structure and points is not None:
-                outlines.append(Outline(structure, tuple(points)))
+                outlines.append(Outline(structure, tuple(points), parts=parts if len(parts) > 1 else ()))
     except _Unusable as error:
         return Frame((), error.reason, str(error))
     return Frame(tuple(outlines))
@@ -180,14 +181,16 @@ def _from_coco(row: dict[str, Any], classes: Mapping[str, object]) -> _Annotatio
     name = classes.get(_id(row, "category_id"))
     polygons, box = row.get("segmentation"), row.get("bbox")
     if isinstance(polygons, list) and polygons:
-        flat = polygons if all(_is_number(v) for v in polygons) else [v for p in polygons for v in _listed(p)]
-        if len(flat) >= 4 and len(flat) % 2 == 0 and all(_is_number(v) for v in flat):
-            return name, list(zip(map(float, flat[::2]), map(float, flat[1::2]), strict=True)), ""
-        return name, None, f"segmentation of {len(flat)} values, expected pairs of numbers x, y"
+        listed = [polygons] if all(_is_number(v) for v in polygons) else [_listed(p) for p in polygons]
+        flat = [v for polygon in listed for v in polygon]
+        if len(flat) >= 4 and not any(len(p) % 2 for p in listed) and all(_is_number(v) for v in flat):
+            points = list(zip(map(float, flat[::2]), map(float, flat[1::2]), strict=True))
+            return name, points, "", tuple(len(p) // 2 for p in listed if p)
+        return name, None, f"segmentation of {len(flat)} values, expected pairs of numbers x, y", ()
     if isinstance(box, list) and len(box) == 4 and all(_is_number(v) for v in box):
         x, y, width, height = map(float, box)
-        return name, [(x, y), (x + width, y + height)], ""
-    return name, None, f"no polygon, and bbox is {box!r}, expected four numbers x, y, width, height"
+        return name, [(x, y), (x + width, y + height)], "", ()
+    return name, None, f"no polygon, and bbox is {box!r}, expected four numbers x, y, width, height", ()
 
 
 def _from_supervisely(row: dict[str, Any]) -> _Annotation:
@@ -196,9 +199,10 @@ def _from_supervisely(row: dict[str, Any]) -> _Annotation:
     if isinstance(exterior, list) and len(exterior) >= 2:
         pairs = [p for p in exterior if isinstance(p, list) and len(p) == 2 and all(_is_number(v) for v in p)]
         if len(pairs) == len(exterior):
-            return row.get("classTitle"), [(float(x), float(y)) for x, y in pairs], ""
+            return row.get("classTitle"), [(float(x), float(y)) for x, y in pairs], "", ()
     kind = row.get("geometryType", "unnamed geometry")
-    return row.get("classTitle"), None, f"{kind} without points.exterior, expected [[x, y], ...], two corners or more"
+    found = f"{kind} without points.exterior, expected [[x, y], ...], two corners or more"
+    return row.get("classTitle"), None, found, ()
 
 
 def _id(row: Mapping[str, Any], name: str = "id") -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
+from lmod_train.sources.spelling import composed
 from lmod_train.vocabulary.phantoms import NOTE
 
 _NAMES = {"__macosx", "thumbs.db", "desktop.ini", "index.html", NOTE}
@@ -26,6 +28,31 @@ def is_clutter(path: Path) -> bool:
 def entries(folder: Path) -> list[Path]:
     """Return the files and folders of a folder without clutter, sorted by name; [] if it is no folder."""
     return sorted(p for p in folder.iterdir() if not is_clutter(p)) if folder.is_dir() else []
+
+
+def in_any_form(root: Path, name: str) -> Path:
+    """Return the path of a name below a folder, as its parts are stored there: composed (NFC) or decomposed (NFD).
+
+    A name that does not exist in either form is returned as it is.
+    """
+    path = root / name
+    if name.isascii() or path.exists():
+        return path
+    here = root
+    for part in Path(name).parts:
+        here /= part if (here / part).exists() else _stored(here).get(composed(part), part)
+    return here if here.exists() else path
+
+
+def _stored(folder: Path) -> Mapping[str, str]:
+    """Return composed name -> name as stored of what is in a folder; {} if it is none."""
+    return _listed(str(folder), folder.stat().st_mtime_ns) if folder.is_dir() else {}
+
+
+@lru_cache(maxsize=64)
+def _listed(folder: str, changed: int) -> Mapping[str, str]:
+    """Return the names in a folder; `changed` is its time of change, so that a changed folder is read anew."""
+    return {composed(name): name for name in (p.name for p in Path(folder).iterdir())}
 
 
 def is_folder(path: Path) -> bool:

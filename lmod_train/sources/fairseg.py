@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,7 @@ _SPLITS = {"train": {"training", "train"}, "val": {"validation", "val"}, "test":
 _README = {"readme", "data_summary.csv", "data_description.txt", "filter_file.txt"}  # ignored
 _SEXES = {"0": "female", "1": "male"}
 _UNKNOWN = {"-1", "", "nan", "none"}
+_MOST_GAPS = 20  # that are listed one by one
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 _DAYS_A_YEAR, _OLDEST = 365, 150  # larger ages are in days; the publisher's code divides by 365
 _SIGNED: Mapping[str, tuple[int, ...]] = {"background": (0,), "optic disc": (-1, -2), "optic cup": (-2,)}
@@ -128,18 +130,29 @@ class FairSeg(Source):
         yield from self._gaps(taken)
 
     def _gaps(self, taken: Mapping[str, Path]) -> Iterator[Dropped]:
-        """Yield gaps in the numbers of the files, and missing parts."""
-        numbered = {int(found[2]): found[1] for key in taken if (found := _NUMBERED.fullmatch(key))}
-        width = {len(key) for key in taken}
-        if numbered and len(width) == 1:
-            stem = next(iter(numbered.values()))
-            between = range(min(numbered), max(numbered) + 1)
-            named = {f"{stem}{n:0{width.copy().pop() - len(stem)}}": self.root for n in between}
-            yield from self._missing("scan", named, taken, "a gap in the numbers of the files", "gone")
+        """Yield gaps in the numbers of the files, one entry for each run of missing numbers, and missing parts."""
+        numbered = sorted((int(found[2]), key) for key in taken if (found := _NUMBERED.fullmatch(key)))
+        if len({len(key) for key in taken}) == 1:
+            runs = [(one, other) for one, other in pairwise(numbered) if other[0] - one[0] > 1]
+            yield from (self._gap(before, after) for before, after in runs[:_MOST_GAPS])
+            if rest := runs[_MOST_GAPS:]:
+                missing = sum(other[0] - one[0] - 1 for one, other in rest)
+                detail = f"{missing:,} further scans are missing in {len(rest):,} gaps in the numbers of the files"
+                yield self._absent("scan", f"{len(rest):,} further gaps", detail)
         folders = {plain_name(name) for file in taken.values() for name in file.relative_to(self.root).parts[:-1]}
         splits = {split for split, names in _SPLITS.items() if names & folders}
         for split in (s for s in _SPLITS if splits and s not in splits):
             yield self._absent("split", split, f"only the folders of {' and '.join(sorted(splits))} exist")
+
+    def _gap(self, before: tuple[int, str], after: tuple[int, str]) -> Dropped:
+        """Return the entry for the missing numbers between two files."""
+        missing = after[0] - before[0] - 1
+        stem = _NUMBERED.fullmatch(before[1])
+        prefix = stem[1] if stem else ""
+        first, last = (f"{prefix}{n:0{len(before[1]) - len(prefix)}}" for n in (before[0] + 1, after[0] - 1))
+        counted = f"{missing:,} scans missing, " if missing > 1 else ""
+        name = f"{first} to {last}" if missing > 1 else first
+        return self._absent("scan", name, f"{counted}a gap in the numbers of the files")
 
     def _read(self, file: Path) -> tuple[Sample | None, list[Dropped]]:
         """Return the sample of one file, None if it has no scan, and entries for what cannot be used."""

@@ -13,21 +13,17 @@ from lmod_train.sources.base import UNPLACED
 from lmod_train.sources.clutter import entries
 from lmod_train.sources.labelme import UnreadableShapes, outlines_of, read_labelme, shapes_of
 from lmod_train.sources.marked import marked_folder
-from lmod_train.sources.picture import size_differs
+from lmod_train.sources.picture import size_differs, stated_size
 from lmod_train.sources.sheets import UnreadableSheet, misfit, read_sheet
-from lmod_train.sources.spelling import YES_NO, plain_name
-from lmod_train.sources.walked import WalkedSource, files_with_folders
+from lmod_train.sources.spelling import YES_NO, plain_name, plain_stem
+from lmod_train.sources.walked import DISC_AND_CUP, WalkedSource, files_with_folders
 from lmod_train.types import Dropped, MaskFile, Outline, Sample
 
 Annotations = Literal["json", "masks"]
 DiscFrom = Literal["disc", "discLoc"]
 
-_LIST = "g1020.csv"
+_LISTS = {"g1020.csv", "g1020.xlsx"}
 _KINDS = {".jpg", ".jpeg", ".png"}
-_CODINGS: tuple[Mapping[str, tuple[int, ...]], ...] = (
-    {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)},
-    {"background": (0,), "optic disc": (128, 255), "optic cup": (255,)},
-)
 _TREE = """\
   <root>/{G1020.csv,Images/image_0.jpg,Images/image_0.json,Masks/image_0.png}
   <root>/G1020/{G1020.csv,Images/...,Masks/...}"""
@@ -94,13 +90,13 @@ class G1020(WalkedSource[_Found]):
     @classmethod
     def found_in(cls, folder: Path) -> bool:
         """Return whether this folder, or a subfolder of the same name, contains the photographs or their list."""
-        here = _is_base(folder) or any(plain_name(p.name) == _LIST for p in entries(folder))
+        here = _is_base(folder) or any(plain_name(p.name) in _LISTS for p in entries(folder))
         return here or (plain_name(folder.name) == "g1020" and any(map(_is_base, _same(folder))))
 
     def _photographs(self, found: _Found) -> Iterator[tuple[str, Path]]:
         """Yield stem (lower case) and file of the photographs, in order of numbers."""
         for file in sorted(found.photographs, key=_order):
-            yield file.stem.casefold(), file
+            yield plain_stem(file), file
 
     def _gaps(self, taken: Mapping[str, Sample], found: _Found) -> Iterator[Dropped]:
         """Yield missing outlines, masks and labels, and those without a photograph."""
@@ -128,7 +124,7 @@ class G1020(WalkedSource[_Found]):
             group=file.stem,
             licence=self.licence,
             labels={"glaucoma": label} if label else {},
-            masks=(MaskFile(mask, _CODINGS),) if mask and not outlines else (),
+            masks=(MaskFile(mask, DISC_AND_CUP),) if mask and not outlines else (),
             outlines=outlines,
         )
 
@@ -142,10 +138,11 @@ class G1020(WalkedSource[_Found]):
             return ()
         try:
             content = read_labelme(path)
-            if differs := size_differs(image, content.get("imageWidth"), content.get("imageHeight")):
+            stated = content.get("imageWidth"), content.get("imageHeight")
+            if differs := size_differs(image, *stated):
                 found.dropped.append(self._cost(path, "size differs", differs, key=path.stem))
                 return ()
-            return outlines_of(shapes_of(content), names)
+            return outlines_of(shapes_of(content), names, stated_size(*stated))
         except UnreadableShapes as error:
             found.dropped.append(self._cost(path, "unreadable outline", str(error), key=path.stem))
             return ()
@@ -159,7 +156,7 @@ class G1020(WalkedSource[_Found]):
                 self._sort(file, folders, found)
         if base is None or not found.photographs:
             raise SourceNotFound(self.name, self.root, "every photograph (Images/image_0.jpg ...)", _TREE)
-        for file in (file for file in entries(base) if plain_name(file.name) == _LIST):
+        for file in (file for file in entries(base) if plain_name(file.name) in _LISTS):
             self._label(file, found)
         return found
 
@@ -169,10 +166,10 @@ class G1020(WalkedSource[_Found]):
         if where == "images" and kind in _KINDS:
             found.photographs.append(file)
         elif where == "masks" and kind == ".png":
-            self._keep_first(found.masks, file.stem.casefold(), file, found.dropped)
+            self._keep_first(found.masks, plain_stem(file), file, found.dropped)
         elif where and kind == ".json":
-            self._keep_first(found.outlines, file.stem.casefold(), file, found.dropped)
-        elif where or plain_name(file.name) != _LIST:
+            self._keep_first(found.outlines, plain_stem(file), file, found.dropped)
+        elif where or plain_name(file.name) not in _LISTS:
             found.dropped.append(self._drop(file, "stray file"))
 
     def _label(self, path: Path, found: _Found) -> None:
@@ -185,17 +182,17 @@ class G1020(WalkedSource[_Found]):
                 raise UnreadableSheet(f"no column {' and '.join(sorted(missing))}")
         except UnreadableSheet as error:
             found.dropped.append(self._cost(path, "unreadable sheet", str(error)))
-            found.unclear |= {file.stem.casefold() for file in found.photographs}
+            found.unclear |= {plain_stem(file) for file in found.photographs}
             return
         problems = [problem for row in rows if (problem := _enter(row, found.labels))]
-        found.unclear |= {Path(problem.partition(":")[0]).stem.casefold() for problem in problems}
+        found.unclear |= {plain_stem(problem.partition(":")[0]) for problem in problems}
         found.dropped += self._problems(path, "unreadable label", problems)
 
 
 def _enter(row: Mapping[str, str], labels: dict[str, str]) -> str:
     """Add the label of one row of the list to `labels`, and return what is wrong with the row; empty for nothing."""
     name, value = row["imageid"], row["binarylabels"]
-    stem, word = Path(name).stem.casefold(), YES_NO.get(value.casefold(), "")
+    stem, word = plain_stem(name), YES_NO.get(value.casefold(), "")
     if not stem:
         return f"a row without imageID: label {value!r}"
     if labels.setdefault(stem, "" if misfit(row) else word) != word and not misfit(row):
@@ -210,7 +207,7 @@ def _is_base(folder: Path) -> bool:
     """Return whether a folder contains ``Images`` and another file or folder that only G1020 has."""
     inside = {plain_name(p.name) for p in entries(folder)}
     named = plain_name(folder.name) == "g1020" and "masks" in inside
-    return "images" in inside and (named or _LIST in inside or "nerveremoved_images" in inside)
+    return "images" in inside and (named or bool(_LISTS & inside) or "nerveremoved_images" in inside)
 
 
 def _same(folder: Path) -> list[Path]:

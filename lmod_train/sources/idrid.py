@@ -17,6 +17,7 @@ from lmod_train.sources.gaps import gaps, group_of
 from lmod_train.sources.idrid_sheets import read_grades, read_points
 from lmod_train.sources.picture import size_of
 from lmod_train.sources.sheets import UnreadableSheet, plain_header
+from lmod_train.sources.spelling import plain_stem
 from lmod_train.types import OTHER, Dropped, MaskFile, Outline, Sample, SampleStream
 
 WIDTH = 4288
@@ -277,7 +278,7 @@ class Idrid(Source):
 
     def _sort(self, file: Path, part: str, split: str | None, found: _Found) -> None:
         """Add one photograph or mask of a part to `found`."""
-        stem, kind = file.stem.strip().casefold(), file.suffix.lower()
+        stem, kind = plain_stem(file).strip(), file.suffix.lower()
         mask = re.fullmatch(r"(idrid_\d+)_(ma|he|ex|se|od)", stem)
         if split and part == "A" and mask and kind in _MASKS:
             self._keep_first(found.masks.setdefault((split, mask[1]), {}), mask[2], file, found.dropped)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lmod_train.sources.sheets import UnreadableSheet, misfit, read_sheet
+from lmod_train.sources.spelling import plain_stem
 
 _NAMES = ("imagename", "imageno")
 _GRADES = {"retinopathygrade": ("icdr", "01234"), "riskofmacularedema": ("macular_edema_risk", "012")}
@@ -82,7 +83,7 @@ def _rows(path: Path, wanted: tuple[str, ...], problems: list[str]) -> list[tupl
 
 def _keep(found: dict[str, _Value], name: str, value: _Value, nothing: _Value, problems: list[str]) -> None:
     """Add a value under its stem; two different values of one stem become `nothing`."""
-    stem = Path(name).stem.casefold()
+    stem = plain_stem(name)
     if found.setdefault(stem, value) != value:
         problems.append(f"{name}: two rows with different values")
         found[stem] = nothing

@@ -64,12 +64,15 @@ def shapes_of(content: Mapping[str, Any]) -> list[tuple[str, Points]]:
     return [_shape(shape, place) for place, shape in enumerate(shapes, start=1)]
 
 
-def outlines_of(shapes: list[tuple[str, Points]], names: Mapping[str, str]) -> tuple[Outline, ...]:
+def outlines_of(
+    shapes: list[tuple[str, Points]], names: Mapping[str, str], size: tuple[int, int] | None = None
+) -> tuple[Outline, ...]:
     """Return one outline per structure, in order of `names`, from the corners of all shapes with its label.
 
     Args:
         shapes: Label and corners of each shape, as returned by `read_shapes`.
         names: Label -> structure; an empty string for a known label that is not used.
+        size: Width and height of the image as stated in the file; None if not stated.
 
     Raises:
         UnreadableShapes: A label is not among the names (questions about an image with an unmarked structure would be
@@ -78,19 +81,24 @@ def outlines_of(shapes: list[tuple[str, Points]], names: Mapping[str, str]) -> t
     Example:
         >>> shapes = [("disc", ((1.0, 1.0), (5.0, 5.0))), ("discloc", ((0.0, 0.0), (9.0, 9.0)))]
         >>> outlines_of(shapes, {"disc": "optic disc", "discloc": ""})
-        (Outline(structure='optic disc', points=((1.0, 1.0), (5.0, 5.0)), unit='pixel'),)
+        (Outline(structure='optic disc', points=((1.0, 1.0), (5.0, 5.0)), unit='pixel', parts=(), drawn_on=None),)
     """
     unknown = sorted({label for label, _ in shapes} - set(names))
     if unknown:
         raise UnreadableShapes(f"unknown label {', '.join(map(repr, unknown))}, expected {', '.join(names)}")
     found = []
     for name, structure in names.items():
-        points = tuple(point for label, corners in shapes if label == name for point in corners)
-        if structure and points:
-            found.append(Outline(structure, points))
+        own = [corners for label, corners in shapes if label == name]
+        if structure and own:
+            points = tuple(point for corners in own for point in corners)
+            found.append(Outline(structure, points, parts=_parts(own), drawn_on=size))
     if not found:
         raise UnreadableShapes(f"no outline of {', '.join(name for name, structure in names.items() if structure)}")
     return tuple(found)
+
+
+def _parts(shapes: list[Points]) -> tuple[int, ...]:
+    return tuple(map(len, shapes)) if len(shapes) > 1 else ()
 
 
 def _shape(shape: Any, place: int) -> tuple[str, Points]:

@@ -14,7 +14,7 @@ from lmod_train.sources.marked import marked_folder
 from lmod_train.sources.origa_labels import Entry, number_of, read_entries
 from lmod_train.sources.sheets import UnreadableSheet
 from lmod_train.sources.spelling import plain_name
-from lmod_train.sources.walked import WalkedSource, files_with_folders
+from lmod_train.sources.walked import DISC_AND_CUP, WalkedSource, files_with_folders
 from lmod_train.types import Cut, Dropped, MaskFile, Patient, Sample
 
 Masks = Literal["any", "png", "mat"]
@@ -24,9 +24,6 @@ _TABLES = ("origalist", "glaucoma", "binary_labels", "origa_info")  # in order o
 _LISTS = {"origalist.csv", "origa_info.csv"}
 _ANNOTATIONS = "semi-automatic-annotations"
 _BESIDE = {"origa", "fundus_train_val_data"}  # folders beside glaucoma.csv in Kaggle's glaucoma-detection
-_CODINGS: tuple[Mapping[str, tuple[int, ...]], ...] = (
-    {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)},  # 1 is the rim: the disc is rim and cup
-)
 _TREE = """\
   Kaggle's glaucoma-datasets:
     <root>/{Images/001.jpg,Masks/001.png,Semi-automatic-annotations/001.mat,OrigaList.csv,origa_info.csv}
@@ -72,7 +69,7 @@ class Origa(WalkedSource[_Found]):
     Args:
         root: The dataset's folder or one above it.
         masks: ``png`` or ``mat`` reads only the masks of this kind; ``any`` reads png, or mat if there is no png. Both
-            contain 0 for background, 1 for rim, 2 for cup.
+            contain 0 for background, 1 for rim, 2 for cup, or 0, 128 and 255.
         label_column: Column of the glaucoma label in the tables, in any spelling; by default the first of
             `lmod_train.sources.origa_labels.LABELS`.
 
@@ -162,7 +159,7 @@ class Origa(WalkedSource[_Found]):
         """Yield the mask that is used, if there is one."""
         for kind in ("png", "mat") if self.masks == "any" else (self.masks,):
             if kind in kinds:
-                yield MaskFile(kinds[kind], _CODINGS, Cut(arrays=("mask",)) if kind == "mat" else Cut())
+                yield MaskFile(kinds[kind], DISC_AND_CUP, Cut(arrays=("mask",)) if kind == "mat" else Cut())
                 return
 
     def _walk(self) -> _Found:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from lmod_train.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
-from lmod_train.sources.spelling import YES_NO
+from lmod_train.sources.spelling import YES_NO, composed
 
 NAMES = ("filename", "imagename", "imgname", "image")
 LABELS = ("glaucoma", "label", "binarylabels", "binarylabel", "class")
@@ -64,7 +64,7 @@ def number_of(name: str) -> str:
         ['1', '1', '1', '1', 'scan_a']
     """
     plain = name.strip(_QUOTES).replace("\\", "/")
-    stem = PurePosixPath(plain).stem.strip().casefold()
+    stem = composed(PurePosixPath(plain).stem.strip().casefold())
     return str(int(stem)) if stem.isdecimal() and len(stem) < 20 else stem
 
 

@@ -10,8 +10,8 @@ from lmod_train.errors import SourceNotFound
 from lmod_train.sources.clutter import entries
 from lmod_train.sources.refuge_labels import SHEETS, read_labels
 from lmod_train.sources.sheets import UnreadableSheet
-from lmod_train.sources.spelling import plain_name
-from lmod_train.sources.walked import WalkedSource, files_with_folders
+from lmod_train.sources.spelling import composed, plain_name, plain_stem
+from lmod_train.sources.walked import DISC_AND_CUP, WalkedSource, files_with_folders
 from lmod_train.types import Dropped, MaskFile, Sample
 
 _ARCHIVES = {
@@ -31,7 +31,7 @@ _TABLES = {
 }
 _CODINGS: tuple[Mapping[str, tuple[int, ...]], ...] = (
     {"background": (255,), "optic disc": (0, 128), "optic cup": (0,)},  # the challenge's bitmaps are inverted
-    {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)},
+    DISC_AND_CUP[0],
 )
 _TREE = """\
   the challenge's archives, inner folders doubled or not:
@@ -106,12 +106,12 @@ class Refuge(WalkedSource[_Found]):
 
     def _gaps(self, taken: Mapping[str, Sample], found: _Found) -> Iterator[Dropped]:
         """Yield missing masks and labels, masks and rows without a photograph, and missing parts and tables."""
-        labels = {key.casefold(): sample.labels.get("glaucoma", "") for key, sample in taken.items()}
+        labels = {composed(key.casefold()): sample.labels.get("glaucoma", "") for key, sample in taken.items()}
 
         def group(key: str) -> str:
             """Return part and class folder, as in the training part."""
-            part, _, stem = key.casefold().partition("/")
-            folder = _FOLDERS.get(labels.get(key.casefold()) or found.labels.get((part, stem), ""))
+            part, _, stem = composed(key.casefold()).partition("/")
+            folder = _FOLDERS.get(labels.get(composed(key.casefold())) or found.labels.get((part, stem), ""))
             mask = found.masks.get((part, stem))
             folder = folder or (mask.parent.name if mask and plain_name(mask.parent.name) in _CLASSES else None)
             return f"{part}/{folder}" if folder else part
@@ -143,7 +143,7 @@ class Refuge(WalkedSource[_Found]):
             yield from self._missing("label", images, labelled, "no label in the table")
 
     def _sample(self, key: str, file: Path, found: _Found) -> Sample:
-        place = (key.split("/")[0], file.stem.casefold())
+        place = (key.split("/")[0], plain_stem(file))
         label = _CLASSES.get(plain_name(file.parent.name)) or found.labels.get(place)
         mask = found.masks.get(place)
         return Sample(
@@ -176,7 +176,7 @@ class Refuge(WalkedSource[_Found]):
             if kind in _KINDS:
                 found.dropped.append(self._drop(file, "not of the REFUGE challenge"))
         elif _MASKS & set(folders) and kind in _KINDS:
-            self._keep_first(found.masks, (part, file.stem.casefold()), file, found.dropped)
+            self._keep_first(found.masks, (part, plain_stem(file)), file, found.dropped)
         elif kind in SHEETS:
             self._label(file, part, found)
         elif kind in _KINDS - {".bmp"} and not _MASKS & set(folders):

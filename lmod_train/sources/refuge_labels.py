@@ -8,7 +8,7 @@ from typing import Any
 
 from lmod_train.raw import read_json
 from lmod_train.sources.sheets import UnreadableSheet, misfit, read_sheet
-from lmod_train.sources.spelling import YES_NO
+from lmod_train.sources.spelling import YES_NO, plain_stem
 
 SHEETS = {".xlsx", ".xls", ".csv", ".json"}
 
@@ -30,7 +30,7 @@ def read_labels(path: Path) -> tuple[dict[str, str], list[str]]:
     problems: list[str] = []
     is_json = path.suffix.lower() == ".json"
     for name, value in _json_rows(path) if is_json else _sheet_rows(path, problems):
-        stem = Path(str(name).strip()).stem.casefold()
+        stem = plain_stem(str(name).strip())
         word = YES_NO.get(str(value).strip().casefold())
         if word is None:
             problems.append(f"{name}: label {value!r} is neither 0 nor 1")

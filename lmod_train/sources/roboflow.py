@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from lmod_train.errors import SourceNotFound
+from lmod_train.raw import start_of
 from lmod_train.sources.base import Source
 from lmod_train.sources.clutter import entries, files_below
 from lmod_train.sources.picture import size_differs
@@ -21,7 +22,7 @@ from lmod_train.sources.roboflow_labels import (
     read_data_yaml,
     read_yolo,
 )
-from lmod_train.sources.spelling import plain_name
+from lmod_train.sources.spelling import composed, plain_name
 from lmod_train.types import Dropped, Outline, Patient, Sample, SampleStream
 
 PARTS = ("train", "valid", "val", "test")
@@ -158,19 +159,20 @@ class Roboflow(Source):
         """Return a function that reads a photograph's label file, and entries for label files without a photograph."""
         inside = {plain_name(p.name): p for p in entries(part) if p.is_dir()}
         files = [p for p in entries(inside.get("labels", part)) if p.suffix.lower() == ".txt"]
-        label_of = {file.stem: file for file in files}
-        shown = {f"{plain_name(part.name)}/{file.stem}" for file in _photographs(part)}
+        label_of = {composed(file.stem): file for file in files}
+        shown = {f"{plain_name(part.name)}/{composed(file.stem)}" for file in _photographs(part)}
         read.update(files)
 
         def annotations(file: Path) -> tuple[Annotation, ...]:
-            if file.stem not in label_of:
+            label = label_of.get(composed(file.stem))
+            if label is None:
                 raise LabelProblem(_UNLABELLED, "")
             try:
-                return read_yolo(label_of[file.stem], export.numbers)
+                return read_yolo(label, export.numbers)
             except LabelProblem as problem:
-                raise LabelProblem(problem.reason, f"{label_of[file.stem].name}, {problem.detail}") from problem
+                raise LabelProblem(problem.reason, f"{label.name}, {problem.detail}") from problem
 
-        named = {f"{plain_name(part.name)}/{file.stem}": file for file in files}
+        named = {f"{plain_name(part.name)}/{composed(file.stem)}": file for file in files}
         return annotations, [*self._missing("photograph", named, shown, "it has a label file", "gone")]
 
     def _coco_labels(
@@ -185,11 +187,11 @@ class Roboflow(Source):
             listed = LabelProblem("", "listed once for the part")
             return lambda file: _raise(listed), [self._cost(json, coco.reason, coco.detail) if coco else absent]
         photographs = coco.photographs
-        shown = {f"{plain_name(part.name)}/{file.stem}" for file in _photographs(part)}
+        shown = {f"{plain_name(part.name)}/{composed(file.stem)}" for file in _photographs(part)}
 
         def annotations(file: Path) -> tuple[Annotation, ...]:
-            found = photographs.get(file.name, LabelProblem(_UNLABELLED, ""))
-            if differs := size_differs(file, *coco.sizes.get(file.name, (None, None))):
+            found = photographs.get(composed(file.name), LabelProblem(_UNLABELLED, ""))
+            if differs := size_differs(file, *coco.sizes.get(composed(file.name), (None, None))):
                 raise LabelProblem("size differs", differs)
             return _raise(found) if isinstance(found, LabelProblem) else found
 
@@ -272,7 +274,7 @@ def _readme_projects(folder: Path) -> list[str]:
     first = []
     for file in (p for p in entries(folder) if p.name.casefold().startswith("readme") and p.is_file()):
         with file.open("rb") as opened:
-            lines = [line.strip(" #") for line in opened.read(1000).decode("latin-1").splitlines()]
+            lines = [line.strip(" #") for line in start_of(opened.read(1000)).splitlines()]
         first += [re.split(" [->] |,", line)[0] for line in lines if line][:1]
     return first
 

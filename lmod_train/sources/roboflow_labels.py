@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.raw import MOST_TABLE_BYTES, decoded, read_bytes, read_json, read_yaml
+from lmod_train.sources.spelling import composed
 from lmod_train.types import Outline
 
 
@@ -20,14 +21,18 @@ class Annotation:
         name: Class name as spelled in the export.
         points: (x, y) of two opposite corners of a box, or of every corner of a polygon, as fractions (0 to 1) of
             image width and height.
+        size: Width and height of the image as stated by a COCO file; None of a YOLO file.
+        parts: Number of corners of each polygon if there are several; empty for one.
     """
 
     name: str
     points: tuple[tuple[float, float], ...]
+    size: tuple[int, int] | None = field(default=None, compare=False)
+    parts: tuple[int, ...] = field(default=(), compare=False)
 
     def outline(self, structure: str) -> Outline:
         """Return the same points as the outline of a structure."""
-        return Outline(structure, self.points, "side")
+        return Outline(structure, self.points, "side", self.parts, self.size)
 
 
 class LabelProblem(Exception):
@@ -141,7 +146,7 @@ def read_coco(path: Path) -> CocoPart:
         categories = {int(c["id"]): str(c["name"]) for c in content["categories"]}
         above = {int(c["id"]): str(c.get("supercategory") or "none") for c in content["categories"]}
         images = {int(i["id"]): i for i in content["images"]}
-        files = {number: str(image["file_name"]) for number, image in images.items()}
+        files = {number: composed(str(image["file_name"])) for number, image in images.items()}
         found: dict[int, list[Mapping[str, Any]]] = {number: [] for number in images}
         for annotation in content["annotations"]:
             found[int(annotation["image_id"])].append(annotation)
@@ -182,7 +187,9 @@ def _coco_annotation(annotation: Mapping[str, Any], size: tuple[float, float], n
     points = tuple((x / size[0], y / size[1]) for x, y in _coco_points(annotation))
     if not all(math.isfinite(value) for point in points for value in point):
         raise ValueError(f"bbox {annotation.get('bbox')!r} has values that are not finite")
-    return Annotation(names[kind], points)
+    polygons = annotation.get("segmentation")
+    parts = tuple(len(polygon) // 2 for polygon in polygons) if isinstance(polygons, list) else ()
+    return Annotation(names[kind], points, (round(size[0]), round(size[1])), parts if len(parts) > 1 else ())
 
 
 def _coco_points(annotation: Mapping[str, Any]) -> Iterator[tuple[float, float]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from openpyxl import load_workbook
 
-from lmod_train.raw import MOST_TABLE_BYTES, decoded, open_zip, read_bytes
+from lmod_train.raw import MOST_TABLE_BYTES, decoded, open_file, open_zip, read_bytes, start_of
 
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DELIMITERS = ",;\t|"
@@ -52,7 +52,7 @@ def read_sheet(path: Path, column: str = "") -> list[dict[str, str]]:
     r"""Return the rows of a table as dicts from `plain_header` of the column to the text of the cell.
 
     The format is detected by content, not by suffix: of an xlsx workbook the first sheet with a header is read;
-    anything else is text in UTF-8 (with or without BOM) or cp1252, with the delimiter of ``, ; tab |`` that is most
+    anything else is text in an encoding of `lmod_train.raw.decoded`, with the delimiter of ``, ; tab |`` that is most
     frequent in the header. Values are stripped; empty and missing cells are ``""``; integers of a workbook have no
     ``.0``. Empty rows and columns without a name are skipped. The second column of the same name gets the suffix ``2``,
     and so on. If a row has more values than the header has columns (as after an unquoted comma), the surplus has the
@@ -90,6 +90,29 @@ def read_sheet(path: Path, column: str = "") -> list[dict[str, str]]:
             if _is_header(row, wanted):
                 return _named([plain_header(cell) for cell in row], rows[at + 1 :])
     raise UnreadableSheet(f"no column {column!r}" if column else "no header: the table is empty")
+
+
+def read_header(path: Path) -> list[str]:
+    """Return the plain names of the columns in the first row of a table, without reading the others.
+
+    Raises:
+        UnreadableSheet: The file is missing or damaged.
+    """
+    try:
+        with open_file(path, MOST_TABLE_BYTES) as file:
+            start = file.read(1 << 14)
+        if not start.startswith(_ZIP):
+            line = start_of(start).lstrip().partition("\n")[0]
+            return [plain_header(cell) for cell in line.split(max(_DELIMITERS, key=line.count))]
+        content = read_bytes(path, MOST_TABLE_BYTES)
+        _check_unpacked(content)
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        rows = book.worksheets[0].iter_rows(max_row=1, values_only=True)
+        return [plain_header(cell_text(value)) for value in next(iter(rows), ())]
+    except UnreadableSheet:
+        raise
+    except Exception as error:  # openpyxl raises errors of many types on damaged files
+        raise UnreadableSheet(f"cannot be read ({type(error).__name__}: {error})") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +220,14 @@ def cell_text(value: Any) -> str:
 
 def _text(content: bytes, wanted: str) -> list[list[str]]:
     """Return the cells of a text table; the delimiter is found in the first line that contains `wanted`."""
-    if b"\0" in content:
-        raise UnreadableSheet("neither text nor an xlsx file: it contains null bytes")
     try:
         text = decoded(content)
     except UnicodeDecodeError as error:
         raise UnreadableSheet(f"text in neither UTF-8 nor cp1252 ({error.reason} at {error.start})") from error
+    except UnicodeError as error:
+        raise UnreadableSheet(str(error)) from error
+    if "\0" in text:
+        raise UnreadableSheet("neither text nor an xlsx file: it contains null bytes")
     first = next((line for line in text.splitlines() if line.strip() and wanted in plain_header(line)), "")
     delimiter = max(_DELIMITERS, key=first.count)
     lines = list(io.StringIO(text, newline=""))

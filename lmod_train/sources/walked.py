@@ -12,6 +12,12 @@ from lmod_train.sources.clutter import files_below
 from lmod_train.sources.spelling import plain_name
 from lmod_train.types import Dropped, Sample, SampleStream
 
+DISC_AND_CUP: tuple[Mapping[str, tuple[int, ...]], ...] = (
+    {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)},  # 1 is the rim: the disc is rim and cup
+    {"background": (0,), "optic disc": (128, 255), "optic cup": (255,)},
+)
+"""Codings of masks of disc and cup, in which copies of ORIGA and G1020 circulate."""
+
 _COPIES = ("_cropped", "_square")
 
 

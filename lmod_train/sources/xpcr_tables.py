@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.cells import MOST_GROUP_BYTES
-from lmod_train.raw import decoded, open_file, read_bytes, read_json, whole_number
+from lmod_train.raw import decoded, open_file, read_bytes, read_json, start_of, whole_number
 from lmod_train.sources.spellings import plain, shown
 from lmod_train.types import Cut
 
@@ -53,7 +53,7 @@ def is_table(file: Path, names: Collection[str] = frozenset({"qapairs"})) -> boo
             return any(plain(name) in names for name in _parquet_names(file))
         if file.suffix.lower() in TABLES:
             with open_file(file, MOST_JSON_BYTES) as opened:
-                return any(plain(key) in names for key in _KEY.findall(opened.read(1 << 16).decode("latin-1")))
+                return any(plain(key) in names for key in _KEY.findall(start_of(opened.read(1 << 16))))
     except (OSError, ValueError, LookupError, NotImplementedError, TypeError):
         pass
     return False

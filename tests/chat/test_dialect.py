@@ -9,7 +9,9 @@ import torch
 from PIL import Image
 from transformers import BatchFeature
 
+from lmod_train.chat.answer_loss import batch_loss
 from lmod_train.chat.dialect import Dialect
+from lmod_train.chat.generation import Decoding, respond
 from lmod_train.errors import BadArgument, WeightsMismatch
 from tests.families import TINY, write_tiny
 from tests.tiny import record
@@ -50,11 +52,30 @@ def test_each_picture_has_as_many_places_as_its_shape_gives(kin, eyes):
     assert places == [*TINY[kin.model_type].places]
 
 
-def test_words_that_hold_an_image_token_are_refused(kin, eyes):
+def test_a_record_that_cannot_be_asked_or_learnt_costs_itself(kin, eyes, tmp_path):
+    shutil.copytree(eyes, tmp_path, dirs_exist_ok=True)
+    for name, size in (("thin.png", (400, 1)), ("dot.png", (1, 1))):
+        Image.new("RGB", size).save(tmp_path / name)
     token = kin.dialect.tokenizer.decode([kin.network.config.image_token_id])
-    for wrong in (record(text=f"What is {token}?", image=["a.png"]), record(image=["a.png"], answer=f"a {token}")):
-        with pytest.raises(BadArgument, match="glaucoma/phantom/1"):
-            kin.dialect([wrong], eyes)
+    usual = [record(str(i), image=["a.png"], answer="Yes") for i in range(2)]
+    asking = record("asking", text=f"What is {token}?", image=["a.png"], answer="Yes")
+    answering = record("answering", image=["a.png"], answer=f"a {token}")
+    pictured = [record(name, image=[name], answer="Yes") for name in ("thin.png", "dot.png")]
+    batch = kin.dialect([usual[0], asking, answering, *pictured, usual[1]], tmp_path)
+    assert batch.refused.keys() == {1, 2, 3, 4} and batch.unasked().keys() == {1, 3, 4}
+    assert "image token" in batch.refused[1] and "400x1" in batch.refused[3]
+    alone = kin.dialect(usual, tmp_path)
+    kept = [batch.prompt_ids[i] for i in (0, 5)], [batch.answer_ids[i] for i in (0, 5)]
+    assert kept == (alone.prompt_ids, alone.answer_ids) and len(batch.images) == len(alone.images) == 1
+    assert batch.prompt_ids[2] == kin.dialect([record("answering", image=["a.png"])], tmp_path).prompt_ids[0]
+    network, pad = kin.network, kin.dialect.tokenizer.pad_token_id
+    with torch.no_grad():
+        losses = [float(batch_loss(network, b, pad, 4096, shared_prefix=True)) for b in (batch, alone)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    replies = respond(network, kin.dialect, batch, Decoding(4), "tiny")
+    assert [r.id for r in replies] == [r.id for r in batch.records]
+    assert [r.finish_reason == "error" for r in replies] == [False, True, False, True, True, False]
+    assert replies[5].reply == respond(network, kin.dialect, alone, Decoding(4), "tiny")[1].reply
 
 
 def test_it_travels_to_other_processes(kin, eyes):

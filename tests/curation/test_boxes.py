@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from lmod_train.curation.boxes import bounding_box, box_of, coding_of, read_boxes, values_in
+from lmod_train.curation.boxes import box_of, coding_of, read_boxes, values_in
+from lmod_train.curation.components import bounding_box
 from lmod_train.types import OTHER, Box, Cut, Dropped, MaskFile, Outline, Region, Sample
 from tests.curation.world import INVERTED, USUAL, mask_file, truth_of
 
@@ -17,14 +18,14 @@ def sample(path, size=(160, 120), regions=()):
 
 def found(sample):
     """Return the boxed sample, of which nothing must have been lost."""
-    boxed, lost = read_boxes(sample)
-    assert lost is None
+    boxed, listed = read_boxes(sample)
+    assert listed == ()
     return boxed
 
 
 def lost(sample):
     """Return why a sample was left without regions; it must have kept none."""
-    boxed, why = read_boxes(sample)
+    boxed, (why,) = read_boxes(sample)
     assert isinstance(why, Dropped) and boxed.regions == ()
     return why
 
@@ -132,7 +133,7 @@ def test_unreadable_and_missing_masks(tmp_path):
 def test_an_empty_structure_gives_no_region_and_known_regions_stay_first(tmp_path):
     Image.fromarray(np.full((120, 160), 255, dtype=np.uint8)).save(tmp_path / "m.png")
     known = (Region("fovea", Box(1, 1, 9, 9)),)
-    boxed, told = read_boxes(sample(tmp_path / "m.png", regions=known))
+    boxed, (told,) = read_boxes(sample(tmp_path / "m.png", regions=known))
     assert boxed.regions == known and told.reason == "mask_empty"
 
 

@@ -1,14 +1,18 @@
 import hashlib
 import io
+import zlib
+from functools import partial
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.curation import images
+from lmod_train.curation import images, pipeline, prepare
 from lmod_train.curation.images import open_image, shrink, to_rgb, write_image
+from lmod_train.curation.pipeline import curate
+from lmod_train.curation.workers import run
 from lmod_train.types import Dropped, Sample
-from tests.curation.world import photograph
+from tests.curation.world import Folders, Glaucoma, photograph, tree
 
 
 def sample(path):
@@ -27,6 +31,75 @@ def test_sixteen_bit_grey_keeps_its_scale(tmp_path):
     Image.fromarray(ramp).save(tmp_path / "a.png")
     opened = open_image(sample(tmp_path / "a.png"))
     np.testing.assert_array_equal(np.asarray(opened.image)[..., 1], ramp // 256)
+
+
+def grey(path, most, size=(16, 12), **stated):
+    """Write a 16-bit ramp up to `most`, whose low bits are used."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ramp = np.linspace(0, most, size[0] * size[1]).astype(np.uint16).reshape(size[::-1])
+    Image.fromarray(ramp).save(path, **stated)
+    return ramp
+
+
+@pytest.mark.parametrize("bits", [8, 10, 12, 14, 16])
+def test_the_bits_that_all_images_of_a_source_use_are_the_full_range(tmp_path, bits):
+    low, high = (grey(tmp_path / "raw" / "normal" / f"{i}.png", top, size=(32, 24))
+                 for i, top in enumerate(((1 << bits) * 2 // 3, (1 << bits) - 1)))  # fmt: skip
+    made = curate([Folders(tmp_path / "raw")], [Glaucoma()], tmp_path / "out", workers=1, progress=False, balance=[])
+    assert made["dropped"] == {} and made["sources"]["folders"]["grey_bits"] == bits
+    for i, ramp in enumerate((low, high)):
+        pixels = np.asarray(Image.open(tmp_path / "out" / "images" / "folders" / "normal" / f"{i}.jpg"), dtype=int)
+        assert np.abs(pixels[..., 1] - (ramp >> (bits - 8))).max() <= 4, "one scale for the whole source"
+
+
+def test_greys_below_a_quarter_of_the_range_of_their_source_are_listed(tmp_path):
+    for i, most in enumerate((4095, 65535, 50000)):
+        grey(tmp_path / "raw" / "normal" / f"{i}.png", most, size=(32, 24))
+    deep = np.full((24, 32, 3), 15, dtype=np.uint8)
+    Image.fromarray(deep).save(tmp_path / "raw" / "normal" / "eight.png")
+    made = curate([Folders(tmp_path / "raw")], [Glaucoma()], tmp_path / "out", workers=1, progress=False, balance=[])
+    assert made["dropped"] == {"folders": {"read": {"grey_range_unclear": 1}}}
+    assert made["sources"]["folders"]["grey_bits"] == 16 and made["sources"]["folders"]["samples"] == 4
+
+
+def test_bits_that_a_file_states_are_used(tmp_path):
+    ramp = grey(tmp_path / "a.tif", 3000, tiffinfo={281: 4095})
+    opened = open_image(sample(tmp_path / "a.tif"))
+    np.testing.assert_array_equal(np.asarray(opened.image)[..., 0], ramp >> 4)
+    assert (opened.bits, opened.most) == (12, 0)
+    for name, values, bits in (("raw", ramp, 12), ("scaled", ramp << 4, 16), ("dark", (ramp >> 4) << 4, 16)):
+        Image.fromarray(values).save(tmp_path / f"{name}.png")
+        data = (tmp_path / f"{name}.png").read_bytes()
+        chunk = b"sBIT\x0c"
+        chunk = b"\0\0\0\x01" + chunk + zlib.crc32(chunk).to_bytes(4, "big")
+        (tmp_path / f"{name}.png").write_bytes(data[:33] + chunk + data[33:])
+        assert open_image(sample(tmp_path / f"{name}.png")).bits == bits, name
+
+
+def test_a_restart_gives_the_same_greys(tmp_path, monkeypatch):
+    for i, most in enumerate((900, 3000, 4095, 2000)):
+        grey(tmp_path / "raw" / "normal" / f"{i}.png", most, size=(32, 24))
+    settings = {"workers": 1, "progress": False, "balance": []}
+    curate([Folders(tmp_path / "raw")], [Glaucoma()], tmp_path / "quiet", **settings)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        left = [*range(5)]
+        written = prepare.write_image
+        patched.setattr(prepare, "write_image", lambda *a: written(*a) if left.pop() > 2 else _stop())
+        patched.setattr(pipeline, "run", partial(run, size=1))
+        curate([Folders(tmp_path / "raw")], [Glaucoma()], tmp_path / "out", **settings)
+    curate([Folders(tmp_path / "raw")], [Glaucoma()], tmp_path / "out", **settings)
+    assert tree(tmp_path / "out") == tree(tmp_path / "quiet")
+
+
+def _stop():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("size", [(400, 1), (1, 1), (3, 400), (300, 4)])
+def test_a_picture_that_no_model_takes_is_listed(tmp_path, size):
+    Image.new("RGB", size).save(tmp_path / "a.png")
+    dropped = open_image(sample(tmp_path / "a.png"))
+    assert dropped.reason == "image_too_thin" and f"{size[0]}x{size[1]}" in dropped.detail
 
 
 def test_orientation_is_applied(tmp_path):

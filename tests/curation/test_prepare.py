@@ -14,7 +14,7 @@ from lmod_train.curation.journal import NAME
 from lmod_train.curation.markers import COLOURS
 from lmod_train.curation.pipeline import curate
 from lmod_train.curation.prepare import Plan, Prepared, prepare
-from lmod_train.types import Box, Dropped, Outline, Region, Sample
+from lmod_train.types import Box, Outline, Region, Sample
 from tests.curation.world import Discs, Folders, Glaucoma, Regions, photograph, tree
 
 QUIET = {"longest_side": 100, "workers": 1, "progress": False, "balance": []}
@@ -57,7 +57,7 @@ def test_it_is_counted_once_also_by_a_second_start(damaged, tmp_path, monkeypatc
         patched.setattr(writing, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
         curate([damaged], tasks, tmp_path / "out", **QUIET)
     rows = [json.loads(line) for line in (tmp_path / "out" / NAME).read_text().splitlines()[1:]]
-    assert [r["key"] for r in rows if r["unmarked"]] == ["train/p002", "train/p005"]
+    assert [r["key"] for r in rows if r["listed"]] == ["train/p002", "train/p005"]
     assert all(Prepared.of(r).row() == Prepared.of(json.loads(json.dumps(r))).row() for r in rows)
     curate([damaged], tasks, tmp_path / "out", **QUIET)
     assert tree(tmp_path / "out") == tree(tmp_path / "quiet")
@@ -68,7 +68,7 @@ def test_one_sample_with_a_bad_mask_keeps_its_image(damaged, tmp_path):
     bad = replace(next(s for s in damaged.samples() if s.key.endswith("p002")), source="s")
     done = prepare(bad, plan(tmp_path / "out", Regions()))
     assert done.dropped is None and done.regions == () and done.marked == "" and done.plain and done.thumbnail
-    assert isinstance(done.unmarked, Dropped) and done.unmarked.reason == "mask_unreadable"
+    assert [one.reason for one in done.listed] == ["mask_unreadable"]
     assert Prepared.of(json.loads(json.dumps(done.row()))) == done
 
 

@@ -1,6 +1,7 @@
 """Instruction tuning against by-hand losses of transformers, and what is trained, saved and loaded again."""
 
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -216,6 +217,18 @@ def test_records_that_are_too_long_are_counted_and_listed_once(tiny, folder, tmp
     assert quick.callback_metrics["train/too_long"] == 2
     lines = (tmp_path / "too_long" / "rank-0.csv").read_text().splitlines()
     assert sorted(line.split(",")[0] for line in lines) == ["glaucoma/p/0", "glaucoma/p/1", "id"]
+
+
+def test_a_record_with_an_image_word_costs_itself_and_is_listed(tiny, tmp_path):
+    module = VisionLanguageModel(str(tiny), Lora(4, 8, 0.0))
+    wrong = replace(RECORDS[1], answer=f"{module.dialect.processor.image_token} {RECORDS[1].answer}")
+    folder = write_curated(tmp_path / "curated", [RECORDS[0], wrong, *RECORDS[2:]], side=40)
+    quick = trainer(tmp_path / "run", max_epochs=2, limit_val_batches=0)
+    with pytest.warns(UserWarning, match="cannot be trained on"):
+        quick.fit(module, datamodule=RecordsDataModule(folder, [Glaucoma()], batch_size=1))
+    assert quick.callback_metrics["train/refused"] == 1
+    lines = (tmp_path / "run" / "refused" / "rank-0.csv").read_text().splitlines()
+    assert len(lines) == 2 and lines[1].startswith(f"{wrong.id},its answer must not contain")
 
 
 @pytest.mark.parametrize("checkpointing", [False, True])

@@ -14,5 +14,5 @@ def boxed(sample: Sample) -> set[tuple[str, Box]] | str:
     opened = open_image(sample)
     if not isinstance(opened, Opened):
         return opened.reason
-    found, dropped = read_boxes(replace(sample, size=opened.image.size))
-    return dropped.reason if dropped else {(region.structure, region.box) for region in found.regions}
+    found, listed = read_boxes(replace(sample, size=opened.image.size), opened.orientation)
+    return listed[0].reason if listed else {(region.structure, region.box) for region in found.regions}

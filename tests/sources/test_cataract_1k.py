@@ -69,7 +69,7 @@ def test_boxes_read_are_the_boxes_drawn(drawn, annotations):
     for truth in truths:
         sample = found[truth.key]
         sized, problem = read_boxes(replace(sample, size=open_image(sample).image.size))
-        assert problem is None and (sample.group, sample.labels, sample.patient) == (truth.group, {}, truth.patient)
+        assert problem == () and (sample.group, sample.labels, sample.patient) == (truth.group, {}, truth.patient)
         assert [(r.structure, r.box) for r in sized.regions] == list(truth.boxes)
     assert drops(drawn, annotations=annotations) == []
 

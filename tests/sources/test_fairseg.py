@@ -1,10 +1,8 @@
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from lmod_train.curation.boxes import read_boxes
 from lmod_train.curation.images import open_image
 from lmod_train.errors import BadArgument, SourceNotFound
 from lmod_train.phantom.folders.fairseg import truths, write
@@ -12,6 +10,7 @@ from lmod_train.sources import fairseg
 from lmod_train.sources.fairseg import FairSeg
 from lmod_train.types import Dropped, Sample
 from tests.contracts import SourceContract
+from tests.sources.boxed import boxed
 
 SIZE, N, SEED = 48, 11, 4  # the tenth file is in the older spelling
 
@@ -42,13 +41,6 @@ def drops(root, **options):
     return [(d.file, d.reason, d.detail) for d in FairSeg(root, **options).samples() if isinstance(d, Dropped)]
 
 
-def boxes(sample):
-    """Return the boxes curation finds, or the reason why it finds none."""
-    image = open_image(sample).image
-    read, left = read_boxes(replace(sample, size=image.size))
-    return left.reason if left else {(r.structure, r.box) for r in read.regions}
-
-
 def change(file, **arrays):
     """Write a file again with some arrays other or, where None, left out."""
     with np.load(file, allow_pickle=True) as held:
@@ -67,7 +59,7 @@ def test_reading_and_boxing_give_the_truth_back(written):
     for truth in expected:
         sample = found[truth.key]
         assert (sample.group, sample.labels, sample.patient) == (truth.group, truth.labels, truth.patient)
-        assert boxes(sample) == set(truth.boxes) and len(truth.boxes) == 2
+        assert boxed(sample) == set(truth.boxes) and len(truth.boxes) == 2
     assert drops(written) == []
     assert open_image(found["data_00001"]).image.size == (62, 48)
 
@@ -138,7 +130,7 @@ def test_two_files_of_a_patient_are_one_group(copy):
 
 
 def test_merged_gives_one_box_the_whole_disc(written):
-    merged = {k: boxes(s) for k, s in samples(written, cup="merged").items()}
+    merged = {k: boxed(s) for k, s in samples(written, cup="merged").items()}
     assert merged == {t.key: {t.boxes[0]} for t in truths(N, SEED, size=SIZE)}
     with pytest.raises(BadArgument, match="cup='both'"):
         FairSeg(written, cup="both")
@@ -146,23 +138,23 @@ def test_merged_gives_one_box_the_whole_disc(written):
 
 @pytest.mark.parametrize("cup", ["own", "merged"])
 def test_rising_codes_mean_the_same_and_any_other_code_is_refused(copy, cup):
-    before = {k: boxes(s) for k, s in samples(copy, cup=cup).items()}
+    before = {k: boxed(s) for k, s in samples(copy, cup=cup).items()}
     for i, dtype in ((1, np.uint8), (2, np.float32), (3, np.int16)):
         file = copy / "All" / f"data_0000{i}.npz"
         with np.load(file) as held:
             rising = np.abs(held["disc_cup_mask"]).astype(dtype)
         change(file, disc_cup_mask=rising)
         assert set(np.unique(rising).tolist()) == {0, 1, 2}
-    assert {k: boxes(s) for k, s in samples(copy, cup=cup).items()} == before
+    assert {k: boxed(s) for k, s in samples(copy, cup=cup).items()} == before
     for i, codes in ((4, np.uint8(255)), (5, np.int8(3))):
         file = copy / "All" / f"data_0000{i}.npz"
         mask = np.load(file)["disc_cup_mask"].astype(np.int16)
         change(file, disc_cup_mask=np.where(mask == -1, codes, 0))
-        assert boxes(samples(copy, cup=cup)[f"data_0000{i}"]) == "mask_coding_unknown"
+        assert boxed(samples(copy, cup=cup)[f"data_0000{i}"]) == "mask_coding_unknown"
 
 
 def test_pickles_are_read_only_if_allowed(copy):
-    whole, before = demographics(copy), {k: boxes(s) for k, s in samples(copy).items()}
+    whole, before = demographics(copy), {k: boxed(s) for k, s in samples(copy).items()}
     one, two, three = (copy / "All" / f"data_0000{i}.npz" for i in (1, 2, 3))
     change(one, slo_fundus=np.load(one)["slo_fundus"].astype(object))
     change(two, disc_cup_mask=np.load(two)["disc_cup_mask"].astype(object))
@@ -183,20 +175,20 @@ def test_pickles_are_read_only_if_allowed(copy):
     assert (allowed["data_00003"].patient.age, allowed["data_00003"].patient.sex) == (44.0, None)
     assert {k: s.group for k, s in allowed.items()} == {k: group for k, (group, _, _) in whole.items()}
     assert allowed["data_00001"].cut.pickled and allowed["data_00001"].masks[0].cut.pickled
-    assert {k: boxes(s) for k, s in allowed.items() if k > "data_00002"} == {
+    assert {k: boxed(s) for k, s in allowed.items() if k > "data_00002"} == {
         k: b for k, b in before.items() if k > "data_00002"
     }
 
 
 def test_a_pickled_picture_of_bytes_is_read_once_allowed(copy):
-    before = boxes(samples(copy)["data_00001"])
+    before = boxed(samples(copy)["data_00001"])
     file = copy / "All" / "data_00001.npz"
     wrapped = {name: np.empty((), dtype=object) for name in ("slo_fundus", "disc_cup_mask")}
     for name, holder in wrapped.items():
         holder[()] = np.load(file)[name]
     change(file, **wrapped)
     assert "data_00001" not in samples(copy)
-    assert boxes(samples(copy, allow_pickle=True)["data_00001"]) == before
+    assert boxed(samples(copy, allow_pickle=True)["data_00001"]) == before
 
 
 def test_damaged_files_are_listed_and_the_rest_is_read(copy):
@@ -246,3 +238,23 @@ def test_a_folder_without_files_is_an_error(tmp_path):
     (tmp_path / "ReadMe").mkdir()
     with pytest.raises(SourceNotFound, match="every npz file"):
         FairSeg(tmp_path).verify()
+
+
+def test_a_far_number_is_one_line(copy):
+    for number in ("00003", "00004", "00007"):
+        (copy / "All" / f"data_{number}.npz").unlink()
+    (copy / "All" / "data_00011.npz").rename(copy / "All" / "data_99000.npz")
+    found = [d for d in FairSeg(copy).samples() if isinstance(d, Dropped) and d.reason == "missing scan"]
+    assert [(d.key, d.detail.partition(" ")[0], d.extent) for d in found] == [
+        ("data_00003 to data_00004", "2", "gone"),
+        ("data_00007", "a", "gone"),
+        ("data_00011 to data_98999", "98,989", "gone"),
+    ]
+
+
+def test_many_gaps_are_counted_in_one_line(copy):
+    some = copy / "All" / "data_00001.npz"
+    for number in range(20, 100, 2):
+        shutil.copy(some, copy / "All" / f"data_{number:05d}.npz")
+    found = [d for d in FairSeg(copy).samples() if isinstance(d, Dropped) and d.reason == "missing scan"]
+    assert len(found) == 21 and found[-1].key == "20 further gaps" and found[-1].detail.startswith("20 further scans")

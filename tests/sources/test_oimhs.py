@@ -1,13 +1,11 @@
 import csv
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from openpyxl import Workbook, load_workbook
 from PIL import Image
 
-from lmod_train.curation.boxes import read_boxes
 from lmod_train.curation.images import open_image
 from lmod_train.errors import BadArgument, SourceNotFound
 from lmod_train.phantom.folders.oimhs import truths, write
@@ -16,6 +14,7 @@ from lmod_train.sources.oimhs_labels import EyeRow, read_eyes, read_quality
 from lmod_train.sources.sheets import UnreadableSheet
 from lmod_train.types import Dropped, Sample
 from tests.contracts import SourceContract
+from tests.sources.boxed import boxed
 
 SIZE, N, SEED = 64, 14, 5  # 14 scans: three eyes with 4, one with 2
 EYES, QUALITY = "Demographics of the participants", "Quality Assessment"
@@ -51,13 +50,6 @@ def drops(root):
     return [(d.file, d.reason, d.detail) for d in Oimhs(root).samples() if isinstance(d, Dropped)]
 
 
-def boxes(sample):
-    """Return the boxes curation finds, or the reason why it finds none."""
-    image = open_image(sample).image
-    read, left = read_boxes(replace(sample, size=image.size))
-    return left.reason if left else {(r.structure, r.box) for r in read.regions}
-
-
 def rewrite(path, change):
     """Change the rows of a workbook, header first."""
     rows = [list(row) for row in load_workbook(path).active.iter_rows(values_only=True)]
@@ -81,7 +73,7 @@ def test_reading_and_boxing_give_the_truth_back(written):
     for truth in expected:
         sample = found[truth.key]
         assert (sample.group, sample.labels, sample.patient) == (truth.group, truth.labels, truth.patient)
-        assert boxes(sample) == set(truth.boxes)
+        assert boxed(sample) == set(truth.boxes)
     assert drops(written) == []
     assert {structure for t in expected for structure, _ in t.boxes} == {
         "choroid",
@@ -250,14 +242,14 @@ def test_strays_are_listed_and_clutter_is_not(copy):
 
 
 def test_other_colours_are_refused_or_background_by_option(copy):
-    before = {k: boxes(s) for k, s in samples(copy).items()}
+    before = {k: boxed(s) for k, s in samples(copy).items()}
     file = samples(copy)["2/1"].image
     pixels = np.array(Image.open(file))
     pixels[0, -1], pixels[1, -2] = (255, 0, 255), (1, 1, 1)
     Image.fromarray(pixels).save(file)
-    after = {k: boxes(s) for k, s in samples(copy).items()}
+    after = {k: boxed(s) for k, s in samples(copy).items()}
     assert after.pop("2/1") == "mask_coding_unknown" and after == {k: b for k, b in before.items() if k != "2/1"}
-    assert {k: boxes(s) for k, s in samples(copy, other_colours="background").items()} == before
+    assert {k: boxed(s) for k, s in samples(copy, other_colours="background").items()} == before
     with pytest.raises(BadArgument, match="other_colours='ignore'"):
         Oimhs(copy, other_colours="ignore")
 

@@ -231,3 +231,15 @@ def test_a_folder_without_photographs_is_an_error(kaggle):
     shutil.rmtree(kaggle / "Images")
     with pytest.raises(SourceNotFound, match="every photograph"):
         Origa(kaggle).verify()
+
+
+def test_masks_of_grey_levels_and_lists_in_utf_16_give_the_same(folders, kaggle):
+    before = samples(Origa(folders["kaggle"]))
+    for mask in (kaggle / "Masks").iterdir():
+        Image.fromarray(np.array([0, 128, 255], dtype=np.uint8)[np.asarray(Image.open(mask))]).save(mask)
+    for table in kaggle.glob("*.csv"):
+        table.write_bytes(table.read_text(encoding="utf-8").encode("utf-16"))
+    after = samples(Origa(kaggle))
+    assert drops(Origa(kaggle)) == {} and [*after] == [*before]
+    for key, sample in after.items():
+        assert (sample.labels, boxed(sample)) == (before[key].labels, boxed(before[key]))

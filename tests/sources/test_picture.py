@@ -21,7 +21,7 @@ def test_sizes_are_read_from_the_header_only(photograph):
     [
         ((60, 40), ""),
         ((60.0, 40.0), ""),
-        ((40, 60), ""),  # as seen upright
+        ((40, 60), "annotated at 40x60 pixels, but a.jpg is 60x40"),
         ((None, None), ""),
         (("60", True), ""),
         ((float("inf"), 40), ""),
@@ -34,7 +34,13 @@ def test_a_stated_size_is_compared_with_the_file(photograph, stated, difference)
     assert size_differs(photograph, *stated) == difference
 
 
-def test_pictures_that_cannot_be_turned_are_taken_as_they_are(photograph):
-    Image.new("RGB", (60, 40)).save(photograph.with_suffix(".png"))
-    assert "annotated at 40x60" in size_differs(photograph.with_suffix(".png"), 40, 60)
+@pytest.mark.parametrize("orientation", range(2, 9))
+def test_a_turned_picture_may_be_annotated_as_stored_or_upright(photograph, orientation):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    for kind in ("jpg", "png", "tif"):
+        file = photograph.with_suffix(f".{kind}")
+        Image.new("RGB", (60, 40)).save(file, exif=exif)
+        assert size_differs(file, 60, 40) == "" and size_of(file) == (60, 40)
+        assert (size_differs(file, 40, 60) == "") == (orientation > 4)
     assert size_differs(photograph.with_name("torn.jpg"), 40, 60) == ""

@@ -45,7 +45,7 @@ def test_the_header_determines_the_delimiter(tmp_path: Path, delimiter: str) -> 
     ]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
 def test_encodings(tmp_path: Path, encoding: str) -> None:
     assert read_sheet(written(tmp_path, "id,name\n1,João\n".encode(encoding))) == [{"id": "1", "name": "João"}]
 
@@ -157,6 +157,7 @@ def test_a_wrong_size_written_in_a_workbook_cuts_nothing(tmp_path: Path) -> None
         (b"PK\x03\x04 broken", "not a readable xlsx"),
         (b"a,b\n1,\0\n", "null bytes"),
         (b"a,b\n1,\x81\xff\n", "neither UTF-8 nor cp1252"),
+        ("a,b\n1,男\n".encode("gb18030"), "GB18030 or cp1252; save it as UTF-8"),
         (b"a,b\n1," + b"x" * 200_000 + b"\n", "not a readable table"),
     ],
 )
