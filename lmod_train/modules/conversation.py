@@ -76,6 +76,8 @@ class VisionLanguageModel(LmodModule):
         BadArgument: `max_tokens` is below 2, or the checkpoint is of another family.
     """
 
+    learning_rate = "optimisation.lr"
+
     def __init__(
         self,
         checkpoint: str,
