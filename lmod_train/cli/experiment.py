@@ -96,6 +96,7 @@ class Experiment(LightningCLI):
     Attributes:
         loaded: The checkpoint of `--ckpt_path`, evaluated or started from; empty without.
         own: Modules of the classes in the configuration of the data, which are trusted.
+        defaults: Configuration of the command without any options, as plain values.
     """
 
     def __init__(self, held: ExitStack, once: bool = False, **options: Any) -> None:
@@ -157,13 +158,14 @@ class Experiment(LightningCLI):
                 "run it on a machine with a GPU; to try the configuration here add `--trainer.accelerator cpu "
                 "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`",
             )
-        resolved = plain(self._parser(self.subcommand), config)
+        parser = self._parser(self.subcommand)
+        resolved, self.defaults = plain(parser, config), plain(parser, parser.get_defaults())
         resolved = {key: value for key, value in resolved.items() if key not in WRITTEN}
         self.own = list(_modules(resolved["data"]))
         self.loaded = [Path(config.ckpt_path)] if config.ckpt_path else []
         if config.ckpt_path:
             resolved["weights"] = str(config.ckpt_path)
-        self._held.enter_context(settled(run, resolved, str(self.subcommand)))
+        self._held.enter_context(settled(run, resolved, str(self.subcommand), self.defaults))
         if self._once and self.subcommand == "fit" and is_trained(run) and Run(run).scores.exists():
             raise Trained(run)
         if config.trainer.enable_progress_bar is None and not sys.stdout.isatty():
