@@ -88,21 +88,23 @@ class LmodModule(LightningModule, ABC):
     def weighed(self, loss: Tensor, batch_idx: int) -> Tensor:
         """Return the mean loss of a batch times its weight in its optimiser step.
 
-        Lightning divides each loss by `accumulate_grad_batches`, which is correct for that many batches of equal size.
-        The last step of an epoch may have fewer batches and a smaller last one; with these weights its gradient, too,
-        is that of one batch of all its records.
+        Lightning divides each loss by `accumulate_grad_batches`, and the strategies by the number of ranks, which is
+        correct for that many batches of equal size. The last step of an epoch may have fewer batches of other sizes;
+        with these weights its gradient, too, is that of one batch of all its records.
 
         Args:
             loss: Mean loss over the records of the batch.
             batch_idx: Index of the batch in the epoch, from 0.
         """
         at_once = self.trainer.accumulate_grad_batches if self._trainer is not None else 1
-        loader: Any = self.trainer.train_dataloader if at_once > 1 else None
+        ranks = self.trainer.world_size if self._trainer is not None else 1
+        loader: Any = self.trainer.train_dataloader if at_once * ranks > 1 else None
         if not hasattr(loader, "sizes"):  # unknown for a user's own loader: keep Lightning's average
             return loss
-        sizes: list[int] = loader.sizes()[: int(self.trainer.num_training_batches)]
+        sizes: list[tuple[int, int]] = loader.sizes()[: int(self.trainer.num_training_batches)]
         begin = batch_idx - batch_idx % at_once
-        return loss * (sizes[batch_idx] * at_once / sum(sizes[begin : begin + at_once]))
+        together = sum(over_ranks for _, over_ranks in sizes[begin : begin + at_once])
+        return loss * (sizes[batch_idx][0] * at_once * ranks / together)
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
         """Return the trained tensors and the buffers that training changes, such as batch norm statistics."""
