@@ -36,7 +36,7 @@ from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.other_regime import in_another_regime
 from lmod_train.cli.precedence import in_order
-from lmod_train.cli.provenance import write_provenance, write_trained
+from lmod_train.cli.provenance import write_loaded, write_provenance, write_trained
 from lmod_train.cli.refusal import PROGRAM, Refusing
 from lmod_train.cli.settle import settled
 from lmod_train.cli.short_help import WHOLE
@@ -277,6 +277,7 @@ def _run(arguments: list[str], held: ExitStack, once: bool = False) -> None:
     given = None if arguments == sys.argv[1:] else arguments  # Lightning warns if arguments are passed twice
     experiment = performed(Experiment, held, options() | {"once": once}, given)
     folder = Path(experiment.trainer.default_root_dir)
+    write_loaded(folder, experiment.model.weights_origin)
     if experiment.subcommand == "fit":  # the last step may lie between two checkpoints
         experiment.trainer.save_checkpoint(Run(folder).last)
         if experiment.trainer.is_global_zero:

@@ -15,7 +15,7 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from lmod_train import __version__
 from lmod_train.errors import LmodError, WeightsMismatch
-from lmod_train.modules.finite import Finite, refuse_non_finite
+from lmod_train.modules.finite import Finite, refuse_impossible, refuse_non_finite
 from lmod_train.strategies.counts import correct_counts
 from lmod_train.strategies.saved import refuse_to_continue
 from lmod_train.strategies.sharding import Sharded, shape_of
@@ -135,9 +135,10 @@ class LmodModule(LightningModule, ABC):
         return {f"{name} {shape_of(own.get(name, tensor))}" for name, tensor in self.state_dict().items()}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse a checkpoint whose classes or trained tensors differ from those of this module.
+        """Refuse a checkpoint whose classes or trained tensors differ from those of this module, or are impossible.
 
         Raises:
+            WeightsNotFound: A trained tensor holds NaN, infinity or huge values.
             WeightsMismatch: Its classes or their order differ; a trained tensor is missing, unexpected, or of another
                 shape; or its images were prepared otherwise.
         """
@@ -151,6 +152,7 @@ class LmodModule(LightningModule, ABC):
             )
         ours = self._trained_shapes()
         if "state_dict" in checkpoint:
+            refuse_impossible(checkpoint["state_dict"])
             theirs = {f"{name} {tuple(tensor.shape)}" for name, tensor in checkpoint["state_dict"].items()}
         else:  # the strategy loads the shards itself
             theirs = set(checkpoint.get("trained", ours))

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lmod_train.errors import LmodError
+from lmod_train.errors import LmodError, WeightsNotFound
 from lmod_train.strategies.sharding import own_shard
+from lmod_train.weight_values import HUGE
 
 NAMED = 32
 """Number of records that an error names."""
@@ -88,7 +89,11 @@ def _each_finite(tensors: Sequence[Tensor]) -> list[bool]:
 
 def _finite(tensor: Tensor) -> Tensor:
     """Return whether all values are finite, without a copy; a norm of squares could overflow."""
-    return torch.linalg.vector_norm(tensor, torch.inf).isfinite() if tensor.numel() else tensor.new_ones((), dtype=torch.bool)
+    return (
+        torch.linalg.vector_norm(tensor, torch.inf).isfinite()
+        if tensor.numel()
+        else tensor.new_ones((), dtype=torch.bool)
+    )
 
 
 def _diverged(kind: str, module: Any, records: Sequence[str], learning_rate: str) -> LmodError:
@@ -123,6 +128,23 @@ def refuse_non_finite(module: Any, checkpoint: Mapping[str, Any]) -> None:
         "Next: start a new run (`--run NEW`) with a lower learning rate and `--trainer.gradient_clip_val 1.0`. After a "
         "fault of the machine the same command continues from the previous checkpoint"
     )
+
+
+def refuse_impossible(tensors: Mapping[str, Tensor]) -> None:
+    """Refuse the trained tensors of a checkpoint if one holds NaN, infinity or values above `weight_values.HUGE`.
+
+    Raises:
+        WeightsNotFound: One does.
+    """
+    bad = [
+        name
+        for name, tensor in tensors.items()
+        if tensor.is_floating_point() and not (own_shard(tensor).abs() <= HUGE).all()
+    ]
+    if bad:
+        what = f"{len(bad)} of {len(tensors)} tensors hold NaN, infinity or values above {HUGE:g}, e.g. {bad[0]}"
+        cure = "name a checkpoint from before its training diverged (last.ckpt.before, best.ckpt), or copy it again"
+        raise WeightsNotFound("ckpt_path", "the checkpoint", what, cure)
 
 
 def _saved(module: Any, checkpoint: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:

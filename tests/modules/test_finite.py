@@ -40,7 +40,9 @@ def saved(place):
 @pytest.mark.parametrize("fault", ["loss", "gradient"])
 def test_training_stops_before_the_step_and_names_its_records(place, fault, at_once):
     watch, module = Watch(), Learner(fault, "/2")
-    with pytest.raises(LmodError, match=rf"(?s)the {fault} at step \d+ is NaN .*\nNext: .*model\.init_args\.lr") as told:
+    with pytest.raises(
+        LmodError, match=rf"(?s)the {fault} at step \d+ is NaN .*\nNext: .*model\.init_args\.lr"
+    ) as told:
         fit(place, module, watch, accumulate_grad_batches=at_once)
     named = set(re.findall(r"glaucoma/p/\d", str(told.value)))
     step = watch.seen[-at_once:] if fault == "gradient" else [["glaucoma/p/2"]]
