@@ -109,7 +109,7 @@ def _check_quantisation(checkpoint: str, folder: Path, files: Sequence[str], con
             types.update(opened.get_slice(name).get_dtype() for name in opened.keys())  # noqa: SIM118  # not a dict
     if stated is not None and types <= PLAIN:
         expected = f"quantised weights, as config.json states ({stated}); all tensors are {', '.join(sorted(types))}"
-        cure = "fetch the config.json of these weights, or remove quantization_config from it; or fetch the quantised files"
+        cure = "fetch the config.json of these weights, or the quantised files; or remove quantization_config from it"
         raise BadArgument("checkpoint", checkpoint, expected, cure)
     if stated is None and any(name.startswith("F8_") for name in types):
         expected = "weights that are not quantised, as config.json states no quantization_config; tensors are 8-bit"

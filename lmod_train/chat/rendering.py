@@ -7,7 +7,9 @@ llava-hf checkpoints writes no end token after an answer; a model tuned with it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -182,10 +184,11 @@ class Rendering:
         return prompt, lead if begun == prompt else "", tail
 
     def check_markers(self, record: Record, prompt: str) -> None:
-        """Check that the messages of a record and its prompt have one place for each of its images.
+        """Check that a record and its prompt have one place for each of its images, and no control token in its words.
 
         Raises:
-            BadArgument: They have more or fewer.
+            BadArgument: There are more or fewer, or the words or the answer contain a special token of the tokenizer,
+                such as `</s>`, which would end a turn or be left out of the loss.
         """
         places = sum(part.type == "image" for message in record.messages for part in message.parts)
         marker, wanted = getattr(self.processor, "image_token", None), len(record.image)
@@ -203,6 +206,23 @@ class Rendering:
                 f"{marker} {wanted} time(s): once for each image of the record, and not in its words",
                 "use the chat template published with the weights, or leave the task out of data.tasks",
             )
+
+        words = [part.text for message in record.messages for part in message.parts if part.type == "text"]
+        if found := self._control.search("\n".join([*words, record.answer])):
+            raise BadArgument(
+                f"messages and answer of {record.id}",
+                found[0],
+                "words without the control tokens of the model's tokenizer, which would be read as such",
+                "leave the task out of data.tasks, or curate it again",
+            )
+
+    @cached_property
+    def _control(self) -> re.Pattern[str]:
+        """Pattern of the tokenizer's special tokens but for that of images, which is counted."""
+        marker = getattr(self.processor, "image_token", None)
+        named = {str(token) for token in self.tokenizer.added_tokens_decoder.values() if token.special}
+        tokens = sorted((named | set(self.tokenizer.all_special_tokens)) - {marker, ""}, key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, tokens)) or r"(?!)")
 
     def continued(self, prompt: str, answer: str) -> tuple[list[int], list[int]]:
         """Return the token ids of a prompt and of the text that follows it.

@@ -84,7 +84,7 @@ class RecordLoader:
             yield batch
 
     def sizes(self) -> list[tuple[int, int]]:
-        """Return for each batch of the current training epoch its number of questions, and that of all ranks' batches."""
+        """Return for each batch of the current training epoch its number of questions, and that of all ranks."""
         return self._batches.sizes()
 
     def state_dict(self) -> dict[str, Any]:

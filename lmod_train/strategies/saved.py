@@ -20,7 +20,6 @@ from lmod_train.errors import ArtifactError, LmodError
 from lmod_train.strategies.keeping import FACTS, make_room, put_in_place, set_aside, writing
 from lmod_train.strategies.vetting import UntrustedCheckpoint, refused, storage, vet
 
-
 OURS = "name RUN/checkpoints/last.ckpt of a run of `fit`, a file or a folder"
 """What to do where a path is not a checkpoint."""
 

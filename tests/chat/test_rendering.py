@@ -1,5 +1,6 @@
 """Rendering of records: template, system text and thinking as the options state them."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -75,3 +76,17 @@ def test_markers_are_counted():
     rendering.check_markers(ONE, rendering.prompt(ONE))
     with pytest.raises(BadArgument, match=r"expected <image> 1 time\(s\)"):
         rendering.check_markers(ONE, "USER: Is it ill?")
+
+
+def test_control_tokens_in_words_or_answer_are_refused_and_other_signs_are_not():
+    rendering = Rendering(AutoProcessor.from_pretrained(base()), Prompting(), base())
+    tokens = {str(t) for t in rendering.tokenizer.added_tokens_decoder.values() if t.special}
+    assert {"<s>", "</s>", "<pad>", "<image>"} <= tokens
+    for token in tokens - {"<image>"}:
+        asked = replace(ONE, messages=(Message("user", (Part("image"), Part("text", f"Is {token} ill?"))),))
+        for one in (asked, replace(ONE, answer=f"GLAUCOMA{token}")):
+            with pytest.raises(BadArgument, match=re.escape(token)):
+                rendering.check_markers(one, rendering.prompt(one))
+    for words in ("IOP < 21 and > 9", "</S>", "s>", "<|x|>"):
+        one = replace(ONE, answer=words)
+        rendering.check_markers(one, rendering.prompt(one))

@@ -72,7 +72,7 @@ def test_over_several_ranks_every_record_of_a_step_weighs_the_same_too(ranks, si
             )
             for place, batch in enumerate(batches):  # the mean over a batch; Lightning and the strategy average those
                 part = module.weighed(torch.tensor(1.0), place).item() / len(batch) / accumulated / ranks
-                weights |= {i: (place // accumulated, part) for i in batch}
+                weights |= dict.fromkeys(batch, (place // accumulated, part))
         steps = Counter(step for step, _ in weights.values())
         assert steps.total() == number, "none is left out"
         assert all(part == pytest.approx(1 / steps[step]) for step, part in weights.values())
