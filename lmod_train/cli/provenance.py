@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-from lightning_utilities.core.rank_zero import rank_zero_warn
 
 from lmod_train import __version__
 from lmod_train.artifacts.run import Run
@@ -43,9 +42,10 @@ def write_provenance(
     known = {_name(w): known_by(w) for w in weights}
     empty = {_name(w): names for w in weights if (names := zero_matrices(w))}
     for name, names in empty.items():
-        rank_zero_warn(
+        warnings.warn(
             f"{name}: {len(names)} weight matrices contain only zeros, e.g. {names[0]}. Next: unless its authors state "
-            "so, fetch the file again: a hole in a file reads like this"
+            "so, fetch the file again: a hole in a file reads like this",
+            stacklevel=2,
         )
     before = (config.get(KEY) or {}).get("weights")
     if continues and before is not None and before != known:

@@ -99,8 +99,8 @@ def _finite(tensor: Tensor) -> Tensor:
 def _diverged(kind: str, module: Any, records: Sequence[str], learning_rate: str) -> LmodError:
     more = f" and {len(records) - NAMED} more" if len(records) > NAMED else ""
     return LmodError(
-        f"the {kind} at step {module.global_step} is NaN or infinite, so that no weight was changed; the last "
-        f"checkpoint is of an earlier step. Records: {', '.join(records[:NAMED]) or 'unknown'}{more}.\n"
+        f"the {kind} at step {module.global_step} is NaN or infinite: the step was not taken, and no "
+        f"checkpoint was written. Records: {', '.join(records[:NAMED]) or 'unknown'}{more}.\n"
         "Next: look at these records and their images; or start a new run (`--run NEW`) with a lower "
         f"`--model.init_args.{learning_rate}`, `--trainer.gradient_clip_val 1.0` and, instead of fp16, "
         "`--trainer.precision bf16-mixed`. After a fault of the machine the same command continues the run"

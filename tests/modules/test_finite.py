@@ -7,7 +7,7 @@ import torch
 from lightning import Callback
 from lightning.pytorch.plugins import MixedPrecision
 
-from lmod_train.errors import LmodError
+from lmod_train.errors import LmodError, WeightsNotFound
 from tests.modules import finite_ranks
 from tests.modules.finite_ranks import Learner, fit
 from tests.tiny import record, write_curated
@@ -85,3 +85,12 @@ def test_a_step_that_a_gradient_scaler_leaves_out_is_no_error_but_a_scale_below_
 def test_all_processes_stop_together_and_name_the_record_of_one(place, tmp_path):
     errors = finite_ranks.run(place, tmp_path)
     assert errors[0] == errors[1] and re.findall(r"glaucoma/p/\d", errors[0]) == ["glaucoma/p/2"]
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, 1e30])
+def test_a_checkpoint_with_impossible_values_is_not_loaded(value):
+    module = Learner()
+    tensors = {"first": torch.ones(2), "second": torch.zeros(2)}
+    module.on_load_checkpoint({"state_dict": tensors, "global_step": 1})
+    with pytest.raises(WeightsNotFound, match=r"1 of 2 tensors hold NaN, .*e\.g\. second"):
+        module.on_load_checkpoint({"state_dict": {**tensors, "second": torch.tensor([0.0, value])}, "global_step": 1})
