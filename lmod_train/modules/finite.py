@@ -150,7 +150,10 @@ def refuse_impossible(tensors: Mapping[str, Tensor]) -> None:
 def _saved(module: Any, checkpoint: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
     """Yield name and values of each floating-point tensor that is saved, this rank's shard of a sharded one."""
     everything = dict(checkpoint.get("state_dict") or {})
-    everything |= {name: p for name, p in module.named_parameters() if p.requires_grad and name not in everything}
+    places = {own_shard(tensor).data_ptr() for tensor in everything.values() if isinstance(tensor, Tensor)}
+    live = {name: p for name, p in module.named_parameters() if p.requires_grad}
+    # a callback that averages weights saves others than those in memory
+    everything |= {f"{name} in memory": p for name, p in live.items() if own_shard(p).data_ptr() not in places}
     if "optimizer_states" in checkpoint:
         for number, optimiser in enumerate(module.trainer.optimizers):
             for place, state in enumerate(getattr(optimiser, "state", {}).values()):
