@@ -9,10 +9,10 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 STALE = 24 * 3600.0
 """Seconds after which an unfinished file is considered to be of a killed process."""
@@ -125,20 +125,30 @@ def sha256_of(path: Path) -> str:
 
 
 def remembered_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, cached for large files that have not changed.
+    """Return the SHA-256 of a file's bytes, cached for large files that have not changed, see `remembered`."""
+    return str(remembered(path, "", sha256_of))
+
+
+def remembered(path: Path, kind: str, read: Callable[[Path], Any]) -> Any:
+    """Return what a function reads in a file, cached for large files that have not changed.
 
     A file is unchanged if its path, size, inode and times of the last change (of the content, and of the inode, which
     no program can set) are the same. The cache is a file in the user's cache folder.
+
+    Args:
+        path: The file.
+        kind: Name of what is read; empty for the SHA-256.
+        read: Function of the path; its value can be written as JSON.
     """
     if path.stat().st_size < LARGE:
-        return sha256_of(path)
-    place, state, known = str(path.resolve()), _state(path), _known()
+        return read(path)
+    place, state, known = f"{path.resolve()}{f' {kind}' if kind else ''}", _state(path), _known()
     if known.get(place, [None])[:-1] == state:
-        return str(known[place][-1])
-    digest = sha256_of(path)
+        return known[place][-1]
+    found = read(path)
     if time.time() - max(state[2:]) / 1e9 > SETTLED and _state(path) == state:
-        _remember(known | {place: [*state, digest]})
-    return digest
+        _remember(known | {place: [*state, found]})
+    return found
 
 
 def _state(path: Path) -> list[int]:
@@ -158,11 +168,6 @@ def content_sha256(path: Path) -> str:
     files = sorted((file.relative_to(path).as_posix(), file) for file in path.rglob("*") if file.is_file())
     listed = [f"{remembered_sha256(file)}  {name}" for name, file in files]
     return hashlib.sha256("\n".join(listed).encode()).hexdigest()
-
-
-def known_by(weights: Path | str) -> str:
-    """Return the SHA-256 of a file's or folder's content; of a remote model, its name."""
-    return content_sha256(weights) if isinstance(weights, Path) and weights.exists() else str(weights)
 
 
 def _memory() -> Path:

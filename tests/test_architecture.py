@@ -27,6 +27,7 @@ GROUND |= {
     "shipped",
     "perturbations",
     "joining",
+    "weight_values",
     "writing",
 }
 ARROWS: dict[str, set[str]] = {

@@ -41,7 +41,9 @@ class HuggingFace(Backend):
         family: Class of the checkpoint's model family, if it is defined outside this package.
         prompt: Chat template, system text, stop words and thinking.
         images: Shape, pixel limits and number of tiles of pictures.
-        decoding: ``papers`` is greedy; ``model`` is as the checkpoint's generation_config states, often with sampling.
+        decoding: ``papers`` is greedy, with the penalties of the checkpoint's generation_config (repetition_penalty,
+            no_repeat_ngram_size ...), which are printed and stored with the replies; ``plain`` is greedy without them;
+            ``model`` is as that file states, often with sampling.
         seed: Seed of `decoding: model`. The reply to a record depends on it and on the record only.
         attention: Implementation of attention; null for the choice of transformers.
 
@@ -75,7 +77,7 @@ class HuggingFace(Backend):
 
     def _dialect_of(self, folder: Path) -> Dialect | PlainDialect:
         """Return the dialect of a known family, unless it is decoded or written in a way that only `generate` has."""
-        if is_known(model_type_of(folder)) and self._decoding.method == "papers":
+        if is_known(model_type_of(folder)) and self._decoding.method != "model":
             with suppress(WeightsMismatch):  # a template that opens a thinking block, or one that is missing
                 return Dialect(folder, self._prompt, self._images)
         return PlainDialect(folder, self._prompt, self._images)
@@ -92,6 +94,7 @@ class HuggingFace(Backend):
             return
         self._model = load(self._folder, self._dtype, self._attention).eval()
         self._model.to(device)
+        self._decoding.applied_to(self._model, self._name)
         if isinstance(self._dialect, Dialect):
             self._dialect.verify(self._model.config)
         else:

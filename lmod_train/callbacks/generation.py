@@ -20,7 +20,6 @@ from lmod_train.artifacts.replies import ReplyFile, has_failed, read_replies
 from lmod_train.artifacts.run import Run
 from lmod_train.callbacks.bert_scores import encoders_named, score_answers
 from lmod_train.callbacks.protocols import Answering, answering, data_of
-from lmod_train.files import known_by
 from lmod_train.lock import locked
 from lmod_train.metrics.bert_score import Encoder
 from lmod_train.metrics.prediction import PredictionMetric
@@ -32,6 +31,7 @@ from lmod_train.tasks.reading import parse_replies
 from lmod_train.tasks.spread import scores_with_spread
 from lmod_train.tasks.ways import is_greedy
 from lmod_train.types import Answer, Batch, Identity, Record, Reply, Unparsed
+from lmod_train.weight_values import known_by
 
 ENCODING = 3600.0
 """Seconds that a shard waits for another one that computes BERTScores."""

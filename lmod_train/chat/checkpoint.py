@@ -16,11 +16,12 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_
 from transformers.utils import logging as transformers_logging
 
 from lmod_train.chat import timm_tower
-from lmod_train.chat.checkpoint_files import check_settings, check_weights, short
+from lmod_train.chat.checkpoint_files import check_loaded, check_settings, check_weights, short
 from lmod_train.chat.family import MODEL_TYPES, is_known
 from lmod_train.chat.family.base import Family
 from lmod_train.chat.layouts import layout_name
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
+from lmod_train.weight_values import known_by
 
 Attention = Literal["eager", "sdpa", "flex_attention", "flash_attention_2", "flash_attention_3"]
 
@@ -39,7 +40,8 @@ def find(checkpoint: str, family: type[Family] | None = None) -> Path:
         WeightsNotFound: There is no such folder, it holds no weights, a file that its index lists is missing, or a
             file cannot be read.
         WeightsMismatch: Its `config.json` is not in the layout of transformers.
-        BadArgument: Its family is unknown, or is not `family`.
+        BadArgument: Its family is unknown, or is not `family`; or other weights would be loaded than it seems to hold,
+            see `check_loaded`.
 
     Example:
         >>> find("small_base").name
@@ -110,16 +112,11 @@ def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
             "fetch the weights too; pickled *.bin files are not loaded (they can execute code)",
         )
     check_weights(checkpoint, folder)
+    check_loaded(checkpoint, folder, config)
     model_type = str(config.get("model_type"))
     if family is not None and family.model_type != model_type:
         expected = f"a class whose model_type is {model_type!r}, as {folder / 'config.json'} says"
         raise BadArgument("family", f"{family.__module__}.{family.__name__}", expected, "set its model_type")
-    index = folder / "model.safetensors.index.json"
-    shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()) if index.exists() else set()
-    if absent := sorted(s for s in shards if not (folder / s).is_file()):
-        raise WeightsNotFound(
-            "checkpoint", checkpoint, f"{folder} lacks {', '.join(absent)}", "fetch the missing files"
-        )
     return folder, model_type
 
 
@@ -157,12 +154,15 @@ def load(folder: Path, dtype: torch.dtype = torch.float32, attention: Attention 
         attention: Implementation of attention; None for the choice of transformers.
 
     Raises:
-        WeightsNotFound: There is no model.safetensors, and no index that names other files.
+        WeightsNotFound: There is no model.safetensors, and no index that names other files; or a tensor holds
+            impossible values, see `lmod_train.weight_values`.
         WeightsMismatch: A tensor is missing, unexpected, or of another shape, or transformers makes no network of the
             configuration.
         BadArgument: The class or this machine does not support the implementation of attention, or config.json names
             a tower of timm that does not exist or has another size.
     """
+    for file in sorted(folder.glob("*.safetensors")):
+        known_by(file)  # reads it once, for its hash and to check its values
     timm_tower.register(folder)
     level = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.ERROR)  # the load report is checked below and belongs in the error

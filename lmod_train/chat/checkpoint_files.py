@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,16 @@ from transformers import AutoConfig, AutoProcessor
 
 from lmod_train.chat import timm_tower
 from lmod_train.chat.family.base import Family
-from lmod_train.errors import WeightsMismatch, WeightsNotFound
+from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
 
 SETTINGS = (
     "config.json", "generation_config.json", "processor_config.json", "preprocessor_config.json",
     "tokenizer_config.json", "model.safetensors.index.json",
 )  # fmt: skip
 """JSON files of a checkpoint that each hold an object; transformers ignores a generation_config.json that is broken."""
+
+PLAIN = {"F64", "F32", "F16", "BF16", "I64", "BOOL"}
+"""Types in safetensors files of weights that are not quantised, with their indices and masks."""
 
 
 def check_settings(checkpoint: str, folder: Path) -> None:
@@ -54,6 +58,72 @@ def check_weights(checkpoint: str, folder: Path) -> None:
                 pass
         except SafetensorError as error:
             raise _damaged(checkpoint, file, error) from error
+
+
+def check_loaded(checkpoint: str, folder: Path, config: Mapping[str, Any]) -> None:
+    """Check that transformers would load the files of a checkpoint that it seems to consist of, and no others.
+
+    Args:
+        checkpoint: Name of the checkpoint in the error.
+        folder: Its folder, whose settings and weights have been checked.
+        config: Its config.json.
+
+    Raises:
+        WeightsNotFound: A file that its index lists is missing.
+        BadArgument: There are two sets of weights, or an adapter beside the weights; its index names a file outside
+            the folder; or config.json and the files differ in whether the weights are quantised.
+    """
+    index = folder / "model.safetensors.index.json"
+    listed = json.loads(index.read_text(encoding="utf-8")).get("weight_map", {}).values() if index.exists() else ()
+    shards = sorted({str(name) for name in listed})
+    if outside := [name for name in shards if Path(name).name != name]:
+        expected = f"an index that names files in its folder; {index.name} names {outside[0]!r}"
+        raise BadArgument("checkpoint", checkpoint, expected, f"fetch {index} again from its authors")
+    if absent := [name for name in shards if not (folder / name).is_file()]:
+        what = f"{folder} lacks {', '.join(absent)}"
+        raise WeightsNotFound("checkpoint", checkpoint, what, "fetch the missing files")
+    single = folder / "model.safetensors"
+    if shards and single.is_file() and single.name not in shards:
+        expected = (
+            f"one set of weights; transformers would load {single.name} and leave out the {len(shards)} files of "
+        )
+        cure = f"remove what is of an earlier download: `rm {single}`, or {index.name} and the files that it lists"
+        raise BadArgument("checkpoint", checkpoint, expected + index.name, cure)
+    adapter = folder / "adapter_config.json"
+    if adapter.is_file():
+        expected = (
+            f"a model without an adapter; transformers would add that of {adapter.name} to the weights in silence"
+        )
+        cure = f"move adapter_*.* out of {folder}; to evaluate a tuned model, name its checkpoint by `--ckpt_path`"
+        raise BadArgument("checkpoint", checkpoint, expected, cure)
+    _check_quantisation(
+        checkpoint, folder, shards or sorted(file.name for file in folder.glob("*.safetensors")), config
+    )
+
+
+def _check_quantisation(checkpoint: str, folder: Path, files: Sequence[str], config: Mapping[str, Any]) -> None:
+    stated = next((own for own in _quantisations(config)), None)
+    types: set[str] = set()
+    for file in files:
+        with safe_open(folder / file, framework="pt") as opened:
+            types.update(opened.get_slice(name).get_dtype() for name in opened.keys())  # noqa: SIM118  # not a dict
+    if stated is not None and types <= PLAIN:
+        expected = f"quantised weights, as config.json states ({stated}); all tensors are {', '.join(sorted(types))}"
+        cure = "fetch the config.json of these weights, or the quantised files; or remove quantization_config from it"
+        raise BadArgument("checkpoint", checkpoint, expected, cure)
+    if stated is None and any(name.startswith("F8_") for name in types):
+        expected = "weights that are not quantised, as config.json states no quantization_config; tensors are 8-bit"
+        cure = "fetch the config.json that was published with these weights"
+        raise BadArgument("checkpoint", checkpoint, expected, cure)
+
+
+def _quantisations(config: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the methods of quantisation that a configuration, or one of its parts, states."""
+    for name, value in config.items():
+        if name == "quantization_config" and value:
+            yield str(value.get("quant_method", "unknown method") if isinstance(value, Mapping) else value)
+        elif isinstance(value, Mapping):
+            yield from _quantisations(value)
 
 
 def _damaged(checkpoint: str, file: Path, error: Exception) -> WeightsNotFound:

@@ -131,8 +131,9 @@ class Dialect:
     def __call__(self, records: Sequence[Record], root: Path) -> ChatBatch:
         """Return records as a batch: each distinct image once, prompt and answer ids for each record.
 
-        A record whose words contain the model's image token, or whose image no model can be shown, has no prompt; one
-        whose answer contains it has no answer. Both are named in `ChatBatch.refused`.
+        A record whose words contain the model's image token or a control token such as ``</s>``, or whose image no
+        model can be shown, has no prompt; one whose answer contains it has no answer. Both are named in
+        `ChatBatch.refused`.
 
         Raises:
             BadArgument: A record's messages or prompt have another number of image places than it has images.
@@ -156,9 +157,11 @@ class Dialect:
             ids = self.encode(prompt, answer, [expansions[row] for row in own])
             places, token = sum((images.tokens or [])[row] for row in own), self.family.image_token_id
             if ids[0].count(token) != places:  # the token in another spelling than the marker
-                refused[i], images_of[i], ids = self._rendering.holding("words"), (), ([], [])
-            elif token in ids[1] or self._rendering.holds_marker(record.answer):
-                refused[i], ids = self._rendering.holding("answer"), (ids[0], [])
+                refused[i], images_of[i], ids = self._rendering.image_token_in("words"), (), ([], [])
+            elif why := self._rendering.refused_answer(record.answer):
+                refused[i], ids = why, (ids[0], [])
+            elif token in ids[1]:
+                refused[i], ids = self._rendering.image_token_in("answer"), (ids[0], [])
             encoded.append(ids)
         batch = ChatBatch(
             records,

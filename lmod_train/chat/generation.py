@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
+from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.chat.batch import ChatBatch
 from lmod_train.chat.dialect import Dialect
@@ -19,8 +20,17 @@ from lmod_train.chat.reply_text import StopWords, reply_text
 from lmod_train.errors import BadArgument
 from lmod_train.types import Batch, Likelihoods, Reply
 
-Method = Literal["papers", "model"]
-"""``papers``: greedy, as in the papers (temperature 0, one beam); ``model``: as the checkpoint's generation_config."""
+Method = Literal["papers", "plain", "model"]
+"""``papers``: greedy, as in the papers (temperature 0, one beam), with the checkpoint's penalties; ``plain``: greedy
+without them; ``model``: as the checkpoint's generation_config."""
+
+PENALTIES = (
+    "repetition_penalty", "encoder_repetition_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
+    "bad_words_ids", "min_length", "min_new_tokens", "forced_bos_token_id", "forced_eos_token_id",
+    "exponential_decay_length_penalty", "suppress_tokens", "begin_suppress_tokens", "sequence_bias", "guidance_scale",
+    "watermarking_config",
+)  # fmt: skip
+"""Options of a generation_config that change logits, and so the choice of tokens in greedy decoding too."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +40,9 @@ class Decoding:
     Attributes:
         max_new_tokens: Maximum length of a reply in tokens; 512 in LMOD's Table 6.
         likelihoods: Whether the log-likelihood of every choice is computed beside the reply, see `chat.likelihood`.
-        method: Greedy, as in the papers, or as the checkpoint's generation_config states, often with sampling. A
-            repetition penalty of that file applies to both.
+        method: Greedy, as in the papers; greedy without the checkpoint's penalties; or as the checkpoint's
+            generation_config states, often with sampling. A repetition penalty of that file applies to the first and
+            the last.
         seed: Seed of the sampling of method ``model``; each record's own seed follows from it and the record's id.
     """
 
@@ -44,18 +55,48 @@ class Decoding:
         """Check that a reply has at least one token, and that a seed is used."""
         if self.max_new_tokens < 1:
             raise BadArgument("max_new_tokens", self.max_new_tokens, "at least 1 token", "leave it out for 512")
-        if self.seed and self.method == "papers":
+        if self.seed and self.method != "model":
             raise BadArgument("seed", self.seed, "0, as greedy decoding has no seed", "add `decoding: model`")
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `generate` that choose tokens."""
-        return {"do_sample": False, "num_beams": 1} if self.method == "papers" else {}
+        return {} if self.method == "model" else {"do_sample": False, "num_beams": 1}
+
+    def applied_to(self, model: Any, name: str) -> None:
+        """Remove the penalties of a loaded model's generation_config (``plain``), or print those that apply.
+
+        Args:
+            model: The model; its generation_config is changed by ``plain``.
+            name: Its name in the message.
+        """
+        found = penalties(model)
+        if self.method == "plain":
+            for option in found:
+                setattr(model.generation_config, option, None)
+        elif found and self.method == "papers":
+            listed = ", ".join(f"{option} {value}" for option, value in found.items())
+            rank_zero_info(
+                f"{name}: its generation_config sets {listed}, which changes greedy replies too; `decoding: plain` "
+                "ignores it"
+            )
+
+    def settings_of(self, model: Any) -> str:
+        """Return the settings stored with the replies of a model: these, and its penalties that apply."""
+        return json.dumps({**json.loads(str(self)), **penalties(model)}, sort_keys=True, default=str)
 
     def __str__(self) -> str:
         chosen = self.arguments() or {"generation_config": "model", "seed": self.seed}
         settings = {**chosen, "max_new_tokens": self.max_new_tokens}
+        settings |= {"penalties": "none"} if self.method == "plain" else {}
         wanted = {} if self.likelihoods == "none" else {"likelihoods": self.likelihoods}
         return json.dumps(settings | wanted, sort_keys=True)
+
+
+def penalties(model: Any) -> dict[str, Any]:
+    """Return name -> value of the options of a model's generation_config that change logits (`PENALTIES`)."""
+    values = {name: getattr(model.generation_config, name, None) for name in PENALTIES}
+    factors = ("repetition_penalty", "encoder_repetition_penalty", "guidance_scale")  # 1 changes nothing
+    return {n: value for n, value in values.items() if value and not (n in factors and value == 1)}
 
 
 @torch.no_grad()
@@ -99,6 +140,7 @@ def respond(
     likelihoods = choice_likelihoods(model, dialect, own, encoded, decoding.likelihoods)
     kept.end(own)
     seconds = (time.perf_counter() - began) / max(len(batch), 1)
+    settings = decoding.settings_of(model)
     texts = [reply_text(tokens, ends, dialect.tokenizer, stop) for tokens in made]
     return [
         Reply(
@@ -111,7 +153,7 @@ def respond(
             tokens_out=count,
             seconds=round(seconds, 4),
             model=name,
-            settings=str(decoding),
+            settings=settings,
             likelihoods=likelihoods[i],
         )
         for i, (record, (text, ending, count)) in enumerate(zip(batch.records, texts, strict=True))

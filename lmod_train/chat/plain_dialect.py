@@ -84,8 +84,8 @@ class PlainDialect:
     def __call__(self, records: Sequence[Record], root: Path) -> PlainBatch:
         """Return records as a batch; a picture that several records show is decoded once.
 
-        A record whose words contain the model's image token, or whose image no model can be shown, is named in
-        `PlainBatch.refused`.
+        A record whose words contain the model's image token or a control token such as ``</s>``, or whose image no
+        model can be shown, is named in `PlainBatch.refused`.
 
         Raises:
             BadArgument: A record's messages or prompt have another number of image places than it has images.

@@ -51,7 +51,7 @@ def respond(
     own = PlainBatch.of(batch)
     given: dict[str, Any] = {"finish_reason": "error", "model": name, "settings": str(decoding)}
     replies = {i: Reply(own.records[i].id, "", error=why, **given) for i, why in own.refused.items()}
-    for rows in _groups(own, together and decoding.method == "papers"):
+    for rows in _groups(own, together and decoding.method != "model"):
         replies |= dict(zip(rows, _replies(model, dialect, own, rows, decoding, name), strict=True))
     return [replies[row] for row in range(len(own))]
 
@@ -85,7 +85,7 @@ def _replies(
     likelihoods = [choice_likelihoods(model, dialect, batch, row, decoding.likelihoods) for row in rows]
     seconds = (time.perf_counter() - began) / len(rows)
     lengths = inputs["attention_mask"].sum(1).tolist()
-    replies = []
+    settings, replies = decoding.settings_of(model), []
     for place, row in enumerate(rows):
         text, ending, count = reply_text(_until_end(made[place], ends), ends, dialect.tokenizer, stop)
         replies.append(
@@ -98,7 +98,7 @@ def _replies(
                 tokens_out=count,
                 seconds=round(seconds, 4),
                 model=name,
-                settings=str(decoding),
+                settings=settings,
                 likelihoods=likelihoods[place],
             )
         )
@@ -128,7 +128,7 @@ def _until_end(tokens: list[int], ends: set[int]) -> list[int]:
 @contextmanager
 def _seeded(model: Any, record: Record, decoding: Decoding) -> Iterator[None]:
     """Set the seed of a record, and restore torch's random numbers afterwards; nothing for greedy decoding."""
-    if decoding.method == "papers":
+    if decoding.method != "model":
         yield
         return
     drawn = hashlib.sha256(f"{decoding.seed} {record.id}".encode()).digest()[:8]

@@ -7,7 +7,9 @@ llava-hf checkpoints writes no end token after an answer; a model tuned with it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -182,26 +184,31 @@ class Rendering:
         return prompt, lead if begun == prompt else "", tail
 
     def refusal(self, record: Record) -> str:
-        """Return why a record cannot be asked, as its words contain the model's image token; empty if it can."""
+        """Return why a record cannot be asked, as a model would read its words as control tokens; empty if it can."""
         words = (part.text for message in record.messages for part in message.parts if part.type == "text")
-        if any(map(self.holds_marker, words)):
-            return self.holding("words")
-        return ""
+        return self._holding("words", "\n".join(words))
 
-    def holding(self, part: str) -> str:
-        """Return the reason of a record whose words or answer contain the model's image token."""
+    def refused_answer(self, answer: str) -> str:
+        """Return why an answer cannot be trained on; empty if it can."""
+        return self._holding("answer", answer)
+
+    def image_token_in(self, part: str) -> str:
+        """Return the reason of a record whose words or answer spell the model's image token in another way."""
         return f"its {part} must not contain the model's image token ({getattr(self.processor, 'image_token', '')})"
 
-    def holds_marker(self, text: str) -> bool:
-        """Return whether a text contains the model's image token."""
-        marker = str(getattr(self.processor, "image_token", None) or "")
-        return bool(marker) and marker in text
+    def _holding(self, part: str, text: str) -> str:
+        found = self._control.search(text)
+        if found is None:
+            return ""
+        if found[0] == getattr(self.processor, "image_token", None):
+            return self.image_token_in(part)
+        return f"its {part} must not contain a control token of the model's tokenizer ({found[0]})"
 
     def check_markers(self, record: Record, prompt: str) -> None:
-        """Check that the messages of a record and its prompt have one place for each of its images.
+        """Check that a record and its prompt have one place for each of its images.
 
         Raises:
-            BadArgument: They have more or fewer.
+            BadArgument: There are more or fewer.
         """
         places = sum(part.type == "image" for message in record.messages for part in message.parts)
         marker, wanted = getattr(self.processor, "image_token", None), len(record.image)
@@ -219,6 +226,14 @@ class Rendering:
                 f"{marker} {wanted} time(s): once for each image of the record, and not in its words",
                 "use the chat template published with the weights, or leave the task out of data.tasks",
             )
+
+    @cached_property
+    def _control(self) -> re.Pattern[str]:
+        """Pattern of the tokenizer's special tokens and of that of images, longest first."""
+        marker = str(getattr(self.processor, "image_token", None) or "")
+        named = {str(token) for token in self.tokenizer.added_tokens_decoder.values() if token.special}
+        tokens = sorted((named | {*self.tokenizer.all_special_tokens, marker}) - {""}, key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, tokens)) or r"(?!)")
 
     def continued(self, prompt: str, answer: str) -> tuple[list[int], list[int]]:
         """Return the token ids of a prompt and of the text that follows it.

@@ -6,6 +6,7 @@ import json
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from errno import EINVAL
 from functools import partial
 from pathlib import Path
 from zipfile import BadZipFile
@@ -76,8 +77,9 @@ def stored_in_file(file: Path) -> Iterator[Stored]:
     """
     try:
         yield from _pickled(file) if file.suffix == ".bin" else _safe(file)
-    except (SafetensorError, pickle.UnpicklingError, BadZipFile, EOFError, RuntimeError) as error:
-        what = f"cannot be read as tensors alone ({str(error).partition('.')[0][:160]})"
+    except (SafetensorError, pickle.UnpicklingError, BadZipFile, EOFError, OSError, RuntimeError) as error:
+        reason = "it is truncated" if getattr(error, "errno", 0) == EINVAL else str(error).partition(".")[0][:160]
+        what = f"cannot be read as tensors alone ({reason})"
         cure = "fetch the file again, and compare its size with that on its page; pickled code is never run"
         raise WeightsNotFound("file", str(file), what, cure) from error
 

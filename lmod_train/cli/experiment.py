@@ -37,7 +37,7 @@ from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.other_regime import in_another_regime
 from lmod_train.cli.precedence import in_order
-from lmod_train.cli.provenance import write_provenance, write_trained
+from lmod_train.cli.provenance import write_loaded, write_provenance, write_trained
 from lmod_train.cli.refusal import PROGRAM, Refusing
 from lmod_train.cli.settle import settled
 from lmod_train.cli.short_help import WHOLE
@@ -98,6 +98,7 @@ class Experiment(LightningCLI):
     Attributes:
         loaded: The checkpoint of `--ckpt_path`, evaluated or started from; empty without.
         own: Modules of the classes in the configuration of the data, which are trusted.
+        defaults: Configuration of the command without any options, as plain values.
     """
 
     def __init__(self, held: ExitStack, once: bool = False, **options: Any) -> None:
@@ -159,13 +160,14 @@ class Experiment(LightningCLI):
                 "run it on a machine with a GPU; to try the configuration here add `--trainer.accelerator cpu "
                 "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`",
             )
-        resolved = plain(self._parser(self.subcommand), config)
+        parser = self._parser(self.subcommand)
+        resolved, self.defaults = plain(parser, config), plain(parser, parser.get_defaults())
         resolved = {key: value for key, value in resolved.items() if key not in WRITTEN}
         self.own = list(_modules(resolved["data"]))
         self.loaded = [Path(config.ckpt_path)] if config.ckpt_path else []
         if config.ckpt_path:
             resolved["weights"] = str(config.ckpt_path)
-        self._held.enter_context(settled(run, resolved, str(self.subcommand)))
+        self._held.enter_context(settled(run, resolved, str(self.subcommand), self.defaults))
         if self._once and self.subcommand == "fit" and is_trained(run) and Run(run).scores.exists():
             raise Trained(run)
         if config.trainer.enable_progress_bar is None and not sys.stdout.isatty():
@@ -281,6 +283,7 @@ def _run(arguments: list[str], held: ExitStack, once: bool = False) -> int:
     given = None if arguments == sys.argv[1:] else arguments  # Lightning warns if arguments are passed twice
     experiment = performed(Experiment, held, options() | {"once": once}, given)
     folder = Path(experiment.trainer.default_root_dir)
+    write_loaded(folder, experiment.model.weights_origin)
     if experiment.subcommand == "fit":  # the last step may lie between two checkpoints
         experiment.trainer.save_checkpoint(Run(folder).last)
         if experiment.trainer.is_global_zero:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from lmod_train import __version__
 from lmod_train.artifacts.run import Run
 from lmod_train.curation.journal import differing
 from lmod_train.errors import RunConflict
-from lmod_train.files import known_by
 from lmod_train.lock import is_first
 from lmod_train.shipped import PACKAGE
+from lmod_train.weight_values import known_by, zero_matrices
 
 KEY = "provenance"
 
@@ -33,16 +34,25 @@ def write_provenance(
 
     Raises:
         RunConflict: A continued training would use other weights than at its start.
+        WeightsNotFound: A file holds impossible values, see `lmod_train.weight_values`.
     """
     if not is_first():
         return
-    config = Run(run).read_config()
+    config, weights = Run(run).read_config(), list(weights)
     known = {_name(w): known_by(w) for w in weights}
+    empty = {_name(w): names for w in weights if (names := zero_matrices(w))}
+    for name, names in empty.items():
+        warnings.warn(
+            f"{name}: {len(names)} weight matrices contain only zeros, e.g. {names[0]}. Next: unless its authors state "
+            "so, fetch the file again: a hole in a file reads like this",
+            stacklevel=2,
+        )
     before = (config.get(KEY) or {}).get("weights")
     if continues and before is not None and before != known:
         raise RunConflict(run, differing({"weights": before}, {"weights": known}))
     config[KEY] = {"lmod_train": __version__, "git": revision(PACKAGE), "weights": known}
     config[KEY] |= {"trained_on": dict(trained)} if trained else {}
+    config[KEY] |= {"zero_matrices": empty} if empty else {}
     Run(run).write_config(config)
 
 
@@ -62,6 +72,18 @@ def write_trained(run: Path, epochs: int, steps: int, trained: Mapping[str, Any]
     config = Run(run).read_config()
     on = {"trained_on": dict(trained)} if trained else {}
     config[KEY] = {**(config.get(KEY) or {}), "epochs": epochs, "steps": steps, **on}
+    Run(run).write_config(config)
+
+
+def write_loaded(run: Path, report: str) -> None:
+    """Write to the ``config.yaml`` of a run what was loaded of a weights file, and what it also holds.
+
+    Only the first process of a run on several devices writes, and nothing where there is no report.
+    """
+    if not report or not is_first():
+        return
+    config = Run(run).read_config()
+    config[KEY] = {**(config.get(KEY) or {}), "loaded": report}
     Run(run).write_config(config)
 
 

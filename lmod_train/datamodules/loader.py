@@ -83,8 +83,8 @@ class RecordLoader:
             self._done += 1
             yield batch
 
-    def sizes(self) -> list[int]:
-        """Return the number of questions of each batch of the current training epoch, equal on all ranks."""
+    def sizes(self) -> list[tuple[int, int]]:
+        """Return for each batch of the current training epoch its number of questions, and that of all ranks."""
         return self._batches.sizes()
 
     def state_dict(self) -> dict[str, Any]:

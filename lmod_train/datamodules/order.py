@@ -38,9 +38,10 @@ class ImageBatches(Sampler[list[int]]):
     In training, groups are shuffled in each epoch from (seed, epoch), concatenated and divided into batches of exactly
     `batch_size`, which the ranks take in turn; a group is divided only at the end of a batch. So the number of batches
     is the same in every epoch, which Lightning reads once for its schedule. The remainder is a smaller batch on each
-    rank; the last questions, fewer than ranks, are left out in that epoch. If `draw` is given, it selects the questions
-    of an epoch (`lmod_train.datamodules.balance`); if `lengths` are given, all batches of a step have similar lengths
-    and either all or none have images (`lmod_train.datamodules.lengths`).
+    rank, whose sizes differ by at most one; questions that are fewer than ranks are added to the step before. So every
+    question occurs once in an epoch, unless there are fewer than ranks in all: then there is no batch. If `draw` is
+    given, it selects the questions of an epoch (`lmod_train.datamodules.balance`); if `lengths` are given, all batches
+    of a step have similar lengths and either all or none have images (`lmod_train.datamodules.lengths`).
 
     In evaluation, groups are not divided and every record occurs once; a rank with fewer batches ends with empty ones.
 
@@ -79,24 +80,28 @@ class ImageBatches(Sampler[list[int]]):
         self._batch_size, self.shuffle, self.seed = batch_size, shuffle, seed
         self._rank, self._ranks, self.at_once = rank, ranks, batch_size * ranks
         self.epoch, self.start = 0, 0
-        self._sized: tuple[int, list[int]] = (-1, [])
+        self._sized: tuple[int, list[tuple[int, int]]] = (-1, [])
 
     def _training(self) -> list[list[int]]:
         """Return this rank's batches of the current epoch."""
-        batches = []
-        for step in self._steps():
-            size = min(self._batch_size, len(step) // self._ranks)
-            batches.append(step[self._rank * size : (self._rank + 1) * size])
-        return [batch for batch in batches if batch]
+        return [self._share(step) for step in self._steps()]
+
+    def _share(self, step: list[int]) -> list[int]:
+        """Return this rank's part of the questions of a step."""
+        begin, end = (len(step) * rank // self._ranks for rank in (self._rank, self._rank + 1))
+        return step[begin:end]
 
     def _steps(self) -> list[list[int]]:
-        """Return the indices of each step of the current epoch over all ranks; the last step is smaller."""
+        """Return the indices of each step of the current epoch over all ranks; the last step has another size."""
         random = np.random.default_rng([self.seed, self.epoch])
         groups = self._draw(self.epoch) if self._draw else self._groups
         if self._lengths is not None:
-            return steps_of_like_length(groups, self._lengths, self.at_once, random)
-        questions = [position for i in random.permutation(len(groups)) for position in groups[i]]
-        return [questions[start : start + self.at_once] for start in range(0, len(questions), self.at_once)]
+            steps = steps_of_like_length(groups, self._lengths, self.at_once, random)
+        else:
+            questions = [position for i in random.permutation(len(groups)) for position in groups[i]]
+            steps = [questions[start : start + self.at_once] for start in range(0, len(questions), self.at_once)]
+        few = steps.pop() if steps and len(steps[-1]) < self._ranks else []
+        return [*steps[:-1], steps[-1] + few] if steps else []
 
     def _evaluation(self, rank: int) -> list[list[int]]:
         """Return the batches of a rank, without the empty ones at its end."""
@@ -112,10 +117,10 @@ class ImageBatches(Sampler[list[int]]):
         batches += [[]] * (len(self) - len(batches))
         yield from batches[self.start :]
 
-    def sizes(self) -> list[int]:
-        """Return the number of questions of each batch of the current training epoch, equal on all ranks."""
+    def sizes(self) -> list[tuple[int, int]]:
+        """Return for each step of the current training epoch its number of questions on this rank and on all."""
         if self._sized[0] != self.epoch:
-            self._sized = self.epoch, [len(batch) for batch in self._training()]
+            self._sized = self.epoch, [(len(self._share(step)), len(step)) for step in self._steps()]
         return self._sized[1]
 
     @property

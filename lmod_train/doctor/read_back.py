@@ -1,7 +1,8 @@
-"""Callback that reads the first checkpoint of a run back and compares it with the trainable weights in memory."""
+"""Callback that reads a checkpoint of a run back and compares it with the trainable weights in memory."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,10 @@ CURE = (
 
 
 class ReadBack(Callback):
-    """Compares the first checkpoint after a start with the trainable weights, before the next step changes them.
+    """Compares a checkpoint with the trainable weights: of a new run the first that it writes, before the next step.
 
     The check `round_trip` runs in one process, before the strategy is started. This one runs under the strategy: rank 0
-    reads the checkpoint that all ranks have written. In a resumed run it also shows that the weights are those of the
-    checkpoint.
+    reads the checkpoint that all ranks have written. A resumed run compares the checkpoint that it was resumed from.
 
     Args:
         at_most: Largest size of the trainable tensors in gigabytes (10^9 bytes, as float32) that is compared, as rank 0
@@ -42,15 +42,16 @@ class ReadBack(Callback):
         self.compared = 0
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
-        """Compare the first checkpoint as soon as it exists.
+        """Compare the checkpoint as soon as it exists.
 
         Raises:
             LmodError: A trainable tensor is missing in the checkpoint or differs, or the checkpoint cannot be read.
         """
         if self._done:
             return
+        # in a resumed run `last_model_path` is restored: a path, at which there may be no file or a damaged one
         kept = (getattr(callback, "last_model_path", "") for callback in trainer.checkpoint_callbacks)
-        if not (last := next(filter(None, kept), "")):
+        if not (last := trainer.ckpt_path or next(filter(None, kept), "")):
             return
         self._done, path = True, Path(last)
         trainable = [(name, p) for name, p in pl_module.named_parameters() if p.requires_grad]
@@ -60,7 +61,8 @@ class ReadBack(Callback):
                 f"{path} was not read back: {size:.1f} GB of trainable weights, read_back.at_most={self._at_most:g}"
             )
             return
-        saved, problem = _saved(path, trainer.global_step) if trainer.is_global_zero else ({}, "")
+        trusted = getattr(trainer.strategy, "trusted", ())
+        saved, problem = _saved(path, trainer.global_step, trusted) if trainer.is_global_zero else ({}, "")
         if problem := trainer.strategy.broadcast(problem):  # all ranks must stop, or the others wait for rank 0
             raise LmodError(f"{path}: cannot be read back: {problem}.\n{CURE}")
         if not trainer.strategy.broadcast(bool(saved)):
@@ -74,10 +76,10 @@ class ReadBack(Callback):
         self.compared = len(trainable)
 
 
-def _saved(path: Path, step: int) -> tuple[dict[str, Tensor], str]:
+def _saved(path: Path, step: int, trusted: Sequence[Path]) -> tuple[dict[str, Tensor], str]:
     """Return the tensors of a checkpoint ({} if it is of another step), and the reason if it cannot be read."""
     try:
-        saved = read(path)
+        saved = read(path, trusted)
     except Exception as error:  # each strategy's reader raises its own types
         return {}, str(error).partition("\n")[0] or type(error).__name__
     # a callback that averages weights saves the current weights beside their averages

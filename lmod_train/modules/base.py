@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from lmod_train import __version__
 from lmod_train.errors import LmodError, WeightsMismatch
+from lmod_train.modules.finite import Finite, refuse_impossible, refuse_non_finite
 from lmod_train.strategies.counts import correct_counts
 from lmod_train.strategies.saved import refuse_to_continue
 from lmod_train.strategies.sharding import Sharded, shape_of
@@ -30,6 +31,9 @@ class LmodModule(LightningModule, ABC):
     Checkpoints hold the trained tensors and what is needed to use them; frozen weights are loaded as configured.
     Modules never call `save_hyperparameters`: a checkpoint would then silently override the command line.
 
+    A training stops before a step with a loss or gradient that is NaN or infinite, and saves no such tensor
+    (`lmod_train.modules.finite`).
+
     Attributes:
         collate: The model's dialect, which needs its processor only.
         choices: Classes of a classifier, in order; empty for a model that generates text.
@@ -37,10 +41,12 @@ class LmodModule(LightningModule, ABC):
         checkpoint_epochs: Whole epochs of the loaded checkpoint, 0 without one.
         trained: Whether a classifier's head is trained: in `fit`, or by a loaded checkpoint or weights file. Outside
             `fit` a classifier with an untrained head is refused.
+        learning_rate: Path of the option of the learning rate, which error messages name.
     """
 
     collate: Collate
     choices: tuple[str, ...] = ()
+    learning_rate: ClassVar[str] = "lr"
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,6 +54,7 @@ class LmodModule(LightningModule, ABC):
         self.strict_loading = False  # frozen tensors are not in our checkpoints; `on_load_checkpoint` checks the rest
         self.checkpoint_step = 0
         self.checkpoint_epochs = 0
+        self._finite = Finite()
 
     @abstractmethod
     def respond(self, batch: Batch) -> list[Reply]:
@@ -81,21 +88,23 @@ class LmodModule(LightningModule, ABC):
     def weighed(self, loss: Tensor, batch_idx: int) -> Tensor:
         """Return the mean loss of a batch times its weight in its optimiser step.
 
-        Lightning divides each loss by `accumulate_grad_batches`, which is correct for that many batches of equal size.
-        The last step of an epoch may have fewer batches and a smaller last one; with these weights its gradient, too,
-        is that of one batch of all its records.
+        Lightning divides each loss by `accumulate_grad_batches`, and the strategies by the number of ranks, which is
+        correct for that many batches of equal size. The last step of an epoch may have fewer batches of other sizes;
+        with these weights its gradient, too, is that of one batch of all its records.
 
         Args:
             loss: Mean loss over the records of the batch.
             batch_idx: Index of the batch in the epoch, from 0.
         """
         at_once = self.trainer.accumulate_grad_batches if self._trainer is not None else 1
-        loader: Any = self.trainer.train_dataloader if at_once > 1 else None
+        ranks = self.trainer.world_size if self._trainer is not None else 1
+        loader: Any = self.trainer.train_dataloader if at_once * ranks > 1 else None
         if not hasattr(loader, "sizes"):  # unknown for a user's own loader: keep Lightning's average
             return loss
-        sizes: list[int] = loader.sizes()[: int(self.trainer.num_training_batches)]
+        sizes: list[tuple[int, int]] = loader.sizes()[: int(self.trainer.num_training_batches)]
         begin = batch_idx - batch_idx % at_once
-        return loss * (sizes[batch_idx] * at_once / sum(sizes[begin : begin + at_once]))
+        together = sum(over_ranks for _, over_ranks in sizes[begin : begin + at_once])
+        return loss * (sizes[batch_idx][0] * at_once * ranks / together)
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
         """Return the trained tensors and the buffers that training changes, such as batch norm statistics."""
@@ -103,7 +112,13 @@ class LmodModule(LightningModule, ABC):
         return {k: v for k, v in super().state_dict(*args, **kwargs).items() if k in kept}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add the names of the trained tensors, the package version, a classifier's choices and its input."""
+        """Add the names of the trained tensors, the package version, a classifier's choices and its input.
+
+        Raises:
+            LmodError: A tensor is NaN or infinite; nothing is then written.
+        """
+        if self._trainer is not None:
+            refuse_non_finite(self, checkpoint)
         checkpoint["lmod_version"] = __version__
         checkpoint["trained"] = sorted(self._trained_shapes())
         if self.choices:
@@ -120,9 +135,10 @@ class LmodModule(LightningModule, ABC):
         return {f"{name} {shape_of(own.get(name, tensor))}" for name, tensor in self.state_dict().items()}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse a checkpoint whose classes or trained tensors differ from those of this module.
+        """Refuse a checkpoint whose classes or trained tensors differ from those of this module, or are impossible.
 
         Raises:
+            WeightsNotFound: A trained tensor holds NaN, infinity or huge values.
             WeightsMismatch: Its classes or their order differ; a trained tensor is missing, unexpected, or of another
                 shape; or its images were prepared otherwise.
         """
@@ -136,6 +152,7 @@ class LmodModule(LightningModule, ABC):
             )
         ours = self._trained_shapes()
         if "state_dict" in checkpoint:
+            refuse_impossible(checkpoint["state_dict"])
             theirs = {f"{name} {tuple(tensor.shape)}" for name, tensor in checkpoint["state_dict"].items()}
         else:  # the strategy loads the shards itself
             theirs = set(checkpoint.get("trained", ours))
@@ -229,9 +246,22 @@ class LmodModule(LightningModule, ABC):
 
         The loop's counts are corrected too, so that a run can be resumed several times.
         """
+        self._finite.begin(batch)
         correct_counts(self.trainer.fit_loop)
         place = [self._seed, self.trainer.fit_loop.total_batch_idx, self.global_rank]
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
+
+    def on_before_backward(self, loss: Tensor) -> None:
+        """Note the loss of the batch for the check of its step."""
+        self._finite.add(loss)
+
+    def on_before_optimizer_step(self, optimizer: Any) -> None:
+        """Stop before a step with a loss or gradient that is NaN or infinite, in any process.
+
+        Raises:
+            LmodError: There is one; it names the step's records.
+        """
+        self._finite.check(self, optimizer, self.learning_rate)
 
 
 def counted(module: nn.Module) -> dict[str, Tensor]:

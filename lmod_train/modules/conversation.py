@@ -70,11 +70,15 @@ class VisionLanguageModel(LmodModule):
             the trained weights; a merged model needs the other options again.
         images: Shape, pixel limits and number of tiles of pictures.
         attention: Implementation of attention; null for the choice of transformers.
+        decoding: ``papers`` is greedy, with the penalties of the checkpoint's generation_config, which are printed;
+            ``plain`` is greedy without them.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
         BadArgument: `max_tokens` is below 2, or the checkpoint is of another family.
     """
+
+    learning_rate = "optimisation.lr"
 
     def __init__(
         self,
@@ -95,13 +99,14 @@ class VisionLanguageModel(LmodModule):
         prompt: Prompting = Prompting(),
         images: Pictures = Pictures(),
         attention: Attention | None = None,
+        decoding: Literal["papers", "plain"] = "papers",
     ) -> None:
         super().__init__()
         if max_tokens < 2:
             raise BadArgument("max_tokens", max_tokens, "at least 2", "use 2048, as LLaVA does")
         self._folder, self._name = find(checkpoint, family), checkpoint
         self.lora, self.optimisation = lora, optimisation
-        self._decoding, self._kept = Decoding(max_new_tokens, likelihoods), Kept()
+        self._decoding, self._kept = Decoding(max_new_tokens, likelihoods, decoding), Kept()
         self._weights_dtype: torch.dtype = getattr(torch, dtype)
         self._gradient_checkpointing, self.tune_tower = gradient_checkpointing, tune_tower
         self.tune_language_model, self._kept_as = tune_language_model, dtype
@@ -144,6 +149,7 @@ class VisionLanguageModel(LmodModule):
             raise divided(self._tower_features)
         base: Any = load(self._folder, self._weights_dtype, self._attention)
         self.dialect.verify(base.config)
+        self._decoding.applied_to(base, self._name)
         if self._gradient_checkpointing:
             base.gradient_checkpointing_enable({"use_reentrant": False})
         self.model = trainable(base, self.lora, self.tune_tower, self.tune_language_model)

@@ -13,7 +13,7 @@ from lightning_utilities.core.rank_zero import rank_zero_warn
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lmod_train.errors import BadArgument, LmodError, WeightsMismatch
+from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.layer_decay import RETFOUND, LayerDecay, factor, layer_groups, scaled_lr
 from lmod_train.modules.training_data import TrainingData, training_data
@@ -81,6 +81,8 @@ class FineTuning(LmodModule):
         BadArgument: There are no choices, because the datamodule has several tasks; a value is out of its range; or
             `finetuned_classes` are not the choices, each once; or `views` would change an answer.
     """
+
+    learning_rate = "optimisation.base_lr"
 
     def __init__(
         self,
@@ -245,19 +247,9 @@ class FineTuning(LmodModule):
         return [found[i] for i in range(len(self.choices))]
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the cross-entropy with label smoothing in nats, the weighted mean over images.
-
-        Raises:
-            LmodError: It is not finite; the original program stops then, too.
-        """
+        """Return the cross-entropy with label smoothing in nats, the weighted mean over images."""
         own = PictureBatch.of(batch)
         loss = self.loss(self(own.images)[own.image_of], own.targets)
-        if not math.isfinite(loss.item()):
-            raise LmodError(
-                f"train/loss={loss.item()} at step {self.global_step}: training has diverged.\n"
-                "Next: lower model.init_args.optimisation.base_lr, or set trainer.precision to bf16-mixed and "
-                "trainer.gradient_clip_val to 1.0; the last checkpoint was written before this step"
-            )
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
         return self.weighed(loss, batch_idx)
 

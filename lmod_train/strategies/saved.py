@@ -5,6 +5,7 @@ Folders contain pickles, which can execute code when they are loaded: each is ve
 
 from __future__ import annotations
 
+import pickle
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +18,10 @@ from torch import Tensor, nn
 from lmod_train import zipped
 from lmod_train.errors import ArtifactError, LmodError
 from lmod_train.strategies.keeping import FACTS, make_room, put_in_place, set_aside, writing
-from lmod_train.strategies.vetting import UntrustedCheckpoint, storage, vet
+from lmod_train.strategies.vetting import UntrustedCheckpoint, refused, storage, vet
+
+OURS = "name RUN/checkpoints/last.ckpt of a run of `fit`, a file or a folder"
+"""What to do where a path is not a checkpoint."""
 
 
 def is_deepspeed(path: Path) -> bool:
@@ -92,28 +96,44 @@ def read(path: Path, trusted: Sequence[Path] = ()) -> dict[str, Any]:
         tensors are the float32 copies of its optimiser.
 
     Raises:
-        ArtifactError: There is no checkpoint, the folder is not a checkpoint of this package, or the file is truncated
-            or damaged.
-        UntrustedCheckpoint: A pickle of the folder asks for more than checkpoints need.
+        ArtifactError: There is no checkpoint, file or folder are not a checkpoint of this package, or the file is
+            truncated or damaged.
+        UntrustedCheckpoint: A pickle asks for more than checkpoints need.
     """
-    cure = "name RUN/checkpoints/last.ckpt of a run of `fit`, a file or a folder"
     if path.is_file():
         if lost := zipped.damage(path):
-            raise ArtifactError(path, f"cannot be read, it may be truncated ({lost})", f"copy it again, or {cure}")
-        try:
-            loaded: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-        except (OSError, RuntimeError) as error:  # raised by torch for a truncated file
-            problem = f"cannot be read, it may be truncated ({type(error).__name__}: {str(error).partition('. ')[0]})"
-            raise ArtifactError(path, problem, f"copy it again, or {cure}") from error
-        return loaded
+            raise ArtifactError(path, f"cannot be read, it may be truncated ({lost})", f"copy it again, or {OURS}")
+        return _of_file(path, "cpu", mmap=True)
     if not path.is_dir():
-        raise ArtifactError(path, "no such checkpoint", cure)
+        raise ArtifactError(path, "no such checkpoint", OURS)
     if not (path / FACTS).is_file():
-        raise ArtifactError(path, f"a folder without {FACTS}: not a checkpoint, or an incomplete one", cure)
+        raise ArtifactError(path, f"a folder without {FACTS}: not a checkpoint, or an incomplete one", OURS)
     vet(path, trusted)
     facts: dict[str, Any] = torch.load(path / FACTS, map_location="cpu", weights_only=True)
     tensors = _of_deepspeed(path) if is_deepspeed(path) else _of_fsdp(path)
     return {**facts, "state_dict": tensors, "of_shares": True}
+
+
+def _of_file(path: Path, place: Any, mmap: bool = False) -> dict[str, Any]:
+    """Return the content of a file that Lightning wrote; only tensors and plain values are unpickled.
+
+    Args:
+        path: The file.
+        place: Device of the tensors, see `torch.load`.
+        mmap: Whether tensors are read when they are used.
+    """
+    try:
+        loaded: Any = torch.load(path, map_location=place, weights_only=True, mmap=mmap)
+    except pickle.UnpicklingError as error:
+        raise refused(path, path, error) from error
+    except (OSError, EOFError, RuntimeError) as error:  # raised by torch for a truncated file
+        problem = f"cannot be read, it may be truncated ({type(error).__name__}: {str(error).partition('. ')[0]})"
+        raise ArtifactError(path, problem, f"copy it again, or {OURS}") from error
+    if not (isinstance(loaded, dict) and isinstance(loaded.get("state_dict"), dict)):
+        keys = ", ".join(map(str, list(loaded)[:6])) if isinstance(loaded, dict) else type(loaded).__name__
+        problem = f"is not a checkpoint of `fit`, which has a `state_dict`; it holds {keys}"
+        raise ArtifactError(path, problem, f"weights of other programs are options of the model; {OURS}")
+    return loaded
 
 
 def _of_deepspeed(path: Path) -> dict[str, Tensor]:
@@ -215,6 +235,14 @@ class AnyCheckpoint(TorchCheckpointIO):
     def load_checkpoint(
         self, path: Any, map_location: Any = lambda storage, loc: storage, weights_only: bool | None = None
     ) -> dict[str, Any]:
-        """Load a file, or the full tensors of a folder."""
+        """Load a file, or the full tensors of a folder.
+
+        Raises:
+            ArtifactError, UntrustedCheckpoint: See `read`.
+        """
         place = Path(path)
-        return read(place, self._trusted) if place.is_dir() else super().load_checkpoint(path, map_location, True)
+        if place.is_dir():
+            return read(place, self._trusted)
+        if not place.is_file():
+            raise ArtifactError(place, "no such checkpoint", OURS)
+        return _of_file(place, map_location)

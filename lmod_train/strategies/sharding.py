@@ -123,6 +123,14 @@ def shape_of(parameter: Tensor) -> tuple[int, ...]:
     return tuple(getattr(parameter, "ds_shape", parameter.shape))
 
 
+def own_shard(tensor: Tensor) -> Tensor:
+    """Return the part of a tensor or parameter that this rank holds, all of it if it is not sharded."""
+    if isinstance(tensor, DTensor):
+        return tensor.to_local()
+    shard: Tensor | None = getattr(tensor, "ds_tensor", None)
+    return tensor if shard is None else shard
+
+
 def whole_tensors(parameters: Iterable[tuple[str, nn.Parameter]]) -> dict[str, Tensor]:
     """Return full copies of parameters on the CPU; all ranks call it together, with the same names."""
     named = dict(parameters)

@@ -37,12 +37,14 @@ class UntrustedCheckpoint(Untrusted):
     """Raised where a pickle asks for a class or function that checkpoints do not need."""
 
     def __init__(self, folder: Path, file: Path, asked: str) -> None:
-        self.module = str(folder)
-        LmodError.__init__(
-            self,
-            f"{folder}: {file.name} is a pickle that asks for {asked}, which no checkpoint needs; it is not loaded\n"
-            "Next: use checkpoints of your own runs only; if you know who wrote this one, and let it run code here",
+        is_folder = folder != file  # a file is never loaded with other classes
+        self.module = str(folder) if is_folder else ""
+        cure = "use checkpoints of your own runs only"
+        cure += (
+            "; if you know who wrote this one, and let it run code here" if is_folder else ": RUN/checkpoints/last.ckpt"
         )
+        what = f"{file.name} is a pickle that asks for {asked}, which no checkpoint needs; it is not loaded"
+        LmodError.__init__(self, f"{folder}: {what}\nNext: {cure}")
 
 
 def vet(folder: Path, trusted: Sequence[Path] = ()) -> None:
@@ -136,11 +138,21 @@ def _loadable(folder: Path, file: Path, content: Any) -> None:
     try:
         torch.load(content, map_location="cpu", weights_only=True, mmap=isinstance(content, Path))
     except pickle.UnpicklingError as error:
-        asked = re.search(r"GLOBAL (\S+)|(?:function|class|type) ([\w.]+)", str(error))
-        named = next(filter(None, asked.groups())) if asked else "another kind of value"
-        raise _refused(folder, file, named) from error
+        raise refused(folder, file, error) from error
     except Exception as error:  # damaged bytes can make the reader raise anything
         raise ArtifactError(folder, f"{file.name} cannot be read ({type(error).__name__})", _AGAIN) from error
+
+
+def refused(folder: Path, file: Path, error: pickle.UnpicklingError) -> UntrustedCheckpoint:
+    """Return the error for a pickle that torch refuses, without torch's advice to run it.
+
+    Args:
+        folder: The checkpoint, a folder or the file itself.
+        file: The file with the pickle.
+        error: Error of `torch.load`.
+    """
+    asked = re.search(r"GLOBAL (\S+)|(?:function|class|type) ([\w.]+)", str(error))
+    return _refused(folder, file, next(filter(None, asked.groups())) if asked else "another kind of value")
 
 
 _AGAIN = "copy the folder again, or name the previous checkpoint (last.ckpt.before)"

@@ -118,7 +118,13 @@ def load_pretrained(model: nn.Module, path: str | Path, fresh: Set[str] = HEAD |
     notes = ("its head was dropped, a new one is trained",) if heads & unused else ()
     gone = tuple(sorted({*dropped, *unused}))
     return LoadReport(
-        str(path), tuple(kept), resized, gone, tuple(sorted(new)), notes + _about(layout, model), sha256=file.sha256
+        str(path),
+        tuple(kept),
+        resized,
+        gone,
+        tuple(sorted(new)),
+        notes + _about(layout, model) + file.notes,
+        sha256=file.sha256,
     )
 
 
@@ -181,7 +187,7 @@ def load_finetuned(
     norm_twice(model, twice)
     why = "its arguments are those of the program since February 2025, which applies fc_norm twice"
     notes = ((why,) if since_2025 else ()) + ((f"fc_norm is applied {'twice' if twice else 'once'}",))
-    return LoadReport(str(path), tuple(names), dropped=tuple(dropped), notes=notes, sha256=file.sha256)
+    return LoadReport(str(path), tuple(names), dropped=tuple(dropped), notes=notes + file.notes, sha256=file.sha256)
 
 
 def norm_twice(model: nn.Module, twice: bool) -> None:

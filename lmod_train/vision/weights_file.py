@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from lmod_train.errors import WeightsNotFound
+from lmod_train.weight_values import HUGE
 from lmod_train.zipped import sha256_and_damage
 
 WRAPPERS = ("model", "teacher", "state_dict", "model_state_dict")
@@ -44,6 +45,7 @@ class WeightsFile:
         arguments: Command-line arguments of the program that wrote the file; empty if it has none.
         sha256: SHA-256 of the file.
         lmod_version: Version of lmod_train whose `fit` wrote the file; empty for a file of another program.
+        notes: What else the file holds: other weights beside these, such as their moving average.
     """
 
     path: Path
@@ -51,6 +53,7 @@ class WeightsFile:
     arguments: Mapping[str, Any]
     sha256: str
     lmod_version: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def located(weights: str | Path) -> Path:
@@ -85,7 +88,7 @@ def read_weights(path: str | Path) -> WeightsFile:
     Raises:
         WeightsNotFound: The file does not exist, is empty, text, truncated or damaged (wrong check sums), or asks for
             another class or function; or it has no named tensors, or one that is not dense, not floating-point or not
-            finite, or a `weight` matrix of zeros only.
+            finite, or a `weight` matrix of zeros only or with values above `lmod_train.weight_values.HUGE`.
     """
     path = Path(path)
     if not path.is_file():
@@ -97,10 +100,11 @@ def read_weights(path: str | Path) -> WeightsFile:
         raise WeightsNotFound("weights", str(path), f"damaged: {damage}", AGAIN)
     payload = _safetensors(path) if path.suffix == ".safetensors" else _pickled(path)
     arguments: object = payload.get("args") if isinstance(payload, dict) else None
-    tensors = _unwrapped(path, payload)
+    tensors, place = _unwrapped(path, payload)
     _refuse_numbers(path, tensors)
     version = str(payload.get("lmod_version", "")) if isinstance(payload, dict) else ""
-    return WeightsFile(path, tensors, vars(arguments) if isinstance(arguments, Namespace) else {}, digest, version)
+    given = vars(arguments) if isinstance(arguments, Namespace) else {}
+    return WeightsFile(path, tensors, given, digest, version, _beside(payload, place))
 
 
 def _start(path: Path, length: int) -> bytes:
@@ -155,7 +159,20 @@ def _shortened(error: Exception) -> str:
     return f"{type(error).__name__}: {(kept or ['unreadable'])[0][:120]}"
 
 
-def _unwrapped(path: Path, payload: Any) -> dict[str, Tensor]:
+def _beside(payload: Any, place: str) -> tuple[str, ...]:
+    """Return a note on other weights in a file than those at `place`; none for weights without a key."""
+    others = [key for key, value in payload.items() if place and key != place and _is_weights(value)]
+    named = ", ".join(repr(str(key)) for key in others)
+    save = f"torch.save(torch.load(FILE, weights_only=True)[{str(others[0])!r}], NEW)" if others else ""
+    return (f"loaded are those of {place!r}; the file also holds {named} (to use them: {save})",) if others else ()
+
+
+def _is_weights(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value) and all(isinstance(v, Tensor) for v in value.values())
+
+
+def _unwrapped(path: Path, payload: Any) -> tuple[dict[str, Tensor], str]:
+    """Return the named tensors of a file, and the key that they are under; empty for none."""
     place = next((w for w in WRAPPERS if isinstance(payload, Mapping) and isinstance(payload.get(w), Mapping)), "")
     inside = payload[place] if place else payload
     if not isinstance(inside, Mapping):
@@ -168,7 +185,7 @@ def _unwrapped(path: Path, payload: Any) -> dict[str, Tensor]:
         known = ", ".join(WRAPPERS)
         what = f"{where} contains values that are not tensors: {', '.join(wrong[:4])} (keys of weights: {known})"
         raise WeightsNotFound("weights", str(path), what, "save the model's state_dict()")
-    return {str(name): tensor for name, tensor in inside.items()}
+    return {str(name): tensor for name, tensor in inside.items()}, place
 
 
 def _refuse_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -186,8 +203,12 @@ def _refuse_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
     if broken:
         what = f"{len(broken)} of {len(tensors)} tensors contain NaN or infinity, the first is {broken[0]}"
         raise WeightsNotFound("weights", str(path), what, "use a checkpoint from before training diverged, or " + AGAIN)
+    matrices = {name: t for name, t in tensors.items() if name.endswith("weight") and t.ndim > 1 and t.numel()}
+    if huge := [name for name, t in matrices.items() if t.is_floating_point() and t.abs().max() > HUGE]:
+        what = f"{len(huge)} of {len(tensors)} tensors contain values above {HUGE:g}, the first is {huge[0]}"
+        raise WeightsNotFound("weights", str(path), what, AGAIN)
     # a hole in a sparse file is read as zeros; safetensors have no check sums to detect it
-    empty = [name for name, t in tensors.items() if name.endswith(".weight") and t.ndim > 1 and not t.any()]
+    empty = [name for name, t in matrices.items() if not t.any()]
     if empty:
         what = f"{len(empty)} of {len(tensors)} tensors contain only zeros, the first is {empty[0]}"
         raise WeightsNotFound("weights", str(path), what, AGAIN)

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 
 import pytest
 import torch
@@ -176,3 +177,71 @@ def test_a_processor_of_another_class_is_refused(tmp_path):
     for of in (Dialect, PlainDialect):
         with pytest.raises(WeightsMismatch, match=r"(?s)Qwen2_5_VLProcessor.*\nNext: use the config.json"):
             of(folder)
+
+
+def indexed(folder, *names):
+    """Write an index in which the files hold the weights in turn."""
+    tensors = list(load_file(folder / "model.safetensors"))
+    weight_map = {tensor: names[i % len(names)] for i, tensor in enumerate(tensors)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": weight_map}))
+
+
+def sharded(folder):
+    """Divide the weights into two shards with an index."""
+    names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
+    indexed(folder, *names)
+    tensors = load_file(folder / "model.safetensors")
+    listed = json.loads((folder / "model.safetensors.index.json").read_text())["weight_map"]
+    for name in names:
+        own = {tensor: value for tensor, value in tensors.items() if listed[tensor] == name}
+        save_file(own, folder / name, metadata={"format": "pt"})
+    (folder / "model.safetensors").unlink()
+
+
+def test_shards_with_their_index_load_but_not_beside_the_weights_of_another_download(copy, tiny):
+    sharded(copy)
+    state = load(find(str(copy))).state_dict()
+    assert all(torch.equal(value, state[name]) for name, value in load(tiny).state_dict().items())
+    shutil.copy(tiny / "model.safetensors", copy)
+    for finding in (find, find_any):
+        with pytest.raises(BadArgument, match=r"would load model\.safetensors and leave out the 2 files") as told:
+            finding(str(copy))
+    subprocess.run(re.search(r"`(rm .*?)`", str(told.value))[1], shell=True, check=True)
+    assert find(str(copy))
+
+
+def test_an_index_that_leads_out_of_its_folder_is_refused(copy, tiny):
+    indexed(copy, "../elsewhere.safetensors")
+    with pytest.raises(BadArgument, match=r"names files in its folder; .* names '\.\./elsewhere"):
+        find(str(copy))
+    indexed(copy, "model.safetensors")
+    assert find(str(copy))
+
+
+def test_an_adapter_beside_a_base_is_refused_as_transformers_would_add_it(copy):
+    (copy / "adapter_config.json").write_text("{}")
+    for finding in (find, find_any):
+        with pytest.raises(BadArgument, match=r"adapter_config\.json .* in silence.*\nNext: .*--ckpt_path"):
+            finding(str(copy))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_configuration_of_quantised_weights_over_plain_ones_is_refused(copy, nested):
+    stated = {"quantization_config": {"quant_method": "fp8"}}
+    text = json.loads((copy / "config.json").read_text())["text_config"]
+    reconfigured(copy, **({"text_config": text | stated} if nested else stated))
+    with pytest.raises(BadArgument, match=r"as config\.json states \(fp8\); all tensors are F32"):
+        find(str(copy))
+
+
+def test_quantised_weights_without_their_configuration_are_refused(copy):
+    rewritten(copy, lambda tensors, name: tensors.update({name: tensors[name].to(torch.float8_e4m3fn)}))
+    with pytest.raises(BadArgument, match="states no quantization_config"):
+        find(str(copy))
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, 1e30])
+def test_impossible_values_are_refused_before_a_network_is_made(copy, value):
+    rewritten(copy, lambda tensors, name: tensors[name.replace("bias", "weight")].view(-1)[5:6].fill_(value))
+    with pytest.raises(WeightsNotFound, match=r"1 of \d+ tensors hold NaN, .*linear_1.weight"):
+        load(copy)

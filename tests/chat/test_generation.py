@@ -1,6 +1,7 @@
 """Shared-prefix generation against transformers' own processor and generate, one record at a time."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -8,8 +9,12 @@ import torch
 from PIL import Image
 from transformers import GenerationConfig
 
+from lmod_train.backends.huggingface import HuggingFace
 from lmod_train.chat.batch import ChatBatch
+from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import Decoding, respond
+from lmod_train.modules.conversation import VisionLanguageModel
+from lmod_train.tasks.ways import is_greedy
 from lmod_train.types import Message, Part
 from tests.tiny import TOKENS, record
 
@@ -112,3 +117,36 @@ def test_earlier_turns_belong_to_the_prompt(network, dialect, eyes):
     reply = respond(network, dialect, dialect([one], eyes), Decoding(NEW), "tiny")[0]
     old, new = alone(network, dialect, eyes, one)
     assert (reply.tokens_in, reply.reply) == (len(old), text(dialect, new))
+
+
+def answered(folder, eyes, kind, **options):
+    """Return the replies of a backend, or of a module that trains."""
+    if kind == "backend":
+        made = HuggingFace(str(folder), max_new_tokens=NEW, **options)
+        made.prepare("cpu")
+    else:
+        made = VisionLanguageModel(str(folder), lora=None, max_new_tokens=NEW, **options).eval()
+        made.configure_model()
+    return made.respond(made.collate(RECORDS, eyes)), made.identity().settings["decoding"]
+
+
+@pytest.mark.parametrize("kind", ["backend", "module"])
+def test_penalties_of_a_checkpoint_stand_with_its_replies_and_plain_decoding_has_none(
+    tiny, tmp_path, eyes, kind, caplog
+):
+    bare, before = answered(tiny, eyes, kind)
+    shutil.copytree(tiny, tmp_path / "base")
+    config = GenerationConfig.from_pretrained(tiny)
+    config.repetition_penalty, config.no_repeat_ngram_size = 3.0, 1
+    config.suppress_tokens = [t for r in bare for t in Dialect(tiny).tokenizer(r.reply).input_ids]  # surely a change
+    config.save_pretrained(tmp_path / "base")
+    with caplog.at_level("INFO"):
+        penalised, decoding = answered(tmp_path / "base", eyes, kind)
+    assert "repetition_penalty 3.0, no_repeat_ngram_size 1, suppress_tokens " in caplog.text
+    assert decoding == before, "replies of earlier versions are found again"
+    found = json.loads(penalised[0].settings)
+    assert (found["repetition_penalty"], found["no_repeat_ngram_size"], found["do_sample"]) == (3.0, 1, False)
+    plain, decoding = answered(tmp_path / "base", eyes, kind, decoding="plain")
+    assert json.loads(decoding)["penalties"] == "none" and is_greedy({"decoding": decoding})
+    assert [r.reply for r in plain] == [r.reply for r in bare] != [r.reply for r in penalised]
+    assert "repetition_penalty" not in plain[0].settings + bare[0].settings

@@ -75,3 +75,15 @@ def test_markers_are_counted():
     rendering.check_markers(ONE, rendering.prompt(ONE))
     with pytest.raises(BadArgument, match=r"expected <image> 1 time\(s\)"):
         rendering.check_markers(ONE, "USER: Is it ill?")
+
+
+def test_control_tokens_in_words_or_answer_are_refused_and_other_signs_are_not():
+    rendering = Rendering(AutoProcessor.from_pretrained(base()), Prompting(), base())
+    tokens = {str(t) for t in rendering.tokenizer.added_tokens_decoder.values() if t.special}
+    assert {"<s>", "</s>", "<pad>", "<image>"} <= tokens
+    for token in tokens:
+        asked = replace(ONE, messages=(Message("user", (Part("image"), Part("text", f"Is {token} ill?"))),))
+        assert token in rendering.refusal(asked) and token in rendering.refused_answer(f"GLAUCOMA{token}")
+    for words in ("IOP < 21 and > 9", "</S>", "s>", "<|x|>"):
+        asked = replace(ONE, messages=(Message("user", (Part("image"), Part("text", words))),))
+        assert rendering.refusal(asked) == rendering.refused_answer(words) == ""

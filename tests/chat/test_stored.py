@@ -38,3 +38,15 @@ def test_a_folder_without_weights_is_refused(tmp_path):
     torch.save({}, tmp_path / "mm_projector.bin")
     with pytest.raises(WeightsNotFound, match=r"no weights .*\nNext"):
         weight_files(tmp_path)
+
+
+@pytest.mark.parametrize("kept", [0.2, 0.5, 0.99])
+def test_a_truncated_pickle_says_so(tmp_path, kept):
+    file = tmp_path / "pytorch_model.bin"
+    torch.save({"a": torch.rand(100, 100)}, file)
+    file.write_bytes(file.read_bytes()[: int(kept * file.stat().st_size)])
+    with pytest.raises(
+        WeightsNotFound, match=r"cannot be read as tensors alone .*\nNext: fetch the file again"
+    ) as told:
+        [tensor.read() for tensor in stored_in(tmp_path)]
+    assert "Errno" not in str(told.value)

@@ -231,6 +231,37 @@ def test_a_last_checkpoint_that_cannot_be_read_gives_way_to_the_one_before_and_i
         experiment.continued(last)
 
 
+@pytest.mark.parametrize("fault", ["truncated", "missing", "killed between two renames"])
+def test_a_training_goes_on_from_the_checkpoint_before_the_last_as_if_nothing_had_happened(
+    command, tmp_path, monkeypatch, fault
+):
+    small = ["--model.init_args.side", "16", "--data.batch_size", "2", "--checkpoint.every_n_train_steps", "1"]
+    small += ["--trainer.max_steps", "4", "--trainer.max_epochs", "9"]
+    command("fit", "cnn_glaucoma.yaml", *small, "--run", "whole")
+    kept = tmp_path / "here" / "checkpoints"
+    last, before = kept / "last.ckpt", kept / "last.ckpt.before"
+
+    def stop(self, batch, batch_idx):
+        if self.global_step == 3:
+            raise RuntimeError("the machine is gone")
+
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="gone"):
+        patched.setattr(LmodModule, "on_train_batch_start", stop)
+        command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
+    if fault == "truncated":
+        last.write_bytes(last.read_bytes()[:-60])
+    elif fault == "missing":
+        last.unlink()
+    else:  # the new one is complete, and the last one has been renamed
+        before.unlink()
+        shutil.copy(last, kept / "last.ckpt.partial")
+        last.rename(before)
+    command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
+    ended, whole = (torch.load(tmp_path / run / "checkpoints" / "last.ckpt") for run in ("here", "whole"))
+    assert ended["global_step"] == whole["global_step"] == 4
+    assert all(torch.equal(ended["state_dict"][name], tensor) for name, tensor in whole["state_dict"].items())
+
+
 def test_a_classifier_of_several_tasks_is_refused(command):
     tasks = [str(CONFIGS / "task" / name) for name in ("glaucoma.yaml", "four_way.yaml")]
     with pytest.raises(BadArgument, match="exactly one task"):

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from lmod_train import __version__
-from lmod_train.cli.provenance import provenance_of, revision, write_provenance, write_trained
-from lmod_train.errors import RunConflict
+from lmod_train.cli.provenance import provenance_of, revision, write_loaded, write_provenance, write_trained
+from lmod_train.errors import RunConflict, WeightsNotFound
 from lmod_train.files import sha256_of
 
 
@@ -78,3 +78,26 @@ def test_how_long_the_weights_were_trained_stands_beside_them(run: Path, tmp_pat
     assert (said["epochs"], said["steps"]) == (3, 120) and provenance_of(written(run))[2] and written(run)["seed"] == 1
     write_provenance(run, [tmp_path / "base"])
     assert "epochs" not in written(run)["provenance"], "the next command answers with other weights"
+
+
+def test_a_matrix_of_zeros_is_printed_and_written_and_nan_is_refused(run: Path, tmp_path: Path):
+    torch = pytest.importorskip("torch")
+    from safetensors.torch import save_file
+
+    file = tmp_path / "model.safetensors"
+    save_file({"a.weight": torch.zeros(2, 2), "b.weight": torch.ones(2, 2)}, file)
+    with pytest.warns(UserWarning, match=r"1 weight matrices contain only zeros, e\.g\. a\.weight"):
+        write_provenance(run, [file])
+    assert written(run)["provenance"]["zero_matrices"] == {f"{tmp_path.name}/model.safetensors": ["a.weight"]}
+    save_file({"a.weight": torch.full((2, 2), torch.nan)}, file)
+    with pytest.raises(WeightsNotFound, match="1 of 1 tensors hold NaN"):
+        write_provenance(run, [file])
+
+
+def test_what_was_loaded_of_a_file_is_written_beside_the_rest(run: Path):
+    write_provenance(run, [])
+    write_loaded(run, "w.pth: 3 tensors loaded; the file also holds 'model_ema'")
+    found = written(run)["provenance"]
+    assert found["loaded"].endswith("'model_ema'") and found["lmod_train"] == __version__
+    write_loaded(run, "")
+    assert written(run)["provenance"]["loaded"].endswith("'model_ema'")

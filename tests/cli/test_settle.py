@@ -1,6 +1,8 @@
 """One run folder for several processes: shards of an evaluation, and what may change when one is continued."""
 
+import copy
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -12,7 +14,7 @@ from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli import experiment
-from lmod_train.cli.settle import settled
+from lmod_train.cli.settle import compare, settled
 from lmod_train.errors import BadArgument, FolderBusy, RunConflict
 from lmod_train.shipped import configs_folder
 from tests import forks
@@ -148,16 +150,6 @@ def test_devices_of_a_training_do_not_change_when_it_is_continued(tmp_path):
         pass
 
 
-def test_a_run_of_a_version_without_a_data_option_is_continued_at_its_default_only(tmp_path):
-    with settled(tmp_path, {"data": {"limit": 0}}, "fit"):
-        Run(tmp_path).checkpoints.mkdir()
-    for shared in ({"shard": "", "variant": ""}, {"length_groups": False}):
-        with settled(tmp_path, {"data": {"limit": 0, **shared}}, "fit"):
-            pass
-    with pytest.raises(RunConflict, match="variant"), settled(tmp_path, {"data": {"limit": 0, "variant": "x"}}, "fit"):
-        pass
-
-
 def test_the_tasks_of_a_slurm_array_are_shards(tmp_path):
     script = configs_folder().parent / "scripts" / "slurm" / "validate.sbatch"
     echo = tmp_path / "python"
@@ -189,3 +181,62 @@ def test_ways_of_asking_may_change_but_not_beside_another_process(tmp_path):
     for shard, wordings in (("", 2), ("2/2", 3)):
         with settled(tmp_path, asks(shard, wordings), "validate"):
             assert stated() == wordings
+
+
+VLM = "lmod_train.modules.conversation.VisionLanguageModel"
+OLD = {
+    "data": {"shard": "", "tasks": [{"class_path": "lmod_train.tasks.anatomy.Anatomy", "init_args": {}}]},
+    "model": {"class_path": VLM, "init_args": {"checkpoint": "small_base", "optimisation": {"lr": 0.001}}},
+    "trainer": {"devices": 1},
+}
+"""Configuration of a run of a version with few options."""
+
+
+def changed(path, value):
+    new = copy.deepcopy(OLD)
+    *way, last = path
+    place = new
+    for step in way:
+        place = place[step] if isinstance(place, list) else place.setdefault(step, {})
+    place[last] = value
+    return new
+
+
+ARGS, TASK = ("model", "init_args"), ("data", "tasks", 0, "init_args")
+
+
+@pytest.mark.parametrize(
+    ("path", "default", "other"),
+    [
+        pytest.param((*ARGS, "max_tokens"), 2048, 1024, id="option"),
+        pytest.param((*ARGS, "images"), {"fit": "pad", "tiles": None}, {"fit": "crop"}, id="nested options"),
+        pytest.param((*ARGS, "optimisation", "betas"), [0.9, 0.999], [0.9, 0.95], id="one of nested options"),
+        pytest.param((*ARGS, "lora"), {"rank": 128, "dropout": 0.05}, {"rank": 8}, id="optional nested options"),
+        pytest.param((*TASK, "options"), None, {"CFP": ["optic disc"]}, id="option of a class in a list"),
+        pytest.param(("data", "variant"), "", "x", id="option of the data"),
+        pytest.param(("tripwires", "limits"), {"empty": 0.5}, {"empty": 0.1}, id="options of the command"),
+    ],
+)
+def test_a_run_of_an_earlier_version_goes_on_where_new_options_have_their_defaults(tmp_path, path, default, other):
+    Run(tmp_path).write_config(OLD)
+    defaults = {"data": {"variant": ""}, "tripwires": {"limits": {"empty": 0.5}}}
+    compare(tmp_path, changed(path, default), "fit", defaults=defaults)
+    with pytest.raises(RunConflict, match=re.escape(".".join(map(str, path)))):
+        compare(tmp_path, changed(path, other), "fit", defaults=defaults)
+
+
+def test_a_value_that_a_run_has_does_not_change_to_its_default(tmp_path):
+    Run(tmp_path).write_config(OLD)
+    for path, value in (((*ARGS, "optimisation", "lr"), 2e-4), (("trainer", "devices"), "auto")):
+        with pytest.raises(RunConflict):
+            compare(tmp_path, changed(path, value), "fit", defaults={"trainer": {"devices": "auto"}})
+
+
+def test_the_defaults_of_a_command_are_those_of_its_parser(options, tmp_path, whole):
+    config = Run(whole).read_config()
+    for key in ("tripwires", "evaluation", "checkpoint"):
+        config.pop(key)
+    Run(whole).write_config({**config, "data": {k: v for k, v in config["data"].items() if k != "regime"}})
+    experiment.run([*options, "--run", str(whole)])
+    with pytest.raises(RunConflict, match=r"tripwires\.limits\.empty: None -> 0\.9"):
+        experiment.run([*options, "--run", str(whole), "--tripwires.limits.empty", "0.9"])

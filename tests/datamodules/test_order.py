@@ -62,10 +62,11 @@ def test_training_batches_are_as_many_in_every_epoch_and_on_every_rank(groups, s
     for epoch in zip(*(epochs(shard, 3) for shard in shards), strict=True):
         assert {len(batches) for batches in epoch} == {len(shards[0])}
         seen = Counter(p for batches in epoch for batch in batches for p in batch)
-        assert max(seen.values(), default=1) == 1 and total - len(seen) < ranks
-        whole = [len(b) for batches in epoch for b in batches[: total // (size * ranks)]]
-        assert set(whole) <= {size}
+        assert max(seen.values(), default=1) == 1 and len(seen) == (total if total >= ranks else 0)
+        assert {len(b) for batches in epoch for b in batches[:-1]} <= {size}
+        assert all(len(b) <= size + 1 for batches in epoch for b in batches[-1:])
         assert all(b for batches in epoch for b in batches)
+        assert all(max(map(len, step)) - min(map(len, step)) <= 1 for step in zip(*epoch, strict=True))
 
 
 def test_an_epoch_is_shuffled_by_seed_and_number_alone():

@@ -41,6 +41,14 @@ class Learner(LmodModule):
             checkpoint["state_dict"]["second"] = torch.zeros(2)
 
 
+class Changed(ReadBack):
+    """Reads back after a tensor has changed in memory."""
+
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        pl_module.second.data += 1
+        super().on_train_batch_start(trainer, pl_module, batch, batch_idx)
+
+
 def fit(place, module, back, ckpt=None, epochs=2):
     data = RecordsDataModule(write_curated(place, RECORDS), [Glaucoma()], batch_size=1)
     kept = ModelCheckpoint(place / "kept", save_last=True, save_top_k=0, every_n_train_steps=4)
@@ -54,6 +62,16 @@ def test_a_complete_checkpoint_passes_and_so_does_a_resumed_run(tmp_path):
     assert back.compared == 2
     fit(tmp_path, Learner(), again, tmp_path / "kept" / "last.ckpt")
     assert again.compared == 2
+
+
+def test_a_resumed_run_reads_the_checkpoint_that_it_was_resumed_from(tmp_path):
+    fit(tmp_path, Learner(), ReadBack(), epochs=1)
+    last, back = tmp_path / "kept" / "last.ckpt", ReadBack()
+    last.rename(tmp_path / "kept" / "last.ckpt.before")  # its own path, which it restores, leads to no file
+    fit(tmp_path, Learner(), back, tmp_path / "kept" / "last.ckpt.before")
+    assert back.compared == 2
+    with pytest.raises(LmodError, match=r"last.ckpt.before: 1 of 2 trainable tensors .*second"):
+        fit(tmp_path, Learner(), Changed(), tmp_path / "kept" / "last.ckpt.before")
 
 
 def test_a_tensor_that_differs_on_disk_stops_the_run(tmp_path):

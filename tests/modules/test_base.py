@@ -1,11 +1,14 @@
 """What every module promises a training whose steps are accumulated from several batches."""
 
 import math
+from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import torch
 from lightning.pytorch.callbacks import Callback
 
+from lmod_train.datamodules.order import ImageBatches
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.modules.classifier import Classifier
 from lmod_train.modules.fine_tuning import FineTuning
@@ -52,3 +55,24 @@ def test_every_record_weighs_the_same_within_its_step(folder, tmp_path, kind, si
     steps = [sizes[begin : begin + accumulated] for begin in range(0, len(sizes), accumulated)]
     expected = [part / sum(step) for step in steps for part in step]
     assert noted.parts == pytest.approx(expected * 2, abs=1e-5)
+
+
+@pytest.mark.parametrize(("ranks", "size", "accumulated"), [(2, 1, 1), (2, 3, 2), (3, 2, 1), (4, 2, 3)])
+def test_over_several_ranks_every_record_of_a_step_weighs_the_same_too(ranks, size, accumulated):
+    for number in range(ranks, 20):
+        groups, weights = [[i] for i in range(number)], {}
+        for rank in range(ranks):
+            batches = ImageBatches(groups, size, shuffle=True, rank=rank, ranks=ranks)
+            module = Classifier(WORDS, side=8)
+            module._trainer = SimpleNamespace(
+                accumulate_grad_batches=accumulated,
+                world_size=ranks,
+                train_dataloader=batches,
+                num_training_batches=len(batches),
+            )
+            for place, batch in enumerate(batches):  # the mean over a batch; Lightning and the strategy average those
+                part = module.weighed(torch.tensor(1.0), place).item() / len(batch) / accumulated / ranks
+                weights |= dict.fromkeys(batch, (place // accumulated, part))
+        steps = Counter(step for step, _ in weights.values())
+        assert steps.total() == number, "none is left out"
+        assert all(part == pytest.approx(1 / steps[step]) for step, part in weights.values())

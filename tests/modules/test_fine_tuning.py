@@ -118,13 +118,6 @@ def test_the_weights_are_those_of_the_training_split(tmp_path):
     assert module._class_weights.tolist() == pytest.approx([8 / 12, 8 / 4])  # 6 and 2 images
 
 
-def test_a_loss_that_is_no_number_stops_the_run(folder):
-    module = saying(Glaucoma(), [[math.nan, 0.0]] * 3)
-    module._trainer = quick(folder)
-    with pytest.raises(LmodError, match="gradient_clip_val"):
-        module.training_step(module.collate([glaucoma(i) for i in range(3)], folder), 0)
-
-
 # ------------------------------------------------------------------------------------------------------ learning rates
 
 

@@ -1,6 +1,5 @@
 """Checkpoint files are read without executing code; other files are refused."""
 
-import pickle
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +9,7 @@ from lmod_train.errors import ArtifactError, LmodError
 from lmod_train.strategies import saved
 from lmod_train.strategies.keeping import FACTS
 from lmod_train.strategies.saved import AnyCheckpoint, damage, read, refuse_to_continue
+from lmod_train.strategies.vetting import UntrustedCheckpoint
 
 
 class Trap:
@@ -22,8 +22,12 @@ def test_a_file_is_read_and_executes_nothing(tmp_path, capsys):
     assert read(tmp_path / "good.ckpt")["global_step"] == 3
     torch.save({"state_dict": {}, "trap": Trap()}, tmp_path / "bad.ckpt")
     for reading in (read, AnyCheckpoint().load_checkpoint):
-        with pytest.raises(pickle.UnpicklingError):
+        with pytest.raises(UntrustedCheckpoint, match=r"bad\.ckpt is a pickle that asks for .*\nNext: ") as told:
             reading(tmp_path / "bad.ckpt")
+        assert "weights_only" not in str(told.value) and "--trust" not in told.value.typed([])
+        torch.save({"model": {"w": torch.ones(2)}}, tmp_path / "other.ckpt")
+        with pytest.raises(ArtifactError, match="has a `state_dict`; it holds model"):
+            reading(tmp_path / "other.ckpt")
     assert "executed" not in capsys.readouterr().out
 
 
