@@ -84,7 +84,7 @@ def an_image(folder: Path) -> float:
     for name in names:
         picture.save(folder / name, quality=90)
     began = time.perf_counter()
-    data.unreadable_and_blank(folder, names)
+    data.unreadable_blank_and_small(folder, names)
     return (time.perf_counter() - began) / len(names)
 
 
