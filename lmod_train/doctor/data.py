@@ -93,7 +93,7 @@ def unreadable_blank_and_small(root: Path, names: Sequence[str]) -> tuple[list[s
 
     with ThreadPoolExecutor(4) as pool:
         found = list(tqdm(pool.map(problem, names), total=len(names), desc="images", leave=False, disable=None))
-    unread, blank, small = ([named for named in column if named] for column in zip(*found, strict=True))
+    unread, blank, small = ([row[i] for row in found if row[i]] for i in range(3))
     return unread, blank, small
 
 

@@ -20,8 +20,8 @@ LEAST_STD = 0.05
 """Least std of a card in units of 0 to 1: those of CLIP, SigLIP, ImageNet and of fundus photographs are 0.1 to 0.5."""
 OUTSIDE = 0.5
 """Distance of pixels from the range of the card that resampling may explain, in its stds."""
-FLAT = 0.1
-"""Share of the pictures' own spread below which the tower gets nearly one grey value."""
+FLAT = 0.25
+"""Share of the pictures' own range below which the tower gets nearly one grey value; resampling takes less of it."""
 DARK = -0.3
 """Value of black below which pixels that are never below 0 were not normalised."""
 MOST_CROPPED = 0.1
@@ -70,7 +70,7 @@ def _card(mean: np.ndarray[Any, Any], std: np.ndarray[Any, Any]) -> Iterator[Che
 def _pixels(
     values: torch.Tensor, pictures: Sequence[Image.Image], mean: np.ndarray[Any, Any], std: np.ndarray[Any, Any]
 ) -> Iterator[CheckResult]:
-    """Yield a result for pixels outside the range of the card, of hardly any spread, or that are not centred.
+    """Yield a result for pixels outside the range of the card, of hardly any range, or that are not centred.
 
     Args:
         values: Pixels after the image processor.
@@ -81,11 +81,12 @@ def _pixels(
     low, high = (-mean / std).min(), ((1 - mean) / std).max()
     raw = np.concatenate([(np.asarray(p.resize((32, 32)), dtype=float) / 255).reshape(-1, 3) for p in pictures])
     expected = (raw - mean) / std
+    span = float(values.max() - values.min())
     found = f"pixels from {values.min():.3g} to {values.max():.3g}, mean {values.mean():.3g}, std {values.std():.2g}"
     card = f"mean and std of the processor allow {low:.2f} to {high:.2f}, and these images mean {expected.mean():.2f}"
     why = "the tower gets values that it was never trained on, and its features say little"
     cure = "do_rescale, rescale_factor and do_normalize as published with these weights (processor_config.json)"
-    if values.min() < low - OUTSIDE or values.max() > high + OUTSIDE or values.std() < FLAT * expected.std():
+    if values.min() < low - OUTSIDE or values.max() > high + OUTSIDE or span < FLAT * np.ptp(expected):
         yield CheckResult("preprocessing", "fail", f"{found}; {card}", why, cure)
     elif values.min() > -1e-3 and expected.min() < DARK:
         yield CheckResult("preprocessing", "warn", f"{found}: not normalised; {card}", why, cure)

@@ -107,7 +107,7 @@ def steps(model: Values, config: Any = None) -> Iterator[CheckResult]:
         ("projector_lr", "the vision tower", "width", tower if model.get("tune_tower") else None),
     ):
         step = rate.get(name, 0.0) * (times or 0)
-        if step > HIGH_STEP:
+        if step > HIGH_STEP and rate[name] < HIGH_RATE:
             what = f"{name}={rate[name]:g} for {trained}: {factor} {times} x rate = {step:.2g}"
             why = f"published recipes have about 0.05 to {HIGH_STEP:g}: above it, the first steps undo what was learnt"
             cure = f"set {_key(model, name)} to {0.08 / (times or 1):.1g}"
@@ -261,6 +261,9 @@ def precision(model: Values, trainer: Values) -> Iterator[CheckResult]:
         ['warn']
     """
     given = str(trainer.get("precision") or "")
+    if given.startswith("64"):
+        why = "it takes twice the memory and many times the time of float32, and learns no better"
+        yield CheckResult("recipe", "warn", f"precision {given}", why, "set trainer.precision to bf16-mixed")
     if given in ("bf16-true", "bf16-true-mixed"):
         full = bool(model.get("tune_language_model"))
         why = (

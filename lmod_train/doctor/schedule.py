@@ -45,6 +45,7 @@ def schedule(subject: Subject) -> Iterator[CheckResult]:
     length = length_of(subject)
     tunes = subject.module is not None
     problems = [*_left_in(trainer), *_steps(length, tunes, trainer), *_validated(subject, trainer, length)]
+    problems += _kept(subject.config.get("checkpoint") or {}, length)
     yield from problems
     if not any(r.level == "fail" for r in problems):
         epochs = "without end" if math.isinf(length.epochs) else f"{length.epochs:g}"
@@ -127,6 +128,16 @@ def _steps(length: Length, tunes: bool, trainer: Values) -> Iterator[CheckResult
     elif tunes and MOST_EPOCHS < length.epochs < math.inf:
         why = "published tunings have 1 to 3; a model that sees its answers so often knows them by heart"
         yield CheckResult("schedule", "warn", f"{length.epochs:g} epochs", why, "set trainer.max_epochs to 3")
+
+
+def _kept(checkpoint: Values, length: Length) -> Iterator[CheckResult]:
+    """Yield a warning where the first checkpoint would be written at the end only."""
+    every = checkpoint.get("every_n_train_steps")
+    if every and LEAST_STEPS <= length.total < every:
+        what = f"a checkpoint every {every} steps, of {length.total}"
+        why = "a run that is interrupted begins again"
+        cure = f"set checkpoint.every_n_train_steps to {max(length.total // 5, 1)}"
+        yield CheckResult("schedule", "warn", what, why, cure)
 
 
 def _validated(subject: Subject, trainer: Values, length: Length) -> Iterator[CheckResult]:

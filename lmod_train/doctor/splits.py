@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 
 from lmod_train.datamodules.balance import class_of
-from lmod_train.doctor.check_result import CheckResult
+from lmod_train.doctor.check_result import CheckResult, Level
 from lmod_train.doctor.subject import Subject
 from lmod_train.types import Record
 
 MANY_KEYS, SHARE_OF_KEYS = 10, 0.05
 """Number and share of samples with the same picture from which it is a placeholder and no photograph of them."""
+MANY_MISPLACED = 0.1
+"""Share of records that show another sample's image from which the check fails."""
 ENOUGH = 5
 """Number of records of a task in val from which it should have more than one class."""
 
@@ -27,6 +30,7 @@ def splits(subject: Subject) -> Iterator[CheckResult]:
         *one_class(learnt, subject.data.records("val")),
         *same_patients(learnt, asked),
         *placeholders([*learnt, *asked]),
+        *misplaced([*learnt, *asked]),
     ]
     yield from problems
     if not problems:
@@ -84,6 +88,22 @@ def same_patients(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator
         yield CheckResult(
             "splits", "warn", what, why, "curate with `split_by: group`, or say with the score that patients overlap"
         )
+
+
+def misplaced(records: Sequence[Record]) -> Iterator[CheckResult]:
+    """Yield a result for records that show the image of another sample, though there is one of their own.
+
+    Curation names images by source and key.
+    """
+    shown = {id(r): {str(PurePosixPath(name).with_suffix("")) for name in r.image_plain} for r in records}
+    there = set().union(*shown.values()) if shown else set()
+    wrong = [r for r in records if (own := f"images/{r.source}/{r.key}") in there and own not in shown[id(r)]]
+    if wrong:
+        level: Level = "fail" if len(wrong) >= MANY_MISPLACED * len(records) else "warn"
+        what = f"{len(wrong)} of {len(records)} records show another sample's image, e.g. {wrong[0].id}: "
+        what += wrong[0].image_plain[0]
+        why = "their answers belong to other images"
+        yield CheckResult("splits", level, what, why, "curate again, and do not edit the files of records/")
 
 
 def placeholders(records: Sequence[Record]) -> Iterator[CheckResult]:

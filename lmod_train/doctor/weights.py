@@ -42,7 +42,7 @@ OUT_OF_ORDER = 0.92
 """Loss on words in their order over the loss on them shuffled, from which their order says nothing to a model. Small
 base: 0.08 on questions, 0.85 on sentences of another kind; with permuted rows or layers 0.95 to 1.02."""
 QUESTIONS = 6
-"""Number of different questions whose words are predicted."""
+"""Number of questions of each language, one of a task, whose words are predicted."""
 
 WHY_DELTA = (
     "delta weights are the difference between a model and its base: values around zero that load without an error, "
@@ -171,17 +171,19 @@ def over_the_edge(matrix: Tensor, rounds: int = 12) -> float:
 def vocabulary(subject: Subject) -> Iterator[CheckResult]:
     """Check that the language model predicts words better in their order than shuffled: it knows this tokenizer.
 
-    Words are those of some questions and of two plain sentences, without images. It fails only if the model does so for
-    none of them, and worse than by guessing evenly.
+    Words are those of some questions of each language and of two plain sentences, without images. It fails only if the
+    model does so for none of these, and worse than by guessing evenly.
     """
     module = subject.module
     if module is None or module.model is None:
         yield CheckResult("vocabulary", "skip", "no network to predict words")
         return
     module.eval()
-    questions = {r.task + r.language: prompt_text(r) for r in subject.records()}
-    losses = [_in_and_out_of_order(module, [text]) for text in list(questions.values())[:QUESTIONS]]
-    losses.append(_in_and_out_of_order(module, SENTENCES))
+    asked: dict[str, dict[str, str]] = defaultdict(dict)
+    for record in subject.records():
+        asked[record.language].setdefault(record.task, prompt_text(record))
+    texts = [list(questions.values())[:QUESTIONS] for questions in asked.values()]
+    losses = [_in_and_out_of_order(module, some) for some in (*texts, SENTENCES)]
     even = math.log(module.network.config.get_text_config().vocab_size)
     ordered, best = min(own for own, _ in losses) / even, min(own / max(other, 1e-9) for own, other in losses)
     what = f"words in their order cost {best:.0%} of the loss on shuffled ones, {ordered:.2f} of ln(vocabulary)"
