@@ -116,3 +116,16 @@ def test_healthy_recipes_pass(results):
 def test_every_shipped_model_passes(file):
     found = recipe(Subject({"model": yaml.safe_load(file.read_text(encoding="utf-8"))}))
     assert {f.level for f in found} <= {"ok"}
+
+
+WIDTHS = {"small_base": 192, "smollm2": 576}
+
+
+@pytest.mark.parametrize("file", sorted((configs_folder() / "model").glob("*_[lf]*.yaml")), ids=lambda f: f.stem)
+def test_every_shipped_tuning_fits_the_width_of_its_model(file):
+    given = yaml.safe_load(file.read_text(encoding="utf-8"))
+    if given["class_path"].endswith("VisionLanguageModel"):
+        model = {"lora": {"rank": 128, "alpha": 256, "dropout": 0.05}, **given["init_args"]}
+        width = next((width for name, width in WIDTHS.items() if file.stem.startswith(name)), 4096)
+        results = found(model, width=width, **model.pop("optimisation", {}))
+        assert [r.level for r in results] == ["ok"], results
