@@ -57,7 +57,8 @@ def _unread(tasks: Mapping[str, Task], asked: Sequence[Record]) -> Iterator[Chec
     known: dict[Hashable, str] = {}
     found: dict[str, list[tuple[Record, str]]] = defaultdict(list)
     for record in asked:
-        key = record.task, record.language, record.answer, record.choices, record.regions, record.variant
+        regions = tuple((region.id, region.structure) for region in record.regions)
+        key = record.task, record.language, record.answer, record.choices, regions, record.variant
         if key not in known:
             known[key] = misread(tasks[record.task], record)
         if known[key]:

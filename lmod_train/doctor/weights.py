@@ -151,7 +151,7 @@ def spectra(network: Any) -> dict[str, dict[str, float]]:
     return found
 
 
-def over_the_edge(matrix: Tensor, rounds: int = 12) -> float:
+def over_the_edge(matrix: Tensor, rounds: int = 8) -> float:
     """Return the largest singular value of a matrix over that of random values of its size, about 1 if it is random.
 
     Example:
@@ -171,8 +171,8 @@ def over_the_edge(matrix: Tensor, rounds: int = 12) -> float:
 def vocabulary(subject: Subject) -> Iterator[CheckResult]:
     """Check that the language model predicts words better in their order than shuffled: it knows this tokenizer.
 
-    Words are those of some questions of each language and of two plain sentences, without images. It fails only if the
-    model does so for none of these, and worse than by guessing evenly.
+    Words are those of some questions of each language and of two plain sentences, without images. It warns only if the
+    model does so for none of these, and worse than by guessing evenly; a small model of other texts may be meant.
     """
     module = subject.module
     if module is None or module.model is None:
@@ -190,7 +190,7 @@ def vocabulary(subject: Subject) -> Iterator[CheckResult]:
     if best > OUT_OF_ORDER and ordered > 1:
         why = "the words that the model gets are not those that it learnt, or its layers are not in their order"
         cure = "use the tokenizer published with these weights, and the weights as published"
-        yield CheckResult("vocabulary", "fail", what, why, cure)
+        yield CheckResult("vocabulary", "warn", what, why, cure)
     else:
         yield CheckResult("vocabulary", "ok", what)
 

@@ -113,8 +113,7 @@ def test_every_family_passes(tmp_path, curated, model_type, images):
         ]
         curated = write_curated(tmp_path / "curated", both, side=40)
     found = failed(subject(write_tiny(tmp_path / "tiny", model_type), curated))
-    for name in ("delta", "vocabulary"):  # random weights predict nothing, as a delta does
-        found.pop(name, None)
+    found.pop("delta", None)  # random weights predict nothing, as a delta does
     assert not found
 
 
@@ -390,7 +389,7 @@ def out_of_order(weights):
         (drawn_anew("vision_tower.encoder.layers.3"), "untrained", "fail", "1 of 6 tower blocks"),
         (drawn_anew("language_model.model.layers"), "untrained", "fail", "4 of 4 language_model blocks"),
         (drawn_anew("multi_modal_projector"), "untrained", "warn", "projector blocks"),
-        (out_of_order, "vocabulary", "fail", "words in their order"),
+        (out_of_order, "vocabulary", "warn", "words in their order"),
     ],
     ids=["tower", "one layer", "language model", "projector", "vocabulary"],
 )
