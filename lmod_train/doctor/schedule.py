@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-import torch
-
 from lmod_train.doctor.check_result import CheckResult
+from lmod_train.doctor.strategy import devices_of
 from lmod_train.doctor.subject import Subject
 
 Values = Mapping[str, Any]
@@ -72,21 +71,6 @@ def length_of(subject: Subject) -> Length:
         epochs = EPOCHS if epochs is None and math.isinf(most) else math.inf
     total = min(epochs * in_epoch if in_epoch else 0, most)
     return Length(in_epoch, epochs, 0 if math.isinf(total) else int(total))
-
-
-def devices_of(trainer: Values) -> int:
-    """Return the number of devices of each node that a configuration names, in any notation.
-
-    Example:
-        >>> [devices_of({"devices": given, "accelerator": "cpu"}) for given in (1, "4", [0, 1], "0,1", "auto", None)]
-        [1, 4, 2, 2, 1, 1]
-    """
-    given = trainer.get("devices", "auto")
-    if given in ("auto", -1, "-1", None):
-        return 1 if trainer.get("accelerator") == "cpu" else max(torch.cuda.device_count(), 1)
-    if isinstance(given, str) and "," in given:
-        given = [device for device in given.split(",") if device.strip()]
-    return len(given) if isinstance(given, Sequence) and not isinstance(given, str) else int(given)
 
 
 def _limited(batches: int, limit: float | None) -> int:
