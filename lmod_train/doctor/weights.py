@@ -156,7 +156,7 @@ def over_the_edge(matrix: Tensor, rounds: int = 8) -> float:
 
     Example:
         >>> values = torch.randn(200, 100, generator=torch.Generator().manual_seed(0))
-        >>> round(over_the_edge(values)), over_the_edge(values + 1) > 5
+        >>> round(over_the_edge(values)), over_the_edge(values + 1) > 3
         (1, True)
     """
     values = matrix.detach().flatten(1)[:MOST_ROWS].float()
