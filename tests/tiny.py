@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -86,15 +87,22 @@ def record(
 
 
 def write_curated(folder: Path, records: Sequence[Record], side: int = 16) -> Path:
-    """Write a curated folder: manifest, records by task, and a noise picture for each image name."""
+    """Write a curated folder: manifest, a noise picture for each image name, and records by task with their SHA-256."""
     write_json(folder / "manifest.json", {"schema_version": SCHEMA_VERSION})
-    for task in {r.task for r in records}:
-        write_records(folder / "records" / f"{task}.parquet", [r for r in records if r.task == task])
     noise = np.random.default_rng(0)
     for name in sorted({name for r in records for name in (*r.image, *r.image_plain)}):
         pixels = noise.integers(0, 255, (side, side, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(folder / name)
+    named = [hashed(folder, r) for r in records]
+    for task in {r.task for r in records}:
+        write_records(folder / "records" / f"{task}.parquet", [r for r in named if r.task == task])
     return folder
+
+
+def hashed(folder: Path, record: Record) -> Record:
+    """Return a record with the SHA-256 of its images below `folder`."""
+    digests = tuple(sha256((folder / name).read_bytes()).hexdigest() for name in record.image)
+    return replace(record, image_sha256=digests)
 
 
 def trainer(folder: Path, **options) -> Trainer:

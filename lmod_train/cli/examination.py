@@ -83,6 +83,7 @@ def identity(resolved: Mapping[str, Any], environment: Mapping[str, str]) -> str
     read["trainer"] = {
         k: v for k, v in (resolved.get("trainer") or {}).items() if k not in ("default_root_dir", "logger")
     }
+    read["saved"] = (resolved.get("checkpoint") or {}).get("every_n_train_steps")
     options = (resolved.get("model") or {}).get("init_args") or {}
     curated = str((resolved.get("data") or {}).get("curated") or "")
     named = [str(options.get("checkpoint") or ""), curated, f"{curated}/records"]

@@ -1,9 +1,9 @@
-"""Checks of the training records: image placeholders, order of turns, readable images, balance of answers."""
+"""Checks of the training records: image placeholders, order of turns, the curated images, balance of answers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 from PIL import Image
 from tqdm import tqdm
 
-from lmod_train.datamodules.balance import class_of
+from lmod_train.datamodules.balance import Balance, cells_of, class_of, shares
 from lmod_train.doctor.check_result import CheckResult, Level
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
+from lmod_train.files import sha256_of
 from lmod_train.pixels import open_rgb
 from lmod_train.types import Record
 
@@ -24,6 +25,11 @@ FLAT = 3
 """Largest difference (0 to 255) between the brightest and the darkest value of a channel in a blank image."""
 MANY_BLANK = 0.1
 """Share of blank images above which the check fails."""
+SMALL, MANY_SMALL = 32, 0.1
+"""Shorter side in pixels of an image that shows no lesion (towers take 224 and more), and share of such images above
+which the check warns."""
+MOST_REPEATED = 20
+"""Times that a record of a rare class is repeated in an epoch above which it is learnt by heart."""
 MAJORITY = 0.6
 """Share of one answer within a task above which a model may learn to give only this answer."""
 
@@ -42,10 +48,14 @@ def records(subject: Subject) -> Iterator[CheckResult]:
     yield from _failed(broken, "records that are not well formed", "the model would be trained on a wrong conversation")
     named = sorted({image for record in asked for image in record.image})
     opened = _evenly(named, subject.images)
-    unread, blank = unreadable_and_blank(subject.data.curated, opened)
+    unread, blank, small = unreadable_blank_and_small(subject.data.curated, opened)
     yield from _failed(unread, "images that cannot be read", "the run would stop at the first of them")
     yield from _blank(blank, len(opened))
-    if not broken and not unread:
+    yield from _small(small, len(opened))
+    changed = other_files(subject.data.curated, asked, set(opened) if not unread else set())
+    why = "they may be those of other records, with other answers (files renamed or written again)"
+    yield from _failed(changed, "images that are not the files that were curated", why)
+    if not broken and not unread and not changed:
         text = sum(not r.image for r in asked) / len(asked)
         images = str(len(opened)) if len(opened) == len(named) else f"{len(opened)} of {len(named)}"
         yield CheckResult(
@@ -71,18 +81,35 @@ def problems(record: Record) -> list[str]:
     return found
 
 
-def unreadable_and_blank(root: Path, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the reasons why images below `root` cannot be decoded, and the names of the images of one colour."""
+def unreadable_blank_and_small(root: Path, names: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return why images below `root` cannot be decoded, and the names of those of one colour and of the small ones."""
 
-    def problem(name: str) -> tuple[str, str]:
+    def problem(name: str) -> tuple[str, str, str]:
         try:
-            return "", name if is_blank(open_rgb(root / name)) else ""
+            picture = open_rgb(root / name)
         except LmodError as error:
-            return str(error).partition("\n")[0], ""
+            return str(error).partition("\n")[0], "", ""
+        return "", name if is_blank(picture) else "", name if min(picture.size) < SMALL else ""
 
     with ThreadPoolExecutor(4) as pool:
         found = list(tqdm(pool.map(problem, names), total=len(names), desc="images", leave=False, disable=None))
-    return [unread for unread, _ in found if unread], [blank for _, blank in found if blank]
+    unread, blank, small = ([row[i] for row in found if row[i]] for i in range(3))
+    return unread, blank, small
+
+
+def other_files(root: Path, records: Sequence[Record], names: Collection[str]) -> list[str]:
+    """Return those of some images below `root` whose file has another SHA-256 than its records state, with one record.
+
+    An image whose record states none is passed over.
+    """
+    stated = {n: (d, r.id) for r in records for n, d in zip(r.image, r.image_sha256, strict=False) if n in names and d}
+    with ThreadPoolExecutor(4) as pool:
+        read = pool.map(lambda name: sha256_of(root / name), stated)
+        return [
+            f"{name} (record {id})"
+            for (name, (digest, id)), own in zip(stated.items(), read, strict=True)
+            if own != digest
+        ]
 
 
 def is_blank(picture: Image.Image) -> bool:
@@ -102,6 +129,13 @@ def _blank(blank: Sequence[str], opened: int) -> Iterator[CheckResult]:
         what = f"{len(blank)} of {opened} images have a single colour, e.g. {blank[0]}"
         why = "they show nothing, and training on them teaches the model to ignore the image"
         yield CheckResult("records", level, what, why, "compare them with the raw files, and curate again")
+
+
+def _small(small: Sequence[str], opened: int) -> Iterator[CheckResult]:
+    if len(small) > MANY_SMALL * opened:
+        what = f"{len(small)} of {opened} images are narrower or lower than {SMALL} pixels, e.g. {small[0]}"
+        why = "they are thumbnails: enlarged to the size of the tower they show no lesion"
+        yield CheckResult("records", "warn", what, why, "name the folder of the full images (--raw), and curate again")
 
 
 def _evenly(names: Sequence[str], most: int) -> Sequence[str]:
@@ -131,6 +165,7 @@ def balance(subject: Subject) -> Iterator[CheckResult]:
         by_task.setdefault(record.task, Counter())[" ".join(record.answer.lower().split())] += 1
     asked = (subject.config.get("data") or {}).get("balance", "none") not in ("none", "modality")
     even = {r.task for r in subject.records() if class_of(r)} if asked else set()  # tasks drawn evenly over classes
+    yield from repeated(subject)
     lopsided = {}
     for task, answers in by_task.items():
         answer, count = answers.most_common(1)[0]
@@ -145,3 +180,18 @@ def balance(subject: Subject) -> Iterator[CheckResult]:
         counted = sorted(by_task.items())
         per_task = (f"{t} {len(answers)} answers{', drawn evenly' if t in even else ''}" for t, answers in counted)
         yield CheckResult("balance", "ok", ", ".join(per_task))
+
+
+def repeated(subject: Subject) -> Iterator[CheckResult]:
+    """Yield a result where `data.balance` repeats the records of a rare class many times in an epoch."""
+    kind: Balance = (subject.config.get("data") or {}).get("balance") or "none"
+    cells = cells_of(subject.records(), kind)
+    counted = Counter(cells)
+    times = {cell: drawn / counted[cell] for cell, drawn in shares(cells).items()}
+    most = max(times, key=lambda cell: times[cell], default=None)
+    if most is not None and times[most] > MOST_REPEATED:
+        named = ", ".join(part for part in (most.task, most.word, most.modality) if part)
+        what = f"{named}: each of {counted[most]} records is drawn {times[most]:.0f} times an epoch"
+        why = "the model learns these pictures by heart and not the class"
+        cure = "add samples of this class, take it out, or train with `--data.balance none`"
+        yield CheckResult("balance", "warn", what, why, cure)

@@ -6,7 +6,22 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from lmod_train.doctor import answers, data, language, recipe, separation, strategy, tokens, training, vision, weights
+from lmod_train.doctor import (
+    answers,
+    data,
+    language,
+    preprocessing,
+    recipe,
+    references,
+    schedule,
+    separation,
+    splits,
+    strategy,
+    tokens,
+    training,
+    vision,
+    weights,
+)
 from lmod_train.doctor.check_result import CheckResult
 from lmod_train.doctor.subject import Subject
 from lmod_train.errors import LmodError
@@ -16,18 +31,24 @@ Check = Callable[[Subject], Iterator[CheckResult]]
 FROM_FILES: dict[str, Check] = {
     "strategy": strategy.strategy,
     "recipe": recipe.recipe,
+    "schedule": schedule.schedule,
     "delta": weights.delta,
     "records": data.records,
     "balance": data.balance,
     "answers": answers.answers,
+    "references": references.references,
     "separation": separation.separation,
+    "splits": splits.splits,
     "language": language.language,
+    "preprocessing": preprocessing.preprocessing,
 }
 """Checks by name that need no network, the cheapest first."""
 
 WITH_NETWORK: dict[str, Check] = {
     "load_report": weights.load_report,
     "delta": weights.entropy,
+    "untrained": weights.untrained,
+    "vocabulary": weights.vocabulary,
     "vision": vision.contract,
     "template": tokens.template,
     "labels": tokens.labels,

@@ -59,22 +59,26 @@ def _launched(trainer: Mapping[str, Any], name: str, environment: Mapping[str, s
         why = "the launcher only starts processes; the strategy does the sharding (LLaVA issue 394)"
         cure = "use trainer/deepspeed_zero2.yaml, or start with `python -m lmod_train fit` or torchrun"
         yield CheckResult("strategy", "fail", what, why, cure)
-    elif started > 1 and name in SINGLE and _one_device(trainer) and trainer.get("num_nodes", 1) in (1, None):
+    elif started > 1 and name in SINGLE and devices_of(trainer) == 1 and trainer.get("num_nodes", 1) in (1, None):
         what = f"a launcher started {started} processes, each of which would train its own model on one device"
         why = "`deepspeed` and `torchrun` only start processes; they train one model only with a distributed strategy"
         cure = "set trainer.devices and trainer.strategy (configs/trainer/ddp.yaml, deepspeed_zero2.yaml, fsdp2.yaml)"
         yield CheckResult("strategy", "fail", what, why, cure)
 
 
-def _one_device(trainer: Mapping[str, Any]) -> bool:
-    """Return whether the Trainer uses one device, in any notation of `devices`."""
-    devices = trainer.get("devices", "auto")
-    if devices in ("auto", -1, "-1", None):
-        gpus = 0 if trainer.get("accelerator") == "cpu" else torch.cuda.device_count()
-        return gpus < 2
-    if isinstance(devices, str) and "," in devices:
-        devices = [device for device in devices.split(",") if device.strip()]
-    return (len(devices) if isinstance(devices, Sequence) and not isinstance(devices, str) else int(devices)) == 1
+def devices_of(trainer: Mapping[str, Any]) -> int:
+    """Return the number of devices of each node that a configuration names, in any notation.
+
+    Example:
+        >>> [devices_of({"devices": given, "accelerator": "cpu"}) for given in (1, "4", [0, 1], "0,1", "auto", None)]
+        [1, 4, 2, 2, 1, 1]
+    """
+    given = trainer.get("devices", "auto")
+    if given in ("auto", -1, "-1", None):
+        return 1 if trainer.get("accelerator") == "cpu" else max(torch.cuda.device_count(), 1)
+    if isinstance(given, str) and "," in given:
+        given = [device for device in given.split(",") if device.strip()]
+    return len(given) if isinstance(given, Sequence) and not isinstance(given, str) else int(given)
 
 
 def _fsdp(name: str) -> Iterator[CheckResult]:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from lmod_train.chat.batch import ChatBatch
+from lmod_train.chat.checkpoint import find
+from lmod_train.chat.checkpoint_files import processor_of
 from lmod_train.chat.generation import end_tokens
 from lmod_train.doctor.check_result import CheckResult, Level
 from lmod_train.doctor.subject import Subject
@@ -50,6 +52,12 @@ def labels(subject: Subject) -> Iterator[CheckResult]:
         what = f"{len(open_ended)} of {len(batch)} answers do not end with a token that stops a reply ({sorted(ends)})"
         why = "the model does not learn to stop, and its replies run to the token limit"
         yield CheckResult("labels", "fail", what, why, "use the tokenizer and chat template published with the weights")
+    if ordinary := sorted(ends - set(module.dialect.tokenizer.added_tokens_decoder)):
+        words = [module.dialect.tokenizer.decode([token]) for token in ordinary]
+        what = f"replies also end at {words}, which is an ordinary token"
+        why = "a reply that contains it is cut off, though training teaches it"
+        cure = "use the generation_config.json published with the weights (eos_token_id)"
+        yield CheckResult("labels", "warn", what, why, cure)
     yield from _shown(module, batch, ends)
 
 
@@ -135,6 +143,7 @@ def template(subject: Subject) -> Iterator[CheckResult]:
             why = "the model would get another question than the record holds"
             yield CheckResult("template", "fail", what, why, "use the chat template published with the weights")
             return
+    yield from _replaced(subject)
     if not _marks(module.dialect, batch):
         why = "an instruction-tuned model was trained with role markers, and has never seen a prompt without them"
         cure = "use the chat_template.jinja published with the weights"
@@ -150,6 +159,19 @@ def template(subject: Subject) -> Iterator[CheckResult]:
             return
     prompt = _short(batch.rendered[0])
     yield CheckResult("template", "ok", f"training and evaluation use the same prompt, e.g. {prompt!r}")
+
+
+def _replaced(subject: Subject) -> Iterator[CheckResult]:
+    """Yield a warning where the option `prompt.template` replaces another template of the checkpoint."""
+    prompting = subject.module.dialect.prompting  # type: ignore[union-attr]
+    if not (given := prompting.template_text()):
+        return
+    own = getattr(processor_of(find(subject.checkpoint)), "chat_template", None)
+    if own and own.strip() != given.strip():
+        what = f"prompt.template={prompting.template} replaces the checkpoint's own chat template"
+        why = "a tuned model was trained with its own; with another it must learn the form of the prompt again"
+        cure = "leave out model.init_args.prompt.template, unless the model's authors used this one"
+        yield CheckResult("template", "warn", what, why, cure)
 
 
 def _holding_the_image_token(subject: Subject) -> list[str]:

@@ -25,7 +25,7 @@ from safetensors.torch import load_file, save_file
 from lmod_train.chat.adapters import Lora
 from lmod_train.curation.pipeline import curate
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.doctor import data, training
+from lmod_train.doctor import data, training, weights
 from lmod_train.doctor.examine import FROM_FILES, WITH_NETWORK
 from lmod_train.doctor.subject import Subject
 from lmod_train.modules.conversation import VisionLanguageModel
@@ -37,8 +37,11 @@ PARAMETERS, TRAINED = 7.06e9, 0.34e9
 """Number of parameters of LLaVA-1.5 7B, and of its adapters of rank 128 with the projector."""
 TOKENS = 650
 """Number of tokens of a record: 576 of the image, and its text."""
-FORWARDS = 2
-"""Number of forward passes over a record, in `vision.sensitivity`; the sentences of `weights.entropy` are short."""
+FORWARDS = 4
+"""Number of forward passes over a record: 2 in `vision.sensitivity`; the questions of `weights.vocabulary`, twice and
+without images, and the sentences of `weights.entropy` have as many tokens as 2."""
+BLOCKS = 24 + 32
+"""Number of blocks of tower and language model, of which `weights.spectra` measures matrices."""
 RECORDS, SIDE = 30_000, 1024
 
 
@@ -84,7 +87,7 @@ def an_image(folder: Path) -> float:
     for name in names:
         picture.save(folder / name, quality=90)
     began = time.perf_counter()
-    data.unreadable_and_blank(folder, names)
+    data.unreadable_blank_and_small(folder, names)
     return (time.perf_counter() - began) / len(names)
 
 
@@ -105,6 +108,14 @@ def a_trained_gigabyte(gigabytes: float) -> float:
     training._lost(layer, dict(layer.named_parameters()))
     seconds = time.perf_counter() - began
     return seconds / (int(layer.weight.numel()) * 4 / 1e9)
+
+
+def a_block() -> float:
+    """Return the seconds to measure the matrices of a block of width 4096, as in `weights.spectra`."""
+    matrix = torch.randn(4096, 4096, dtype=torch.bfloat16)
+    began = time.perf_counter()
+    weights.over_the_edge(matrix)
+    return weights.IN_BLOCK * (time.perf_counter() - began)
 
 
 def forward_rate() -> float:
@@ -135,10 +146,13 @@ def main() -> None:
         print(f"  {check:<24}{taken:8.2f} s  {1000 * taken / n:8.2f} ms a record")
     print(f"  image of {SIDE} x {SIDE}{image:17.3f} s\n  gigabyte of weights   {gigabyte:10.2f} s")
     print(f"  trained gigabyte      {trained:10.2f} s\n  forward pass          {rate / 1e9:10.0f} GFLOP/s")
-    of_records = ("balance", "answers", "separation", "language", "replies (network)", "labels (network)")
+    of_records = (
+        "balance", "answers", "references", "separation", "splits", "language", "replies (network)", "labels (network)",
+    )  # fmt: skip
     parts = {
         f"records, {RECORDS:,}": RECORDS / n * sum(seconds[c] for c in of_records),
         f"images, {RECORDS:,}": RECORDS * image,
+        f"matrices of {BLOCKS} blocks": BLOCKS * a_block(),
         "weights read": PARAMETERS * 2 / 1e9 * gigabyte,
         f"forward passes, {FORWARDS}": FORWARDS * 2 * PARAMETERS * TOKENS / rate,
         "adapters saved and loaded": TRAINED * 4 / 1e9 * trained,

@@ -7,11 +7,12 @@ import pytest
 from PIL import Image
 
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.doctor.data import SHOWN, balance, problems, records, unreadable_and_blank
+from lmod_train.doctor.data import SHOWN, balance, problems, records, unreadable_blank_and_small
 from lmod_train.doctor.subject import Subject
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Message, Part
-from tests.tiny import record, write_curated
+from tests.tiny import hashed, record
+from tests.tiny import write_curated as written
 
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
 
@@ -21,8 +22,14 @@ def made(n, rare=0):
     return [record(f"glaucoma/p/{i}", image=[f"{i}.png"], answer=WORDS[i >= n - rare]) for i in range(n)]
 
 
+def write_curated(folder, asked):
+    return written(folder, asked, side=40)
+
+
 def subject(folder, asked, images=0, **data):
-    held = SimpleNamespace(curated=folder, training=lambda: asked)
+    """Return the subject of records whose images are the files that are there now."""
+    present = [hashed(folder, r) if all((folder / n).is_file() for n in r.image) else r for r in asked]
+    held = SimpleNamespace(curated=folder, training=lambda: present)
     return Subject({"data": data}, data=held, images=images)
 
 
@@ -60,8 +67,8 @@ def test_images_that_cannot_be_read_fail_and_the_first_are_listed(tmp_path):
     write_curated(tmp_path, asked)
     for i in range(7):
         (tmp_path / f"{i}.png").unlink()
-    unread, blank = unreadable_and_blank(tmp_path, [f"{i}.png" for i in range(8)])
-    assert len(unread) == 7 and not blank
+    unread, blank, small = unreadable_blank_and_small(tmp_path, [f"{i}.png" for i in range(8)])
+    assert len(unread) == 7 and not blank and not small
     (failed,) = records(subject(tmp_path, asked))
     assert failed.level == "fail" and failed.what.startswith("7 images that cannot be read")
     assert failed.what.endswith(f"and {7 - SHOWN} more")
@@ -115,7 +122,36 @@ def test_images_of_one_colour_are_reported(tmp_path, blank, level, suffix):
     asked = [record(f"glaucoma/p/{i}", image=[f"{i}.{suffix}"]) for i in range(20)]
     write_curated(tmp_path, asked)
     for i in range(blank):
-        Image.new("RGB", (16, 16), (9 * i, 40, 200)).save(tmp_path / f"{i}.{suffix}")
+        Image.new("RGB", (40, 40), (9 * i, 40, 200)).save(tmp_path / f"{i}.{suffix}")
     found = [f for f in records(subject(tmp_path, asked)) if "single colour" in f.what]
     assert [f.level for f in found] == ([level] if level else [])
     assert not found or found[0].what.startswith(f"{blank} of 20 images")
+
+
+@pytest.mark.parametrize(("small", "level"), [(0, None), (2, None), (3, "warn"), (20, "warn")])
+def test_thumbnails_are_reported(tmp_path, small, level):
+    asked = made(20)
+    write_curated(tmp_path, asked)
+    for i in range(small):
+        Image.linear_gradient("L").resize((31, 90)).save(tmp_path / f"{i}.png")
+    found = [f for f in records(subject(tmp_path, asked)) if "lower than" in f.what]
+    assert [f.level for f in found] == ([level] if level else [])
+
+
+def test_files_that_are_not_those_that_were_curated_fail(tmp_path):
+    asked = made(3)
+    write_curated(tmp_path, asked)
+    examined = subject(tmp_path, asked)
+    files = [tmp_path / f"{i}.png" for i in range(3)]
+    content = [file.read_bytes() for file in files]
+    for file, other in zip(files, [*content[1:], content[0]], strict=True):
+        file.write_bytes(other)
+    (failed,) = records(examined)
+    assert failed.level == "fail" and failed.what.startswith("3 images that are not the files that were curated")
+    assert "0.png (record glaucoma/p/0)" in failed.what
+
+
+@pytest.mark.parametrize(("n", "drawn", "warned"), [(50, "class", True), (40, "class", False), (50, "none", False)])
+def test_a_record_that_is_repeated_more_than_twenty_times_an_epoch_warns(tmp_path, n, drawn, warned):
+    found = [f for f in balance(subject(tmp_path, made(n, 1), balance=drawn)) if "times an epoch" in f.what]
+    assert [f.what for f in found] == ["glaucoma, NON-GLAUCOMA: each of 1 records is drawn 25 times an epoch"] * warned

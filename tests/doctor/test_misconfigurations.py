@@ -16,10 +16,13 @@ from safetensors.torch import load_file, save_file
 from lmod_train.chat.adapters import Lora
 from lmod_train.chat.checkpoint import SHIPPED, load
 from lmod_train.chat.delta import make_delta
+from lmod_train.chat.pictures import Pictures
+from lmod_train.chat.prompting import Prompting
 from lmod_train.datamodules.records import RecordsDataModule
 from lmod_train.doctor import training
 from lmod_train.doctor.check_result import failures
-from lmod_train.doctor.examine import examine
+from lmod_train.doctor.examine import WITH_NETWORK, examine
+from lmod_train.doctor.preprocessing import preprocessing
 from lmod_train.doctor.subject import Subject
 from lmod_train.doctor.tokens import labels, replies
 from lmod_train.errors import LmodError, WeightsMismatch
@@ -93,7 +96,8 @@ def test_healthy_trainings_pass(checkpoint, curated, options):
     assert not failures(found), failures(found)
     assert {f.check for f in found} >= {
         "strategy", "delta", "records", "load_report", "vision", "template", "labels", "sensitivity", "census",
-        "round_trip", "recipe", "answers", "separation", "language", "replies",
+        "round_trip", "recipe", "answers", "separation", "language", "replies", "schedule", "references", "splits",
+        "preprocessing", "untrained", "vocabulary",
     }  # fmt: skip
     assert not [f for f in found if f.level == "skip"]
 
@@ -288,7 +292,7 @@ def test_pictures_that_are_all_alike_are_not_the_towers_fault(checkpoint, curate
     for i in range(6):
         Image.new("RGB", (40, 40), "grey").save(curated / f"{i}.png")
     found = failed(subject(checkpoint, curated))
-    assert "6 of 6 images have a single colour" in found["records"].what
+    assert {"records", "sensitivity"} <= found.keys()
     assert "have the same pixels" in found["sensitivity"].what and "tower" not in found["sensitivity"].cure
 
 
@@ -330,3 +334,89 @@ def test_weights_are_read_once(checkpoint, curated, monkeypatch):
     monkeypatch.setattr("lmod_train.modules.conversation.load", lambda *a: read.append(a) or load(*a))
     examine(subject(checkpoint, curated))
     assert len(read) == 1
+
+
+@pytest.mark.parametrize(
+    ("processor", "level", "start"),
+    [
+        ({"do_rescale": False}, "fail", "pixels from"),
+        ({"rescale_factor": 1 / 255**2}, "fail", "pixels from"),
+        ({"do_normalize": False}, "warn", "pixels from"),
+        ({"image_mean": [107.0, 76.0, 61.0], "image_std": [71.0, 56.0, 51.0]}, "fail", "image_mean [107.0, 76.0"),
+        ({"image_std": [0.028, 0.022, 0.02]}, "fail", "image_mean [0.42"),
+        ({"image_mean": [0.5] * 3, "image_std": [0.5] * 3}, "ok", "pixels from"),
+    ],
+    ids=["not rescaled", "rescaled twice", "not normalised", "units of 255", "std a tenth", "SigLIP's"],
+)
+def test_pixels_are_compared_with_mean_and_std(checkpoint, curated, processor, level, start):
+    file = checkpoint / "processor_config.json"
+    edited(file, image_processor=json.loads(file.read_text())["image_processor"] | processor)
+    (found,) = preprocessing(subject(checkpoint, curated))
+    assert found.level == level and found.what.startswith(start)
+
+
+def test_wide_pictures_that_are_cropped_warn(checkpoint, curated):
+    for i in range(6):
+        Image.linear_gradient("L").resize((90, 40)).convert("RGB").save(curated / f"{i}.png")
+    file = checkpoint / "processor_config.json"
+    crops = {"do_center_crop": True, "size": {"shortest_edge": 192}}
+    edited(file, image_processor=json.loads(file.read_text())["image_processor"] | crops)
+    for fit, levels in (("crop", ["warn"]), ("pad", ["ok"])):
+        found = list(preprocessing(subject(checkpoint, curated, images=Pictures(fit))))
+        assert [f.level for f in found] == levels, found
+
+
+def drawn_anew(part):
+    """Return a change that replaces the matrices of a part by random values, as a class without weights begins."""
+
+    def change(weights):
+        torch.manual_seed(0)
+        return {n: torch.randn(v.shape).to(v) * 0.02 if part in n and v.ndim > 1 else v for n, v in weights.items()}
+
+    return change
+
+
+def out_of_order(weights):
+    rows = torch.randperm(2040, generator=torch.Generator().manual_seed(0)) + 8
+    name = "language_model.model.embed_tokens.weight"
+    return weights | {name: torch.cat([weights[name][:8], weights[name][rows]])}
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "level", "what"),
+    [
+        (drawn_anew("vision_tower"), "untrained", "fail", "6 of 6 tower blocks"),
+        (drawn_anew("vision_tower.encoder.layers.3"), "untrained", "fail", "1 of 6 tower blocks"),
+        (drawn_anew("language_model.model.layers"), "untrained", "fail", "4 of 4 language_model blocks"),
+        (drawn_anew("multi_modal_projector"), "untrained", "warn", "projector blocks"),
+        (out_of_order, "vocabulary", "warn", "words in their order"),
+    ],
+    ids=["tower", "one layer", "language model", "projector", "vocabulary"],
+)
+def test_random_values_and_permuted_rows_are_found(checkpoint, curated, change, check, level, what):
+    tensors(checkpoint, change)
+    made = subject(checkpoint, curated)
+    made.module.configure_model()
+    found = [f for f in WITH_NETWORK[check](made) if f.level != "ok"]
+    assert found[0].level == level and what in found[0].what
+
+
+def test_a_new_projector_at_its_usual_rate_passes(checkpoint, curated):
+    tensors(checkpoint, drawn_anew("multi_modal_projector"))
+    made = subject(checkpoint, curated, optimisation=Optimisation(5e-4, 1e-3))
+    made.module.configure_model()
+    (found,) = WITH_NETWORK["untrained"](made)
+    assert found.level == "ok" and "learns at 0.001" in found.what
+
+
+def test_another_template_than_the_checkpoints_own_warns(checkpoint, curated):
+    for template, warned in (("vicuna_v1", True), (str(checkpoint / "chat_template.jinja"), False)):
+        found = examine(subject(checkpoint, curated, prompt=Prompting(template)))
+        assert any("replaces the checkpoint's own" in f.what for f in found if f.level == "warn") == warned
+
+
+def test_an_end_token_that_is_an_ordinary_word_warns(checkpoint, curated):
+    edited(checkpoint / "generation_config.json", eos_token_id=[2, 7])
+    made = subject(checkpoint, curated)
+    made.module.configure_model()
+    assert [f.what[:20] for f in labels(made) if f.level == "warn" and "ordinary" in f.what] == ["replies also end at "]
