@@ -311,8 +311,8 @@ def _warnings(trainer: Any) -> dict[str, dict[str, str]]:
 def asked(experiment: Experiment, held: ExitStack, done: str, trusted: Sequence[str] = ()) -> Ended:
     """Score the run of an experiment, print what was done, and return how it has ended.
 
-    A shard leaves the scores to the last of those that write to the folder, and `predict` computes none; their status
-    is that of the records which this command was to ask.
+    A shard leaves the scores to the last of those that write to the folder, and `predict` computes none. The status is
+    that of the records which this command was to ask: of a shard, its own.
 
     Args:
         experiment: The experiment, after its command has run.
@@ -326,12 +326,15 @@ def asked(experiment: Experiment, held: ExitStack, done: str, trusted: Sequence[
     written = any(file.stat().st_size for file in Run(folder).replies.glob("*.jsonl"))
     if experiment.subcommand == "fit" and not written:  # it has no validation
         return Ended()
+    scored = False
     if data.shard:
         held.close()  # the last of the shards finds the folder free
     try:
         if written and experiment.subcommand != "predict":
             print("\n".join(rescore(folder, trusted)))
-            return Ended(True, 0 if read_run_scores([folder])[0].complete() else INCOMPLETE)
+            scored = True
+            if not data.shard:
+                return Ended(True, 0 if read_run_scores([folder])[0].complete() else INCOMPLETE)
     except FolderBusy:
         if not data.shard:
             raise
@@ -339,9 +342,9 @@ def asked(experiment: Experiment, held: ExitStack, done: str, trusted: Sequence[
     own = data.asked(str(experiment.subcommand))
     own = Shard.parse(data.shard).of(own) if data.shard else own
     account = account_of(folder, data.tasks, {record.id for record in own})
-    if not account.complete or experiment.subcommand == "predict":
+    if not scored and (not account.complete or experiment.subcommand == "predict"):
         print(f"{folder}: {account}")
-    return Ended(False, 0 if account.complete else INCOMPLETE)
+    return Ended(scored, 0 if account.complete else INCOMPLETE)
 
 
 def scored(run: Path, trusted: Sequence[str] = ()) -> str:

@@ -62,9 +62,9 @@ def test_a_judge_with_known_verdicts_is_counted_exactly_stored_as_a_run_and_aske
     assert "judged by known: 5 of 6 replies of conversation (1 unjudged)" in printed
     assert "| conversation | run | known | scripted      | lmod_train 1 |" in printed
     scores = figures(run)
-    assert scores["accuracy_judged:known"] == (8, 3 / 8)
+    assert scores["accuracy_judged:known"] == (7, pytest.approx(3 / 7))
     assert scores["accuracy_judged_answered:known"] == (5, 3 / 5)
-    assert (scores["share_unjudged:known"], scores["share_not_sent:known"]) == ((8, 1 / 8), (8, 2 / 8))
+    assert (scores["share_unjudged:known"], scores["share_not_sent:known"]) == ((7, pytest.approx(1 / 7)),) * 2
     folder = run.judge("known")
     assert {path.name for path in folder.folder.iterdir()} >= {
         "config.yaml", "records.parquet", "replies", "predictions.parquet", "scores.csv",
@@ -89,7 +89,7 @@ def test_a_changed_reply_alone_is_judged_again(run: Run, tmp_path: Path):
     assert judge(run, "--model", model, *QUIET) == 0
     new = [key for key in read_replies(run.judge("scripted").replies) if key not in before]
     assert [id for id, *_ in new] == [f"judgement/{IDS[0]}"]
-    assert figures(run)["accuracy_judged:scripted"] == (8, 3 / 8)
+    assert figures(run)["accuracy_judged:scripted"] == (7, pytest.approx(3 / 7))
 
 
 KILLED = """
@@ -124,7 +124,7 @@ def test_after_a_kill_the_same_command_asks_only_what_is_missing(run: Run, tmp_p
     second = forks.run(command, tmp_path)
     assert second.returncode == 0, second.stderr
     assert sorted((tmp_path / "asked").read_text().split()) == sorted(f"judgement/{id}" for id in VERDICTS)
-    assert figures(run)["accuracy_judged:j"] == (8, 3 / 8)
+    assert figures(run)["accuracy_judged:j"] == (7, pytest.approx(3 / 7))
 
 
 def test_shards_judge_each_reply_once_and_give_the_same_scores(run: Run, tmp_path: Path):
@@ -132,7 +132,7 @@ def test_shards_judge_each_reply_once_and_give_the_same_scores(run: Run, tmp_pat
     assert judge(run, *options, "--data.shard", "1/2") == 0
     assert figures(run)["accuracy_judged:j"] == (0, None)
     assert judge(run, *options, "--data.shard", "2/2") == 0
-    assert figures(run)["accuracy_judged:j"] == (8, 3 / 8)
+    assert figures(run)["accuracy_judged:j"] == (7, pytest.approx(3 / 7))
     files = sorted(run.judge("j").replies.glob("*.jsonl"))
     assert [len(file.read_text().splitlines()) for file in files] == [3, 3]
 
@@ -146,7 +146,7 @@ def test_two_judges_at_once_wait_for_each_other(run: Run, tmp_path: Path, capsys
     other = hold(run.folder.resolve(), then=until_judged)  # as a judge that computes the scores of the run
     assert judge(run, "--model", model, "--name", "j", *QUIET) == 0
     end(other)
-    assert figures(run)["accuracy_judged:j"] == (8, 3 / 8)
+    assert figures(run)["accuracy_judged:j"] == (7, pytest.approx(3 / 7))
     same = hold(run.judge("j").folder.resolve())
     (tmp_path / "people.csv").write_text(f"id,verdict\n{IDS[0]},TRUE\n")
     capsys.readouterr()

@@ -18,6 +18,8 @@ SHARE = 0.2
 """Share of the questions of each kind that a judge compares by default; ours, twice the share that people review."""
 UNPARSED = "unparsed"
 """Outcome of a comparison whose reply is missing or states no verdict."""
+FAILED = "failed"
+"""Reason of a question whose comparison failed: it was not compared."""
 METRICS = {AGREES: "share_judged_agrees", DIFFERS: "share_judged_differs", UNPARSED: "share_unjudged"}
 """Outcome -> metric of its share among the questions that were compared (`CaptionParity.score`)."""
 
@@ -84,8 +86,8 @@ def differing(found: Mapping[str, Comparison]) -> list[str]:
 
 
 def counts(found: Mapping[str, Comparison]) -> dict[str, int]:
-    """Return outcome -> number of questions, of all three outcomes."""
-    counted = Counter(one.outcome for one in found.values())
+    """Return outcome -> number of questions, of all three outcomes; a failed request is none."""
+    counted = Counter(one.outcome for one in found.values() if one.reason != FAILED)
     return {outcome: counted[outcome] for outcome in METRICS}
 
 
@@ -96,13 +98,14 @@ def summary(found: Mapping[str, Comparison], total: int) -> list[str]:
         found: Outcomes.
         total: Number of all questions.
     """
-    if not found:
+    replied = [one.prediction for one in found.values() if one.reason != FAILED]
+    if not replied:
         return []
-    every = CaptionParity().score([one.prediction for one in found.values()])
+    every = CaptionParity().score(replied)
     scores = {score.metric: score for score in every if score.subset == "all"}
     shown = []
     for outcome, count in counts(found).items():
         score = scores[METRICS[outcome]]
         interval = "" if score.low is None or score.high is None else f" [{score.low:.3f}, {score.high:.3f}]"
         shown.append(f"{outcome} {count}" + ("" if score.value is None else f", {score.value:.3f}{interval}"))
-    return [f"languages compared by a judge: {len(found)} of {total} questions: {'; '.join(shown)}"]
+    return [f"languages compared by a judge: {len(replied)} of {total} questions: {'; '.join(shown)}"]
