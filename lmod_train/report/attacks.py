@@ -10,8 +10,8 @@ from lmod_train.artifacts.replies import read_replies
 from lmod_train.artifacts.run import Run
 from lmod_train.report.judgements import Judged, judgement_of, verdicts_on
 from lmod_train.scoring.attacks import attack_scores
-from lmod_train.scoring.items import items_of
-from lmod_train.scoring.judged import PENDING
+from lmod_train.scoring.items import item_of
+from lmod_train.scoring.judged import is_pending
 from lmod_train.tasks.attack import ATTACK, AttackedJudgement, attacked_id
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.current import current
@@ -82,7 +82,8 @@ def scores_of_attacks(
     plain = {judge.judge: judge.right() for judge in judges}
     scores: list[Score] = []
     for task in dict.fromkeys(p.record.task for p in predictions) if attacks else ():
-        items = items_of([p for p in predictions if p.record.task == task], lambda p: p.record.answer)
+        asked = {p.record.id: p for p in predictions if p.record.task == task}  # an attack needs no reply of the model
+        items = [item_of(asked[id], asked[id].record.answer) for id in sorted(asked)]
         for one in attacks:
             for attack in ATTACKS:
                 found = _right(one, one.verdicts[attack.name])
@@ -97,7 +98,7 @@ def _right(attacked: Attacked, verdicts: Mapping[str, Answer | Unparsed]) -> dic
     return {
         id: None if isinstance(verdict, Unparsed) else verdict in attacked.task.right
         for id, verdict in verdicts.items()
-        if verdict != PENDING
+        if not is_pending(verdict)
     }
 
 
@@ -105,7 +106,8 @@ def attack_lines(attacks: Sequence[Attacked]) -> Iterator[str]:
     """Yield a line per judge: number of attacks with a verdict, unjudged, pending and stale ones."""
     for one in attacks:
         every = [verdict for verdicts in one.verdicts.values() for verdict in verdicts.values()]
-        pending, unread = every.count(PENDING), sum(isinstance(v, Unparsed) and v != PENDING for v in every)
+        pending = sum(map(is_pending, every))
+        unread = sum(isinstance(v, Unparsed) for v in every) - pending
         counted = {"unjudged": unread, "pending": pending, "stale": one.stale}
         left = ", ".join(f"{n} {kind}" for kind, n in counted.items() if n)
         verdicts = len(every) - pending - unread

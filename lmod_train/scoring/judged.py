@@ -66,13 +66,14 @@ def _columns(
         "labels": given,
         "judged": given.sum(axis=1),
         "right": given[:, [label in right for label in labels]].sum(axis=1),
-        "unjudged": np.array([isinstance(v, Unparsed) and not _is_pending(v) for v in found], dtype=np.float64),
-        "pending": np.array([_is_pending(verdict) for verdict in found], dtype=np.float64),
+        "unjudged": np.array([isinstance(v, Unparsed) and not is_pending(v) for v in found], dtype=np.float64),
+        "pending": np.array([is_pending(verdict) for verdict in found], dtype=np.float64),
         "not_sent": np.array([verdict is None for verdict in found], dtype=np.float64),
     }
 
 
-def _is_pending(verdict: Answer | Unparsed | None) -> bool:
+def is_pending(verdict: Answer | Unparsed | None) -> bool:
+    """Return whether a verdict is to come, as the judge was not asked yet or its request has failed."""
     return isinstance(verdict, Unparsed) and verdict.reason == PENDING.reason
 
 

@@ -41,7 +41,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(command: str, answered: int, *options: str) -> int:
     """Run a command with a model that replies to some records of each split, and fails for the others."""
-    texts = {r.id: r.answer for r in RECORDS if int(r.id[-1]) < answered}
+    texts = {"of no record": ""} | {r.id: r.answer for r in RECORDS if int(r.id[-1]) < answered}
     model = model_file(Path(), texts)
     data = ["--data.curated", "CURATED", "--data.tasks", f"[{CONFIGS / 'task/glaucoma.yaml'}]"]
     return cli.main([command, "--model", model, *data, "--run", "RUN", *QUIET, *options])
@@ -82,10 +82,11 @@ def test_rescore_and_report_of_an_incomplete_run_end_with_0_and_mark_it(asked: P
 
 
 def test_the_other_shard_is_not_to_be_asked(asked: Path, capsys):
-    assert run("test", 4, "--data.shard", "1/2") == INCOMPLETE, "the last running shard computes the scores of all"
-    printed = capsys.readouterr().out
-    assert "2 of 4 records have a reply, 2 not asked" in printed
+    assert run("test", 4, "--data.shard", "1/2") == 0
+    assert "2 of 4 records have a reply, 2 not asked" in capsys.readouterr().out, "the scores are of both shards"
     assert run("test", 4, "--data.shard", "2/2") == 0
+    statuses = [run("test", 3, "--data.shard", shard, "--run", "LOST") for shard in ("1/2", "2/2")]
+    assert sorted(statuses) == [0, INCOMPLETE], "of the record that failed"
 
 
 @pytest.mark.parametrize("lost", [0, 1, None])
