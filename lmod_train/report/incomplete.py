@@ -41,7 +41,7 @@ def _replies(name: str, run: Path, outcomes: Outcomes) -> Iterator[str]:
     predictions, failed = len(outcomes.predictions) + outcomes.left_out, len(outcomes.failed)
     account = Account(predictions - failed, failed, max(0, number_of_records(Run(run).records) - predictions))
     if not account.complete:
-        rest = "`validate` with the same options asks the rest"
+        rest = "the same command asks the rest"
         yield f"{name} is incomplete: {account}; scores are over these replies ({rest})"
 
 

@@ -87,7 +87,7 @@ def incomplete(case: Case) -> str:
     """Return a sentence if records have no reply of the model, as their request failed or was not sent."""
     if case.account is None or case.account.complete:
         return ""
-    return f"{case.account}; scores are over the replies, and `validate` with the same options asks the rest"
+    return f"{case.account}; scores are over the replies, and the same command asks the rest"
 
 
 def other_replies(case: Case) -> str:
