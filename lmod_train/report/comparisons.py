@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ from lmod_train.scoring.letters import letters
 from lmod_train.scoring.merit import merit
 from lmod_train.scoring.power import detectable_difference, effective_pairs
 from lmod_train.scoring.subsets import SUBSETS
-from lmod_train.scoring.ways import compared_ids, once_each
+from lmod_train.scoring.ways import FACTORS, compared_ids, once_each, question_of
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.types import Score
 
@@ -108,9 +107,23 @@ class Place:
 
 
 def comparable(results: Results) -> Runs:
-    """Return the items of the tasks whose headline score is the mean of `merit`: accuracy or F1 per image."""
+    """Return the items of the tasks whose headline score is the mean of `merit`: accuracy or F1 per image.
+
+    Where questions are asked in several ways, one of which failed, the question is left out: its other ways must not
+    be paired with another way of another run. A run without items of a task does not have it.
+    """
     scored = {t for t in results.tasks for _, run in results.named(t) if headline_metric(run.scores, t) in HEADLINES}
-    return {name: {t: own for t, own in items.items() if t in scored} for name, items in results.items.items()}
+    found: dict[str, dict[str, Sequence[Item]]] = {}
+    for name, outcomes in results.outcomes.items():
+        lost = {question_of(item.id, item.tags) for item in outcomes.failed if _is_way(item)}
+        own = {t: [i for i in items if question_of(i.id, i.tags) not in lost] for t, items in outcomes.items.items()}
+        found[name] = {t: items for t, items in own.items() if t in scored and items}
+    return found
+
+
+def _is_way(item: Item) -> bool:
+    """Return whether an item is one of several ways of asking its question."""
+    return any(factor in item.tags for factor in FACTORS)
 
 
 @dataclass(frozen=True)
@@ -181,10 +194,14 @@ class Ranking:
 
 
 def _ranking(table: Mapping[str, _Scored], least: float) -> Ranking:
-    """Return the ranking with the most compared answers: pairs of runs times records that all of them have."""
+    """Return the ranking of the largest run and those that share enough records with it.
+
+    If none does, e.g. as it was asked about all splits, the ranking is that of the next run that others share records
+    with.
+    """
     by_size = sorted(table, key=lambda label: -len(table[label].items))
-    rankings = (_with(table, by_size, first, least) for first in by_size)
-    kept, keys = max(rankings, key=lambda one: comb(len(one[0]), 2) * len(one[1]))  # of equal ones the largest run's
+    rankings = [_with(table, by_size, first, least) for first in by_size]
+    kept, keys = next((one for one in rankings if len(one[0]) > 1), rankings[0])
     ranked = [label for label in table if label in kept]
     order = sorted(ranked, key=lambda label: -_mean(table[label], keys))
     return Ranking(tuple(order), keys, tuple(label for label in table if label not in kept))
@@ -204,15 +221,18 @@ def _with(
 
 
 def not_ranked(runs: Runs, least: float = LEAST_SHARE) -> Iterator[str]:
-    """Yield a sentence for each task of which runs are not ranked, as they share too few records with the others."""
+    """Yield a sentence for each task that is not ranked on all records: on how many, and which runs are not ranked."""
     for task, table in _tables(runs).items():
         found = _ranking(table, least)
-        if found.left_out:
-            named = ", ".join(f"{label} ({len(table[label].items)})" for label in found.left_out)
-            yield (
-                f"{task}: {len(found.order)} runs are ranked on the {len(found.keys)} records that all of them have a "
-                f"reply to; not ranked, with the number of their records: {named}"
-            )
+        if len(table) < 2 or all(len(scored.items) == len(found.keys) for scored in table.values()):
+            continue
+        named = ", ".join(f"{label} ({len(table[label].items)})" for label in found.left_out)
+        most = max(len(table[label].items) for label in found.order)
+        left = f"; not ranked, with the number of their records: {named}" if named else ""
+        yield (
+            f"{task}: {len(found.order)} runs are ranked on the {len(found.keys)} records that all of them have a "
+            f"reply to (of up to {most}){left}"
+        )
 
 
 def pairs(runs: Runs, against: str = ALL, least: float = LEAST_SHARE) -> list[Pair]:
@@ -325,7 +345,9 @@ def letter_display(runs: Runs, least: float = LEAST_SHARE) -> tuple[list[Place],
     """Return the runs of each task that three or more runs have, with their letters, and the number of tested pairs.
 
     Scores and tests are on the records that all ranked runs have. Two runs differ if p by patient, Holm-adjusted over
-    all pairs of all these tasks, is below 0.05. A run that is not ranked has `NOT_COMPARED` instead of letters.
+    all pairs of all these tasks, is below 0.05, and the run with the higher score has more items right (of regions, the
+    test is of images whose every region is right, and the score is their mean F1). A run that is not ranked has
+    `NOT_COMPARED` instead of letters.
 
     Args:
         runs: The runs.
@@ -334,11 +356,14 @@ def letter_display(runs: Runs, least: float = LEAST_SHARE) -> tuple[list[Place],
     tables = {task: table for task, table in _tables(runs).items() if len(table) > 2}
     ranked = {task: _ranking(table, least) for task, table in tables.items()}
     tested = [(task, i, j) for task in tables for i, j in combinations(range(len(ranked[task].order)), 2)]
-    ps = []
+    ps, agree = [], []
     for task, i, j in tested:
         first, second = (tables[task][ranked[task].order[place]] for place in (i, j))
-        ps.append(mcnemar_by_patient(*_common(first, second, ranked[task].keys).tested))
-    apart = [pair for pair, p in zip(tested, holm(ps), strict=True) if p is not None and p < SIGNIFICANT]
+        right, other, patients = _common(first, second, ranked[task].keys).tested
+        ps.append(mcnemar_by_patient(right, other, patients))
+        agree.append(sum(right) > sum(other))
+    adjusted = zip(tested, holm(ps), agree, strict=True)
+    apart = [pair for pair, p, same in adjusted if p is not None and p < SIGNIFICANT and same]
     places = []
     for task, one in ranked.items():
         found = letters(len(one.order), [(i, j) for own, i, j in apart if own == task])

@@ -37,7 +37,7 @@ class Fairness:
         gap: Difference of the best and the worst group of enough patients; None with fewer than two of these.
         opportunity: Class and gap of its recall; None for tasks without classes.
         worst: Score of the worst group of enough patients.
-        small: The groups of fewer patients, in which neither gaps nor the worst group are.
+        left_out: The groups of fewer patients or without an interval, in which neither gaps nor the worst group are.
         adjusted: `p`, Holm-adjusted over the keys of this run and task.
     """
 
@@ -53,7 +53,7 @@ class Fairness:
     gap: Gap | None
     opportunity: tuple[str, Gap] | None
     worst: Score | None
-    small: tuple[Group, ...]
+    left_out: tuple[Group, ...]
     adjusted: float | None = None
 
 
@@ -128,7 +128,7 @@ def _fairness(
         gap=gap(task, *own, least=least),
         opportunity=_opportunity(task, known, choices, least),
         worst=worst_group(task, groups, least),
-        small=tuple(g for g in groups if g.patients < least),
+        left_out=tuple(g for g in groups if g.patients < least or g.score.low is None),
     )
 
 

@@ -35,6 +35,7 @@ def incomplete(results: Results) -> Iterator[str]:
         yield from _other_records(folder, {name: results.outcomes[name] for name, _ in runs})
     yield from _alike(results.outcomes)
     yield from _other_truths(results.outcomes)
+    yield from _other_patients(results.outcomes)
 
 
 def _replies(name: str, run: Path, outcomes: Outcomes) -> Iterator[str]:
@@ -89,6 +90,20 @@ def _other_member(name: str, run: Path, config: Mapping[str, Any]) -> Iterator[s
             )
 
 
+def _other_patients(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield the runs with records that belong to another patient in the first run that has them."""
+    first: dict[str, tuple[str, str]] = {}
+    for name, found in outcomes.items():
+        records = [p.record for p in found.predictions]
+        other = [r for r in records if first.setdefault(r.id, (r.group, name))[0] != r.group]
+        if other:
+            with_ = ", ".join(dict.fromkeys(first[r.id][1] for r in other))
+            yield (
+                f"{name}: {len(other)} records belong to other patients than in {with_}: intervals and p values by "
+                f"patient depend on which is right (ask both runs from one curated folder)"
+            )
+
+
 def _members(path: Path) -> dict[str, str]:
     """Return ``seed_`` or ``fold_`` -> the last part of a path that is a seed or a fold."""
     found = [match for part in path.parts if (match := _MEMBER.fullmatch(part))]
@@ -97,11 +112,14 @@ def _members(path: Path) -> dict[str, str]:
 
 def _other_records(folder: Path, seeds: Mapping[str, Outcomes]) -> Iterator[str]:
     """Yield a remark for each seed of a series that was asked other records than the first, as after a new curation."""
-    asked = {name: {p.record.id: _asked_of(p.record) for p in found.predictions} for name, found in seeds.items()}
+    asked = {
+        name: {p.record.id: _asked_of(p.record) for p in found.predictions if p.status != "failed"}
+        for name, found in seeds.items()
+    }
     (first, ours), *others = asked.items()
     for name, theirs in others:
         counts = {
-            "are missing": len(ours.keys() - theirs.keys()),
+            "are missing or have no reply": len(ours.keys() - theirs.keys()),
             "are added": len(theirs.keys() - ours.keys()),
             "have other images, words or truths": sum(ours[id] != theirs[id] for id in ours.keys() & theirs.keys()),
         }

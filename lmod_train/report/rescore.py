@@ -76,7 +76,8 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
     account = _account([r for r in records if r.task in {task.name for task in tasks}], predictions)
     yield f"{run.folder}: {account}"
     if not account.complete:
-        yield f"incomplete: {' and '.join(_missing(account, predictions))}; the command that asked them asks these again"
+        missing = " and ".join(_missing(account, predictions))
+        yield f"incomplete: {missing}; the command that asked them asks these again"
     yield from _left_out(saved)
     yield from _versions(tasks, records)
     yield from _steps(predictions)

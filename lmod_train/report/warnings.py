@@ -95,7 +95,7 @@ def other_replies(case: Case) -> str:
     other = [
         f"{score.subset} {score.metric} is {_number(score.value)} of {score.n}, the replies give {value:.3f} of {n}"
         for score, (value, n) in zip(case.stated, case.counted, strict=True)
-        if score.n != n or score.value is None or abs(score.value - value) > SAME
+        if score.n != n or (n > 0 and (score.value is None or abs(score.value - value) > SAME))
     ]
     if not other:
         return ""

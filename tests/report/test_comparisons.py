@@ -1,11 +1,23 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from lmod_train.errors import BadArgument
-from lmod_train.report.comparisons import NOT_COMPARED, joint, letter_display, not_ranked, pairs, pairs_by_subset
+from lmod_train.report.comparisons import (
+    NOT_COMPARED,
+    comparable,
+    joint,
+    letter_display,
+    not_ranked,
+    pairs,
+    pairs_by_subset,
+)
+from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.scoring.comparison import mcnemar_by_patient
+from lmod_train.types import Score
 from tests.scoring.make import item
 
 
@@ -125,8 +137,8 @@ def test_a_run_of_two_lucky_records_is_neither_the_best_nor_in_the_letters():
     ]
     assert joint(runs) == joint(whole)
     assert list(not_ranked(runs)) == [
-        "g: 3 runs are ranked on the 100 records that all of them have a reply to; not ranked, with the number of "
-        "their records: lucky (2), other folder (30)"
+        "g: 3 runs are ranked on the 100 records that all of them have a reply to (of up to 100); not ranked, with the "
+        "number of their records: lucky (2), other folder (30)"
     ]
     assert list(not_ranked(whole)) == []
 
@@ -143,13 +155,36 @@ def test_runs_are_ranked_on_the_records_that_all_have():
     assert {(p.first, p.second) for p in pairs(runs, "best")} == {("a", "b"), ("a", "part")}
     without = {k: runs[k] for k in ("a", "b")}
     assert {(p.first, p.second) for p in pairs(without, "best")} == {("b", "a")}, "on the hard half b is better"
-    assert list(not_ranked(runs)) == []
+    assert list(not_ranked(runs)) == [
+        "g: 3 runs are ranked on the 60 records that all of them have a reply to (of up to 100)"
+    ]
 
 
-def test_two_runs_of_all_splits_and_many_of_the_test_split_are_ranked_on_the_test_split():
-    runs = {f"m{k}": {"g": some({1, 2, k}, range(10, 30))} for k in range(4)}
-    runs |= {f"all{k}": {"g": some({1, 2, k}, range(100))} for k in range(2)}
-    assert {p.n for p in letter_display(runs)[0]} == {20} and letter_display(runs)[1] == 15
+def test_a_run_of_all_splits_is_ranked_with_those_of_the_test_split():
+    runs = {f"m{k}": {"g": some({11, 12, k}, range(10, 30))} for k in range(4)}
+    runs["all"] = {"g": some({11, 12, 13, 14}, range(100))}
+    places, tested = letter_display(runs)
+    assert {p.n for p in places} == {20} and tested == 10 and places[0].run == "all"
+
+
+def test_short_runs_decide_nothing_however_many_they_are():
+    """On their records the run that is worse on all others is right."""
+    runs = {"worse": {"g": some(range(40), range(100))}, "better": {"g": some(range(20, 100), range(100))}}
+    runs |= {f"smoke{k}": {"g": some(range(20), range(8 + 5 * k))} for k in range(8)}
+    assert {(p.first, p.test.n) for p in pairs(runs, "best") if p.second == "worse"} == {("better", 100)}
+    assert [p.run for p in letter_display(runs)[0]][:2] == ["better", "worse"]
+    assert [p.letters == NOT_COMPARED for p in letter_display(runs)[0]] == [False] * 2 + [True] * 8
+
+
+def test_a_score_that_the_test_contradicts_is_not_called_better():
+    """Of regions the score is the mean F1, and the test is of images whose every region is right."""
+    truth = {1: "a", 2: "b"}
+    half = [item(i, {1: "a", 2: "x"}, truth, choices=()) for i in range(60)]
+    few = [item(i, truth if i < 15 else {1: "x", 2: "x"}, truth, choices=()) for i in range(60)]
+    none = [item(i, {1: "x", 2: "x"}, truth, choices=()) for i in range(60)]
+    places, _ = letter_display({"half": {"g": half}, "few": {"g": few}, "none": {"g": none}})
+    found = {p.run: p.letters for p in places}
+    assert set(found["half"]) & set(found["few"]) and not set(found["few"]) & set(found["none"])
 
 
 @pytest.mark.parametrize("flipped", [False, True])
@@ -178,3 +213,21 @@ def test_conditions_are_subsets_of_the_task_that_asks_about_one_at_a_time():
     assert [(p.task, p.subset) for p in pairs_by_subset(both)] == [
         ("conditions", "condition=amd"), ("conditions", "condition=drusen")
     ]  # fmt: skip
+
+
+def test_a_question_of_which_one_way_failed_is_not_paired_with_another_way():
+    """All requests with the first wording of run a failed; both runs read the second wording, and only it, rightly."""
+
+    def asked(wording):
+        answer = "yes" if wording else "no"
+        ids = [f"q{k}/wording-1" if wording else f"q{k}" for k in range(30)]
+        return [item(id, answer, "yes", group=id[:3], tags={"wording": str(wording)}) for id in ids]
+
+    scores = RunScores(Path("r"), "r", "r", (Score("g", "all", "accuracy_strict", 60, 0.5),))
+    whole = Outcomes((), {"g": asked(0) + asked(1)}, {}, None)
+    lost = Outcomes((), {"g": asked(1)}, {}, None, failed=tuple(asked(0)))
+    part = Outcomes((), {"g": asked(0) + asked(1)[:20]}, {}, None, failed=tuple(asked(1)[20:]))
+    found = comparable(Results((scores,) * 3, {"lost": lost, "part": part, "whole": whole}, {}))
+    assert "g" not in found["lost"] and len(found["part"]["g"]) == 40
+    (pair,) = pairs(found)
+    assert (pair.test.only_first, pair.test.only_second, pair.alone) == (0, 0, (0, 20))

@@ -45,8 +45,8 @@ def test_of_whole_runs_nothing_is_said(runs):
 def test_a_run_half_done_states_how_many_replies_it_has(runs):
     write_predictions(runs[0] / "predictions.parquet", read_predictions(runs[0] / "predictions.parquet")[:30])
     assert remarks(runs[0]) == [
-        "base is incomplete: 30 of 72 records have a reply, 42 not asked; scores are over these replies (the same command "
-        "asks the rest)"
+        "base is incomplete: 30 of 72 records have a reply, 42 not asked; scores are over these replies (the same "
+        "command asks the rest)"
     ]
 
 
@@ -84,7 +84,7 @@ def test_seeds_of_other_records_and_checkpoints_of_other_seeds_are_named(kept, t
     said = remarks(*(tmp_path / "S" / f"seed_{seed}" for seed in range(3)))
     other = [line for line in said if "not of the training alone" in line]
     assert len(other) == 1 and "seed_1" in other[0]
-    assert "(1 are missing, 1 have other images, words or truths)" in other[0]
+    assert "(1 are missing or have no reply, 1 have other images, words or truths)" in other[0]
     assert [line for line in said if "by the checkpoint of seed_0" in line and "than seed_2" in line]
     config.write_text(config.read_text().replace("seed_0", "seed_2"))
     assert not [line for line in remarks(tmp_path / "S" / "seed_2") if "by the checkpoint" in line]
@@ -215,3 +215,11 @@ def test_records_of_one_id_and_other_truths_are_named(swapped, runs):
     )
     (remark,) = remarks(*runs)
     assert remark.startswith("base (other): 24 records of glaucoma have another truth than in base (good): ")
+
+
+def test_records_of_other_patients_in_another_run_are_named(runs):
+    file = runs[1] / "predictions.parquet"
+    first, *rest = read_predictions(file)
+    write_predictions(file, [replace(first, record=replace(first.record, group="another")), *rest])
+    (said,) = [line for line in remarks(*runs) if "other patients" in line]
+    assert said.split(":")[1].strip().startswith("1 records belong to other patients than in base")

@@ -42,7 +42,7 @@ _LETTERS = """Runs that share a letter do not differ significantly (p by patient
 of runs), from the best score to the lowest. Scores and tests are on the records that all these runs have a reply to;
 a run with too few of them is not compared, and its score is that of its own records. Not significant does not mean
 equal: see what is detectable."""
-_JOINT = "Cochran's Q test of the hypothesis that all runs are equally often correct:"
+_JOINT = "Cochran's Q test of the hypothesis that all runs are equally often correct, items taken as independent:"
 _PAIR: Heads = [
     "task", "first", "second", N, Column("first only", "count"), Column("second only", "count"),
     Column("McNemar", "p"), Column("by patient", "p"), Column("Holm", "p"), Column("BH", "p"),

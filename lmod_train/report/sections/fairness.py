@@ -26,22 +26,22 @@ if one is below 1 or more than a fifth are below 5 (Cochran 1954). Both take ite
 print p values by age and sex without naming the test or the task; these two are what can be compared with them. By
 patient: groups permuted over patients, and within patients that have items of several groups (both eyes), in all ways
 or in {DRAWS:,}; it is the one to read. Holm: p by patient, adjusted for the keys of this task and model."""
-_GAPS = """Of groups of {} patients or more; smaller ones are listed. Gap: score of the best group minus that of the
-worst. Equal opportunity: the largest gap of the share found of a class (recall, true positive rate); with two classes,
-of the first. A gap is above 0 by chance, too: see p by patient. As groups and classes are chosen on these data, the
-intervals of gaps are widened for the number of pairs of groups and classes, and that of the worst group is from the
-lowest lower end of all groups to the lowest upper end, widened for their number."""
+_GAPS = """Of groups of {} patients or more that have an interval; others are listed. Gap: score of the best group minus
+that of the worst. Equal opportunity: the largest gap of the share found of a class (recall, true positive rate); with
+two classes, of the first. A gap is above 0 by chance, too: see p by patient, which is of all groups. As groups and
+classes are chosen on these data, the intervals of gaps are widened for the number of pairs of groups and classes, and
+that of the worst group is from the lowest lower end of all groups to the lowest upper end, widened for their
+number."""
 _SIZES: Heads = ["task", "key", "group", N, Column("patients", "count"), "models"]
 _SCORES: Heads = ["task", "key", "group", "model", N, Column("patients", "count"), SCORE, INTERVAL]
 _TEST: Heads = [
     "task", "key", "model", Column("groups", "count"), Column("chi-square", "p"), Column("Fisher", "p"), "by rule",
     Column("by patient", "p"), "permutations", Column("Holm", "p"),
 ]  # fmt: skip
-_SIGNED = Column("95 % interval", "signed_interval")
 _GAP: Heads = [
-    "task", "key", "model", "best", "worst", Column("gap", "signed"), _SIGNED, "class",
-    Column("equal opportunity", "signed"), _SIGNED, Column("worst group", "number"), INTERVAL,
-    "smaller groups (patients)",
+    "task", "key", "model", "best", "worst", Column("gap", "signed"), Column("95 % interval of gap", "signed_interval"),
+    "class", Column("equal opportunity", "signed"), Column("95 % interval of opportunity", "signed_interval"),
+    Column("worst group", "number"), INTERVAL, "groups left out (patients)",
 ]  # fmt: skip
 
 
@@ -115,8 +115,8 @@ def _gap(f: Fairness) -> list[Cell]:
     name, opportunity = f.opportunity or (None, None)
     ends = [(s.value, (s.low, s.high)) if s else (None, None) for s in (_of(f.gap), _of(opportunity), f.worst)]
     groups = [f.gap.best, f.gap.worst] if f.gap else [None, None]
-    small = ", ".join(f"{g.name} ({g.patients})" for g in f.small)
-    return [f.task, f.key, f.run, *groups, *ends[0], name, *ends[1], *ends[2], small]
+    left_out = ", ".join(f"{g.name} ({g.patients})" for g in f.left_out)
+    return [f.task, f.key, f.run, *groups, *ends[0], name, *ends[1], *ends[2], left_out]
 
 
 def _of(gap: Gap | None) -> Score | None:
