@@ -114,8 +114,8 @@ class OpenAI(StreamBackend):
             return ""
         asking = self._opened.asking
         lines = [f"{self._urls[0]}: {self._opened.spending.summary()}"]
-        if asking.not_asked:
-            lines.append(f"{asking.not_asked} records were not asked: {asking.stopped}")
+        if asking.stopped:
+            lines.append(f"stopped asking: {asking.stopped}")
         if asking.stopped == UNMETERED:
             lines.append(f"Next: {BY_REQUESTS}")
         if asking.without_text:

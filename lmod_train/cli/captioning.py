@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from lmod_train.cli.drafting import Asking
-from lmod_train.cli.ended import Ended
-from lmod_train.cli.experiment import asked, options, performed
+from lmod_train.cli.ended import Ended, asked
+from lmod_train.cli.experiment import options, performed
 from lmod_train.cli.noise import silenced
 from lmod_train.datamodules.requests import RequestData
 from lmod_train.errors import BadArgument, FolderBusy, FolderConflict

@@ -11,8 +11,8 @@ from typing import Any
 
 from lightning.pytorch.cli import LightningArgumentParser
 
-from lmod_train.cli.ended import Ended
-from lmod_train.cli.experiment import Experiment, asked, options, performed
+from lmod_train.cli.ended import Ended, asked
+from lmod_train.cli.experiment import Experiment, options, performed
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.datamodules.drafts import DraftData

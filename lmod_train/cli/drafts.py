@@ -85,7 +85,7 @@ def _checked(folder: Path) -> list[str]:
     from lmod_train.drafting.drafted import drafted_of
     from lmod_train.formats.draft_lists import CHECKS, DRAFTS, FAULTS, lines, write_lists
 
-    predictions = read_predictions(Run(folder).predictions)
+    predictions = [p for p in read_predictions(Run(folder).predictions) if p.status != "failed"]
     drafts = drafted_of(predictions)
     faults = faults_of(drafts)
     write_lists(folder, drafts, faults, predictions)

@@ -32,7 +32,7 @@ from lmod_train.callbacks.training_set import TrainingSet
 from lmod_train.callbacks.tripwires import Collapsed, Tripwires
 from lmod_train.cli import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS, default_run
-from lmod_train.cli.ended import INCOMPLETE, Ended
+from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.other_regime import in_another_regime
@@ -43,9 +43,8 @@ from lmod_train.cli.settle import settled
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.terminal import lines
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.datamodules.shard import Shard
 from lmod_train.doctor.read_back import ReadBack
-from lmod_train.errors import BadArgument, FolderBusy, LmodError, NotScored, Unbuildable
+from lmod_train.errors import BadArgument, LmodError, NotScored, Unbuildable
 from lmod_train.files import remove
 from lmod_train.modules.base import LmodModule
 from lmod_train.modules.conversation import VisionLanguageModel
@@ -53,7 +52,6 @@ from lmod_train.report.chain_table import chain_tables
 from lmod_train.report.headline import headline, headline_table
 from lmod_train.report.languages import KINDS, language_tables
 from lmod_train.report.other_regimes import regime_tables
-from lmod_train.report.rescore import account_of, rescore
 from lmod_train.report.results import read_outcomes, read_run_scores
 from lmod_train.report.tripwires import draw_probes
 from lmod_train.report.writers.markdown import markdown
@@ -306,45 +304,6 @@ def _warnings(trainer: Any) -> dict[str, dict[str, str]]:
     """Return the entry ``warnings`` of the provenance, phrase -> sentence; empty without any."""
     found = {k: text for c in trainer.callbacks if isinstance(c, Learning) for k, text in c.warnings.items()}
     return {"warnings": found} if found else {}
-
-
-def asked(experiment: Experiment, held: ExitStack, done: str, trusted: Sequence[str] = ()) -> Ended:
-    """Score the run of an experiment, print what was done, and return how it has ended.
-
-    A shard leaves the scores to the last of those that write to the folder, and `predict` computes none. The status is
-    that of the records which this command was to ask: of a shard, its own.
-
-    Args:
-        experiment: The experiment, after its command has run.
-        held: Stack that holds the lock of the folder; a shard releases it first.
-        done: What has been done to the records, in the line of a shard that leaves the scores to another.
-        trusted: Modules outside this package with task classes that the run names.
-    """
-    if not experiment.trainer.is_global_zero:
-        return Ended()
-    folder, data = Path(experiment.trainer.default_root_dir), experiment.datamodule
-    written = any(file.stat().st_size for file in Run(folder).replies.glob("*.jsonl"))
-    if experiment.subcommand == "fit" and not written:  # it has no validation
-        return Ended()
-    scored = False
-    if data.shard:
-        held.close()  # the last of the shards finds the folder free
-    try:
-        if written and experiment.subcommand != "predict":
-            print("\n".join(rescore(folder, trusted)))
-            scored = True
-            if not data.shard:
-                return Ended(True, 0 if read_run_scores([folder])[0].complete() else INCOMPLETE)
-    except FolderBusy:
-        if not data.shard:
-            raise
-        print(f"{folder}: shard {data.shard} is {done}; the last of the running shards computes the scores")
-    own = data.asked(str(experiment.subcommand))
-    own = Shard.parse(data.shard).of(own) if data.shard else own
-    account = account_of(folder, data.tasks, {record.id for record in own})
-    if not scored and (not account.complete or experiment.subcommand == "predict"):
-        print(f"{folder}: {account}")
-    return Ended(scored, 0 if account.complete else INCOMPLETE)
 
 
 def scored(run: Path, trusted: Sequence[str] = ()) -> str:

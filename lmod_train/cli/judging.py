@@ -14,8 +14,8 @@ from jsonargparse import Namespace
 from lightning.pytorch.cli import LightningArgumentParser
 
 from lmod_train.artifacts.run import PEOPLE, Run
-from lmod_train.cli.ended import Ended
-from lmod_train.cli.experiment import Experiment, asked, options, performed
+from lmod_train.cli.ended import Ended, asked
+from lmod_train.cli.experiment import Experiment, options, performed
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.cli.settle import compare

@@ -208,7 +208,7 @@ def test_a_key_that_is_revoked_during_the_run_leaves_failed_and_not_asked_apart(
             world.test(server.url, *port_only_changes)
 
 
-@pytest.mark.parametrize("usage", [None, "many", {"prompt_tokens": 7.5, "completion_tokens": 1}, {}])
+@pytest.mark.parametrize("usage", [None, "many", {"prompt_tokens": 2**64 - 1, "completion_tokens": 1}, {}])
 def test_a_budget_that_cannot_be_metered_is_said_before_a_record_is_sent_and_the_cure_helps(world, usage):
     with serving(world.plan(usage=[usage])) as server:
         with pytest.raises(
@@ -226,7 +226,20 @@ def test_a_server_that_stops_stating_its_tokens_stops_a_budget_of_tokens(world, 
         options = ["--model.backend.budget.tokens", "99999", "--model.backend.pace.concurrency", "1"]
         assert world.test(server.url, *options) == INCOMPLETE
     assert world.account() == {"answered": 7, "not asked": 113}
-    assert "113 records were not asked: the budget of tokens or money cannot be kept" in capsys.readouterr().out
+    assert "stopped asking: the budget of tokens or money cannot be kept" in capsys.readouterr().out
+
+
+def test_prompts_that_a_filter_refuses_state_no_tokens_and_stop_no_budget(world):
+    with serving(world.plan(fates={"right": 3.0, "forbidden": 1.0})) as server:
+        assert world.test(server.url, "--model.backend.budget.tokens", "99999", "--data.limit", "20") == 0
+    assert world.account()["refused"] > 1
+
+
+def test_a_redirect_sends_nothing_to_another_address(world):
+    with serving(world.plan()) as other, serving(world.plan(redirect=f"{other.url}/chat/completions")) as server:
+        with pytest.raises(LmodError, match=r"HTTP 307.*No record was sent(?s:.*)base_url"):
+            world.test(server.url, "--data.limit", "4")
+        assert not other.stats()["asked"]
 
 
 def test_predict_counts_what_has_no_reply_and_its_status_says_so(world, capsys):
@@ -384,7 +397,7 @@ def test_what_was_spent_is_printed_at_the_end(world, capsys):
         world.test(server.url, "--model.backend.budget.requests", "20")
     printed = capsys.readouterr().out
     assert f"{server.url}: 20 requests, 2,000 prompt tokens, 200 reply tokens" in printed
-    assert "103 records were not asked: the budget of 20 requests is spent" in printed
+    assert "stopped asking: the budget of 20 requests is spent" in printed
 
 
 BENCHMARK = [sys.executable, str(CONFIGS.parent / "scripts/benchmarks/endpoint.py")]

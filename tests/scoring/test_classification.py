@@ -12,7 +12,7 @@ from lmod_train.types import Patient, Unparsed
 from tests.scoring.make import by_metric, item, values
 
 CLASSES = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
-REASONS = ("empty", "refused", "truncated", "failed")
+REASONS = ("empty", "refused", "truncated", "no_match")
 
 
 def some_items(n=300, classes=CLASSES, seed=0, silent=0.2):
@@ -133,13 +133,13 @@ def test_status_shares_add_up_to_one():
     items = some_items()
     got = values(classification_scores("four", items, CLASSES))
     shares = {name: value for name, value in got.items() if name.startswith("share_")}
-    assert set(shares) == {f"share_{s}" for s in ("answered", "unparsed", "refused", "truncated", "failed")}
+    assert set(shares) == {f"share_{s}" for s in ("answered", "unparsed", "refused", "truncated")}
     assert sum(shares.values()) == pytest.approx(1)
     assert shares["share_unparsed"] == np.mean([i.status == "unparsed" for i in items])
 
 
 def test_nothing_answered_has_no_answered_accuracy():
-    items = [item(i, Unparsed("failed"), "yes") for i in range(3)]
+    items = [item(i, Unparsed("refused"), "yes") for i in range(3)]
     got = by_metric(classification_scores("g", items, ("yes", "no")))
     assert (got["accuracy_answered"].n, got["accuracy_answered"].value) == (0, None)
     assert (got["accuracy_strict"].n, got["accuracy_strict"].value) == (3, 0.0)

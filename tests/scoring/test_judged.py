@@ -25,13 +25,13 @@ def test_counts_by_hand():
     verdicts = {i.id: v for i, v in zip(every, found, strict=True) if v is not None}
     scores = named(judged_scores("t", "m", every, verdicts, LABELS, RIGHT))
     assert {name: (s.n, s.value) for name, s in scores.items()} == {
-        "accuracy_judged:m": (8, 2 / 8),
+        "accuracy_judged:m": (0, None),
         "accuracy_judged_answered:m": (4, 2 / 4),
         "share_judged_correct:m": (8, 1 / 8),
         "share_judged_partly:m": (8, 1 / 8),
         "share_judged_wrong:m": (8, 2 / 8),
-        "share_unjudged:m": (8, 2 / 8),
-        "share_pending:m": (8, 0.0),
+        "share_unjudged:m": (8, 1 / 8),
+        "share_pending:m": (8, 1 / 8),
         "share_not_sent:m": (8, 2 / 8),
     }
     assert all(s.low <= s.value <= s.high for s in scores.values() if s.n == 8)

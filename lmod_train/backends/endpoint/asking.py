@@ -40,7 +40,6 @@ class Asking:
 
     Attributes:
         stopped: Reason why no more requests are sent; empty while they are.
-        not_asked: Number of records that failed for this reason.
         without_text: Number of replies that were cut off before their first word, as of hidden reasoning.
         models: Names of the model, as returned with the replies.
     """
@@ -54,7 +53,7 @@ class Asking:
         self._ended, self._stop = asyncio.Event(), asyncio.Event()
         self._unwritten: dict[str, asyncio.Semaphore] = {}
         self._failed_in_a_row, self._any_answered = 0, False
-        self.stopped, self.not_asked, self.without_text = "", 0, 0
+        self.stopped, self.without_text = "", 0
         self.models: set[str] = set()
 
     async def reply(
@@ -158,8 +157,8 @@ class Asking:
             try:
                 ended, received = await replica.client.attempt(body)
                 used = ended.usage
-                if isinstance(ended, Completion) and used is None and self._spending.metered:
-                    self._end(UNMETERED)
+                if isinstance(ended, Completion) and used is None and ended.ending != "content_filter":
+                    self._unmetered()
             finally:
                 self._spending.end(used)
                 self._ended.set()
@@ -167,6 +166,11 @@ class Asking:
             slot.fine, slot.slower = isinstance(ended, Completion), isinstance(ended, Trouble) and ended.slower
             self._note(replica, ended)
             return ended, time.perf_counter() - began, received
+
+    def _unmetered(self) -> None:
+        """Stop after a reply whose tokens are not known, if the budget limits tokens or costs."""
+        if self._spending.metered:
+            self._end(UNMETERED)
 
     async def _spent(self) -> str:
         """Wait while requests in flight may exhaust the budget; return why no request may be sent, empty if one may."""
@@ -213,7 +217,6 @@ class Asking:
         self._stop.set()
 
     def _not_asked(self, record: Record) -> Reply:
-        self.not_asked += 1
         return Reply(record.id, "", "error", f"{NOT_ASKED}{self.stopped}", model=self._model)
 
     def _replied(
@@ -226,7 +229,7 @@ class Asking:
         method: Method,
     ) -> Reply:
         self.without_text += ended.ending == "length" and not without_thinking(ended.text)
-        self.models |= {ended.model} - {""}
+        self.models |= {ended.model} - {""} if ended.ending != "content_filter" else set()
         by = {"likelihoods_by": method.by} if likelihoods else {}
         settings = {**self._settings, "system_fingerprint": ended.fingerprint, **by}
         return Reply(

@@ -36,7 +36,7 @@ class Client:
 
     def __init__(self, url: str, key: Key, timeout: float, ending_stated: bool = True) -> None:
         try:
-            from openai import AsyncOpenAI
+            from openai import AsyncOpenAI, DefaultAsyncHttpxClient
         except ImportError as error:
             raise LmodError(
                 f"the backend needs the package `openai`, which is not installed.\nNext: `{INSTALL}`"
@@ -45,8 +45,10 @@ class Client:
             logging.getLogger(name).setLevel(logging.INFO)
         self.url = url
         self._key, self._timeout, self._stated = key, timeout, ending_stated
+        # a redirect would send key and images to an address that was not checked
+        direct = DefaultAsyncHttpxClient(base_url=url, timeout=timeout, follow_redirects=False)
         self._client: AsyncOpenAI = AsyncOpenAI(
-            base_url=url, api_key=key.value(), timeout=timeout, max_retries=0, organization=None
+            base_url=url, api_key=key.value(), timeout=timeout, max_retries=0, organization=None, http_client=direct
         )
 
     async def attempt(self, body: Mapping[str, Any]) -> tuple[Completion | Trouble, Any]:

@@ -33,6 +33,9 @@ _OWN = {400, 413, 422}
 LONGEST = 300
 """Maximum characters of a server's message in an error."""
 
+MOST_TOKENS = 10**9
+"""Number of tokens of a request above which what a server states is not believed."""
+
 NO_CONTENT = (
     "no reply: the message has no text. Next: look at the server's log, and try the same request on another version of "
     "the server"
@@ -202,12 +205,12 @@ def _word(value: object) -> str:
 
 
 def _count(value: object) -> int | None:
-    """Return a number of tokens; None if it is none."""
+    """Return a number of tokens; None if it is none, or one that no model has."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
-        return int(value)
+        value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else None
 
 
 def refused_status(status: int, headers: Mapping[str, str], body: str) -> Completion | Trouble:

@@ -96,7 +96,7 @@ async def _supported(asking: Asking, body: Mapping[str, Any], feature: str) -> A
     for fields in accepted:
         ended, _, received = await asking.completed({**body, **fields}, attempts=1)
         if isinstance(ended, Completion):
-            return received if holds(received) else None
+            return received if isinstance(received, Mapping) and holds(received) else None
     return None
 
 
@@ -135,6 +135,10 @@ async def _cure(trouble: Trouble, client: Client, decoding: Decoding, key: Key) 
             f"add `--model.backend.max_new_tokens {max(1, decoding.max_new_tokens // 2)}` or less, or start the server "
             "with a longer context (vLLM: `--max-model-len`)"
         )
+    if "no finish reason" in trouble.text:
+        return "if the server never states one, add `--model.backend.ending_stated false`"
+    if trouble.text.startswith("HTTP 3"):
+        return "name the address that it redirects to as `--model.backend.base_url`"
     unknown = [name for name in decoding.extra if name in trouble.text]
     if unknown:
         return f"remove {', '.join(unknown)} from `--model.backend.extra`"

@@ -60,7 +60,8 @@ class Plan:
     `written`: the client's reply file, whose lines are counted with each request: `unwritten` is the largest number of
     questions that were asked and had no line yet.
     `refused`: numbers of questions whose image is too large (413). `revoked_after`: requests after which the key is
-    refused. `usage`: what is stated as the tokens of each reply, the last entry of all that follow; empty for 110.
+    refused. `redirect`: address that every request is sent on to. `usage`: what is stated as the tokens of each reply,
+    the last entry of all that follow; empty for 110.
     """
 
     answers: list[str] = field(default_factory=list)
@@ -84,6 +85,7 @@ class Plan:
     refused: list[int] = field(default_factory=list)
     revoked_after: int = 0
     usage: list[Any] = field(default_factory=list)
+    redirect: str = ""
 
     def fate(self, n: int) -> str:
         """Return what becomes of a question however often it is asked."""
@@ -268,6 +270,8 @@ class Server:
             repeated = f"{secret} {json.dumps(secret)}" if self.plan.echo else ""
             headers = {"x-echo": secret, "retry-after": secret} if self.plan.echo else {}
             return await send(writer, self.plan.status, json.dumps({"error": {"message": f"no {repeated}"}}), headers)
+        if self.plan.redirect:
+            return await send(writer, 307, "", {"location": self.plan.redirect})
         if self.plan.revoked_after and self.requests > self.plan.revoked_after:
             return await send(writer, 401, '{"error": {"message": "no"}}')
         if n in self.plan.refused:
