@@ -115,8 +115,6 @@ def pixels_of(dialect, images):
         replace(record(image=["a.png"]), image=("a.png", "b.png")),
         replace(record(image=["a.png", "b.png"]), image=("a.png",)),
         replace(record(image=["a.png"]), image=()),
-        record(text="What does <image> mean?"),
-        record(text="<image>", image=[]),
     ],
 )
 def test_images_that_do_not_fit_their_places_are_refused(dialect, eyes, wrong):
