@@ -15,7 +15,7 @@ from lmod_train.errors import ArtifactError
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.seeds import by_series
 from lmod_train.report.thumbnails import licences
-from lmod_train.scoring.status import Account
+from lmod_train.scoring.account import Account
 from lmod_train.types import Record
 
 

@@ -12,8 +12,8 @@ from lmod_train.report.verify import Refused, Verified, read_folder, verified
 from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.latex import write_latex
 from lmod_train.report.writers.markdown import markdown, write_markdown
+from lmod_train.scoring.account import account_in
 from lmod_train.scoring.headline import headline_metric
-from lmod_train.scoring.status import account_in
 
 WRITTEN = "leaderboard.md"
 BESIDE = ("chance", "majority", "share_unparsed")

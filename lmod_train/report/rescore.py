@@ -15,8 +15,8 @@ from lmod_train.artifacts.scores import write_scores
 from lmod_train.errors import ArtifactError
 from lmod_train.lock import locked
 from lmod_train.report.warnings import Case, one_answer_unread
+from lmod_train.scoring.account import Account
 from lmod_train.scoring.items import items_of
-from lmod_train.scoring.status import Account
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.cascade import current_in_rounds

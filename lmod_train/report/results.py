@@ -17,8 +17,8 @@ from lmod_train.errors import BadArgument, LmodError, NotScored, Untrusted
 from lmod_train.escaping import for_terminal, without_folders
 from lmod_train.report.judgements import Judged, read_judged
 from lmod_train.report.shortcuts import shortcuts_of
+from lmod_train.scoring.account import Account, account_in
 from lmod_train.scoring.items import Item, item_of, items_of
-from lmod_train.scoring.status import Account, account_in
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust

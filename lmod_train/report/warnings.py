@@ -12,8 +12,8 @@ from itertools import chain
 
 from lmod_train.artifacts.replies import models_of
 from lmod_train.artifacts.training_set import BALANCED_TWICE, NOTHING_LEARNED
+from lmod_train.scoring.account import Account
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.status import Account
 from lmod_train.types import Answer, Prediction, Score, Unparsed
 
 MOST_UNPARSED = 0.05

@@ -10,7 +10,7 @@ from lmod_train import cli
 from lmod_train.artifacts.run import Run
 from lmod_train.cli.ended import INCOMPLETE
 from lmod_train.report.results import read_run_scores
-from lmod_train.scoring.status import Account
+from lmod_train.scoring.account import Account
 from lmod_train.shipped import configs_folder
 from tests.cli.test_captions import here as captioned  # noqa: F401 - a fixture
 from tests.cli.test_captions import scripted

@@ -7,7 +7,7 @@ from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.report.headline import headline, headline_rows, headline_table
 from lmod_train.report.results import RunScores
 from lmod_train.report.writers.markdown import markdown
-from lmod_train.scoring.status import share_failed, share_not_asked
+from lmod_train.scoring.account import share_failed, share_not_asked
 from lmod_train.types import Score
 
 

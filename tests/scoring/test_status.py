@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,13 +11,9 @@ from lmod_train.scoring.status import (
     CHANCE,
     STATUS_SHARES,
     STATUSES,
-    Account,
-    account_in,
-    share_failed,
-    share_not_asked,
     status_columns,
 )
-from lmod_train.types import Score, Unparsed
+from lmod_train.types import Unparsed
 from tests.scoring.make import item
 
 REPLIED = [status for status in STATUSES if status != "failed"]
@@ -34,21 +28,6 @@ def test_shares_are_those_that_were_counted_and_sum_to_one(answers):
     counted = {f"share_{s}": sum(a == (Unparsed(s) if s != "answered" else "yes") for a in answers) for s in REPLIED}
     assert shares == pytest.approx({name: n / len(answers) for name, n in counted.items()})
     assert sum(shares.values()) == pytest.approx(1)
-
-
-@given(st.integers(0, 2000), st.integers(0, 2000), st.integers(0, 2000))
-def test_an_account_is_read_back_from_the_shares_as_written(replied, failed, not_asked):
-    asked, records = replied + failed, replied + failed + not_asked
-    shares = [share_failed("t", failed, asked)]
-    shares += [share_not_asked("t", not_asked, records)] if not_asked else []
-    rounded = [replace(s, value=None if s.value is None else round(s.value, 6)) for s in shares]
-    found = account_in(rounded, "t")
-    assert found == Account(replied, failed, not_asked) and found.complete == (failed + not_asked == 0)
-    assert str(found).startswith(f"{replied} of {records} records have a reply")
-
-
-def test_scores_of_earlier_versions_state_no_account():
-    assert account_in([Score("t", "all", "accuracy_strict", 5, 0.5)], "t") is None
 
 
 def test_chance_is_the_mean_of_one_over_the_choices():

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmod_train.metrics.prediction import PredictionMetric
+from lmod_train.scoring.account import share_failed
 from lmod_train.scoring.items import group_of
-from lmod_train.scoring.status import share_failed
 from lmod_train.tasks.glaucoma import PROMPT, Glaucoma
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.spread import scores_with_spread
