@@ -49,15 +49,21 @@ def test_predictions_and_scores_are_those_of_the_newest_replies(run: Path, capsy
     assert rescore(run) == 0
     predictions = read_predictions(run / "predictions.parquet")
     assert {p.record.id: p.answer for p in predictions} == {"a": "YES", "b": "NO", "c": Unparsed("failed", "timeout")}
-    assert scores(run) == [("tuned", "m", "accuracy", 3, pytest.approx(2 / 3, abs=1e-6))]
-    assert f"{run}: 3 of 4 records have a reply" in capsys.readouterr().out
+    assert scores(run) == [
+        ("tuned", "m", "accuracy", 2, 1.0),
+        ("tuned", "m", "share_failed", 3, pytest.approx(1 / 3, abs=1e-6)),
+        ("tuned", "m", "share_not_asked", 4, 0.25),
+    ]
+    assert f"{run}: 2 of 4 records have a reply, 1 failed, 1 not asked" in capsys.readouterr().out
 
 
 def test_rescoring_again_changes_nothing_and_names_the_folder_and_the_model_that_replied(run: Path):
     write_scores(run / "scores.csv", "my run", "my model", [Score("shout", "all", "x", 1, 0.0)])
     assert rescore(run) == 0
     once = [(run / name).read_bytes() for name in ("scores.csv", "predictions.parquet")]
-    assert [row[:3] for row in scores(run)] == [("tuned", "m", "accuracy")]
+    assert [row[:3] for row in scores(run)] == [
+        ("tuned", "m", metric) for metric in ("accuracy", "share_failed", "share_not_asked")
+    ]
     assert rescore(run) == 0
     assert [(run / name).read_bytes() for name in ("scores.csv", "predictions.parquet")] == once
 
