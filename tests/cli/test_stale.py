@@ -166,7 +166,7 @@ def test_failed_replies_are_asked_again_and_a_torn_one_too(again, caplog):
     file.write_text(text + json.dumps(torn)[:40])
     assert validate(again) == 0
     assert "asked again, and the old lines kept: 1 failed requests" in caplog.text
-    assert [line["id"] for line in lines(again)] == [kept["id"], failed["id"], failed["id"], torn["id"]]
+    assert [line["id"] for line in lines(again)] == [kept["id"], failed["id"], torn["id"], failed["id"]]
     statuses = [p.status for p in read_predictions(again / "run" / "predictions.parquet")]
     assert "failed" not in statuses and len(statuses) == 3
 

@@ -246,8 +246,10 @@ def test_the_state_of_random_numbers_is_restored(checkpoint, curated):
 
 def test_logits_that_are_not_finite_fail(checkpoint, curated):
     spoilt = "language_model.model.norm.weight"
-    tensors(checkpoint, lambda t: t | {spoilt: t[spoilt] * float("nan")})
+    tensors(checkpoint, lambda t: t | {spoilt: t[spoilt].float() * 3e38})
     assert "not finite" in failed(subject(checkpoint, curated))["sensitivity"].what
+    tensors(checkpoint, lambda t: t | {spoilt: t[spoilt] * float("nan")})
+    assert "NaN" in failed(subject(checkpoint, curated))["load_report"].what
 
 
 @pytest.mark.parametrize("model_type", MODEL_TYPES)
