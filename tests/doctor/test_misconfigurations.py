@@ -19,7 +19,7 @@ from lmod_train.chat.delta import make_delta
 from lmod_train.chat.pictures import Pictures
 from lmod_train.chat.prompting import Prompting
 from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.doctor import training
+from lmod_train.doctor import training, vision
 from lmod_train.doctor.check_result import failures
 from lmod_train.doctor.examine import WITH_NETWORK, examine
 from lmod_train.doctor.preprocessing import preprocessing
@@ -246,8 +246,12 @@ def test_the_state_of_random_numbers_is_restored(checkpoint, curated):
 
 def test_logits_that_are_not_finite_fail(checkpoint, curated):
     spoilt = "language_model.model.norm.weight"
-    tensors(checkpoint, lambda t: t | {spoilt: t[spoilt].float() * 3e38})
-    assert "not finite" in failed(subject(checkpoint, curated))["sensitivity"].what
+    made = subject(checkpoint, curated)
+    made.module.configure_model()
+    for parameter in made.module.model.parameters():
+        parameter.data.mul_(float("nan"))
+    (found,) = (r for r in vision.sensitivity(made) if r.level == "fail")
+    assert "not finite" in found.what
     tensors(checkpoint, lambda t: t | {spoilt: t[spoilt] * float("nan")})
     assert "NaN" in failed(subject(checkpoint, curated))["load_report"].what
 
