@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from jsonargparse.typing import NonNegativeInt
 
+from lmod_train.cli.ended import Ended
 from lmod_train.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -117,12 +118,11 @@ def _judge(others: Sequence[str], **given: Any) -> int:
     from lmod_train.artifacts.run import Run
     from lmod_train.lock import is_first
 
-    ways: dict[str, Callable[..., tuple[bool, int]]] = {
+    ways: dict[str, Callable[..., Ended]] = {
         "model": partial(_ask_model, others),
         "verdicts": _read_people,
         "sheet": _write_sheet,
     }
-    """Way -> function that returns whether there are judgements to score with, and the exit status."""
     chosen = [way for way in ways if given[way]]
     if len(chosen) != 1:
         typed = " ".join(f"--{way}" for way in chosen) or "none"
@@ -132,28 +132,26 @@ def _judge(others: Sequence[str], **given: Any) -> int:
     if given["attacks"] and not given["model"]:
         cure = f"add `--model`, e.g. `python -m lmod_train judge {given['run']} --model openai --attacks 100`"
         raise BadArgument("--attacks", given["attacks"], "a model that is tested", cure)
-    judged, status = ways[chosen[0]](run, read_predictions(run.predictions), given)
-    if judged and is_first():
+    ended = ways[chosen[0]](run, read_predictions(run.predictions), given)
+    if ended.scored and is_first():
         _join(run, given["trust"] or ())
-    return status
+    return ended.status
 
 
 def _names(given: Mapping[str, Any]) -> list[str]:
     return [name.strip() for name in given["tasks"].split(",") if name.strip()]
 
 
-def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> tuple[bool, int]:
+def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:
     from lmod_train.formats.verdicts import write_sheet
     from lmod_train.tasks.judgement_replies import to_judge
 
     count = write_sheet(given["sheet"], to_judge(predictions, _names(given)))
     print(f"wrote {given['sheet']}: {count} replies to judge")
-    return False, 0
+    return Ended()
 
 
-def _ask_model(
-    others: Sequence[str], run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]
-) -> tuple[bool, int]:
+def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:
     from lmod_train.cli.names import check_names
     from lmod_train.tasks.judgement_replies import to_judge
 
@@ -164,11 +162,10 @@ def _ask_model(
     check_names("validate", options)
     from lmod_train.cli.judging import start
 
-    ended = start(run, given["name"], _names(given), asking, options, given["attacks"])
-    return ended.scored, ended.status
+    return start(run, given["name"], _names(given), asking, options, given["attacks"])
 
 
-def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> tuple[bool, int]:
+def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:
     from lmod_train.formats.verdicts import add_verdicts, read_verdicts
     from lmod_train.report.rescore import rescore
     from lmod_train.tasks.judgement import Judgement
@@ -178,7 +175,7 @@ def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str
     for rater, line in add_verdicts(run, predictions, task, rows, given["name"] or "people"):
         rescore(run.judge(rater).folder)
         print(line)
-    return True, 0
+    return Ended(True)
 
 
 def _asking(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -90,20 +90,6 @@ def _other_member(name: str, run: Path, config: Mapping[str, Any]) -> Iterator[s
             )
 
 
-def _other_patients(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
-    """Yield the runs with records that belong to another patient in the first run that has them."""
-    first: dict[str, tuple[str, str]] = {}
-    for name, found in outcomes.items():
-        records = [p.record for p in found.predictions]
-        other = [r for r in records if first.setdefault(r.id, (r.group, name))[0] != r.group]
-        if other:
-            with_ = ", ".join(dict.fromkeys(first[r.id][1] for r in other))
-            yield (
-                f"{name}: {len(other)} records belong to other patients than in {with_}: intervals and p values by "
-                f"patient depend on which is right (ask both runs from one curated folder)"
-            )
-
-
 def _members(path: Path) -> dict[str, str]:
     """Return ``seed_`` or ``fold_`` -> the last part of a path that is a seed or a fold."""
     found = [match for part in path.parts if (match := _MEMBER.fullmatch(part))]
@@ -148,14 +134,35 @@ def _alike(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
 
 def _other_truths(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
     """Yield the runs with records whose truth is another one in the first run that has them, and their tasks."""
+    for name, other, with_ in _differing(outcomes, lambda record: record.answer):
+        tasks = ", ".join(dict.fromkeys(r.task for r in other))
+        yield (
+            f"{name}: {len(other)} records of {tasks} have another truth than in {with_}: comparisons of these "
+            f"runs mean nothing (ask both runs from one curated folder: `validate --data.curated CURATED`)"
+        )
+
+
+def _other_patients(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield the runs with records that belong to another patient in the first run that has them."""
+    for name, other, with_ in _differing(outcomes, lambda record: record.group):
+        yield (
+            f"{name}: {len(other)} records belong to other patients than in {with_}: intervals and p values by "
+            f"patient depend on which is right (ask both runs from one curated folder)"
+        )
+
+
+def _differing(
+    outcomes: Mapping[str, Outcomes], value_of: Callable[[Record], str]
+) -> Iterator[tuple[str, list[Record], str]]:
+    """Yield each run with records that have another value in the first run that has them: its name, these, and whose.
+
+    Args:
+        outcomes: Label of a run -> its outcomes.
+        value_of: Function that returns the compared value of a record.
+    """
     first: dict[str, tuple[str, str]] = {}
     for name, found in outcomes.items():
         records = [p.record for p in found.predictions]
-        other = [r for r in records if first.setdefault(r.id, (r.answer, name))[0] != r.answer]
+        other = [r for r in records if first.setdefault(r.id, (value_of(r), name))[0] != value_of(r)]
         if other:
-            with_ = ", ".join(dict.fromkeys(first[r.id][1] for r in other))
-            tasks = ", ".join(dict.fromkeys(r.task for r in other))
-            yield (
-                f"{name}: {len(other)} records of {tasks} have another truth than in {with_}: comparisons of these "
-                f"runs mean nothing (ask both runs from one curated folder: `validate --data.curated CURATED`)"
-            )
+            yield name, other, ", ".join(dict.fromkeys(first[r.id][1] for r in other))
